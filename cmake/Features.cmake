@@ -1,0 +1,23 @@
+# Libraries. What is missing switches its feature off; `lull info` says which and why.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+pkg_check_modules(POPT REQUIRED IMPORTED_TARGET popt)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+
+set(lull_features "")
+macro(lull_feature name found what)
+    if(${found})
+        set(LULL_HAVE_${name} 1)
+        string(APPEND lull_features "    {\"${name}\", 1, \"${what}\", \"\"},\n")
+    else()
+        set(LULL_HAVE_${name} 0)
+        string(APPEND lull_features "    {\"${name}\", 0, \"${what}\", \"${ARGV3}\"},\n")
+    endif()
+endmacro()
+
+pkg_check_modules(OTF2 IMPORTED_TARGET otf2)
+lull_feature(OTF2 OTF2_FOUND "read and write OTF2 archives" "library otf2 was not found at build time")
+string(REPLACE "\n" " \\\n" lull_features_lines "${lull_features}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/features.h.in ${CMAKE_BINARY_DIR}/generated/lull_features.h @ONLY)
+include_directories(${CMAKE_BINARY_DIR}/generated)

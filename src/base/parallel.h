@@ -1,0 +1,17 @@
+/* Threads of lull itself. */
+#ifndef LULL_BASE_PARALLEL_H
+#define LULL_BASE_PARALLEL_H
+
+#include "base/error.h"
+
+/* Processors this process may use (its affinity mask), at least 1; the environment variable
+ * LULL_THREADS, when it holds a number from 1 to 1024, takes its place. */
+unsigned lull_worker_count(void);
+
+/* Runs `body(context, worker)` for worker = 0 .. workers-1, worker 0 on the calling thread, and
+ * returns when all have returned. Where a thread cannot be created fewer workers run: bodies take
+ * their work from a shared queue, never from their number. */
+void lull_parallel_run(unsigned workers, void (*body)(void *context, unsigned worker),
+                       void *context);
+
+#endif

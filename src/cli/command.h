@@ -1,0 +1,23 @@
+/* Commands: one constant struct per file, listed in main.c.
+ *
+ * To add a command: write cli/cmd_NAME.c with a `const struct lull_command lull_cmd_NAME`, add its
+ * address to the array in main.c, a man page docs/man/lull-NAME.1, golden tests, and a line in
+ * README and CHANGELOG. Only this room prints and exits. */
+#ifndef LULL_CLI_COMMAND_H
+#define LULL_CLI_COMMAND_H
+
+#include <popt.h>
+
+enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
+
+struct lull_command {
+    const char *name;                 /* "metrics" */
+    const char *summary;              /* one line, lower case */
+    const char *operands;             /* "RUN..." */
+    const struct poptOption *options; /* without the common ones; may be NULL */
+    /* `context` has consumed the options when this is called; operands are left in it. Returns an
+     * exit status. */
+    int (*run)(poptContext context);
+};
+
+#endif

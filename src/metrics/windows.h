@@ -1,0 +1,33 @@
+/* Windows: the parts of a run that are analysed, as intervals of time per process. */
+#ifndef LULL_METRICS_WINDOWS_H
+#define LULL_METRICS_WINDOWS_H
+
+#include "trace/scan.h"
+
+struct lull_interval {
+    int64_t begin, end; /* ns, begin <= end */
+};
+
+/* Intervals of a process are sorted and do not overlap. */
+struct lull_windows {
+    uint32_t n_processes;             /* of the trace */
+    struct lull_interval **intervals; /* [process][n] */
+    uint32_t *counts;
+};
+
+/* The same interval for all processes, clipped to the run; LULL_ERR_RANGE if nothing is left. */
+lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, int64_t to,
+                                 struct lull_arena *arena, struct lull_windows **ret_windows,
+                                 struct lull_error *err);
+
+/* For each process, when its master thread is inside the region called `name` (outermost visits).
+ * LULL_ERR_RANGE when no process ever enters it; the message lists similar names. */
+lull_status lull_windows_of_region(const struct lull_trace *trace, const char *name,
+                                   struct lull_arena *arena, struct lull_windows **ret_windows,
+                                   struct lull_error *err);
+
+/* What both have in common. */
+struct lull_windows *lull_windows_intersect(const struct lull_windows *a,
+                                            const struct lull_windows *b, struct lull_arena *arena);
+
+#endif

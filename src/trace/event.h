@@ -1,0 +1,160 @@
+/* Events: the one form in which every format's content reaches the rest of lull.
+ *
+ * An event belongs to a location and has a time in ns since the origin of its trace. The meaning
+ * of `op`, `id` and the union depends on the kind; the table below is the contract. Everything
+ * named by `id` is an index into the arrays of the lull_trace. Processes are named by their index
+ * in trace->processes, whatever the file uses (ranks in communicators, task numbers). */
+#ifndef LULL_TRACE_EVENT_H
+#define LULL_TRACE_EVENT_H
+
+#include <stdint.h>
+
+enum lull_event_kind {
+    /* kind            id           op / union                                                 */
+    LULL_EVENT_ENTER, /* region                                                                 */
+    LULL_EVENT_LEAVE, /* region                                                                 */
+    LULL_EVENT_CALL,  /* region; duration: the region is entered at `time` and left at `time +
+                         duration`, and no ENTER, LEAVE or CALL lies between                    */
+    LULL_EVENT_STATE, /* state; duration: Paraver's partition of a thread's time                */
+
+    LULL_EVENT_SEND,      /* communicator; message: posted. request = LULL_NO_REQUEST: blocking  */
+    LULL_EVENT_SEND_DONE, /* -; message.request: a non-blocking send is complete                 */
+    LULL_EVENT_RECV_POST, /* communicator or LULL_NONE; message: a receive is posted; peer and
+                             tag may be LULL_ANY, bytes is the size of the buffer or 0           */
+    LULL_EVENT_RECV,      /* communicator; message: complete, with the matched source and size   */
+    LULL_EVENT_REQUEST_TEST,      /* -; message.request: tested, not complete                    */
+    LULL_EVENT_REQUEST_CANCELLED, /* -; message.request                                          */
+
+    LULL_EVENT_COLLECTIVE_BEGIN, /* communicator or LULL_NONE (not known before the end);
+                                    op: lull_collective or LULL_COLLECTIVE_UNKNOWN; for a
+                                    non-blocking one: posted, collective.request                 */
+    LULL_EVENT_COLLECTIVE_END,   /* communicator; op; collective: sent, received, root, request  */
+
+    LULL_EVENT_RMA, /* window or LULL_NONE; op: lull_rma; transfer: bytes, target process    */
+    LULL_EVENT_IO,  /* file or LULL_NONE; op: lull_io; transfer: bytes                       */
+
+    LULL_EVENT_FORK,       /* -; number: threads asked for                                       */
+    LULL_EVENT_JOIN,       /* -                                                                  */
+    LULL_EVENT_TEAM_BEGIN, /* communicator of the team or LULL_NONE                              */
+    LULL_EVENT_TEAM_END,   /* the same                                                           */
+    LULL_EVENT_THREAD_BEGIN, /* - the thread's life begins                                       */
+    LULL_EVENT_THREAD_END,   /* -                                                                */
+
+    LULL_EVENT_TASK_CREATE,   /* -; number: the task                                             */
+    LULL_EVENT_TASK_SWITCH,   /* -; number: the task that runs from now on                       */
+    LULL_EVENT_TASK_COMPLETE, /* -; number: the task                                             */
+    LULL_EVENT_LOCK_ACQUIRE,  /* -; number: the lock                                             */
+    LULL_EVENT_LOCK_RELEASE,  /* -; number: the lock                                             */
+
+    LULL_EVENT_COUNTERS,    /* -; readings: each value counts what has happened since this
+                               location's previous reading of that counter                       */
+    LULL_EVENT_FLUSH,       /* -; duration: the tracer wrote its buffer                          */
+    LULL_EVENT_MEASURE_OFF, /* -: nothing is recorded until the next MEASURE_ON                  */
+    LULL_EVENT_MEASURE_ON,  /* -                                                                 */
+    LULL_EVENT_MARKER,      /* marker; number: its value                                         */
+
+    LULL_EVENT_KINDS
+};
+
+/* Sets of kinds, for scans that need only some of them: bit k stands for kind k. */
+#define LULL_MASK(kind) (UINT64_C(1) << (kind))
+#define LULL_MASK_ALL   (LULL_MASK(LULL_EVENT_KINDS) - 1)
+/* What tells how a thread spends its time; enough for a breakdown. */
+#define LULL_MASK_TIME                                                                        \
+    (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL) | \
+     LULL_MASK(LULL_EVENT_STATE) | LULL_MASK(LULL_EVENT_TEAM_BEGIN) |                         \
+     LULL_MASK(LULL_EVENT_TEAM_END) | LULL_MASK(LULL_EVENT_THREAD_BEGIN) |                    \
+     LULL_MASK(LULL_EVENT_THREAD_END) | LULL_MASK(LULL_EVENT_COUNTERS) |                      \
+     LULL_MASK(LULL_EVENT_FLUSH) | LULL_MASK(LULL_EVENT_MEASURE_OFF) |                        \
+     LULL_MASK(LULL_EVENT_MEASURE_ON))
+/* Point-to-point messages; formats in which these are not in time order must sort them. */
+#define LULL_MASK_MESSAGES                                          \
+    (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_SEND_DONE) | \
+     LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_RECV) | \
+     LULL_MASK(LULL_EVENT_REQUEST_TEST) | LULL_MASK(LULL_EVENT_REQUEST_CANCELLED))
+
+#define LULL_NONE       UINT32_MAX /* no index */
+#define LULL_ANY        (-1)       /* wildcard source or tag */
+#define LULL_PROC_NULL  (-2)       /* MPI_PROC_NULL as a peer */
+#define LULL_NO_REQUEST UINT64_MAX
+
+enum lull_collective {
+    LULL_COLLECTIVE_BARRIER,
+    LULL_COLLECTIVE_BCAST,
+    LULL_COLLECTIVE_GATHER,
+    LULL_COLLECTIVE_GATHERV,
+    LULL_COLLECTIVE_SCATTER,
+    LULL_COLLECTIVE_SCATTERV,
+    LULL_COLLECTIVE_ALLGATHER,
+    LULL_COLLECTIVE_ALLGATHERV,
+    LULL_COLLECTIVE_ALLTOALL,
+    LULL_COLLECTIVE_ALLTOALLV,
+    LULL_COLLECTIVE_ALLTOALLW,
+    LULL_COLLECTIVE_ALLREDUCE,
+    LULL_COLLECTIVE_REDUCE,
+    LULL_COLLECTIVE_REDUCE_SCATTER,
+    LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
+    LULL_COLLECTIVE_SCAN,
+    LULL_COLLECTIVE_EXSCAN,
+    LULL_COLLECTIVE_NEIGHBOUR, /* any neighbourhood collective */
+    LULL_COLLECTIVE_CREATE,    /* of a communicator, window, file: synchronises, moves no data */
+    LULL_COLLECTIVE_FREE,
+    LULL_COLLECTIVE_UNKNOWN,
+    LULL_COLLECTIVES
+};
+
+enum lull_rma { LULL_RMA_PUT, LULL_RMA_GET, LULL_RMA_ATOMIC, LULL_RMA_SYNC, LULL_RMA_OPS };
+enum lull_io {
+    LULL_IO_READ,
+    LULL_IO_WRITE,
+    LULL_IO_OPEN,
+    LULL_IO_CLOSE,
+    LULL_IO_OTHER,
+    LULL_IO_OPS
+};
+
+struct lull_reading {
+    uint64_t value; /* wraps modulo 2^64; garbage counters of real traces do */
+    uint32_t counter;
+    uint32_t reserved;
+};
+
+struct lull_event {
+    int64_t time; /* ns since the trace's origin */
+    uint8_t kind; /* enum lull_event_kind */
+    uint8_t op;
+    uint16_t reserved;
+    uint32_t id;
+    union {
+        int64_t duration; /* ns, >= 0 */
+        uint64_t number;
+        struct {
+            uint64_t bytes;
+            uint64_t request; /* unique among this location's open requests */
+            int32_t peer;     /* process index, LULL_ANY or LULL_PROC_NULL */
+            int32_t tag;
+        } message;
+        struct {
+            uint64_t sent, received; /* bytes of this process */
+            uint64_t request;        /* LULL_NO_REQUEST: blocking */
+            int32_t root;            /* process index, or LULL_ANY where there is none */
+            uint32_t reserved;
+        } collective;
+        struct {
+            uint64_t bytes;
+            uint64_t reserved;
+            int32_t target; /* process index or LULL_ANY */
+        } transfer;
+        struct {
+            const struct lull_reading *values; /* valid as long as the block */
+            uint32_t count;
+        } readings;
+    };
+};
+
+/* Names as users read them: "enter", "send", "collective end"; "MPI_Allreduce" without prefix:
+ * "allreduce". */
+const char *lull_event_kind_name(unsigned kind);
+const char *lull_collective_name(unsigned op);
+
+#endif

@@ -1,0 +1,76 @@
+/* Visiting the events of a trace: a scan of everything, or a cursor on one location.
+ *
+ * What both guarantee, for every format:
+ *  - The events of one location come in order of non-decreasing time (a STATE, CALL or FLUSH
+ *    counts at its begin). A file in which time runs backwards is an error, not a reordering.
+ *  - ENTER and LEAVE nest: each LEAVE closes the innermost open ENTER and names the same region.
+ *    What a file lacks is put right and counted as a quirk: a LEAVE without ENTER is dropped, a
+ *    LEAVE that skips open regions closes them at the same time, and what is open at the end of a
+ *    location is closed at the end of the trace.
+ *  - A CALL holds no ENTER, LEAVE or CALL; message and collective events that belong to it follow
+ *    it, with times inside it.
+ *  - COUNTERS follow the ENTER or LEAVE they were read with, at the same time, or stand before it
+ *    as the file has it; a reading at time t describes the time up to t.
+ *  - Events outside the mask are not delivered, and formats skip their decoding where they can.
+ *
+ * Blocks and what they point to are valid only during the visit, or until the next call on the
+ * cursor. Memory: a scan holds one block per worker (and for formats that store all locations in
+ * one sequence about 1 KiB per location), a cursor holds one block. */
+#ifndef LULL_TRACE_SCAN_H
+#define LULL_TRACE_SCAN_H
+
+#include "trace/trace.h"
+
+#include <stddef.h>
+
+struct lull_block {
+    uint32_t location;
+    uint32_t count;
+    const struct lull_event *events;
+};
+
+/* A visitor keeps its state per location (an array of trace->n_locations) or per worker.
+ *  - The calls for one location never overlap and come in order: begin, block ..., end.
+ *  - Calls for different locations may overlap, on `workers` threads; `worker` < workers.
+ *  - Skew: a process is begun when a worker has nothing to do in the processes already begun, and
+ *    within a process the location that lags most in time goes next. So two threads of a process
+ *    are never apart by more than about workers + 1 blocks, unless one of them has ended.
+ * A status other than LULL_OK ends the scan and is returned from it. begin and end may be NULL. */
+struct lull_visitor {
+    void *context;
+    lull_status (*begin)(void *context, unsigned worker, uint32_t location, struct lull_error *err);
+    lull_status (*block)(void *context, unsigned worker, const struct lull_block *block,
+                         struct lull_error *err);
+    lull_status (*end)(void *context, unsigned worker, uint32_t location, struct lull_error *err);
+};
+
+struct lull_scan_options {
+    uint64_t mask;        /* kinds wanted; 0: LULL_MASK_ALL */
+    unsigned workers;     /* threads; 0: lull_worker_count() */
+    uint32_t application; /* only the locations of this application; LULL_NONE: all */
+    bool masters_only;    /* only the first thread of each process */
+    bool unordered;       /* messages may come out of order (counting): saves sorting them */
+    /* Called now and then from one thread at a time with the share done, 0 .. 1; may be NULL. */
+    void (*progress)(void *context, double share);
+    void *progress_context;
+};
+
+lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_options *options,
+                      const struct lull_visitor *visitor, struct lull_error *err);
+
+/* The number of workers a scan with these options will use at most, for sizing per-worker state. */
+unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options);
+
+/* A cursor pulls the events of one location. Thousands may be open side by side; each is used by
+ * one thread at a time. Where the format stores all locations in one sequence (Paraver), the
+ * first cursor of a trace converts it once into a temporary tape in $TMPDIR, removed when the
+ * trace is closed. */
+struct lull_cursor;
+lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                             struct lull_cursor **ret_cursor, struct lull_error *err);
+/* ret_block->count == 0: the end. */
+lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_block,
+                             struct lull_error *err);
+void lull_cursor_close(struct lull_cursor *cursor); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,244 @@
+/* A trace: the definitions of a run, and the way to its events.
+ *
+ * Definitions are few and live in memory, in arrays owned by the trace; events are many and are
+ * visited (trace/scan.h). All strings are UTF-8 or whatever the file holds, never NULL unless
+ * said. A trace is immutable after opening, except for its list of quirks, which scans add to
+ * under a lock: any number of threads may read one trace.
+ *
+ * Order: processes by application, then rank; locations by process, then CPU threads by number
+ * (the master first), then device streams. So the locations of a process are neighbours. */
+#ifndef LULL_TRACE_TRACE_H
+#define LULL_TRACE_TRACE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "trace/event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum lull_paradigm {
+    LULL_PARADIGM_USER,
+    LULL_PARADIGM_COMPILER, /* functions found by compiler instrumentation */
+    LULL_PARADIGM_MPI,
+    LULL_PARADIGM_OPENMP,
+    LULL_PARADIGM_PTHREAD,
+    LULL_PARADIGM_DEVICE, /* CUDA, HIP, OpenCL, OpenACC, Kokkos ... */
+    LULL_PARADIGM_IO,     /* POSIX and C library input and output */
+    LULL_PARADIGM_MEASUREMENT,
+    LULL_PARADIGM_OTHER,
+    LULL_PARADIGMS
+};
+
+enum lull_role {
+    LULL_ROLE_FUNCTION,
+    LULL_ROLE_WRAPPER,
+    LULL_ROLE_LOOP,
+    LULL_ROLE_CODE,
+    LULL_ROLE_PARALLEL,
+    LULL_ROLE_SECTIONS,
+    LULL_ROLE_SECTION,
+    LULL_ROLE_WORKSHARE,
+    LULL_ROLE_SINGLE,
+    LULL_ROLE_SINGLE_BODY,
+    LULL_ROLE_MASTER,
+    LULL_ROLE_CRITICAL, /* waiting for a critical section and, unless a body is inside, in it */
+    LULL_ROLE_CRITICAL_BODY,
+    LULL_ROLE_ATOMIC,
+    LULL_ROLE_BARRIER,
+    LULL_ROLE_IMPLICIT_BARRIER,
+    LULL_ROLE_FLUSH,
+    LULL_ROLE_ORDERED,
+    LULL_ROLE_ORDERED_BODY,
+    LULL_ROLE_TASK,
+    LULL_ROLE_TASK_CREATE,
+    LULL_ROLE_TASK_WAIT,
+    LULL_ROLE_COLL_ONE2ALL,
+    LULL_ROLE_COLL_ALL2ONE,
+    LULL_ROLE_COLL_ALL2ALL,
+    LULL_ROLE_COLL_OTHER,
+    LULL_ROLE_FILE_IO,
+    LULL_ROLE_POINT2POINT,
+    LULL_ROLE_RMA,
+    LULL_ROLE_DATA_TRANSFER,
+    LULL_ROLE_ARTIFICIAL,
+    LULL_ROLE_THREAD_CREATE,
+    LULL_ROLE_THREAD_WAIT,
+    LULL_ROLE_ALLOCATE,
+    LULL_ROLE_LOCK,     /* OpenMP and pthread locks: waiting for one */
+    LULL_ROLE_SCHEDULE, /* fork, join, asking for the next chunk */
+    LULL_ROLE_KERNEL,   /* on a device stream */
+    LULL_ROLES
+};
+
+/* What a core does with its time. The first is the only one that counts as useful. */
+enum lull_activity {
+    LULL_USEFUL, /* user code outside every runtime; on a device stream: a kernel */
+    LULL_MPI_P2P,
+    LULL_MPI_COLLECTIVE,
+    LULL_MPI_ONE_SIDED,
+    LULL_MPI_IO,
+    LULL_MPI_OTHER,    /* init, finalize, communicator management, queries */
+    LULL_OMP_SYNC,     /* barriers, taskwait */
+    LULL_OMP_SCHEDULE, /* scheduling, fork and join, task creation */
+    LULL_OMP_LOCK,     /* waiting for critical, lock, ordered, atomic */
+    LULL_IDLE,         /* worker outside parallel regions; device stream with nothing to do */
+    LULL_DEVICE,       /* host: in an accelerator's runtime; device stream: moving data */
+    LULL_IO,
+    LULL_FLUSH, /* the tracer writes its buffer */
+    LULL_OTHER, /* tracer, not yet created, unaccounted */
+    LULL_ACTIVITIES
+};
+
+struct lull_node {
+    const char *name;
+    const char *class_name; /* "machine", "node", ... */
+    uint32_t parent;        /* index or LULL_NONE */
+};
+
+struct lull_process {
+    const char *name;
+    uint32_t application; /* 0 unless the trace holds several programs (Paraver) */
+    uint32_t rank;        /* in its application */
+    uint32_t node;        /* index of a lull_node or LULL_NONE */
+    uint32_t first_location, n_locations;
+    uint32_t n_threads; /* CPU threads among the locations; the first is the master */
+};
+
+enum lull_location_kind { LULL_LOCATION_THREAD, LULL_LOCATION_DEVICE };
+
+enum lull_thread_role {
+    LULL_THREAD_MASTER,
+    LULL_THREAD_WORKER, /* idle unless inside a parallel region */
+    LULL_THREAD_FREE    /* made by the program (pthread): useful unless it waits */
+};
+
+struct lull_location {
+    const char *name;
+    uint64_t source_id; /* as the file calls it, for messages to the user */
+    uint32_t process;
+    uint32_t number; /* thread or stream number within the process */
+    uint8_t kind;    /* enum lull_location_kind */
+    uint8_t role;    /* enum lull_thread_role */
+};
+
+struct lull_region {
+    const char *name;
+    const char *file;   /* "" if unknown */
+    uint32_t line;      /* 0 if unknown */
+    uint8_t paradigm;   /* enum lull_paradigm, corrected by name where a tracer says USER for all */
+    uint8_t role;       /* enum lull_role, corrected likewise */
+    uint8_t activity;   /* of time spent directly inside; LULL_USEFUL for user code */
+    bool user;          /* user code: takes over the activity of what surrounds it */
+    bool parallel;      /* time inside counts as inside an OpenMP parallel region */
+    uint8_t collective; /* enum lull_collective of an MPI call, or LULL_COLLECTIVE_UNKNOWN */
+};
+
+struct lull_state {
+    const char *name;
+    uint32_t number;  /* in the file */
+    uint8_t activity; /* when no region says it better */
+};
+
+struct lull_comm {
+    const char *name;
+    uint32_t size;
+    const uint32_t *members; /* process indices by rank; NULL: rank r is process first + r */
+    uint32_t first;
+    uint32_t parent;  /* index or LULL_NONE */
+    uint32_t remote;  /* inter-communicator: index of the other group's lull_comm;
+                         otherwise LULL_NONE */
+    uint8_t paradigm; /* MPI, or OPENMP for thread teams (whose members are locations) */
+};
+
+enum lull_counter_role { LULL_COUNTER_OTHER, LULL_COUNTER_INSTRUCTIONS, LULL_COUNTER_CYCLES };
+
+struct lull_counter {
+    const char *name;
+    const char *unit; /* "" if unknown */
+    uint64_t source_id;
+    uint8_t role; /* enum lull_counter_role, from the name */
+};
+
+struct lull_marker {
+    const char *name;
+    uint64_t source_id; /* Paraver event type */
+};
+
+struct lull_quirk {
+    const char *kind; /* one sentence: what was found and what was done about it */
+    uint64_t count;
+    char first[160]; /* where it was found first; "" if there is no place */
+};
+
+struct lull_format;
+
+struct lull_trace {
+    const char *path;
+    const char *producer; /* "Extrae", "Score-P 2.0.2", ...; "" if unknown */
+    const struct lull_format *format;
+    struct lull_arena *arena; /* holds everything below */
+
+    int64_t duration;        /* ns; events lie in [0, duration] */
+    int64_t start_realtime;  /* ns since 1970 UTC of the origin, 0 if unknown */
+    double clock_resolution; /* ns per tick of the recording clock */
+    double clock_error;      /* bound in ns between locations; negative: unknown */
+    bool has_states;         /* STATE events partition the time and decide what is useful */
+    uint32_t n_applications;
+
+    struct lull_node *nodes;
+    uint32_t n_nodes;
+    struct lull_process *processes;
+    uint32_t n_processes;
+    struct lull_location *locations;
+    uint32_t n_locations;
+    struct lull_region *regions;
+    uint32_t n_regions;
+    struct lull_state *states;
+    uint32_t n_states;
+    struct lull_comm *comms;
+    uint32_t n_comms;
+    struct lull_counter *counters;
+    uint32_t n_counters;
+    struct lull_marker *markers;
+    uint32_t n_markers;
+
+    void *format_data;          /* the format's own */
+    struct lull_quirks *quirks; /* see lull_trace_quirks */
+};
+
+/* Opens a run of any known format, recognised by content; `path` is a file, an archive's anchor
+ * file or a directory. The trace gets its own arena; release it with lull_trace_close. */
+lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
+                            struct lull_error *err);
+void lull_trace_close(struct lull_trace *trace); /* NULL is allowed */
+
+/* A trace without events, for writers of simulated or generated runs: the caller fills the
+ * arrays (allocated in trace->arena) and calls lull_trace_complete. */
+struct lull_trace *lull_trace_create(void);
+
+/* Derives what readers leave open: activity, user, parallel and collective of regions (paradigm
+ * and role from the name where the tracer did not say), counter roles, thread roles, first and
+ * n_locations of processes. Checks all indices. Every reader calls it once, before its scan. */
+lull_status lull_trace_complete(struct lull_trace *trace, struct lull_error *err);
+
+/* The member of a communicator: process index of a rank; LULL_NONE out of range. */
+uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank);
+/* The rank of a process; LULL_NONE if it is no member. Constant time for contiguous ones, linear
+ * otherwise: build a map where it is called often. */
+uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
+
+/* Counts an oddity of the input that was survived. `kind` is a string constant (compared by
+ * content); `place` is printf-style and kept for the first. Safe from several threads. */
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Copies the quirks so far into `arena`, in order of first appearance; returns their number. */
+uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
+                           struct lull_quirk **ret_quirks);
+
+const char *lull_activity_id(unsigned activity);   /* "mpi_p2p": key in documents */
+const char *lull_activity_name(unsigned activity); /* "MPI point-to-point": for people */
+const char *lull_paradigm_name(unsigned paradigm);
+const char *lull_role_name(unsigned role);
+
+#endif
