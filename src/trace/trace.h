@@ -108,6 +108,7 @@ struct lull_process {
 enum lull_location_kind { LULL_LOCATION_THREAD, LULL_LOCATION_DEVICE };
 
 enum lull_thread_role {
+    LULL_THREAD_UNKNOWN, /* only before lull_trace_complete, which decides */
     LULL_THREAD_MASTER,
     LULL_THREAD_WORKER, /* idle unless inside a parallel region */
     LULL_THREAD_FREE    /* made by the program (pthread): useful unless it waits */
@@ -203,8 +204,8 @@ struct lull_trace {
     struct lull_marker *markers;
     uint32_t n_markers;
 
-    void *format_data;          /* the format's own */
-    struct lull_quirks *quirks; /* see lull_trace_quirks */
+    void *format_data;                /* the format's own */
+    struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
 };
 
 /* Opens a run of any known format, recognised by content; `path` is a file, an archive's anchor

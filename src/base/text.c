@@ -1,0 +1,145 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    if (length == 0)
+        return LULL_ERR_RANGE;
+    for (size_t i = 0; i < length; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
+        if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return LULL_ERR_RANGE;
+    }
+    *ret_value = value;
+    return LULL_OK;
+}
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+static const struct unit time_units[] = {
+    {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9},
+};
+
+static const struct unit size_units[] = {
+    {"B", 1},     {"kB", 1e3},   {"KB", 1e3},      {"MB", 1e6},         {"GB", 1e9},
+    {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
+};
+
+/* The number at the start of `text`; strtod alone would take "inf", "nan" and hexadecimal. */
+static bool leading_number(const char *text, double *ret_value, const char **ret_rest)
+{
+    if (strspn(text, "+-.0123456789") == 0 || strpbrk(text, "xXnNiI") == text + 1)
+        return false;
+    char *rest;
+    errno = 0;
+    double value = strtod(text, &rest);
+    if (rest == text || errno == ERANGE || !isfinite(value))
+        return false;
+    *ret_value = value;
+    *ret_rest = rest;
+    return true;
+}
+
+static bool find_unit(const char *name, const struct unit *units, size_t count, double *ret_factor)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(units[i].name, name) == 0) {
+            *ret_factor = units[i].factor;
+            return true;
+        }
+    return false;
+}
+
+lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
+                            struct lull_error *err)
+{
+    double value, factor = bare_ns;
+    const char *unit;
+    if (!leading_number(text, &value, &unit) ||
+        (*unit && !find_unit(unit, time_units, sizeof time_units / sizeof *time_units, &factor)))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "'%s' is no time, expected a number with ns, us, ms, s, min or h", text);
+    double ns = value * factor;
+    if (fabs(ns) >= 9.2e18)
+        return lull_fail(err, LULL_ERR_RANGE, "'%s' is too long a time", text);
+    *ret_ns = llround(ns);
+    return LULL_OK;
+}
+
+lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err)
+{
+    double value, factor = 1;
+    const char *unit;
+    if (!leading_number(text, &value, &unit) || value < 0 ||
+        (*unit && !find_unit(unit, size_units, sizeof size_units / sizeof *size_units, &factor)))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "'%s' is no size, expected a number with B, kB, MB, GB, KiB, MiB or GiB",
+                         text);
+    double bytes = value * factor;
+    if (bytes >= 1.8e19)
+        return lull_fail(err, LULL_ERR_RANGE, "'%s' is too large a size", text);
+    *ret_bytes = (uint64_t)(bytes + 0.5);
+    return LULL_OK;
+}
+
+/* Three decimals' worth of digits: 1.234, 12.34, 123.4. */
+static const char *format_scaled(double value, const char *unit, char *buffer, size_t size)
+{
+    double magnitude = fabs(value);
+    int decimals = magnitude < 9.9995 ? 3 : magnitude < 99.995 ? 2 : 1;
+    snprintf(buffer, size, "%.*f %s", decimals, value, unit);
+    return buffer;
+}
+
+const char *lull_format_time(int64_t ns, char *buffer, size_t size)
+{
+    double magnitude = fabs((double)ns);
+    if (magnitude < 1e3)
+        snprintf(buffer, size, "%lld ns", (long long)ns);
+    else if (magnitude < 1e6)
+        format_scaled((double)ns / 1e3, "us", buffer, size);
+    else if (magnitude < 1e9)
+        format_scaled((double)ns / 1e6, "ms", buffer, size);
+    else
+        format_scaled((double)ns / 1e9, "s", buffer, size);
+    return buffer;
+}
+
+const char *lull_format_size(uint64_t bytes, char *buffer, size_t size)
+{
+    static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        snprintf(buffer, size, "%llu B", (unsigned long long)bytes);
+        return buffer;
+    }
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < sizeof names / sizeof *names; unit++)
+        value /= 1024;
+    return format_scaled(value, names[unit], buffer, size);
+}
+
+const char *lull_format_count(uint64_t count, char *buffer, size_t size)
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    size_t out = 0;
+    for (int i = 0; i < length && out + 2 < size; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            buffer[out++] = ',';
+        buffer[out++] = digits[i];
+    }
+    buffer[out] = '\0';
+    return buffer;
+}

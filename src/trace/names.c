@@ -1,0 +1,158 @@
+/* Names of the enumerations of the trace room. */
+#include "trace/trace.h"
+
+#define NAME_OF(table, index) \
+    ((index) < sizeof(table) / sizeof *(table) && (table)[index] ? (table)[index] : "unknown")
+
+static const char *const event_kinds[LULL_EVENT_KINDS] = {
+    [LULL_EVENT_ENTER] = "enter",
+    [LULL_EVENT_LEAVE] = "leave",
+    [LULL_EVENT_CALL] = "call",
+    [LULL_EVENT_STATE] = "state",
+    [LULL_EVENT_SEND] = "send",
+    [LULL_EVENT_SEND_DONE] = "send done",
+    [LULL_EVENT_RECV_POST] = "receive posted",
+    [LULL_EVENT_RECV] = "receive",
+    [LULL_EVENT_REQUEST_TEST] = "request test",
+    [LULL_EVENT_REQUEST_CANCELLED] = "request cancelled",
+    [LULL_EVENT_COLLECTIVE_BEGIN] = "collective begin",
+    [LULL_EVENT_COLLECTIVE_END] = "collective end",
+    [LULL_EVENT_RMA] = "one-sided",
+    [LULL_EVENT_IO] = "input/output",
+    [LULL_EVENT_FORK] = "fork",
+    [LULL_EVENT_JOIN] = "join",
+    [LULL_EVENT_TEAM_BEGIN] = "team begin",
+    [LULL_EVENT_TEAM_END] = "team end",
+    [LULL_EVENT_THREAD_BEGIN] = "thread begin",
+    [LULL_EVENT_THREAD_END] = "thread end",
+    [LULL_EVENT_TASK_CREATE] = "task create",
+    [LULL_EVENT_TASK_SWITCH] = "task switch",
+    [LULL_EVENT_TASK_COMPLETE] = "task complete",
+    [LULL_EVENT_LOCK_ACQUIRE] = "lock acquire",
+    [LULL_EVENT_LOCK_RELEASE] = "lock release",
+    [LULL_EVENT_COUNTERS] = "counters",
+    [LULL_EVENT_FLUSH] = "buffer flush",
+    [LULL_EVENT_MEASURE_OFF] = "measurement off",
+    [LULL_EVENT_MEASURE_ON] = "measurement on",
+    [LULL_EVENT_MARKER] = "marker",
+};
+
+const char *lull_event_kind_name(unsigned kind)
+{
+    return NAME_OF(event_kinds, kind);
+}
+
+static const char *const collectives[LULL_COLLECTIVES] = {
+    [LULL_COLLECTIVE_BARRIER] = "barrier",
+    [LULL_COLLECTIVE_BCAST] = "bcast",
+    [LULL_COLLECTIVE_GATHER] = "gather",
+    [LULL_COLLECTIVE_GATHERV] = "gatherv",
+    [LULL_COLLECTIVE_SCATTER] = "scatter",
+    [LULL_COLLECTIVE_SCATTERV] = "scatterv",
+    [LULL_COLLECTIVE_ALLGATHER] = "allgather",
+    [LULL_COLLECTIVE_ALLGATHERV] = "allgatherv",
+    [LULL_COLLECTIVE_ALLTOALL] = "alltoall",
+    [LULL_COLLECTIVE_ALLTOALLV] = "alltoallv",
+    [LULL_COLLECTIVE_ALLTOALLW] = "alltoallw",
+    [LULL_COLLECTIVE_ALLREDUCE] = "allreduce",
+    [LULL_COLLECTIVE_REDUCE] = "reduce",
+    [LULL_COLLECTIVE_REDUCE_SCATTER] = "reduce_scatter",
+    [LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [LULL_COLLECTIVE_SCAN] = "scan",
+    [LULL_COLLECTIVE_EXSCAN] = "exscan",
+    [LULL_COLLECTIVE_NEIGHBOUR] = "neighbourhood",
+    [LULL_COLLECTIVE_CREATE] = "create",
+    [LULL_COLLECTIVE_FREE] = "free",
+};
+
+const char *lull_collective_name(unsigned op)
+{
+    return NAME_OF(collectives, op);
+}
+
+static const struct {
+    const char *id, *name;
+} activities[LULL_ACTIVITIES] = {
+    [LULL_USEFUL] = {"useful", "useful"},
+    [LULL_MPI_P2P] = {"mpi_p2p", "MPI point-to-point"},
+    [LULL_MPI_COLLECTIVE] = {"mpi_collective", "MPI collective"},
+    [LULL_MPI_ONE_SIDED] = {"mpi_one_sided", "MPI one-sided"},
+    [LULL_MPI_IO] = {"mpi_io", "MPI I/O"},
+    [LULL_MPI_OTHER] = {"mpi_other", "MPI other"},
+    [LULL_OMP_SYNC] = {"omp_sync", "OpenMP synchronisation"},
+    [LULL_OMP_SCHEDULE] = {"omp_schedule", "OpenMP scheduling, fork and join"},
+    [LULL_OMP_LOCK] = {"omp_lock", "OpenMP lock wait"},
+    [LULL_IDLE] = {"idle", "idle outside parallel regions"},
+    [LULL_DEVICE] = {"device", "device runtime"},
+    [LULL_IO] = {"io", "I/O"},
+    [LULL_FLUSH] = {"flush", "tracer's buffer flush"},
+    [LULL_OTHER] = {"other", "other"},
+};
+
+const char *lull_activity_id(unsigned activity)
+{
+    return activity < LULL_ACTIVITIES ? activities[activity].id : "unknown";
+}
+
+const char *lull_activity_name(unsigned activity)
+{
+    return activity < LULL_ACTIVITIES ? activities[activity].name : "unknown";
+}
+
+static const char *const paradigms[LULL_PARADIGMS] = {
+    [LULL_PARADIGM_USER] = "user",       [LULL_PARADIGM_COMPILER] = "compiler",
+    [LULL_PARADIGM_MPI] = "MPI",         [LULL_PARADIGM_OPENMP] = "OpenMP",
+    [LULL_PARADIGM_PTHREAD] = "pthread", [LULL_PARADIGM_DEVICE] = "device",
+    [LULL_PARADIGM_IO] = "I/O",          [LULL_PARADIGM_MEASUREMENT] = "measurement",
+    [LULL_PARADIGM_OTHER] = "other",
+};
+
+const char *lull_paradigm_name(unsigned paradigm)
+{
+    return NAME_OF(paradigms, paradigm);
+}
+
+static const char *const roles[LULL_ROLES] = {
+    [LULL_ROLE_FUNCTION] = "function",
+    [LULL_ROLE_WRAPPER] = "wrapper",
+    [LULL_ROLE_LOOP] = "loop",
+    [LULL_ROLE_CODE] = "code",
+    [LULL_ROLE_PARALLEL] = "parallel",
+    [LULL_ROLE_SECTIONS] = "sections",
+    [LULL_ROLE_SECTION] = "section",
+    [LULL_ROLE_WORKSHARE] = "workshare",
+    [LULL_ROLE_SINGLE] = "single",
+    [LULL_ROLE_SINGLE_BODY] = "single body",
+    [LULL_ROLE_MASTER] = "master",
+    [LULL_ROLE_CRITICAL] = "critical",
+    [LULL_ROLE_CRITICAL_BODY] = "critical body",
+    [LULL_ROLE_ATOMIC] = "atomic",
+    [LULL_ROLE_BARRIER] = "barrier",
+    [LULL_ROLE_IMPLICIT_BARRIER] = "implicit barrier",
+    [LULL_ROLE_FLUSH] = "flush",
+    [LULL_ROLE_ORDERED] = "ordered",
+    [LULL_ROLE_ORDERED_BODY] = "ordered body",
+    [LULL_ROLE_TASK] = "task",
+    [LULL_ROLE_TASK_CREATE] = "task create",
+    [LULL_ROLE_TASK_WAIT] = "task wait",
+    [LULL_ROLE_COLL_ONE2ALL] = "collective one to all",
+    [LULL_ROLE_COLL_ALL2ONE] = "collective all to one",
+    [LULL_ROLE_COLL_ALL2ALL] = "collective all to all",
+    [LULL_ROLE_COLL_OTHER] = "collective",
+    [LULL_ROLE_FILE_IO] = "file I/O",
+    [LULL_ROLE_POINT2POINT] = "point-to-point",
+    [LULL_ROLE_RMA] = "one-sided",
+    [LULL_ROLE_DATA_TRANSFER] = "data transfer",
+    [LULL_ROLE_ARTIFICIAL] = "artificial",
+    [LULL_ROLE_THREAD_CREATE] = "thread create",
+    [LULL_ROLE_THREAD_WAIT] = "thread wait",
+    [LULL_ROLE_ALLOCATE] = "allocate",
+    [LULL_ROLE_LOCK] = "lock",
+    [LULL_ROLE_SCHEDULE] = "schedule",
+    [LULL_ROLE_KERNEL] = "kernel",
+};
+
+const char *lull_role_name(unsigned role)
+{
+    return NAME_OF(roles, role);
+}

@@ -1,0 +1,184 @@
+#include "trace/nesting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void lull_nesting_begin(struct lull_nesting *nesting)
+{
+    *nesting = (struct lull_nesting){.last_time = INT64_MIN, .cut_begin = true};
+}
+
+void lull_nesting_end(struct lull_nesting *nesting)
+{
+    free(nesting->open);
+    nesting->open = NULL;
+}
+
+static lull_status out_of_memory(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: %s: out of memory for nested regions", trace->path,
+                     trace->locations[location].name);
+}
+
+static bool push(struct lull_nesting *nesting, uint32_t region)
+{
+    if (nesting->depth == nesting->capacity) {
+        uint32_t capacity = nesting->capacity ? nesting->capacity * 2 : 16;
+        uint32_t *larger = realloc(nesting->open, capacity * sizeof *larger);
+        if (!larger)
+            return false;
+        nesting->open = larger;
+        nesting->capacity = capacity;
+    }
+    nesting->open[nesting->depth++] = region;
+    return true;
+}
+
+static bool append(struct lull_event_buffer *scratch, uint32_t *count,
+                   const struct lull_event *event)
+{
+    if (*count == scratch->capacity) {
+        size_t capacity = scratch->capacity ? scratch->capacity * 2 : 256;
+        struct lull_event *larger = realloc(scratch->events, capacity * sizeof *larger);
+        if (!larger)
+            return false;
+        scratch->events = larger;
+        scratch->capacity = capacity;
+    }
+    scratch->events[(*count)++] = *event;
+    return true;
+}
+
+static bool append_leave(struct lull_nesting *nesting, struct lull_event_buffer *scratch,
+                         uint32_t *count, int64_t time)
+{
+    struct lull_event leave = {
+        .time = time, .kind = LULL_EVENT_LEAVE, .id = nesting->open[--nesting->depth]};
+    return append(scratch, count, &leave);
+}
+
+static lull_status time_backwards(const struct lull_nesting *nesting,
+                                  const struct lull_trace *trace, uint32_t location,
+                                  const struct lull_event *event, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_FORMAT,
+                     "%s: %s: time runs backwards: %s at %lld ns after an event at %lld ns",
+                     trace->path, trace->locations[location].name,
+                     lull_event_kind_name(event->kind), (long long)event->time,
+                     (long long)nesting->last_time);
+}
+
+/* A LEAVE that does not close the innermost open region. */
+static bool repair_leave(struct lull_nesting *nesting, const struct lull_trace *trace,
+                         uint32_t location, const struct lull_event *leave,
+                         struct lull_event_buffer *scratch, uint32_t *count)
+{
+    uint32_t at = nesting->depth;
+    while (at > 0 && nesting->open[at - 1] != leave->id)
+        at--;
+    if (at == 0) {
+        const char *name = trace->locations[location].name;
+        const char *region = leave->id < trace->n_regions ? trace->regions[leave->id].name : "?";
+        lull_trace_add_quirk(
+            trace,
+            nesting->cut_begin && nesting->depth == 0
+                ? "regions were open when the recording began; their end is ignored"
+                : "a region is left that was not entered; ignored",
+            "%s: '%s' at %lld ns", name, region, (long long)leave->time);
+        return true;
+    }
+    lull_trace_add_quirk(trace, "a region is left before those inside it; they are closed with it",
+                         "%s: '%s' at %lld ns", trace->locations[location].name,
+                         trace->regions[leave->id].name, (long long)leave->time);
+    while (nesting->depth >= at)
+        if (!append_leave(nesting, scratch, count, leave->time))
+            return false;
+    return true;
+}
+
+static inline bool closes_innermost(const struct lull_nesting *nesting,
+                                    const struct lull_event *leave)
+{
+    return nesting->depth > 0 && nesting->open[nesting->depth - 1] == leave->id;
+}
+
+/* From the first irregular event on: a copy with the repairs. */
+static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
+                               const struct lull_trace *trace, uint32_t location,
+                               const struct lull_event **events, uint32_t *count,
+                               struct lull_event_buffer *scratch, struct lull_error *err)
+{
+    uint32_t kept = 0;
+    bool good = true;
+    for (uint32_t i = 0; good && i < first; i++)
+        good = append(scratch, &kept, &(*events)[i]);
+    for (uint32_t i = first; good && i < *count; i++) {
+        const struct lull_event *event = &(*events)[i];
+        if (event->time < nesting->last_time)
+            return time_backwards(nesting, trace, location, event, err);
+        nesting->last_time = event->time;
+        if (event->kind == LULL_EVENT_LEAVE && !closes_innermost(nesting, event)) {
+            good = repair_leave(nesting, trace, location, event, scratch, &kept);
+            continue;
+        }
+        if (event->kind == LULL_EVENT_LEAVE)
+            nesting->depth--;
+        else if (event->kind == LULL_EVENT_ENTER)
+            good = push(nesting, event->id);
+        good = good && append(scratch, &kept, event);
+    }
+    if (!good)
+        return out_of_memory(trace, location, err);
+    *events = scratch->events;
+    *count = kept;
+    return LULL_OK;
+}
+
+lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_trace *trace,
+                                uint32_t location, const struct lull_event **events,
+                                uint32_t *count, struct lull_event_buffer *scratch,
+                                struct lull_error *err)
+{
+    int64_t last = nesting->last_time;
+    for (uint32_t i = 0; i < *count; i++) {
+        const struct lull_event *event = &(*events)[i];
+        if (event->time < last) {
+            nesting->last_time = last;
+            return time_backwards(nesting, trace, location, event, err);
+        }
+        if (event->kind == LULL_EVENT_LEAVE) {
+            if (!closes_innermost(nesting, event)) {
+                nesting->last_time = last;
+                return repair_from(i, nesting, trace, location, events, count, scratch, err);
+            }
+            nesting->depth--;
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            nesting->cut_begin = false;
+            if (!push(nesting, event->id))
+                return out_of_memory(trace, location, err);
+        }
+        last = event->time;
+    }
+    nesting->last_time = last;
+    return LULL_OK;
+}
+
+lull_status lull_nesting_close_all(struct lull_nesting *nesting, const struct lull_trace *trace,
+                                   uint32_t location, const struct lull_event **ret_events,
+                                   uint32_t *ret_count, struct lull_event_buffer *scratch,
+                                   struct lull_error *err)
+{
+    uint32_t count = 0;
+    if (nesting->depth > 0)
+        lull_trace_add_quirk(trace, "regions were open when the recording ended; closed at the end",
+                             "%s: '%s'", trace->locations[location].name,
+                             trace->regions[nesting->open[nesting->depth - 1]].name);
+    int64_t end = trace->duration > nesting->last_time ? trace->duration : nesting->last_time;
+    while (nesting->depth > 0)
+        if (!append_leave(nesting, scratch, &count, end))
+            return out_of_memory(trace, location, err);
+    *ret_events = scratch->events;
+    *ret_count = count;
+    return LULL_OK;
+}

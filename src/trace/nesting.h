@@ -1,0 +1,37 @@
+/* Nesting repair and the check that time runs forward, for one location; internal. */
+#ifndef LULL_TRACE_NESTING_H
+#define LULL_TRACE_NESTING_H
+
+#include "trace/trace.h"
+
+#include <stddef.h>
+
+struct lull_nesting {
+    uint32_t *open; /* stack of regions, malloc'd */
+    uint32_t depth, capacity;
+    int64_t last_time;
+    bool cut_begin; /* no region has been entered yet */
+};
+
+void lull_nesting_begin(struct lull_nesting *nesting);
+void lull_nesting_end(struct lull_nesting *nesting); /* releases */
+
+/* Events in, events out: *events and *count are replaced by a repaired copy (in *scratch, grown
+ * with realloc, freed by the caller) where something had to be put right; usually they stay as
+ * they are and nothing is copied. */
+struct lull_event_buffer {
+    struct lull_event *events;
+    size_t capacity;
+};
+lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_trace *trace,
+                                uint32_t location, const struct lull_event **events,
+                                uint32_t *count, struct lull_event_buffer *scratch,
+                                struct lull_error *err);
+
+/* The LEAVE events, at the end of the trace, of all that is still open. */
+lull_status lull_nesting_close_all(struct lull_nesting *nesting, const struct lull_trace *trace,
+                                   uint32_t location, const struct lull_event **ret_events,
+                                   uint32_t *ret_count, struct lull_event_buffer *scratch,
+                                   struct lull_error *err);
+
+#endif

@@ -1,0 +1,368 @@
+/* The scan: which location is read next, by which worker.
+ *
+ * Pull formats: every worker takes the location that lags most among those begun, or begins the
+ * next process when all are busy. Push formats: the format walks its file in the calling thread
+ * and delivers through a sink. Both go through the nesting repair. */
+#include "trace/scan.h"
+
+#include "base/parallel.h"
+#include "trace/format.h"
+#include "trace/nesting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { BLOCK_EVENTS = 1024 };
+
+static bool selected(const struct lull_trace *trace, const struct lull_scan_options *options,
+                     uint32_t location)
+{
+    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    if (options->application != LULL_NONE && process->application != options->application)
+        return false;
+    return !options->masters_only || process->first_location == location;
+}
+
+static lull_status visit(const struct lull_visitor *visitor, unsigned worker, uint32_t location,
+                         const struct lull_event *events, uint32_t count, struct lull_error *err)
+{
+    if (count == 0)
+        return LULL_OK;
+    struct lull_block block = {.location = location, .count = count, .events = events};
+    return visitor->block(visitor->context, worker, &block, err);
+}
+
+/* ---- pull ------------------------------------------------------------------------------------ */
+
+/* A location that has been begun and has not ended. */
+struct active {
+    uint32_t location;
+    bool busy;
+    struct lull_stream *stream; /* NULL before the first block */
+    struct lull_nesting nesting;
+};
+
+struct scheduler {
+    const struct lull_trace *trace;
+    const struct lull_scan_options *options;
+    const struct lull_visitor *visitor;
+    uint64_t mask;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct active **active; /* malloc'd, as many as a few processes have locations */
+    size_t n_active, capacity;
+    uint32_t next_process;
+    uint32_t ended, total;
+    lull_status status; /* of the first failure; ends everything */
+    struct lull_error *err;
+};
+
+static bool add_active(struct scheduler *scheduler, uint32_t location)
+{
+    if (scheduler->n_active == scheduler->capacity) {
+        size_t capacity = scheduler->capacity ? scheduler->capacity * 2 : 64;
+        struct active **larger = realloc(scheduler->active, capacity * sizeof(*larger));
+        if (!larger)
+            return false;
+        scheduler->active = larger;
+        scheduler->capacity = capacity;
+    }
+    struct active *active = calloc(1, sizeof *active);
+    if (!active)
+        return false;
+    active->location = location;
+    lull_nesting_begin(&active->nesting);
+    scheduler->active[scheduler->n_active++] = active;
+    return true;
+}
+
+/* Begins the next process that has something to read; false when there is none. */
+static bool begin_process(struct scheduler *scheduler)
+{
+    const struct lull_trace *trace = scheduler->trace;
+    bool added = false;
+    while (!added && scheduler->next_process < trace->n_processes) {
+        const struct lull_process *process = &trace->processes[scheduler->next_process++];
+        for (uint32_t i = 0; i < process->n_locations; i++) {
+            uint32_t location = process->first_location + i;
+            if (!selected(trace, scheduler->options, location))
+                continue;
+            if (!add_active(scheduler, location)) {
+                scheduler->status =
+                    lull_fail(scheduler->err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+                return false;
+            }
+            added = true;
+        }
+    }
+    return added;
+}
+
+static struct active *most_lagging(struct scheduler *scheduler)
+{
+    struct active *best = NULL;
+    for (size_t i = 0; i < scheduler->n_active; i++) {
+        struct active *active = scheduler->active[i];
+        if (!active->busy && (!best || active->nesting.last_time < best->nesting.last_time))
+            best = active;
+    }
+    return best;
+}
+
+/* The next location to read, marked busy; NULL when all is done or something failed. */
+static struct active *take(struct scheduler *scheduler)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    struct active *active = NULL;
+    while (scheduler->status == LULL_OK) {
+        active = most_lagging(scheduler);
+        if (!active && begin_process(scheduler))
+            active = most_lagging(scheduler);
+        if (active || scheduler->n_active == 0)
+            break;
+        pthread_cond_wait(&scheduler->changed, &scheduler->lock);
+    }
+    if (scheduler->status != LULL_OK)
+        active = NULL;
+    if (active)
+        active->busy = true;
+    pthread_mutex_unlock(&scheduler->lock);
+    return active;
+}
+
+static void release_active(const struct scheduler *scheduler, struct active *active)
+{
+    if (active->stream)
+        scheduler->trace->format->stream_close(active->stream);
+    lull_nesting_end(&active->nesting);
+    free(active);
+}
+
+static void report_progress(struct scheduler *scheduler, const struct active *active)
+{
+    const struct lull_scan_options *options = scheduler->options;
+    if (!options->progress)
+        return;
+    double part = scheduler->trace->duration > 0
+                      ? (double)active->nesting.last_time / (double)scheduler->trace->duration
+                      : 0;
+    if (part < 0 || part > 1)
+        part = 0;
+    options->progress(options->progress_context,
+                      (scheduler->ended + part) / (scheduler->total ? scheduler->total : 1));
+}
+
+static void give_back(struct scheduler *scheduler, struct active *active, bool ended,
+                      lull_status status, const struct lull_error *err)
+{
+    pthread_mutex_lock(&scheduler->lock);
+    active->busy = false;
+    if (status != LULL_OK && scheduler->status == LULL_OK) {
+        scheduler->status = status;
+        if (scheduler->err)
+            *scheduler->err = *err;
+    }
+    scheduler->ended += ended;
+    report_progress(scheduler, active);
+    if (ended || status != LULL_OK) {
+        size_t i = 0;
+        while (scheduler->active[i] != active)
+            i++;
+        scheduler->active[i] = scheduler->active[--scheduler->n_active];
+        release_active(scheduler, active);
+    }
+    pthread_cond_broadcast(&scheduler->changed);
+    pthread_mutex_unlock(&scheduler->lock);
+}
+
+static lull_status begin_location(struct scheduler *scheduler, unsigned worker,
+                                  struct active *active, struct lull_error *err)
+{
+    const struct lull_visitor *visitor = scheduler->visitor;
+    lull_status status = scheduler->trace->format->stream_open(
+        scheduler->trace, active->location, scheduler->mask, &active->stream, err);
+    if (status == LULL_OK && visitor->begin)
+        status = visitor->begin(visitor->context, worker, active->location, err);
+    return status;
+}
+
+static lull_status end_location(struct scheduler *scheduler, unsigned worker, struct active *active,
+                                struct lull_event_buffer *scratch, struct lull_error *err)
+{
+    const struct lull_visitor *visitor = scheduler->visitor;
+    const struct lull_event *events;
+    uint32_t count;
+    lull_status status = lull_nesting_close_all(&active->nesting, scheduler->trace,
+                                                active->location, &events, &count, scratch, err);
+    if (status == LULL_OK)
+        status = visit(visitor, worker, active->location, events, count, err);
+    if (status == LULL_OK && visitor->end)
+        status = visitor->end(visitor->context, worker, active->location, err);
+    return status;
+}
+
+/* One block of one location. */
+static lull_status advance(struct scheduler *scheduler, unsigned worker, struct active *active,
+                           struct lull_event *buffer, struct lull_event_buffer *scratch,
+                           bool *ret_ended, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    if (!active->stream)
+        status = begin_location(scheduler, worker, active, err);
+    if (status != LULL_OK)
+        return status;
+    size_t got = 0;
+    status = scheduler->trace->format->stream_read(active->stream, buffer, BLOCK_EVENTS, &got, err);
+    if (status != LULL_OK)
+        return status;
+    if (got == 0) {
+        *ret_ended = true;
+        return end_location(scheduler, worker, active, scratch, err);
+    }
+    const struct lull_event *events = buffer;
+    uint32_t count = (uint32_t)got;
+    status = lull_nesting_repair(&active->nesting, scheduler->trace, active->location, &events,
+                                 &count, scratch, err);
+    if (status == LULL_OK)
+        status = visit(scheduler->visitor, worker, active->location, events, count, err);
+    return status;
+}
+
+static void work(void *context, unsigned worker)
+{
+    struct scheduler *scheduler = context;
+    struct lull_event *buffer = malloc(BLOCK_EVENTS * sizeof *buffer);
+    struct lull_event_buffer scratch = {0};
+    for (struct active *active; (active = take(scheduler));) {
+        struct lull_error err = {""};
+        bool ended = false;
+        lull_status status =
+            buffer ? advance(scheduler, worker, active, buffer, &scratch, &ended, &err)
+                   : lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", scheduler->trace->path);
+        give_back(scheduler, active, ended, status, &err);
+    }
+    free(scratch.events);
+    free(buffer);
+}
+
+static lull_status scan_pull(const struct lull_trace *trace,
+                             const struct lull_scan_options *options, uint64_t mask,
+                             const struct lull_visitor *visitor, struct lull_error *err)
+{
+    struct scheduler scheduler = {
+        .trace = trace, .options = options, .visitor = visitor, .mask = mask, .err = err};
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        scheduler.total += selected(trace, options, l);
+    pthread_mutex_init(&scheduler.lock, NULL);
+    pthread_cond_init(&scheduler.changed, NULL);
+    lull_parallel_run(lull_scan_workers(trace, options), work, &scheduler);
+    while (scheduler.n_active > 0) /* only after a failure */
+        release_active(&scheduler, scheduler.active[--scheduler.n_active]);
+    free(scheduler.active);
+    pthread_cond_destroy(&scheduler.changed);
+    pthread_mutex_destroy(&scheduler.lock);
+    return scheduler.status;
+}
+
+/* ---- push ------------------------------------------------------------------------------------ */
+
+struct lull_sink {
+    const struct lull_trace *trace;
+    const struct lull_scan_options *options;
+    const struct lull_visitor *visitor;
+    struct lull_nesting *nesting; /* per location */
+    bool *begun;
+    struct lull_event_buffer scratch;
+};
+
+static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct lull_error *err)
+{
+    if (sink->begun[location])
+        return LULL_OK;
+    sink->begun[location] = true;
+    if (!sink->visitor->begin)
+        return LULL_OK;
+    return sink->visitor->begin(sink->visitor->context, 0, location, err);
+}
+
+lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
+                            const struct lull_event *events, uint32_t count, struct lull_error *err)
+{
+    if (count == 0 || !selected(sink->trace, sink->options, location))
+        return LULL_OK;
+    lull_status status = sink_begin(sink, location, err);
+    if (status == LULL_OK && !sink->options->unordered)
+        status = lull_nesting_repair(&sink->nesting[location], sink->trace, location, &events,
+                                     &count, &sink->scratch, err);
+    if (status == LULL_OK)
+        status = visit(sink->visitor, 0, location, events, count, err);
+    return status;
+}
+
+void lull_sink_progress(struct lull_sink *sink, double share)
+{
+    if (sink->options->progress)
+        sink->options->progress(sink->options->progress_context, share);
+}
+
+static lull_status sink_end(struct lull_sink *sink, uint32_t location, struct lull_error *err)
+{
+    const struct lull_event *events;
+    uint32_t count;
+    lull_status status = sink_begin(sink, location, err);
+    if (status == LULL_OK)
+        status = lull_nesting_close_all(&sink->nesting[location], sink->trace, location, &events,
+                                        &count, &sink->scratch, err);
+    if (status == LULL_OK)
+        status = visit(sink->visitor, 0, location, events, count, err);
+    if (status == LULL_OK && sink->visitor->end)
+        status = sink->visitor->end(sink->visitor->context, 0, location, err);
+    return status;
+}
+
+static lull_status scan_push(const struct lull_trace *trace,
+                             const struct lull_scan_options *options, uint64_t mask,
+                             const struct lull_visitor *visitor, struct lull_error *err)
+{
+    struct lull_sink sink = {.trace = trace, .options = options, .visitor = visitor};
+    sink.nesting = calloc(trace->n_locations, sizeof *sink.nesting);
+    sink.begun = calloc(trace->n_locations, sizeof *sink.begun);
+    lull_status status = LULL_OK;
+    if (!sink.nesting || !sink.begun) {
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for %u locations", trace->path,
+                           trace->n_locations);
+    } else {
+        for (uint32_t l = 0; l < trace->n_locations; l++)
+            lull_nesting_begin(&sink.nesting[l]);
+        status = trace->format->drive(trace, mask, options->unordered, &sink, err);
+        for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
+            if (selected(trace, options, l))
+                status = sink_end(&sink, l, err);
+        for (uint32_t l = 0; l < trace->n_locations; l++)
+            lull_nesting_end(&sink.nesting[l]);
+    }
+    free(sink.scratch.events);
+    free(sink.begun);
+    free(sink.nesting);
+    return status;
+}
+
+unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options)
+{
+    if (!trace->format || !trace->format->stream_open)
+        return 1;
+    unsigned workers = options->workers ? options->workers : lull_worker_count();
+    return workers < trace->n_locations ? workers : trace->n_locations;
+}
+
+lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_options *options,
+                      const struct lull_visitor *visitor, struct lull_error *err)
+{
+    uint64_t mask = options->mask ? options->mask : LULL_MASK_ALL;
+    if (trace->format && trace->format->stream_open)
+        return scan_pull(trace, options, mask, visitor, err);
+    if (trace->format && trace->format->drive)
+        return scan_push(trace, options, mask, visitor, err);
+    return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
+}

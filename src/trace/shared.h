@@ -1,0 +1,22 @@
+/* What is mutable in an open trace. Internal to the trace room. */
+#ifndef LULL_TRACE_SHARED_H
+#define LULL_TRACE_SHARED_H
+
+#include "trace/trace.h"
+
+#include <pthread.h>
+
+enum { LULL_MOST_QUIRKS = 64 };
+
+struct lull_trace_shared {
+    pthread_mutex_t lock;
+    struct lull_quirk quirks[LULL_MOST_QUIRKS];
+    uint32_t n_quirks;
+    pthread_mutex_t convert_lock; /* held while the copy is made */
+    /* A temporary tape with the same locations, for cursors on formats that cannot be read by
+     * location; made by the first cursor. */
+    struct lull_trace *by_location;
+    char *by_location_path;
+};
+
+#endif

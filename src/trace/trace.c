@@ -1,0 +1,167 @@
+/* Life of a trace: creation, recognition and opening, quirks, release. */
+#include "trace/trace.h"
+
+#include "base/file.h"
+#include "trace/format.h"
+#include "trace/shared.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+struct lull_trace *lull_trace_create(void)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_trace *trace = lull_arena_zero(arena, 1, sizeof *trace);
+    trace->arena = arena;
+    trace->path = "";
+    trace->producer = "";
+    trace->clock_resolution = 1;
+    trace->clock_error = -1;
+    trace->n_applications = 1;
+    trace->shared = lull_arena_zero(arena, 1, sizeof *trace->shared);
+    pthread_mutex_init(&trace->shared->lock, NULL);
+    pthread_mutex_init(&trace->shared->convert_lock, NULL);
+    return trace;
+}
+
+void lull_trace_close(struct lull_trace *trace)
+{
+    if (!trace)
+        return;
+    struct lull_trace_shared *shared = trace->shared;
+    lull_trace_close(shared->by_location);
+    if (shared->by_location_path)
+        lull_remove_tree(shared->by_location_path, NULL);
+    free(shared->by_location_path);
+    if (trace->format && trace->format->close)
+        trace->format->close(trace);
+    pthread_mutex_destroy(&shared->convert_lock);
+    pthread_mutex_destroy(&shared->lock);
+    lull_arena_destroy(trace->arena);
+}
+
+/* The first bytes of a file, as they are after decompression. */
+enum { HEAD_SIZE = 4096 };
+
+static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
+{
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed,
+                       .avail_in = (uInt)size,
+                       .next_out = head,
+                       .avail_out = HEAD_SIZE};
+    if (inflateInit2(&stream, 15 + 16) != Z_OK)
+        return 0;
+    inflate(&stream, Z_SYNC_FLUSH);
+    inflateEnd(&stream);
+    return HEAD_SIZE - stream.avail_out;
+}
+
+static const struct lull_format *recognise(const struct lull_probe *probe)
+{
+    for (int i = 0; lull_formats[i]; i++)
+        if (lull_formats[i]->recognise && lull_formats[i]->recognise(probe))
+            return lull_formats[i];
+    return NULL;
+}
+
+static lull_status find_format(const char *path, const struct lull_format **ret_format,
+                               struct lull_error *err)
+{
+    uint8_t raw[HEAD_SIZE], unpacked[HEAD_SIZE];
+    struct lull_probe probe = {.path = path, .directory = lull_is_directory(path), .head = raw};
+    if (!probe.directory) {
+        lull_status status = lull_read_head(path, raw, sizeof raw, &probe.head_size, err);
+        if (status != LULL_OK)
+            return status;
+        if (probe.head_size == 0)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: file is empty, expected a trace", path);
+        probe.gzip = probe.head_size > 2 && raw[0] == 0x1f && raw[1] == 0x8b;
+        if (probe.gzip) {
+            probe.head_size = inflate_head(raw, probe.head_size, unpacked);
+            probe.head = unpacked;
+        }
+    }
+    const struct lull_format *format = recognise(&probe);
+    if (!format)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: not recognised, expected a lull tape, an OTF2 archive or a Paraver "
+                         "trace",
+                         path);
+    *ret_format = format;
+    return LULL_OK;
+}
+
+lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, struct lull_error *err)
+{
+    const struct lull_format *format;
+    lull_status status = find_format(path, &format, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_trace *trace = lull_trace_create();
+    trace->path = lull_arena_strdup(trace->arena, path);
+    trace->format = format;
+    status = format->open(trace, err);
+    if (status != LULL_OK) {
+        lull_trace_close(trace);
+        return status;
+    }
+    *ret_trace = trace;
+    return LULL_OK;
+}
+
+uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank)
+{
+    if (rank >= comm->size)
+        return LULL_NONE;
+    return comm->members ? comm->members[rank] : comm->first + rank;
+}
+
+uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
+{
+    if (!comm->members)
+        return process >= comm->first && process - comm->first < comm->size ? process - comm->first
+                                                                            : LULL_NONE;
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        if (comm->members[rank] == process)
+            return rank;
+    return LULL_NONE;
+}
+
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    pthread_mutex_lock(&shared->lock);
+    uint32_t i = 0;
+    while (i < shared->n_quirks && strcmp(shared->quirks[i].kind, kind) != 0)
+        i++;
+    if (i == shared->n_quirks && i < LULL_MOST_QUIRKS) {
+        struct lull_quirk *quirk = &shared->quirks[shared->n_quirks++];
+        quirk->kind = kind;
+        va_list args;
+        va_start(args, place);
+        vsnprintf(quirk->first, sizeof quirk->first, place, args);
+        va_end(args);
+    }
+    if (i < LULL_MOST_QUIRKS)
+        shared->quirks[i].count++;
+    pthread_mutex_unlock(&shared->lock);
+}
+
+uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
+                           struct lull_quirk **ret_quirks)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    pthread_mutex_lock(&shared->lock);
+    uint32_t count = shared->n_quirks;
+    struct lull_quirk *copy = lull_arena_zero(arena, count, sizeof *copy);
+    if (count)
+        memcpy(copy, shared->quirks, count * sizeof *copy);
+    for (uint32_t i = 0; i < count; i++)
+        copy[i].kind = lull_arena_strdup(arena, copy[i].kind);
+    pthread_mutex_unlock(&shared->lock);
+    *ret_quirks = copy;
+    return count;
+}
