@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void put_field(FILE *out, const char *text)
@@ -24,18 +23,13 @@ static void put_field(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* The shortest form that reads back to the same number. */
 static void put_number(FILE *out, double value)
 {
     if (!isfinite(value))
         return;
-    char text[32];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    fputs(text, out);
+    struct lull_json json; /* its numbers are what we want: short, and they read back the same */
+    lull_json_begin(&json, out, true);
+    lull_json_number(&json, value);
 }
 
 static void put_cell(FILE *out, struct lull_cell cell)

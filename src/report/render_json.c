@@ -109,6 +109,8 @@ static void write_columns(struct lull_json *json, const struct lull_table *table
 static void write_cells(struct lull_json *json, const struct lull_table *table, size_t row)
 {
     bool absent = false;
+    bool compact = json->compact;
+    json->compact = true; /* a row of a table on one line */
     lull_json_key(json, "values");
     lull_json_array_begin(json);
     for (size_t column = 0; column < table->n_columns; column++) {
@@ -117,15 +119,18 @@ static void write_cells(struct lull_json *json, const struct lull_table *table, 
         absent |= cell.kind == LULL_CELL_ABSENT;
     }
     lull_json_array_end(json);
+    json->compact = compact;
     if (!absent)
         return;
     lull_json_key(json, "absent");
+    json->compact = true;
     lull_json_array_begin(json);
     for (size_t column = 0; column < table->n_columns; column++) {
         struct lull_cell cell = lull_table_get(table, row, column);
         lull_json_string(json, cell.kind == LULL_CELL_ABSENT ? cell.text : NULL);
     }
     lull_json_array_end(json);
+    json->compact = compact;
 }
 
 static void write_table(struct lull_json *json, const struct lull_table *table)
@@ -175,7 +180,6 @@ static void render(const struct lull_document *document, const struct lull_rende
         document->attachments[i].write(&json, document->attachments[i].data);
     }
     lull_json_object_end(&json);
-    fputc('\n', out);
 }
 
 const struct lull_renderer lull_renderer_json = {
