@@ -3,9 +3,11 @@
 #include <string.h>
 
 extern const struct lull_format lull_format_tape;
+extern const struct lull_format lull_format_paraver;
 
 const struct lull_format *const lull_formats[] = {
     &lull_format_tape,
+    &lull_format_paraver,
     NULL,
 };
 
