@@ -6,10 +6,7 @@ extern const struct lull_format lull_format_tape;
 
 const struct lull_format *const lull_formats[] = {
     &lull_format_tape,
-#if LULL_HAVE_OTF2
-    &lull_format_otf2,
-#endif
-    &lull_format_paraver, &lull_format_chrome, NULL,
+    NULL,
 };
 
 const struct lull_format *lull_format_find(const char *name)

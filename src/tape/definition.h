@@ -1,0 +1,40 @@
+/* Definitions of a tape, byte by byte: a builder into the caller's memory, and a bounds-checked
+ * reader. Neither allocates: the recorder uses them on its mapped file. */
+#ifndef LULL_TAPE_DEFINITION_H
+#define LULL_TAPE_DEFINITION_H
+
+#include "tape/layout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Writes one definition at `space`. Fields that do not fit are counted and not written: when
+ * lull_tape_build_end() returns more than `capacity`, call again with that much. */
+struct lull_tape_builder {
+    unsigned char *space;
+    size_t capacity, size;
+};
+
+void lull_tape_build_begin(struct lull_tape_builder *builder, void *space, size_t capacity,
+                           unsigned kind, uint32_t id);
+void lull_tape_build_u32(struct lull_tape_builder *builder, uint32_t value);
+void lull_tape_build_u64(struct lull_tape_builder *builder, uint64_t value);
+void lull_tape_build_f64(struct lull_tape_builder *builder, double value);
+void lull_tape_build_text(struct lull_tape_builder *builder, const char *text);
+/* Pads, sets the size, and returns it. */
+size_t lull_tape_build_end(struct lull_tape_builder *builder);
+
+/* Reads the fields of one definition. After a field that does not fit all values are 0 and `bad`
+ * is set. */
+struct lull_tape_fields {
+    const unsigned char *at, *end;
+    bool bad;
+};
+
+uint32_t lull_tape_field_u32(struct lull_tape_fields *fields);
+uint64_t lull_tape_field_u64(struct lull_tape_fields *fields);
+double lull_tape_field_f64(struct lull_tape_fields *fields);
+/* Not terminated; points into the file. */
+const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length);
+
+#endif

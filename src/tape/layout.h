@@ -1,0 +1,216 @@
+/* Tape: the byte layout of lull's own traces.
+ *
+ * A tape is a directory. The recorder maps its files shared and appends; whatever has been
+ * committed survives the death of the program. All numbers are little endian.
+ *
+ *     RUN/lull-tape                       anchor: the text LULL_TAPE_ANCHOR, nothing else
+ *     RUN/definitions                     definitions with ids valid in the whole run (optional)
+ *     RUN/<p / 1000>/<p>.definitions      definitions with ids of process p (optional)
+ *     RUN/<p / 1000>/<p>.<n>.tape         records of the n-th location of process p
+ *
+ * See docs/formats/tape.md for the same in prose. */
+#ifndef LULL_TAPE_LAYOUT_H
+#define LULL_TAPE_LAYOUT_H
+
+#include <stdint.h>
+
+#define LULL_TAPE_ANCHOR_NAME "lull-tape"
+#define LULL_TAPE_ANCHOR      "lull-tape 1\n"
+#define LULL_TAPE_VERSION     1
+#define LULL_TAPE_BYTE_ORDER  UINT32_C(0x01020304)
+#define LULL_TAPE_GROUP       1000 /* processes per sub-folder */
+
+/* ---- files of records ------------------------------------------------------------------------ */
+
+#define LULL_TAPE_MAGIC       "LULLTAPE"
+#define LULL_TAPE_HEADER_SIZE 4096 /* the first record starts here */
+#define LULL_TAPE_CHUNK                                                   \
+    65536 /* no record crosses a multiple of this, counted from the first \
+             record: a reader can start at any chunk */
+
+enum lull_tape_flags {
+    LULL_TAPE_SHARED_IDS = 1,    /* ids are those of RUN/definitions, peers and targets are process
+                                    numbers; else ids of the process, peers are ranks in the
+                                    communicator */
+    LULL_TAPE_CLOSED = 2,        /* the location ended in an orderly way */
+    LULL_TAPE_BUDGET_REACHED = 4 /* recording stopped at the size budget */
+};
+
+struct lull_tape_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint32_t header_size, record_size;
+    uint32_t process; /* p of the file name */
+    uint32_t number;  /* thread or stream number in its process */
+    uint8_t kind;     /* 0 thread, 1 device stream */
+    uint8_t role;     /* 0 to be decided by the reader, 1 master, 2 worker, 3 free thread */
+    uint16_t flags;
+    uint32_t reserved;
+    uint64_t source_id;
+    /* Bytes of records that are complete. Stored with release order after the bytes themselves;
+     * what lies behind is being written, or zero. */
+    uint64_t committed;
+    char name[128]; /* terminated */
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* 16 bytes, followed by `extra` slots of 16 bytes. */
+struct lull_tape_record {
+    uint64_t time; /* ticks of the process's clock */
+    uint32_t head; /* kind: 6 bits, extra: 4 bits, id: 22 bits, from the lowest */
+    uint32_t value;
+};
+
+union lull_tape_slot {
+    struct lull_tape_record record;
+    uint64_t u64[2];
+    uint32_t u32[4];
+    int32_t i32[4];
+};
+
+#define LULL_TAPE_NO_ID      UINT32_C(0x3fffff)
+#define LULL_TAPE_MOST_IDS   LULL_TAPE_NO_ID /* ids are below this */
+#define LULL_TAPE_MOST_EXTRA 15
+#define LULL_TAPE_OPEN       UINT32_MAX /* value of a CALL that has not ended */
+
+enum lull_tape_kind {
+    LULL_TAPE_NOTHING = 0, /* never written: the file was extended to here */
+    LULL_TAPE_PAD,         /* skip to the next chunk */
+
+    /* id: region. A CALL* holds no other ENTER, LEAVE or CALL; value: duration in ticks, below
+     * LULL_TAPE_OPEN. A CALL may have its duration in a slot of its own; one that is open stands
+     * behind the committed length and shows where a process died or hangs. */
+    LULL_TAPE_ENTER,
+    LULL_TAPE_LEAVE,
+    LULL_TAPE_CALL,             /* + u64[0] duration if extra is 1 */
+    LULL_TAPE_CALL_SEND,        /* + message: the whole of a blocking send */
+    LULL_TAPE_CALL_RECV,        /* + message: the whole of a blocking receive, matched */
+    LULL_TAPE_CALL_ISEND,       /* + message: opens the location's next request */
+    LULL_TAPE_CALL_IRECV,       /* + message: opens the location's next request */
+    LULL_TAPE_CALL_WAIT,        /* + completions */
+    LULL_TAPE_CALL_COLLECTIVE,  /* + collective, the operation follows from the region */
+    LULL_TAPE_CALL_ICOLLECTIVE, /* + collective: opens the location's next request */
+
+    LULL_TAPE_STATE, /* id: state; value or u64[0]: duration */
+    LULL_TAPE_FLUSH, /* value or u64[0]: duration */
+
+    /* Events by themselves, value: op. id: communicator, window, file, marker by kind. */
+    LULL_TAPE_MESSAGE,    /* value: LULL_TAPE_MESSAGE_*; + u64 bytes, u64 request; i32 peer, tag */
+    LULL_TAPE_COLLECTIVE, /* value: op, bit 31: end; + u64 sent, received; u64 request, i32 root */
+    LULL_TAPE_TRANSFER,   /* value: op, bit 31: RMA else I/O; + u64 bytes, i32[2] target */
+    LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0] */
+    LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
+    LULL_TAPE_KINDS
+};
+
+/* Message slot of CALL_SEND and its like: i32[0] peer, i32[1] tag,
+ * u64[1] = bytes (40 bits) | communicator << 40 (24 bits). */
+#define LULL_TAPE_BYTES_MASK ((UINT64_C(1) << 40) - 1)
+/* Collective slot: u64[0] = bytes sent (40) | communicator << 40,
+ * u64[1] = bytes received (40) | root << 40 (LULL_TAPE_NO_ROOT: none). */
+#define LULL_TAPE_NO_ROOT UINT32_C(0xffffff)
+
+/* Completion slot of CALL_WAIT. A location's requests are numbered from 0 in the order in which
+ * CALL_ISEND, CALL_IRECV and CALL_ICOLLECTIVE opened them.
+ *  u32[3] = 0: requests u32[0] .. u32[0] + u32[1] - 1 have completed as they were posted;
+ *  else:       receive u32[0] has matched source i32[1] and tag i32[2];
+ *              u32[3] = LULL_TAPE_MATCHED | size, or with LULL_TAPE_LARGE the size is in u64[0] of
+ *              one slot more. */
+#define LULL_TAPE_MATCHED UINT32_C(0x80000000)
+#define LULL_TAPE_LARGE   UINT32_C(0x40000000)
+
+enum lull_tape_message {
+    LULL_TAPE_MESSAGE_SEND,
+    LULL_TAPE_MESSAGE_SEND_DONE,
+    LULL_TAPE_MESSAGE_RECV_POST,
+    LULL_TAPE_MESSAGE_RECV,
+    LULL_TAPE_MESSAGE_TEST,
+    LULL_TAPE_MESSAGE_CANCELLED,
+    LULL_TAPE_MESSAGES
+};
+
+enum lull_tape_number {
+    LULL_TAPE_NUMBER_FORK,
+    LULL_TAPE_NUMBER_JOIN,
+    LULL_TAPE_NUMBER_TEAM_BEGIN,
+    LULL_TAPE_NUMBER_TEAM_END,
+    LULL_TAPE_NUMBER_THREAD_BEGIN,
+    LULL_TAPE_NUMBER_THREAD_END,
+    LULL_TAPE_NUMBER_TASK_CREATE,
+    LULL_TAPE_NUMBER_TASK_SWITCH,
+    LULL_TAPE_NUMBER_TASK_COMPLETE,
+    LULL_TAPE_NUMBER_LOCK_ACQUIRE,
+    LULL_TAPE_NUMBER_LOCK_RELEASE,
+    LULL_TAPE_NUMBER_MEASURE_OFF,
+    LULL_TAPE_NUMBER_MEASURE_ON,
+    LULL_TAPE_NUMBER_MARKER,
+    LULL_TAPE_NUMBERS
+};
+
+static inline uint32_t lull_tape_head(unsigned kind, unsigned extra, uint32_t id)
+{
+    return kind | extra << 6 | id << 10;
+}
+
+static inline unsigned lull_tape_kind_of(uint32_t head)
+{
+    return head & 0x3f;
+}
+
+static inline unsigned lull_tape_extra_of(uint32_t head)
+{
+    return head >> 6 & 0xf;
+}
+
+static inline uint32_t lull_tape_id_of(uint32_t head)
+{
+    return head >> 10;
+}
+
+/* ---- files of definitions -------------------------------------------------------------------- */
+
+#define LULL_TAPE_DEFINITIONS_MAGIC "LULLDEFS"
+
+struct lull_tape_definitions_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint32_t header_size; /* of this struct; the first definition starts there */
+    uint32_t process;     /* LULL_TAPE_WHOLE_RUN in RUN/definitions */
+    uint64_t committed;   /* bytes of definitions that are complete, as in lull_tape_header */
+};
+
+#define LULL_TAPE_WHOLE_RUN UINT32_MAX
+
+/* A definition: this, then `size - 16` bytes of fields, padded to a multiple of 8. The fields of
+ * each kind are listed in order: u8, u32, u64, i64, f64 by width, text as u32 length + bytes. */
+struct lull_tape_definition {
+    uint32_t size; /* with this header and padding */
+    uint16_t kind;
+    uint16_t reserved;
+    uint32_t id; /* what records and other definitions call it */
+    uint32_t reserved2;
+};
+
+enum lull_tape_definition_kind {
+    LULL_TAPE_DEFINE_RUN = 1, /* i64 duration ns, i64 origin ns, i64 start_realtime, f64 resolution,
+                                 f64 error, u32 has_states, text producer. Last of all, when a run
+                                 ends in an orderly way */
+    LULL_TAPE_DEFINE_CLOCK,   /* u64 ticks, i64 ns, f64 error: a point of the process's clock; with
+                                 none, ticks are ns */
+    LULL_TAPE_DEFINE_NODE,    /* u32 parent, text name, text class */
+    LULL_TAPE_DEFINE_PROCESS, /* id: process number; u32 application, u32 rank, u32 node, text name
+                               */
+    LULL_TAPE_DEFINE_REGION,  /* u32 paradigm, u32 role, u32 parallel, u32 line, text name, file */
+    LULL_TAPE_DEFINE_STATE,   /* u32 number, u32 activity, text name */
+    LULL_TAPE_DEFINE_COMM,    /* u64 key, u32 paradigm, u32 size, u32 first, u32 parent, u32 remote,
+                                 u32 members listed, that many u32 process numbers (or locations of
+                                 a team), text name. Across processes, communicators with the same
+                                 key are one; one of them lists the members unless they are the
+                                 `size` processes from `first` on */
+    LULL_TAPE_DEFINE_COUNTER, /* u64 source, u32 role, text name, text unit */
+    LULL_TAPE_DEFINE_MARKER,  /* u64 source, text name */
+    LULL_TAPE_DEFINITIONS
+};
+
+#endif

@@ -1,0 +1,387 @@
+/* Opening a tape: which files there are, what they define, how long the run is. */
+#include "trace/format/tape.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "trace/format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096 };
+
+static bool recognise(const struct lull_probe *probe)
+{
+    if (!probe->directory)
+        return probe->head_size >= strlen(LULL_TAPE_ANCHOR) &&
+               memcmp(probe->head, "lull-tape ", 10) == 0;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, probe->path);
+    return access(path, F_OK) == 0;
+}
+
+const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s/%u/%u.%u.tape", trace->path, file->process / LULL_TAPE_GROUP,
+             file->process, file->number);
+    return buffer;
+}
+
+uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    uint32_t low = 0, high = trace->n_processes;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (data->process_numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->n_processes && data->process_numbers[low] == number ? low : LULL_NONE;
+}
+
+/* ---- finding the files ------------------------------------------------------------------------
+ */
+
+/* "12.3.tape" -> 12 and 3 */
+static bool parse_file_name(const char *name, uint32_t *ret_process, uint32_t *ret_number)
+{
+    const char *dot = strchr(name, '.');
+    const char *second = dot ? strchr(dot + 1, '.') : NULL;
+    uint64_t process, number;
+    if (!second || strcmp(second, ".tape") != 0 ||
+        lull_parse_u64(name, (size_t)(dot - name), &process) != LULL_OK ||
+        lull_parse_u64(dot + 1, (size_t)(second - dot - 1), &number) != LULL_OK ||
+        process >= UINT32_MAX || number >= UINT32_MAX)
+        return false;
+    *ret_process = (uint32_t)process;
+    *ret_number = (uint32_t)number;
+    return true;
+}
+
+static lull_status list_group(struct lull_trace *trace, uint32_t group, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%u", trace->path, group);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        uint32_t process, number;
+        if (!parse_file_name(entry->d_name, &process, &number) ||
+            process / LULL_TAPE_GROUP != group)
+            continue;
+        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
+                                      data->n_files + 1, sizeof *data->files);
+        data->files[data->n_files++] =
+            (struct lull_tape_file){.process = process, .number = number};
+    }
+    closedir(folder);
+    return LULL_OK;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct lull_tape_file *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static lull_status list_files(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    DIR *folder = opendir(trace->path);
+    if (!folder)
+        return lull_fail_errno(err, "%s: cannot open", trace->path);
+    lull_status status = LULL_OK;
+    for (struct dirent *entry; status == LULL_OK && (entry = readdir(folder));) {
+        uint64_t group;
+        if (lull_parse_u64(entry->d_name, strlen(entry->d_name), &group) == LULL_OK &&
+            group <= UINT32_MAX / LULL_TAPE_GROUP)
+            status = list_group(trace, (uint32_t)group, err);
+    }
+    closedir(folder);
+    if (status != LULL_OK)
+        return status;
+    if (data->n_files == 0)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: holds no tape files, expected 0/0.0.tape",
+                         trace->path);
+    qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+    return LULL_OK;
+}
+
+/* ---- headers ----------------------------------------------------------------------------------
+ */
+
+static lull_status check_header(const char *path, const struct lull_tape_file *file,
+                                off_t file_size, struct lull_error *err)
+{
+    const struct lull_tape_header *header = &file->header;
+    if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a tape", path);
+    if (header->version != LULL_TAPE_VERSION || header->record_size != 16 ||
+        header->header_size != LULL_TAPE_HEADER_SIZE)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         header->version, LULL_TAPE_VERSION);
+    if (header->process != file->process)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
+    if (header->committed % 16 != 0 ||
+        header->committed > (uint64_t)file_size - LULL_TAPE_HEADER_SIZE)
+        return lull_fail(
+            err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes of records, the file holds %lld", path,
+            (unsigned long long)header->committed, (long long)file_size - LULL_TAPE_HEADER_SIZE);
+    if (memchr(header->name, '\0', sizeof header->name) == NULL)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 48: name is not terminated", path);
+    return LULL_OK;
+}
+
+static lull_status read_header(const struct lull_trace *trace, struct lull_tape_file *file,
+                               struct lull_error *err)
+{
+    char path[PATH_SIZE];
+    lull_tape_file_path(trace, file, path, sizeof path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    struct stat info;
+    lull_status status = LULL_OK;
+    ssize_t got = pread(fd, &file->header, sizeof file->header, 0);
+    if (got < 0 || fstat(fd, &info) != 0)
+        status = lull_fail_errno(err, "%s: cannot read", path);
+    else if (got < (ssize_t)sizeof file->header || info.st_size < LULL_TAPE_HEADER_SIZE)
+        status = lull_fail(err, LULL_ERR_FORMAT,
+                           "%s: truncated: %lld bytes, expected a header of "
+                           "%d",
+                           path, (long long)info.st_size, LULL_TAPE_HEADER_SIZE);
+    else
+        status = check_header(path, file, info.st_size, err);
+    close(fd);
+    return status;
+}
+
+static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    if (data->n_files >= LULL_NONE)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: too many locations", trace->path);
+    trace->n_locations = (uint32_t)data->n_files;
+    trace->locations = lull_arena_zero(trace->arena, data->n_files, sizeof *trace->locations);
+    data->process_numbers =
+        lull_arena_zero(trace->arena, data->n_files, sizeof *data->process_numbers);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_tape_file *file = &data->files[l];
+        lull_status status = read_header(trace, file, err);
+        if (status != LULL_OK)
+            return status;
+        if (l == 0 || file->process != data->files[l - 1].process)
+            data->process_numbers[trace->n_processes++] = file->process;
+        trace->locations[l] = (struct lull_location){
+            .name = lull_arena_strdup(trace->arena, file->header.name),
+            .source_id = file->header.source_id,
+            .process = trace->n_processes - 1,
+            .number = file->header.number,
+            .kind = file->header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
+            .role =
+                file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN};
+    }
+    trace->processes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *trace->processes);
+    for (uint32_t p = 0; p < trace->n_processes; p++) /* until a definition says it better */
+        trace->processes[p] = (struct lull_process){
+            .name = lull_arena_printf(trace->arena, "rank %u", data->process_numbers[p]),
+            .rank = data->process_numbers[p],
+            .node = LULL_NONE};
+    return LULL_OK;
+}
+
+/* ---- definitions ------------------------------------------------------------------------------
+ */
+
+static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
+                                        struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    char path[PATH_SIZE];
+    bool found_run, found;
+    snprintf(path, sizeof path, "%s/definitions", trace->path);
+    lull_status status =
+        lull_tape_read_definitions(merge, path, LULL_TAPE_WHOLE_RUN, &data->run, &found_run, err);
+    data->scopes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *data->scopes);
+    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
+        uint32_t number = data->process_numbers[p];
+        snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
+                 number);
+        status = lull_tape_read_definitions(merge, path, number, &data->scopes[p], &found, err);
+        if (status == LULL_OK && !found && !found_run)
+            status = lull_fail(err, LULL_ERR_FORMAT, "%s: missing, and there is no %s/definitions",
+                               path, trace->path);
+    }
+    return status;
+}
+
+static void choose_scopes(struct lull_trace *trace)
+{
+    struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_tape_file *file = &data->files[l];
+        const struct lull_tape_scope *own = &data->scopes[trace->locations[l].process];
+        file->ids = file->header.flags & LULL_TAPE_SHARED_IDS ? &data->run : own;
+        file->clock = own->n_segments > 0 ? own : &data->run;
+        if (file->header.flags & LULL_TAPE_BUDGET_REACHED)
+            lull_trace_add_quirk(trace,
+                                 "recording reached its size budget; later events are missing",
+                                 "%s", trace->locations[l].name);
+    }
+}
+
+/* ---- length of a run that did not say it ------------------------------------------------------
+ */
+
+/* Reads the records of one chunk; *ret_got is 0 behind the end. */
+static lull_status read_chunk(const char *path, const struct lull_tape_file *file, uint64_t begin,
+                              union lull_tape_slot *slots, size_t *ret_got, struct lull_error *err)
+{
+    size_t want = file->header.committed - begin < LULL_TAPE_CHUNK
+                      ? (size_t)(file->header.committed - begin)
+                      : LULL_TAPE_CHUNK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    ssize_t got = pread(fd, slots, want, (off_t)(LULL_TAPE_HEADER_SIZE + begin));
+    lull_status status = LULL_OK;
+    if (got < 0)
+        status = lull_fail_errno(err, "%s: cannot read", path);
+    else
+        *ret_got = (size_t)got / sizeof *slots;
+    close(fd);
+    return status;
+}
+
+/* Latest end of a record in the slots, in ticks. */
+static uint64_t latest_end(const union lull_tape_slot *slots, size_t count)
+{
+    uint64_t latest = 0;
+    for (size_t i = 0; i < count;) {
+        const struct lull_tape_record *record = &slots[i].record;
+        unsigned kind = lull_tape_kind_of(record->head), extra = lull_tape_extra_of(record->head);
+        if (kind == LULL_TAPE_PAD || kind == LULL_TAPE_NOTHING)
+            break;
+        bool spans = (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_ICOLLECTIVE) ||
+                     kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
+        uint64_t end = record->time + (spans ? record->value : 0);
+        bool own_slot =
+            extra == 1 && i + 1 < count &&
+            (kind == LULL_TAPE_CALL || kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH);
+        if (own_slot)
+            end = record->time + slots[i + 1].u64[0];
+        if (end > latest)
+            latest = end;
+        i += 1 + extra;
+    }
+    return latest;
+}
+
+static lull_status span_of_file(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                union lull_tape_slot *slots, int64_t *ret_first, int64_t *ret_last,
+                                struct lull_error *err)
+{
+    char path[PATH_SIZE];
+    lull_tape_file_path(trace, file, path, sizeof path);
+    size_t got;
+    lull_status status = read_chunk(path, file, 0, slots, &got, err);
+    if (status != LULL_OK || got == 0)
+        return status;
+    uint64_t first = slots[0].record.time, last;
+    uint64_t chunk = (file->header.committed - 1) / LULL_TAPE_CHUNK * LULL_TAPE_CHUNK;
+    if (chunk > 0)
+        status = read_chunk(path, file, chunk, slots, &got, err);
+    if (status != LULL_OK)
+        return status;
+    last = latest_end(slots, got);
+    bool ticks = file->clock->n_segments > 0;
+    size_t segment = 0;
+    *ret_first = ticks ? lull_tape_ns(file->clock, first, &segment) : (int64_t)first;
+    *ret_last = ticks ? lull_tape_ns(file->clock, last, &segment) : (int64_t)last;
+    return LULL_OK;
+}
+
+static lull_status measure_length(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    if (!slots)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        int64_t file_first = INT64_MAX, file_last = INT64_MIN;
+        status = span_of_file(trace, &data->files[l], slots, &file_first, &file_last, err);
+        first = file_first < first ? file_first : first;
+        last = file_last > last ? file_last : last;
+    }
+    free(slots);
+    data->origin = first == INT64_MAX ? 0 : first;
+    trace->duration = last > data->origin ? last - data->origin : 0;
+    return status;
+}
+
+static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
+{
+    if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
+        const char *slash = strrchr(trace->path, '/');
+        trace->path =
+            slash ? lull_arena_strndup(trace->arena, trace->path,
+                                       (size_t)(slash - trace->path) + (slash == trace->path))
+                  : ".";
+    }
+    char path[PATH_SIZE], anchor[sizeof LULL_TAPE_ANCHOR];
+    size_t got;
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, trace->path);
+    lull_status status = lull_read_head(path, anchor, sizeof anchor, &got, err);
+    if (status != LULL_OK)
+        return status;
+    if (got != strlen(LULL_TAPE_ANCHOR) || memcmp(anchor, LULL_TAPE_ANCHOR, got) != 0)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: expected '%.11s': no tape, or of a newer lull", path,
+                         LULL_TAPE_ANCHOR);
+    struct lull_tape_data *data = lull_arena_zero(trace->arena, 1, sizeof *data);
+    trace->format_data = data;
+    status = list_files(trace, err);
+    if (status == LULL_OK)
+        status = make_locations(trace, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_tape_merge *merge = lull_tape_merge_begin(trace);
+    if (!merge)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    status = read_all_definitions(trace, merge, err);
+    status = lull_tape_merge_end(merge, status, err);
+    if (status != LULL_OK)
+        return status;
+    choose_scopes(trace);
+    if (!data->closed)
+        status = measure_length(trace, err);
+    return status == LULL_OK ? lull_trace_complete(trace, err) : status;
+}
+
+const struct lull_format lull_format_tape = {
+    .name = "tape",
+    .summary = "lull's own trace, a directory",
+    .recognise = recognise,
+    .open = open_tape,
+    .stream_open = lull_tape_stream_open,
+    .stream_read = lull_tape_stream_read,
+    .stream_close = lull_tape_stream_close,
+    .writer_open = lull_tape_writer_open,
+};

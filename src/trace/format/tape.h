@@ -1,0 +1,101 @@
+/* Reading tapes: what the files of this format share. */
+#ifndef LULL_TRACE_FORMAT_TAPE_H
+#define LULL_TRACE_FORMAT_TAPE_H
+
+#include "tape/layout.h"
+#include "trace/trace.h"
+
+#include <stddef.h>
+
+/* ids of one scope (the run or a process) -> indices of the trace */
+enum lull_tape_map {
+    LULL_TAPE_MAP_NODE,
+    LULL_TAPE_MAP_REGION,
+    LULL_TAPE_MAP_STATE,
+    LULL_TAPE_MAP_COMM,
+    LULL_TAPE_MAP_COUNTER,
+    LULL_TAPE_MAP_MARKER,
+    LULL_TAPE_MAPS
+};
+
+struct lull_tape_ids {
+    uint32_t *index; /* LULL_NONE where an id is not defined */
+    size_t count;
+};
+
+/* ns = base_ns + (ticks - base_ticks) * multiplier / 2^shift, from base_ticks on */
+struct lull_tape_segment {
+    uint64_t base_ticks;
+    int64_t base_ns;
+    uint64_t multiplier;
+    unsigned shift;
+};
+
+struct lull_tape_clock_point {
+    uint64_t ticks;
+    int64_t ns;
+};
+
+struct lull_tape_scope {
+    struct lull_tape_ids maps[LULL_TAPE_MAPS];
+    struct lull_tape_clock_point *points;
+    size_t n_points, points_capacity;
+    struct lull_tape_segment *segments; /* NULL: ticks are ns */
+    size_t n_segments;
+};
+
+/* Of a location: where its records are and how to read them. */
+struct lull_tape_file {
+    uint32_t process, number; /* as in the file's name */
+    struct lull_tape_header header;
+    const struct lull_tape_scope *ids;
+    const struct lull_tape_scope *clock; /* without segments: ticks are ns */
+};
+
+struct lull_tape_data {
+    struct lull_tape_file *files; /* per location */
+    size_t n_files, files_capacity;
+    struct lull_tape_scope run;
+    struct lull_tape_scope *scopes; /* per process that has its own definitions */
+    uint32_t *process_numbers;      /* per process: p of the file names, ascending */
+    int64_t origin;                 /* ns, subtracted from all times */
+    bool closed;                    /* the run says where it begins and how long it is */
+};
+
+const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *buffer, size_t size);
+
+/* Index of the process with number p, LULL_NONE if there is none. */
+uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
+
+/* tape_definitions.c: reads one file of definitions into the trace and `scope`. `process` is
+ * LULL_TAPE_WHOLE_RUN or a process number. A missing file is LULL_OK with *ret_found false. */
+struct lull_tape_merge;
+struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
+lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, struct lull_tape_scope *scope,
+                                       bool *ret_found, struct lull_error *err);
+/* Moves what was collected into the trace; frees `merge`, also when `status` says it failed. */
+lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
+                                struct lull_error *err);
+
+/* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
+ * segments, 0 at the start. */
+int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);
+
+struct lull_stream;
+lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *err);
+lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err);
+void lull_tape_stream_close(struct lull_stream *stream);
+
+struct lull_writer;
+lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *path, bool replace,
+                                  struct lull_writer *ret_writer, struct lull_error *err);
+
+/* Writes RUN/definitions into `folder`. */
+lull_status lull_tape_write_definitions(const struct lull_trace *trace, const char *folder,
+                                        struct lull_error *err);
+
+#endif

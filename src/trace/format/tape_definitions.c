@@ -1,0 +1,517 @@
+/* Definitions of a tape: read from one file for the run or one per process, and made one.
+ *
+ * Each process of a recorded run names things by its own ids. What means the same in several of
+ * them (same content; for communicators the same key) becomes one definition of the trace. */
+#include "base/file.h"
+#include "tape/definition.h"
+#include "trace/format/tape.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* uthash compares chars as unsigned by design */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#include <uthash.h>
+
+/* Content -> index, for one of the maps. */
+struct known {
+    UT_hash_handle hh;
+    uint32_t index;
+    size_t size;
+    char content[];
+};
+
+struct comm_draft {
+    uint32_t parent, remote; /* ids in `scope` */
+    const struct lull_tape_scope *scope;
+    bool whole_run;
+    bool listed; /* members came from a file */
+};
+
+struct lull_tape_merge {
+    struct lull_trace *trace;
+    struct known *known[LULL_TAPE_MAPS];
+    size_t capacity[LULL_TAPE_MAPS], processes_capacity;
+    struct comm_draft *drafts; /* parallel to trace->comms */
+    size_t drafts_capacity;
+};
+
+struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace)
+{
+    struct lull_tape_merge *merge = calloc(1, sizeof *merge);
+    if (merge)
+        merge->trace = trace;
+    return merge;
+}
+
+/* Looks the content up; a new one gets `fresh` as its index and *ret_new. */
+static lull_status unify(struct lull_tape_merge *merge, enum lull_tape_map map, const void *content,
+                         size_t size, uint32_t fresh, uint32_t *ret_index, bool *ret_new)
+{
+    struct known *known = NULL;
+    HASH_FIND(hh, merge->known[map], content, size, known);
+    *ret_new = !known;
+    if (!known) {
+        known = malloc(sizeof *known + size);
+        if (!known)
+            return LULL_ERR_MEMORY;
+        known->index = fresh;
+        known->size = size;
+        memcpy(known->content, content, size);
+        HASH_ADD_KEYPTR(hh, merge->known[map], known->content, known->size, known);
+    }
+    *ret_index = known->index;
+    return LULL_OK;
+}
+
+static void forget(struct lull_tape_merge *merge)
+{
+    for (int map = 0; map < LULL_TAPE_MAPS; map++) {
+        struct known *known, *next;
+        HASH_ITER(hh, merge->known[map], known, next)
+        {
+            HASH_DEL(merge->known[map], known);
+            free(known);
+        }
+    }
+}
+#pragma GCC diagnostic pop
+
+static lull_status set_id(struct lull_trace *trace, struct lull_tape_ids *ids, uint32_t id,
+                          uint32_t index)
+{
+    if (id >= LULL_TAPE_MOST_IDS)
+        return LULL_ERR_RANGE;
+    size_t old = ids->count;
+    ids->index =
+        lull_arena_grow(trace->arena, ids->index, &ids->count, (size_t)id + 1, sizeof *ids->index);
+    for (size_t i = old; i < ids->count; i++)
+        ids->index[i] = LULL_NONE;
+    ids->index[id] = index;
+    return LULL_OK;
+}
+
+/* One more element at the end of an array of the trace. */
+#define NEW_ELEMENT(merge, map, array, count)                                                   \
+    ((merge)->trace->array =                                                                    \
+         lull_arena_grow((merge)->trace->arena, (merge)->trace->array, &(merge)->capacity[map], \
+                         (size_t)(merge)->trace->count + 1, sizeof *(merge)->trace->array),     \
+     &(merge)->trace->array[(merge)->trace->count++])
+
+static const char *take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    uint32_t length;
+    const char *text = lull_tape_field_text(fields, &length);
+    return lull_arena_strndup(merge->trace->arena, text, length);
+}
+
+/* ---- one kind after the other ---------------------------------------------------------------- */
+
+static void define_run(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_trace *trace = merge->trace;
+    trace->duration = (int64_t)lull_tape_field_u64(fields);
+    struct lull_tape_data *data = trace->format_data;
+    data->origin = (int64_t)lull_tape_field_u64(fields);
+    data->closed = true;
+    trace->start_realtime = (int64_t)lull_tape_field_u64(fields);
+    trace->clock_resolution = lull_tape_field_f64(fields);
+    trace->clock_error = lull_tape_field_f64(fields);
+    trace->has_states = lull_tape_field_u32(fields) != 0;
+    trace->producer = take_text(merge, fields);
+}
+
+static void define_clock(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                         struct lull_tape_fields *fields)
+{
+    scope->points = lull_arena_grow(merge->trace->arena, scope->points, &scope->points_capacity,
+                                    scope->n_points + 1, sizeof *scope->points);
+    struct lull_tape_clock_point *point = &scope->points[scope->n_points++];
+    point->ticks = lull_tape_field_u64(fields);
+    point->ns = (int64_t)lull_tape_field_u64(fields);
+    double error = lull_tape_field_f64(fields);
+    if (error > merge->trace->clock_error)
+        merge->trace->clock_error = error;
+}
+
+static void define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                        struct lull_tape_fields *fields)
+{
+    struct lull_node *node = NEW_ELEMENT(merge, LULL_TAPE_MAP_NODE, nodes, n_nodes);
+    uint32_t parent = lull_tape_field_u32(fields);
+    const struct lull_tape_ids *ids = &scope->maps[LULL_TAPE_MAP_NODE];
+    node->parent = parent < ids->count ? ids->index[parent] : LULL_NONE;
+    node->name = take_text(merge, fields);
+    node->class_name = take_text(merge, fields);
+}
+
+static void define_process(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                           uint32_t number, struct lull_tape_fields *fields)
+{
+    uint32_t index = lull_tape_process_index(merge->trace, number);
+    struct lull_process ignored, *process = &ignored;
+    if (index != LULL_NONE) {
+        process = &merge->trace->processes[index];
+    } else {
+        lull_trace_add_quirk(merge->trace, "a process has no records; left out", "process %u",
+                             number);
+    }
+    process->application = lull_tape_field_u32(fields);
+    process->rank = lull_tape_field_u32(fields);
+    uint32_t node = lull_tape_field_u32(fields);
+    const struct lull_tape_ids *ids = &scope->maps[LULL_TAPE_MAP_NODE];
+    process->node = node < ids->count ? ids->index[node] : LULL_NONE;
+    process->name = take_text(merge, fields);
+}
+
+static void define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_region *region = NEW_ELEMENT(merge, LULL_TAPE_MAP_REGION, regions, n_regions);
+    uint32_t paradigm = lull_tape_field_u32(fields), role = lull_tape_field_u32(fields);
+    region->paradigm = paradigm < LULL_PARADIGMS ? (uint8_t)paradigm : LULL_PARADIGM_OTHER;
+    region->role = role < LULL_ROLES ? (uint8_t)role : LULL_ROLE_FUNCTION;
+    region->parallel = lull_tape_field_u32(fields) != 0;
+    region->line = lull_tape_field_u32(fields);
+    region->name = take_text(merge, fields);
+    region->file = take_text(merge, fields);
+}
+
+static void define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_state *state = NEW_ELEMENT(merge, LULL_TAPE_MAP_STATE, states, n_states);
+    state->number = lull_tape_field_u32(fields);
+    uint32_t activity = lull_tape_field_u32(fields);
+    state->activity = activity < LULL_ACTIVITIES ? (uint8_t)activity : LULL_OTHER;
+    state->name = take_text(merge, fields);
+}
+
+static void define_counter(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_counter *counter = NEW_ELEMENT(merge, LULL_TAPE_MAP_COUNTER, counters, n_counters);
+    counter->source_id = lull_tape_field_u64(fields);
+    uint32_t role = lull_tape_field_u32(fields);
+    counter->role = role <= LULL_COUNTER_CYCLES ? (uint8_t)role : LULL_COUNTER_OTHER;
+    counter->name = take_text(merge, fields);
+    counter->unit = take_text(merge, fields);
+}
+
+static void define_marker(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_marker *marker = NEW_ELEMENT(merge, LULL_TAPE_MAP_MARKER, markers, n_markers);
+    marker->source_id = lull_tape_field_u64(fields);
+    marker->name = take_text(merge, fields);
+}
+
+/* Members are process numbers until merge_end knows that all is there; a list that does not fit
+ * its definition makes the definition bad. */
+static void read_members(struct lull_tape_merge *merge, struct lull_comm *comm, uint32_t listed,
+                         struct lull_tape_fields *fields)
+{
+    if (fields->bad || (size_t)(fields->end - fields->at) / sizeof(uint32_t) < listed) {
+        fields->bad = true;
+        return;
+    }
+    uint32_t *members = lull_arena_zero(merge->trace->arena, listed, sizeof *members);
+    for (uint32_t i = 0; i < listed; i++)
+        members[i] = lull_tape_field_u32(fields);
+    comm->members = members;
+}
+
+static lull_status define_comm(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                               bool whole_run, struct lull_tape_fields *fields, uint32_t *ret_index)
+{
+    struct lull_trace *trace = merge->trace;
+    uint64_t key = lull_tape_field_u64(fields);
+    uint32_t index = trace->n_comms;
+    bool fresh = true;
+    lull_status status = LULL_OK;
+    if (key != 0)
+        status = unify(merge, LULL_TAPE_MAP_COMM, &key, sizeof key, index, &index, &fresh);
+    if (status != LULL_OK)
+        return status;
+    if (fresh) {
+        NEW_ELEMENT(merge, LULL_TAPE_MAP_COMM, comms, n_comms)->members = NULL;
+        merge->drafts = lull_arena_grow(trace->arena, merge->drafts, &merge->drafts_capacity,
+                                        (size_t)index + 1, sizeof *merge->drafts);
+    }
+    struct lull_comm *comm = &trace->comms[index];
+    struct comm_draft *draft = &merge->drafts[index];
+    uint32_t paradigm = lull_tape_field_u32(fields), size = lull_tape_field_u32(fields);
+    comm->paradigm = paradigm < LULL_PARADIGMS ? (uint8_t)paradigm : LULL_PARADIGM_OTHER;
+    if (!fresh && comm->size != size)
+        return LULL_ERR_FORMAT;
+    comm->size = size;
+    comm->first = lull_tape_field_u32(fields);
+    draft->parent = lull_tape_field_u32(fields);
+    draft->remote = lull_tape_field_u32(fields);
+    draft->scope = scope;
+    draft->whole_run = whole_run;
+    uint32_t listed = lull_tape_field_u32(fields);
+    if (listed != 0 && listed != size)
+        return LULL_ERR_FORMAT;
+    if (listed != 0)
+        read_members(merge, comm, listed, fields);
+    comm->name = take_text(merge, fields);
+    *ret_index = index;
+    return LULL_OK;
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+/* Which map a kind of definition belongs to. */
+static int map_of(unsigned kind)
+{
+    switch (kind) {
+    case LULL_TAPE_DEFINE_NODE:
+        return LULL_TAPE_MAP_NODE;
+    case LULL_TAPE_DEFINE_REGION:
+        return LULL_TAPE_MAP_REGION;
+    case LULL_TAPE_DEFINE_STATE:
+        return LULL_TAPE_MAP_STATE;
+    case LULL_TAPE_DEFINE_COUNTER:
+        return LULL_TAPE_MAP_COUNTER;
+    case LULL_TAPE_DEFINE_MARKER:
+        return LULL_TAPE_MAP_MARKER;
+    default:
+        return -1;
+    }
+}
+
+static uint32_t next_index(const struct lull_trace *trace, int map)
+{
+    const uint32_t counts[LULL_TAPE_MAPS] = {
+        [LULL_TAPE_MAP_NODE] = trace->n_nodes,       [LULL_TAPE_MAP_REGION] = trace->n_regions,
+        [LULL_TAPE_MAP_STATE] = trace->n_states,     [LULL_TAPE_MAP_COMM] = trace->n_comms,
+        [LULL_TAPE_MAP_COUNTER] = trace->n_counters, [LULL_TAPE_MAP_MARKER] = trace->n_markers,
+    };
+    return counts[map];
+}
+
+static void define_unified(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                           unsigned kind, struct lull_tape_fields *fields)
+{
+    switch (kind) {
+    case LULL_TAPE_DEFINE_NODE:
+        define_node(merge, scope, fields);
+        break;
+    case LULL_TAPE_DEFINE_REGION:
+        define_region(merge, fields);
+        break;
+    case LULL_TAPE_DEFINE_STATE:
+        define_state(merge, fields);
+        break;
+    case LULL_TAPE_DEFINE_COUNTER:
+        define_counter(merge, fields);
+        break;
+    default:
+        define_marker(merge, fields);
+        break;
+    }
+}
+
+static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                          bool whole_run, const struct lull_tape_definition *definition,
+                          struct lull_tape_fields *fields)
+{
+    int map = map_of(definition->kind);
+    uint32_t index = 0;
+    bool fresh = true;
+    lull_status status = LULL_OK;
+    if (map >= 0) {
+        /* In the scope of the run every definition stands for itself. */
+        index = next_index(merge->trace, map);
+        if (!whole_run)
+            status = unify(merge, (enum lull_tape_map)map, fields->at,
+                           (size_t)(fields->end - fields->at), index, &index, &fresh);
+        if (status == LULL_OK && fresh)
+            define_unified(merge, scope, definition->kind, fields);
+        if (status == LULL_OK)
+            status = set_id(merge->trace, &scope->maps[map], definition->id, index);
+        return status;
+    }
+    switch (definition->kind) {
+    case LULL_TAPE_DEFINE_RUN:
+        define_run(merge, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_CLOCK:
+        define_clock(merge, scope, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_PROCESS:
+        define_process(merge, scope, definition->id, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_COMM:
+        status = define_comm(merge, scope, whole_run, fields, &index);
+        if (status == LULL_OK)
+            status = set_id(merge->trace, &scope->maps[LULL_TAPE_MAP_COMM], definition->id, index);
+        return status;
+    default: /* of a later version */
+        lull_trace_add_quirk(merge->trace, "a definition of unknown kind; ignored", "kind %u",
+                             definition->kind);
+        return LULL_OK;
+    }
+}
+
+static lull_status walk(struct lull_tape_merge *merge, const char *path, bool whole_run,
+                        const struct lull_mapping *file, struct lull_tape_scope *scope,
+                        struct lull_error *err)
+{
+    struct lull_tape_definitions_header header;
+    if (file->size < sizeof header)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zu bytes, expected a header of %zu",
+                         path, file->size, sizeof header);
+    memcpy(&header, file->data, sizeof header);
+    if (memcmp(header.magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header.magic) != 0 ||
+        header.byte_order != LULL_TAPE_BYTE_ORDER || header.header_size < sizeof header ||
+        header.header_size > file->size)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of tape definitions", path);
+    if (header.version != LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         header.version, LULL_TAPE_VERSION);
+    uint64_t committed = __atomic_load_n(
+        &((const struct lull_tape_definitions_header *)(const void *)file->data)->committed,
+        __ATOMIC_ACQUIRE);
+    if (committed > file->size - header.header_size)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: truncated: %llu bytes of definitions, the file holds %zu", path,
+                         (unsigned long long)committed, file->size - header.header_size);
+    for (size_t at = header.header_size, end = at + committed; at < end;) {
+        struct lull_tape_definition definition;
+        if (end - at < sizeof definition)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition is cut", path, at);
+        memcpy(&definition, file->data + at, sizeof definition);
+        if (definition.size < sizeof definition || definition.size > end - at ||
+            definition.size % 8 != 0)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition of %u bytes", path,
+                             at, definition.size);
+        struct lull_tape_fields fields = {file->data + at + sizeof definition,
+                                          file->data + at + definition.size, false};
+        lull_status status = define(merge, scope, whole_run, &definition, &fields);
+        if (status != LULL_OK || fields.bad)
+            return lull_fail(err, status != LULL_OK ? status : LULL_ERR_FORMAT,
+                             "%s: offset %zu: bad definition of kind %u, id %u", path, at,
+                             definition.kind, definition.id);
+        at += definition.size;
+    }
+    return LULL_OK;
+}
+
+/* ---- clock ------------------------------------------------------------------------------------
+ */
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct lull_tape_clock_point *x = a, *y = b;
+    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+}
+
+static lull_status make_segments(struct lull_trace *trace, const char *path,
+                                 struct lull_tape_scope *scope, struct lull_error *err)
+{
+    size_t n = scope->n_points;
+    if (n == 0)
+        return LULL_OK;
+    qsort(scope->points, n, sizeof *scope->points, compare_points);
+    if (n == 1)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: clock has one point, expected two or more",
+                         path);
+    scope->segments = lull_arena_zero(trace->arena, n - 1, sizeof *scope->segments);
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct lull_tape_clock_point *a = &scope->points[i], *b = a + 1;
+        double slope = (double)(b->ns - a->ns) / (double)(b->ticks - a->ticks);
+        if (!(slope > 1e-6 && slope < 1e6))
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: clock does not run forward at %llu ticks",
+                             path, (unsigned long long)a->ticks);
+        int exponent;
+        frexp(slope, &exponent);
+        scope->segments[i].base_ticks = a->ticks;
+        scope->segments[i].base_ns = a->ns;
+        scope->segments[i].shift = (unsigned)(62 - exponent);
+        scope->segments[i].multiplier = (uint64_t)ldexp(slope, 62 - exponent);
+    }
+    scope->n_segments = n - 1;
+    return LULL_OK;
+}
+
+int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment)
+{
+    while (*segment + 1 < scope->n_segments && ticks >= scope->segments[*segment + 1].base_ticks)
+        ++*segment;
+    const struct lull_tape_segment *s = &scope->segments[*segment];
+    if (ticks >= s->base_ticks)
+        return s->base_ns +
+               (int64_t)((unsigned __int128)(ticks - s->base_ticks) * s->multiplier >> s->shift);
+    return s->base_ns -
+           (int64_t)((unsigned __int128)(s->base_ticks - ticks) * s->multiplier >> s->shift);
+}
+
+lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, struct lull_tape_scope *scope,
+                                       bool *ret_found, struct lull_error *err)
+{
+    *ret_found = false;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return LULL_OK;
+    struct lull_mapping file;
+    lull_status status = lull_map_file(path, &file, err);
+    if (status != LULL_OK)
+        return status;
+    status = walk(merge, path, process == LULL_TAPE_WHOLE_RUN, &file, scope, err);
+    lull_unmap(&file);
+    if (status == LULL_OK)
+        status = make_segments(merge->trace, path, scope, err);
+    if (status == LULL_OK)
+        *ret_found = true;
+    return status;
+}
+
+static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
+{
+    const struct lull_tape_ids *ids = &draft->scope->maps[LULL_TAPE_MAP_COMM];
+    return id < ids->count ? ids->index[id] : LULL_NONE;
+}
+
+/* Process numbers become indices, ids of other communicators become indices. */
+static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struct lull_error *err)
+{
+    struct lull_trace *trace = merge->trace;
+    struct lull_comm *comm = &trace->comms[c];
+    const struct comm_draft *draft = &merge->drafts[c];
+    comm->parent = mapped_comm(draft, draft->parent);
+    comm->remote = mapped_comm(draft, draft->remote);
+    if (comm->paradigm == LULL_PARADIGM_OPENMP)
+        return LULL_OK; /* its members are locations */
+    bool missing = false;
+    if (comm->members) {
+        uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
+        for (uint32_t r = 0; r < comm->size; r++) {
+            members[r] = lull_tape_process_index(trace, comm->members[r]);
+            missing |= members[r] == LULL_NONE;
+        }
+        comm->members = members;
+    } else if (comm->size > 0) {
+        uint32_t first = lull_tape_process_index(trace, comm->first);
+        uint32_t last = lull_tape_process_index(trace, comm->first + comm->size - 1);
+        missing = first == LULL_NONE || last == LULL_NONE || last - first != comm->size - 1;
+        comm->first = first;
+    }
+    if (!missing)
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: communicator '%s' has a member without a tape",
+                     trace->path, comm->name);
+}
+
+lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
+                                struct lull_error *err)
+{
+    for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
+        status = resolve_comm(merge, c, err);
+    forget(merge);
+    free(merge);
+    return status;
+}
