@@ -3,6 +3,7 @@
 #include "trace/format.h"
 #include "trace/format/tape.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +39,9 @@ struct lull_stream {
     struct lull_mapping mapping;
     const union lull_tape_slot *first, *at, *end;
     uint64_t mask;
-    bool ticks; /* times go through the clock */
+    bool ticks;            /* times go through the clock */
+    bool requests_matter;  /* messages or collectives are wanted: requests must be followed */
+    const uint8_t *common; /* by kind and extra of a record: see decode_common; NULL: none */
     size_t segment;
     uint32_t location;
     struct requests requests;
@@ -329,7 +332,7 @@ static inline lull_status decode_call(struct lull_stream *stream, unsigned kind,
         return bad_record(stream, "call of impossible length", length, err);
     if (wanted(stream, LULL_EVENT_CALL))
         add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
-    if (kind == LULL_TAPE_CALL)
+    if (kind == LULL_TAPE_CALL || !stream->requests_matter)
         return LULL_OK;
     if (extra == 0)
         return bad_record(stream, "call without its message, kind", kind, err);
@@ -521,6 +524,111 @@ static lull_status decode_other(struct lull_stream *stream, unsigned kind, unsig
     }
 }
 
+/* ---- the common records -------------------------------------------------------------------------
+ *
+ * Most of a tape are regions and calls. They are decoded in a loop of their own that branches only
+ * on leaving it: a table says, by the lowest ten bits of a record's head (kind and extra), which
+ * event a record makes, or 0 for those that need the long way. With `skip_messages` the message
+ * of a call is not wanted and the call is common, too. */
+
+static uint8_t common_tables[2][1024];
+static pthread_once_t common_once = PTHREAD_ONCE_INIT;
+
+/* 0 is LULL_EVENT_ENTER, so the table holds kinds + 1. */
+static void make_common_tables(void)
+{
+    for (int skip_messages = 0; skip_messages < 2; skip_messages++) {
+        uint8_t *table = common_tables[skip_messages];
+        table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = LULL_EVENT_ENTER + 1;
+        table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = LULL_EVENT_LEAVE + 1;
+        table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = LULL_EVENT_CALL + 1;
+        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_ICOLLECTIVE; kind++)
+            for (unsigned extra = 1; skip_messages && extra <= LULL_TAPE_MOST_EXTRA; extra++)
+                table[lull_tape_head(kind, extra, 0)] = LULL_EVENT_CALL + 1;
+    }
+}
+
+/* The part of a clock in which no segment changes, or plain ns. */
+struct plain_clock {
+    uint64_t base_ticks, limit, multiplier;
+    int64_t base_ns;
+    unsigned shift;
+};
+
+static struct plain_clock plain_clock_of(const struct lull_stream *stream)
+{
+    if (!stream->ticks)
+        return (struct plain_clock){.limit = UINT64_MAX, .base_ns = -stream->data->origin};
+    const struct lull_tape_scope *clock = stream->file->clock;
+    const struct lull_tape_segment *segment = &clock->segments[stream->segment];
+    bool last = stream->segment + 1 == clock->n_segments;
+    return (struct plain_clock){.base_ticks = segment->base_ticks,
+                                .limit = last ? UINT64_MAX : segment[1].base_ticks,
+                                .multiplier = segment->multiplier,
+                                .base_ns = segment->base_ns - stream->data->origin,
+                                .shift = segment->shift};
+}
+
+static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint64_t time)
+{
+    if (!ticks)
+        return (int64_t)time + clock->base_ns;
+    return clock->base_ns +
+           (int64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
+                     clock->shift);
+}
+
+static inline void decode_common_loop(struct lull_stream *stream, struct out *out, size_t capacity,
+                                      bool ticks)
+{
+    const struct plain_clock clock = plain_clock_of(stream);
+    const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
+    const uint32_t *index = regions->index;
+    const size_t n_regions = regions->count;
+    const uint8_t *common = stream->common;
+    const union lull_tape_slot *at = stream->at;
+    size_t done = (size_t)(at - stream->first) * sizeof *at;
+    const union lull_tape_slot *limit =
+        at + (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / sizeof *at;
+    if (limit > stream->end)
+        limit = stream->end;
+    struct lull_event *event = out->events + out->count;
+    const struct lull_event *full = out->events + capacity;
+    while (at < limit && event < full) {
+        const uint32_t head = at->record.head, value = at->record.value;
+        const uint64_t time = at->record.time;
+        const uint8_t kind = common[head & 0x3ff];
+        const uint32_t id = lull_tape_id_of(head);
+        const union lull_tape_slot *next = at + 1 + lull_tape_extra_of(head);
+        if (kind == 0 || id >= n_regions || next > limit)
+            break;
+        if (ticks &&
+            (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
+            break;
+        const uint32_t region = index[id];
+        if (region == LULL_NONE)
+            break;
+        const int64_t begin = plain_ns(&clock, ticks, time);
+        event->time = begin;
+        event->kind = (uint8_t)(kind - 1);
+        event->op = 0;
+        event->id = region;
+        event->duration = ticks ? plain_ns(&clock, ticks, time + value) - begin : value;
+        event++;
+        at = next;
+    }
+    out->count = (size_t)(event - out->events);
+    stream->at = at;
+}
+
+static void decode_common(struct lull_stream *stream, struct out *out, size_t capacity)
+{
+    if (stream->ticks)
+        decode_common_loop(stream, out, capacity, true);
+    else
+        decode_common_loop(stream, out, capacity, false);
+}
+
 /* ---- the stream -------------------------------------------------------------------------------
  */
 
@@ -576,7 +684,7 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
     struct out out = {events, 0};
     stream->n_readings = 0;
     lull_status status = LULL_OK;
-    while (status == LULL_OK && out.count + MOST_PER_RECORD <= capacity) {
+    while (status == LULL_OK && out.count + MOST_PER_RECORD < capacity) {
         if (stream->waiting.slot < stream->waiting.end) {
             status = continue_wait(stream, events, capacity, &out.count, err);
             continue;
@@ -587,6 +695,10 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             decode_open_call(stream, &out);
             break;
         }
+        if (stream->common)
+            decode_common(stream, &out, capacity - MOST_PER_RECORD);
+        if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
+            continue;
         if (stream->n_readings + LULL_TAPE_MOST_EXTRA > stream->readings_capacity)
             break;
         status = decode_one(stream, &out, err);
@@ -617,6 +729,15 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     stream->file = &data->files[location];
     stream->mask = mask;
     stream->location = location;
+    const uint64_t followed = LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
+                              LULL_MASK(LULL_EVENT_COLLECTIVE_END);
+    const uint64_t regions =
+        LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
+    stream->requests_matter = (mask & followed) != 0;
+    if ((mask & regions) == regions) {
+        pthread_once(&common_once, make_common_tables);
+        stream->common = common_tables[!stream->requests_matter];
+    }
     stream->ticks = stream->file->clock->n_segments > 0;
     char path[4096];
     lull_tape_file_path(trace, stream->file, path, sizeof path);
