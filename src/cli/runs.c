@@ -41,8 +41,8 @@ static lull_status choose_windows(const struct lull_run *run,
         if (status != LULL_OK)
             return status;
     }
-    *ret_windows = time && region ? lull_windows_intersect(time, region, arena)
-                                  : (time ? time : region);
+    *ret_windows =
+        time && region ? lull_windows_intersect(time, region, arena) : (time ? time : region);
     return LULL_OK;
 }
 
@@ -89,8 +89,7 @@ static void warn_of_flushing(const struct lull_run *run, struct lull_document *d
             continue;
         for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++)
             all += (double)thread->times.ns[activity][0] + (double)thread->times.ns[activity][1];
-        flush +=
-            (double)thread->times.ns[LULL_FLUSH][0] + (double)thread->times.ns[LULL_FLUSH][1];
+        flush += (double)thread->times.ns[LULL_FLUSH][0] + (double)thread->times.ns[LULL_FLUSH][1];
     }
     if (flush > FLUSH_WARNING * all)
         lull_warn_both(document,
@@ -133,7 +132,7 @@ static int load_run(struct lull_run *run, const struct lull_runs_options *option
     return LULL_EXIT_OK;
 }
 
-/* By execution units, then processes; qsort() is not stable, but paths lie in the given order. */
+/* By execution units, then processes, then as given. */
 static int compare_runs(const void *left, const void *right)
 {
     const struct lull_run *a = left, *b = right;
@@ -166,4 +165,12 @@ void lull_runs_close(struct lull_runs *runs)
 {
     for (uint32_t i = 0; i < runs->count; i++)
         lull_trace_close(runs->runs[i].trace);
+}
+
+const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena)
+{
+    if (run->min_threads == run->max_threads)
+        return lull_arena_printf(arena, "%u x %u", run->processes, run->max_threads);
+    return lull_arena_printf(arena, "%u x %u-%u", run->processes, run->min_threads,
+                             run->max_threads);
 }

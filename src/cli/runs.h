@@ -17,11 +17,12 @@ struct lull_runs_options {
 
 struct lull_run {
     const char *path; /* as the user gave it */
+    uint32_t order;   /* of the operands */
     const char *name; /* heads its column; different from those of other runs */
     struct lull_trace *trace;
     struct lull_breakdown *breakdown;
     struct lull_pop_input *input;
-    uint32_t processes, threads; /* all CPU threads */
+    uint32_t processes, threads;       /* all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */
     struct lull_metric_value *values;  /* [lull_metric_count], once computed */
 };
