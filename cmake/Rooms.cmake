@@ -1,7 +1,7 @@
-# lull_room(name SEES rooms...): a static library lull_<name> of all sources in src/<name>, linked
-# to the rooms it sees and to nothing else.
+# lull_room(name SEES rooms... USES libraries...): a static library lull_<name> of all sources in
+# src/<name>, linked to the rooms it sees and the libraries it uses, and to nothing else.
 function(lull_room name)
-    cmake_parse_arguments(ROOM "" "" "SEES" ${ARGN})
+    cmake_parse_arguments(ROOM "" "" "SEES;USES" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
     if(NOT LULL_HAVE_OTF2)
         list(FILTER sources EXCLUDE REGEX "/format/otf2")
@@ -11,7 +11,7 @@ function(lull_room name)
         add_library(lull_${name} STATIC ${sources})
         set_target_properties(lull_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
         target_include_directories(lull_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-        target_link_libraries(lull_${name} PUBLIC ${ROOM_SEES})
+        target_link_libraries(lull_${name} PUBLIC ${ROOM_SEES} PRIVATE ${ROOM_USES})
     else() # headers only
         add_library(lull_${name} INTERFACE)
         target_include_directories(lull_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)

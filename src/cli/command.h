@@ -14,10 +14,15 @@ struct lull_command {
     const char *name;                 /* "metrics" */
     const char *summary;              /* one line, lower case */
     const char *operands;             /* "RUN..." */
+    const char *details;              /* what --help says below the options; may be NULL */
     const struct poptOption *options; /* without the common ones; may be NULL */
     /* `context` has consumed the options when this is called; operands are left in it. Returns an
      * exit status. */
     int (*run)(poptContext context);
 };
+
+/* NULL at the end. */
+extern const struct lull_command *const lull_commands[];
+const struct lull_command *lull_command_find(const char *name); /* NULL if unknown */
 
 #endif

@@ -2,35 +2,54 @@
  *
  * A document has a schema name with version, facts (key and value), notes, and tables. Tables have
  * columns, and rows that may form a tree. Ids are stable keys for programs; labels are for people.
- * Everything lives in the document's arena. Cells not set are empty. */
+ * Everything lives in the document's arena: texts are copied. Cells not set are empty. */
 #ifndef LULL_REPORT_DOCUMENT_H
 #define LULL_REPORT_DOCUMENT_H
 
 #include "base/arena.h"
+#include "base/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+/* In JSON and CSV times are in seconds, sizes in bytes, efficiencies and shares fractions of 1,
+ * all with every digit; what is said of people below is the text renderer. */
 enum lull_cell_kind {
     LULL_CELL_EMPTY,
     LULL_CELL_TEXT,
-    LULL_CELL_COUNT,      /* integer */
-    LULL_CELL_NUMBER,     /* plain number with `digits` decimals */
-    LULL_CELL_TIME,       /* ns, printed with a fitting unit; JSON and CSV hold seconds */
-    LULL_CELL_EFFICIENCY, /* 1 is ideal; coloured by value; 2 decimals for people */
+    LULL_CELL_COUNT,      /* "22,180" */
+    LULL_CELL_NUMBER,     /* any quantity; `digits` decimals for people */
+    LULL_CELL_TIME,       /* ns; people see a unit that fits all values it is compared with */
+    LULL_CELL_BYTES,      /* "12.3 MiB" */
+    LULL_CELL_SHARE,      /* of a whole; "12.3 %" */
+    LULL_CELL_EFFICIENCY, /* 1 is ideal; coloured by value */
     LULL_CELL_ABSENT      /* text says why there is no value */
 };
 
 struct lull_cell {
     enum lull_cell_kind kind;
     int digits;
-    double number;
-    int64_t integer;
-    const char *text;
+    union {
+        double number;    /* NUMBER, SHARE, EFFICIENCY */
+        int64_t ns;       /* TIME */
+        uint64_t count;   /* COUNT, BYTES */
+        const char *text; /* TEXT, ABSENT */
+    };
 };
 
-enum lull_note_kind { LULL_NOTE_INFO, LULL_NOTE_WARNING, LULL_NOTE_LEGEND };
+struct lull_cell lull_cell_text(const char *text);
+struct lull_cell lull_cell_count(uint64_t value);
+struct lull_cell lull_cell_number(double value, int digits);
+struct lull_cell lull_cell_time(int64_t ns);
+struct lull_cell lull_cell_bytes(uint64_t bytes);
+struct lull_cell lull_cell_share(double value);
+struct lull_cell lull_cell_efficiency(double value);
+struct lull_cell lull_cell_absent(const char *why);
+
+/* Warnings are for documents that programs read: the text renderer leaves them out, because the
+ * command tells them on stderr. */
+enum lull_note_kind { LULL_NOTE_INFO, LULL_NOTE_WARNING };
 
 struct lull_document;
 struct lull_table;
@@ -43,41 +62,54 @@ void lull_document_fact(struct lull_document *document, const char *id, const ch
 void lull_document_note(struct lull_document *document, enum lull_note_kind kind,
                         const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* A value of the caller's own making under `key` at the top of the JSON document; the other
+ * renderers pass over it. `write` writes exactly one value; `data` is borrowed. */
+void lull_document_attach(struct lull_document *document, const char *key,
+                          void (*write)(struct lull_json *json, const void *data),
+                          const void *data);
+
+/* Which values of a table are of the same sort and compared with each other. */
+enum lull_table_axis {
+    LULL_BY_ROW,   /* those of a row: one column per run */
+    LULL_BY_COLUMN /* those of a column: one row per thing */
+};
+
 struct lull_table *lull_document_table(struct lull_document *document, const char *id,
-                                       const char *title);
+                                       const char *title, enum lull_table_axis axis);
 /* Heading of the row labels ("Metric"). */
 void lull_table_corner(struct lull_table *table, const char *heading);
-/* `heading` may hold several lines separated by '\n'. Returns the column's index. */
+/* `heading` may hold several lines separated by '\n'. An id that is taken gets "#2" and so on.
+ * Returns the column's index. */
 uint32_t lull_table_column(struct lull_table *table, const char *id, const char *heading);
-/* `parent` is a row index or LULL_NO_ROW. Returns the row's index. */
+/* `parent` is a row index or LULL_NO_ROW; children follow their parent. Returns the row's index. */
 #define LULL_NO_ROW UINT32_MAX
 uint32_t lull_table_row(struct lull_table *table, const char *id, const char *label,
                         uint32_t parent);
+/* Unit of the numbers in a row ("GHz"). */
+void lull_table_row_unit(struct lull_table *table, uint32_t row, const char *unit);
+/* What a row means, a formula say; for JSON. */
+void lull_table_row_about(struct lull_table *table, uint32_t row, const char *about);
+/* Sets the next row apart from those above it. */
+void lull_table_rule(struct lull_table *table);
 void lull_table_set(struct lull_table *table, uint32_t row, uint32_t column, struct lull_cell cell);
-
-struct lull_cell lull_cell_text(const char *text); /* the caller keeps the string alive */
-struct lull_cell lull_cell_count(int64_t value);
-struct lull_cell lull_cell_number(double value, int digits);
-struct lull_cell lull_cell_time(int64_t ns);
-struct lull_cell lull_cell_efficiency(double value);
-struct lull_cell lull_cell_absent(const char *why);
 
 struct lull_render_options {
     bool colour;    /* ANSI colours */
     bool unicode;   /* tree drawing characters */
     unsigned width; /* of the terminal, 0: no limit; wide tables are split into several */
-    bool exact;     /* CSV and text with all digits */
+    int digits;     /* decimals of efficiencies for people; 0: the usual two */
 };
 
 struct lull_renderer {
     const char *name; /* "text", "json", "csv" */
     const char *summary;
+    /* Errors of the stream stay in ferror(). */
     void (*render)(const struct lull_document *document, const struct lull_render_options *options,
                    FILE *out);
 };
 
 /* NULL at the end. */
 extern const struct lull_renderer *const lull_renderers[];
-const struct lull_renderer *lull_renderer_find(const char *name);
+const struct lull_renderer *lull_renderer_find(const char *name); /* NULL if unknown */
 
 #endif

@@ -1,0 +1,99 @@
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/progress.h"
+#include "cli/warnings.h"
+#include "trace/format.h"
+
+static struct {
+    char *to;
+    int force;
+} settings;
+
+static const struct poptOption options[] = {
+    {"to", 't', POPT_ARG_STRING, &settings.to, 0, "format to write (required)",
+     "tape|otf2|paraver|chrome"},
+    {"force", '\0', POPT_ARG_NONE, &settings.force, 0, "replace OUT if it is there", NULL},
+    POPT_TABLEEND,
+};
+
+/* "tape, otf2, paraver": the formats that this build can write. */
+static const char *writable_formats(struct lull_arena *arena)
+{
+    const char *list = "";
+    for (size_t i = 0; lull_formats[i]; i++)
+        if (lull_formats[i]->writer_open)
+            list =
+                lull_arena_printf(arena, "%s%s%s", list, *list ? ", " : "", lull_formats[i]->name);
+    return list;
+}
+
+/* Replacing a directory removes all that is in it: only where that is a trace. */
+static int check_target(const char *path)
+{
+    if (!lull_is_directory(path) || !settings.force)
+        return LULL_EXIT_OK;
+    struct lull_trace *old;
+    if (lull_trace_open(path, &old, NULL) != LULL_OK)
+        return lull_cli_fail("%s: is a directory but no trace, so it is not replaced", path);
+    lull_trace_close(old);
+    return LULL_EXIT_OK;
+}
+
+static int convert(const char *from, const char *to, const struct lull_format *format,
+                   struct lull_arena *arena)
+{
+    int status = check_target(to);
+    if (status != LULL_EXIT_OK)
+        return status;
+    struct lull_error err;
+    struct lull_trace *trace;
+    if (lull_trace_open(from, &trace, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    struct lull_progress progress;
+    lull_progress_begin(&progress, to);
+    lull_status done =
+        lull_convert(trace, to, format, settings.force, lull_progress_update, &progress, &err);
+    lull_progress_end(&progress);
+    if (done == LULL_OK)
+        lull_warn_quirks(trace, from, NULL, arena);
+    else
+        status = lull_cli_fail("%s", err.text);
+    lull_trace_close(trace);
+    return status;
+}
+
+static int run(poptContext context)
+{
+    const char *from = poptGetArg(context), *to = poptGetArg(context);
+    if (!from || !to)
+        return lull_cli_usage("expected the names of two traces, IN and OUT");
+    if (poptPeekArg(context))
+        return lull_cli_usage("expected two operands, IN and OUT, got also '%s'",
+                              poptPeekArg(context));
+    struct lull_arena *arena = lull_cli_arena();
+    const struct lull_format *format = settings.to ? lull_format_find(settings.to) : NULL;
+    int status;
+    if (!settings.to)
+        status = lull_cli_usage("expected --to with one of %s", writable_formats(arena));
+    else if (!format || !format->writer_open)
+        status = lull_cli_usage("cannot write '%s', expected one of %s", settings.to,
+                                writable_formats(arena));
+    else
+        status = convert(from, to, format, arena);
+    lull_arena_destroy(arena);
+    return status;
+}
+
+const struct lull_command lull_cmd_convert = {
+    .name = "convert",
+    .summary = "write a run in another trace format",
+    .operands = "IN OUT",
+    .details =
+        "OUT appears when it is complete, or not at all.\n\n"
+        "examples:\n"
+        "  lull convert run.prv.gz run --to otf2        an archive run/ for Score-P's tools\n"
+        "  lull convert scorep/traces.otf2 run.json --to chrome    for ui.perfetto.dev\n",
+    .options = options,
+    .run = run,
+};

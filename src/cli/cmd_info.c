@@ -1,0 +1,64 @@
+#include "cli/census.h"
+#include "cli/command.h"
+#include "cli/info_document.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/warnings.h"
+
+static struct lull_output_settings output;
+static int threads;
+
+static const struct poptOption options[] = {
+    {"threads", 'j', POPT_ARG_INT, &threads, 0, "threads to read with (all processors)", "N"},
+    LULL_OUTPUT_OPTIONS(output),
+    POPT_TABLEEND,
+};
+
+static int describe_run(const char *path, struct lull_arena *arena)
+{
+    struct lull_error err;
+    struct lull_trace *trace;
+    if (lull_trace_open(path, &trace, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    struct lull_progress progress;
+    lull_progress_begin(&progress, path);
+    struct lull_census *census;
+    lull_status done = lull_census_take(trace, (unsigned)threads, lull_progress_update, &progress,
+                                        arena, &census, &err);
+    lull_progress_end(&progress);
+    int status;
+    if (done == LULL_OK)
+        status = lull_output_write(&output, lull_info_run(trace, census, path, arena));
+    else
+        status = lull_cli_fail("%s", err.text);
+    lull_trace_close(trace);
+    return status;
+}
+
+static int run(poptContext context)
+{
+    const char *path = poptGetArg(context);
+    if (poptPeekArg(context))
+        return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));
+    if (threads < 0 || threads > 1024)
+        return lull_cli_usage("--threads is %d, expected 1 to 1024", threads);
+    int status = lull_output_check(&output);
+    if (status != LULL_EXIT_OK)
+        return status;
+    struct lull_arena *arena = lull_cli_arena();
+    status = path ? describe_run(path, arena) : lull_output_write(&output, lull_info_build(arena));
+    lull_arena_destroy(arena);
+    return status;
+}
+
+const struct lull_command lull_cmd_info = {
+    .name = "info",
+    .summary = "what a run holds; without RUN: what this lull can do",
+    .operands = "[RUN]",
+    .details = "examples:\n"
+               "  lull info epoch_4proc.prv.gz\n"
+               "  lull info traces.otf2 --format json | jq .facts.duration\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,98 @@
+/* lull COMMAND [OPTION...] [OPERAND...] */
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/message.h"
+#include "cli/unknown.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct lull_command lull_cmd_metrics, lull_cmd_info, lull_cmd_convert, lull_cmd_help;
+
+const struct lull_command *const lull_commands[] = {&lull_cmd_metrics, &lull_cmd_info,
+                                                    &lull_cmd_convert, &lull_cmd_help, NULL};
+
+const struct lull_command *lull_command_find(const char *name)
+{
+    for (size_t i = 0; lull_commands[i]; i++)
+        if (strcmp(lull_commands[i]->name, name) == 0)
+            return lull_commands[i];
+    return NULL;
+}
+
+enum { OPTION_HELP = 1 };
+#define MAX_OPTIONS 64
+
+/* The command's options with the common ones behind them. */
+static void gather_options(const struct lull_command *command, struct poptOption *table)
+{
+    static const struct poptOption common[] = {
+        {"help", 'h', POPT_ARG_NONE, NULL, OPTION_HELP, "", NULL}, POPT_TABLEEND};
+    size_t count = 0;
+    for (const struct poptOption *option = command->options; option && option->longName; option++)
+        if (count < MAX_OPTIONS - 2)
+            table[count++] = *option;
+    memcpy(&table[count], common, sizeof common);
+}
+
+static int run_command(const struct lull_command *command, int argc, const char **argv)
+{
+    struct poptOption options[MAX_OPTIONS];
+    gather_options(command, options);
+    lull_cli_set_command(command->name);
+    poptContext context = poptGetContext(NULL, argc, argv, options, 0);
+    int code = poptGetNextOpt(context);
+    int status;
+    if (code == OPTION_HELP) {
+        lull_help_command(command, stdout);
+        status = LULL_EXIT_OK;
+    } else if (code < -1) {
+        status = lull_bad_option(context, options, code);
+    } else {
+        status = command->run(context);
+    }
+    poptFreeContext(context);
+    return status;
+}
+
+static int dispatch(int argc, const char **argv)
+{
+    if (argc < 2)
+        return lull_cli_usage("no command given");
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        lull_help_overview(stdout);
+        return LULL_EXIT_OK;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        puts("lull " LULL_VERSION);
+        return LULL_EXIT_OK;
+    }
+    if (*word == '-')
+        return lull_cli_usage("unknown option '%s' before the command", word);
+    const struct lull_command *command = lull_command_find(word);
+    return command ? run_command(command, argc - 1, argv + 1) : lull_unknown_command(word);
+}
+
+/* A result that was lost on the way out (a full disk, a reader that went away) is a failure. */
+static int close_output(int status)
+{
+    bool failed = ferror(stdout);
+    errno = 0;
+    failed |= fclose(stdout) != 0;
+    if (!failed || status != LULL_EXIT_OK)
+        return status;
+    return lull_cli_fail("cannot write standard output%s%s", errno ? ": " : "",
+                         errno ? strerror(errno) : "");
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, ""); /* numbers stay as they are in every language */
+    signal(SIGPIPE, SIG_IGN);
+    return close_output(dispatch(argc, (const char **)argv));
+}

@@ -1,0 +1,76 @@
+#include "cli/message.h"
+
+#include "cli/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *command;
+
+void lull_cli_set_command(const char *name)
+{
+    command = name;
+}
+
+/* Texts from input files may hold control characters; they must not reach the terminal, and the
+ * message stays one line. */
+static void put_message(const char *format, va_list arguments)
+{
+    char text[2048];
+    vsnprintf(text, sizeof text, format, arguments);
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            fprintf(stderr, "\\x%02x", (unsigned char)*c);
+        else
+            fputc(*c, stderr);
+    }
+}
+
+static void put_name(void)
+{
+    fprintf(stderr, command ? "lull %s: " : "lull: ", command);
+}
+
+int lull_cli_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    put_name();
+    put_message(format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return LULL_EXIT_FAILURE;
+}
+
+int lull_cli_usage(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    put_name();
+    put_message(format, arguments);
+    va_end(arguments);
+    fprintf(stderr, command ? " (see 'lull %s --help')\n" : " (see 'lull help')\n", command);
+    return LULL_EXIT_USAGE;
+}
+
+void lull_cli_warn(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    put_name();
+    fputs("warning: ", stderr);
+    put_message(format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+static void out_of_memory(void)
+{
+    exit(lull_cli_fail("out of memory"));
+}
+
+struct lull_arena *lull_cli_arena(void)
+{
+    return lull_arena_create(out_of_memory);
+}

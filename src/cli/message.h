@@ -1,0 +1,22 @@
+/* What goes to stderr: always one line, that begins with the name of the command. */
+#ifndef LULL_CLI_MESSAGE_H
+#define LULL_CLI_MESSAGE_H
+
+#include "base/arena.h"
+
+/* From now on lines begin with "lull NAME: "; NULL: "lull: ". */
+void lull_cli_set_command(const char *name);
+
+/* "lull metrics: <message>"; returns LULL_EXIT_FAILURE. */
+int lull_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "lull metrics: <message> (see 'lull metrics --help')"; returns LULL_EXIT_USAGE. */
+int lull_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "lull metrics: warning: <message>". */
+void lull_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* An arena that ends the program with a line and LULL_EXIT_FAILURE when memory runs out. */
+struct lull_arena *lull_cli_arena(void);
+
+#endif

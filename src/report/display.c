@@ -1,0 +1,148 @@
+#include "report/display.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Decodes one character of UTF-8: its length in bytes, or 0 if there is none (malformed, overlong,
+ * surrogate, beyond U+10FFFF). */
+static size_t decode(const char *text, uint32_t *ret_code)
+{
+    static const struct {
+        uint8_t mask, lead;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    const uint8_t *bytes = (const uint8_t *)text;
+    for (size_t length = 1; length <= 4; length++) {
+        if ((bytes[0] & forms[length - 1].mask) != forms[length - 1].lead)
+            continue;
+        uint32_t code = bytes[0] & (uint8_t)~forms[length - 1].mask;
+        for (size_t i = 1; i < length; i++) {
+            if ((bytes[i] & 0xc0) != 0x80)
+                return 0;
+            code = code << 6 | (bytes[i] & 0x3f);
+        }
+        if (code < forms[length - 1].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+            return 0;
+        *ret_code = code;
+        return length;
+    }
+    return 0;
+}
+
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
+           (code >= 0x200e && code <= 0x200f) || /* direction marks and overrides */
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+struct range {
+    uint32_t first, last;
+};
+
+/* The common ranges of Unicode 15; by table, because wcwidth() depends on the locale. */
+static const struct range no_columns[] = {
+    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x064b, 0x065f},
+    {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d}, {0x20d0, 0x20ff},
+    {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff},
+};
+static const struct range two_columns[] = {
+    {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
+    {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
+    {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+    {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
+};
+
+static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
+{
+    for (size_t i = 0; i < count; i++)
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return true;
+    return false;
+}
+
+static size_t columns_of(uint32_t code)
+{
+    if (code < 0x300)
+        return 1;
+    if (in_ranges(no_columns, sizeof(no_columns) / sizeof(*no_columns), code))
+        return 0;
+    return in_ranges(two_columns, sizeof(two_columns) / sizeof(*two_columns), code) ? 2 : 1;
+}
+
+const char *lull_display_clean(struct lull_arena *arena, const char *text)
+{
+    size_t length = strlen(text);
+    char *clean = lull_arena_alloc(arena, 4 * length + 1); /* "\xff" for each byte at worst */
+    char *end = clean;
+    while (*text) {
+        uint32_t code = 0;
+        size_t bytes = decode(text, &code);
+        if (bytes == 1 && (*text == '\n' || *text == '\t')) {
+            *end++ = ' ';
+        } else if (bytes == 0 || is_control(code)) {
+            bytes = bytes ? bytes : 1;
+            for (size_t i = 0; i < bytes; i++)
+                end += sprintf(end, "\\x%02x", (uint8_t)text[i]);
+        } else {
+            memcpy(end, text, bytes);
+            end += bytes;
+        }
+        text += bytes;
+    }
+    *end = '\0';
+    return clean;
+}
+
+size_t lull_display_width(const char *text)
+{
+    size_t width = 0;
+    for (size_t bytes; *text; text += bytes) {
+        uint32_t code = 0;
+        bytes = decode(text, &code);
+        width += bytes ? columns_of(code) : 1;
+        bytes = bytes ? bytes : 1;
+    }
+    return width;
+}
+
+size_t lull_display_fit(const char *text, size_t width)
+{
+    const char *begin = text;
+    for (size_t bytes; *text; text += bytes) {
+        uint32_t code = 0;
+        bytes = decode(text, &code);
+        size_t columns = bytes ? columns_of(code) : 1;
+        if (columns > width)
+            break;
+        width -= columns;
+        bytes = bytes ? bytes : 1;
+    }
+    return (size_t)(text - begin);
+}
+
+/* The last part of a text that fills at most `width` columns. */
+static const char *tail(const char *text, size_t width)
+{
+    size_t excess = lull_display_width(text);
+    while (*text && excess > width) {
+        uint32_t code = 0;
+        size_t bytes = decode(text, &code);
+        excess -= bytes ? columns_of(code) : 1;
+        text += bytes ? bytes : 1;
+    }
+    return text;
+}
+
+const char *lull_display_shorten(struct lull_arena *arena, const char *text, size_t width,
+                                 bool unicode)
+{
+    if (lull_display_width(text) <= width)
+        return text;
+    const char *ellipsis = unicode ? "\u2026" : "..";
+    size_t room = width - lull_display_width(ellipsis);
+    size_t front = room - room / 2;
+    return lull_arena_printf(arena, "%.*s%s%s", (int)lull_display_fit(text, front), text, ellipsis,
+                             tail(text, room / 2));
+}

@@ -1,0 +1,25 @@
+/* Text on a terminal: how wide it is, and what of a foreign text may be sent there. */
+#ifndef LULL_REPORT_DISPLAY_H
+#define LULL_REPORT_DISPLAY_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Names from trace files may hold anything. A copy in which control characters and bytes that are
+ * not UTF-8 are written as "\x1b", so that they neither reach the terminal nor upset the columns.
+ * Newlines and tabs become spaces. */
+const char *lull_display_clean(struct lull_arena *arena, const char *text);
+
+/* Terminal columns of a clean text: wide characters take two, combining ones none. */
+size_t lull_display_width(const char *text);
+
+/* The first bytes of a clean text that fill at most `width` columns. */
+size_t lull_display_fit(const char *text, size_t width);
+
+/* The text if it fits into `width` >= 4 columns, otherwise its begin and end around an ellipsis. */
+const char *lull_display_shorten(struct lull_arena *arena, const char *text, size_t width,
+                                 bool unicode);
+
+#endif

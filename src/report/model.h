@@ -1,0 +1,67 @@
+/* The inside of a document, for the renderers of this room. */
+#ifndef LULL_REPORT_MODEL_H
+#define LULL_REPORT_MODEL_H
+
+#include "report/document.h"
+
+struct lull_fact {
+    const char *id, *label;
+    struct lull_cell value;
+};
+
+struct lull_note {
+    enum lull_note_kind kind;
+    const char *text;
+};
+
+struct lull_attachment {
+    const char *key;
+    void (*write)(struct lull_json *json, const void *data);
+    const void *data;
+};
+
+struct lull_column {
+    const char *id, *heading;
+};
+
+struct lull_row {
+    const char *id, *label, *unit, *about; /* unit and about: "" if there is none */
+    uint32_t parent;                       /* row index or LULL_NO_ROW */
+    bool rule;                             /* set apart from the row above */
+    struct lull_cell *cells;               /* those from n_cells on are empty */
+    size_t n_cells;
+};
+
+struct lull_table {
+    struct lull_arena *arena;
+    struct lull_table *next;
+    const char *id, *title, *corner;
+    enum lull_table_axis axis;
+    struct lull_column *columns;
+    size_t n_columns, columns_capacity;
+    struct lull_row *rows;
+    size_t n_rows, rows_capacity;
+    bool rule_pending;
+};
+
+struct lull_document {
+    struct lull_arena *arena;
+    const char *schema, *title;
+    struct lull_fact *facts;
+    size_t n_facts, facts_capacity;
+    struct lull_note *notes;
+    size_t n_notes, notes_capacity;
+    struct lull_attachment *attachments;
+    size_t n_attachments, attachments_capacity;
+    struct lull_table *tables, **tables_end;
+};
+
+/* The cell, empty where none was set. */
+struct lull_cell lull_table_get(const struct lull_table *table, size_t row, size_t column);
+
+/* "s", "B", "count", "ratio", "text"; `unit` for plain numbers; "" for what has no value. */
+const char *lull_cell_unit(struct lull_cell cell, const char *unit);
+
+extern const struct lull_renderer lull_renderer_text, lull_renderer_json, lull_renderer_csv;
+
+#endif

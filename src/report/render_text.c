@@ -1,0 +1,104 @@
+/* Documents for people: facts, tables with aligned columns, notes. */
+#include "report/display.h"
+#include "report/model.h"
+#include "report/text_table.h"
+
+#include <string.h>
+
+#define PLAIN_WIDTH 100 /* of running text where no terminal sets a limit */
+
+static void put_padding(FILE *out, size_t columns)
+{
+    for (; columns > 0; columns--)
+        fputc(' ', out);
+}
+
+/* One paragraph, broken between words to fit the width; lines after the first are indented. */
+static void put_wrapped(FILE *out, const char *text, size_t width, size_t indent)
+{
+    size_t used = 0;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        const char *next = text + length + strspn(text + length, " ");
+        size_t columns = 0;
+        for (size_t i = 0; i < length; i++)
+            columns += ((unsigned char)text[i] & 0xc0) != 0x80; /* characters, not bytes */
+        if (used > 0 && used + 1 + columns > width) {
+            fputc('\n', out);
+            put_padding(out, indent);
+            used = indent;
+        } else if (used > 0) {
+            fputc(' ', out);
+            used++;
+        }
+        fwrite(text, 1, length, out);
+        used += columns;
+        text = next;
+    }
+    fputc('\n', out);
+}
+
+static void put_facts(FILE *out, const struct lull_document *document,
+                      const struct lull_render_options *options)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < document->n_facts; i++) {
+        size_t width = lull_display_width(document->facts[i].label);
+        widest = width > widest ? width : widest;
+    }
+    for (size_t i = 0; i < document->n_facts; i++) {
+        const struct lull_fact *fact = &document->facts[i];
+        fputs(fact->label, out);
+        put_padding(out, widest + 2 - lull_display_width(fact->label));
+        fprintf(out, "%s\n", lull_text_cell(document->arena, fact->value, options));
+    }
+}
+
+static void put_notes(FILE *out, const struct lull_document *document, size_t width)
+{
+    bool first = true;
+    for (size_t i = 0; i < document->n_notes; i++) {
+        if (document->notes[i].kind == LULL_NOTE_WARNING)
+            continue;
+        if (first)
+            fputc('\n', out);
+        first = false;
+        put_wrapped(out, lull_display_clean(document->arena, document->notes[i].text), width, 2);
+    }
+}
+
+static bool has_efficiencies(const struct lull_document *document)
+{
+    for (const struct lull_table *table = document->tables; table; table = table->next)
+        for (size_t row = 0; row < table->n_rows; row++)
+            for (size_t column = 0; column < table->n_columns; column++)
+                if (lull_table_get(table, row, column).kind == LULL_CELL_EFFICIENCY)
+                    return true;
+    return false;
+}
+
+static void render(const struct lull_document *document, const struct lull_render_options *options,
+                   FILE *out)
+{
+    if (*document->title)
+        fprintf(out, options->colour ? "\033[1m%s\033[0m\n" : "%s\n",
+                lull_display_clean(document->arena, document->title));
+    if (document->n_facts) {
+        if (*document->title)
+            fputc('\n', out);
+        put_facts(out, document, options);
+    }
+    for (const struct lull_table *table = document->tables; table; table = table->next) {
+        if (table != document->tables || document->n_facts || *document->title)
+            fputc('\n', out);
+        lull_text_table(out, table, options);
+    }
+    if (options->colour && has_efficiencies(document)) {
+        fputc('\n', out);
+        lull_text_legend(out);
+    }
+    put_notes(out, document, options->width ? options->width : PLAIN_WIDTH);
+}
+
+const struct lull_renderer lull_renderer_text = {
+    .name = "text", .summary = "tables for people", .render = render};

@@ -1,0 +1,19 @@
+/* Tables as text: the layout half of the text renderer. */
+#ifndef LULL_REPORT_TEXT_TABLE_H
+#define LULL_REPORT_TEXT_TABLE_H
+
+#include "report/model.h"
+
+/* A single value for people, apart from others. The text lives in the arena. */
+const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
+                           const struct lull_render_options *options);
+
+/* The table, in several parts where it is wider than options->width, and below it the reasons of
+ * values that are absent. */
+void lull_text_table(FILE *out, const struct lull_table *table,
+                     const struct lull_render_options *options);
+
+/* What the colours of efficiencies mean. */
+void lull_text_legend(FILE *out);
+
+#endif

@@ -1,0 +1,314 @@
+/* One document through all renderers: text against what a person expects to see, JSON through
+ * another reader (jansson), CSV field by field. */
+#include "report/document.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct lull_arena *arena;
+static char *rendered;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = lull_arena_create(NULL);
+    rendered = NULL;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lull_arena_destroy(arena);
+    free(rendered);
+    return 0;
+}
+
+static const char *render(const struct lull_document *document, const char *renderer,
+                          struct lull_render_options options)
+{
+    size_t size;
+    free(rendered);
+    FILE *out = open_memstream(&rendered, &size);
+    lull_renderer_find(renderer)->render(document, &options, out);
+    fclose(out);
+    return rendered;
+}
+
+/* A small table of efficiencies: two runs, a tree of three levels, two absent values. */
+static struct lull_document *efficiencies(void)
+{
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "pop", "Efficiencies", LULL_BY_ROW);
+    lull_table_corner(table, "Metric");
+    lull_table_column(table, "a", "a\n1 x 1");
+    lull_table_column(table, "long_name", "long_name\n24 x 8");
+    uint32_t global = lull_table_row(table, "global", "Global", LULL_NO_ROW);
+    uint32_t parallel = lull_table_row(table, "parallel", "Parallel", global);
+    uint32_t transfer = lull_table_row(table, "transfer", "Transfer", parallel);
+    uint32_t scaling = lull_table_row(table, "scaling", "Scaling", global);
+    lull_table_set(table, global, 0, lull_cell_efficiency(1));
+    lull_table_set(table, global, 1, lull_cell_efficiency(0.5049));
+    lull_table_set(table, parallel, 0, lull_cell_efficiency(0.7));
+    lull_table_set(table, parallel, 1, lull_cell_efficiency(1.0 / 3));
+    lull_table_set(table, transfer, 0, lull_cell_absent("needs a replay"));
+    lull_table_set(table, transfer, 1, lull_cell_absent("needs a replay"));
+    lull_table_set(table, scaling, 1, lull_cell_absent("no counters"));
+    lull_table_rule(table);
+    uint32_t runtime = lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW);
+    lull_table_set(table, runtime, 0, lull_cell_time(21898659140));
+    lull_table_set(table, runtime, 1, lull_cell_time(512345678));
+    uint32_t clock = lull_table_row(table, "frequency", "Frequency", LULL_NO_ROW);
+    lull_table_row_unit(table, clock, "GHz");
+    lull_table_set(table, clock, 0, lull_cell_number(2.069905, 2));
+    return document;
+}
+
+static void text_aligns_columns_and_draws_the_tree(void **state)
+{
+    (void)state;
+    assert_string_equal(render(efficiencies(), "text", (struct lull_render_options){0}),
+                        "Efficiencies\n"
+                        "Metric                  a  long_name\n"
+                        "                    1 x 1     24 x 8\n"
+                        "------------------------------------\n"
+                        "Global               1.00       0.50\n"
+                        "|- Parallel          0.70       0.33\n"
+                        "|  `- Transfer        [1]        [1]\n"
+                        "`- Scaling                       [2]\n"
+                        "------------------------------------\n"
+                        "Runtime          21.899 s    0.512 s\n"
+                        "Frequency (GHz)      2.07\n"
+                        "[1] needs a replay\n"
+                        "[2] no counters\n");
+}
+
+static void text_uses_line_characters_where_the_terminal_has_them(void **state)
+{
+    (void)state;
+    const char *text =
+        render(efficiencies(), "text", (struct lull_render_options){.unicode = true});
+    assert_non_null(strstr(text, "\n\u2502  \u2514\u2500 Transfer        [1]        [1]\n"));
+    assert_non_null(strstr(text, "\n\u251c\u2500 Parallel          0.70       0.33\n"));
+    assert_null(strstr(text, "|-"));
+}
+
+static void text_colours_by_value_and_explains_it(void **state)
+{
+    (void)state;
+    const char *text = render(efficiencies(), "text", (struct lull_render_options){.colour = true});
+    assert_non_null(strstr(text, "\033[32m1.00\033[0m"));
+    assert_non_null(strstr(text, "\033[33m0.70\033[0m"));
+    assert_non_null(strstr(text, "\033[1;31m0.33\033[0m"));
+    assert_non_null(strstr(text, "Colours: "));
+    text = render(efficiencies(), "text", (struct lull_render_options){0});
+    assert_null(strchr(text, '\033'));
+    assert_null(strstr(text, "Colours: "));
+}
+
+static void text_splits_a_table_that_is_too_wide(void **state)
+{
+    (void)state;
+    /* Labels are 15 wide, the columns 8 and 9 with 2 blanks in front: 36 in all. */
+    const char *text = render(efficiencies(), "text", (struct lull_render_options){.width = 35});
+    assert_non_null(strstr(text, "Global               1.00\n"));
+    assert_non_null(strstr(text, "Global                0.50\n"));
+    const char *first = strstr(text, "Metric");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "Metric"));
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 35);
+    text = render(efficiencies(), "text", (struct lull_render_options){.width = 36});
+    first = strstr(text, "Metric");
+    assert_null(strstr(first + 1, "Metric"));
+}
+
+static void text_uses_one_unit_of_time_per_column_of_things(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "name", "name");
+    lull_table_column(table, "time", "time");
+    lull_table_column(table, "share", "share");
+    lull_table_column(table, "bytes", "bytes");
+    for (int i = 0; i < 2; i++) {
+        lull_table_row(table, i ? "b" : "a", i ? "b" : "a", LULL_NO_ROW);
+        lull_table_set(table, (uint32_t)i, 0, lull_cell_text(i ? "x" : "longer"));
+        lull_table_set(table, (uint32_t)i, 1, lull_cell_time(i ? 900 : 1234567));
+        lull_table_set(table, (uint32_t)i, 2, lull_cell_share(i ? 0.0125 : 1));
+        lull_table_set(table, (uint32_t)i, 3, lull_cell_count(i ? 22180 : 7));
+    }
+    assert_string_equal(render(document, "text", (struct lull_render_options){0}),
+                        "   name        time    share   bytes\n"
+                        "------------------------------------\n"
+                        "a  longer  1.235 ms  100.0 %       7\n"
+                        "b  x       0.001 ms    1.2 %  22,180\n");
+}
+
+static void text_prints_names_from_files_harmlessly(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "c", "\033]0;owned\a");
+    uint32_t row = lull_table_row(table, "r", "evil\033[2J\n", LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_text("\xff"));
+    const char *text = render(document, "text", (struct lull_render_options){0});
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\a'));
+    assert_non_null(strstr(text, "evil\\x1b[2J "));
+}
+
+static void text_wraps_notes_and_leaves_warnings_to_stderr(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "Title");
+    lull_document_note(document, LULL_NOTE_INFO, "%s", "one two three four five six");
+    lull_document_note(document, LULL_NOTE_WARNING, "beware of %d", 7);
+    assert_string_equal(render(document, "text", (struct lull_render_options){.width = 13}),
+                        "Title\n\none two three\n  four five\n  six\n");
+}
+
+static json_t *load(const struct lull_document *document)
+{
+    json_error_t error;
+    json_t *root = json_loads(render(document, "json", (struct lull_render_options){0}), 0, &error);
+    if (!root)
+        fail_msg("line %d: %s", error.line, error.text);
+    return root;
+}
+
+static const char *string_of(json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void json_holds_every_digit_and_every_reason(void **state)
+{
+    (void)state;
+    json_t *root = load(efficiencies());
+    assert_string_equal(string_of(root, "schema"), "lull-test/1");
+    assert_string_equal(string_of(root, "lull"), LULL_VERSION);
+    json_t *table = json_object_get(json_object_get(root, "tables"), "pop");
+    json_t *columns = json_object_get(table, "columns");
+    assert_int_equal(json_array_size(columns), 2);
+    assert_string_equal(string_of(json_array_get(columns, 1), "id"), "long_name");
+    json_t *rows = json_object_get(table, "rows");
+    assert_int_equal(json_array_size(rows), 6);
+    json_t *parallel = json_array_get(rows, 1);
+    assert_string_equal(string_of(parallel, "parent"), "global");
+    assert_string_equal(string_of(parallel, "unit"), "ratio");
+    assert_null(json_object_get(parallel, "absent"));
+    json_t *values = json_object_get(parallel, "values");
+    assert_true(json_real_value(json_array_get(values, 1)) == 1.0 / 3);
+    json_t *scaling = json_array_get(rows, 3);
+    values = json_object_get(scaling, "values");
+    assert_true(json_is_null(json_array_get(values, 0)) && json_is_null(json_array_get(values, 1)));
+    json_t *absent = json_object_get(scaling, "absent");
+    assert_true(json_is_null(json_array_get(absent, 0)));
+    assert_string_equal(json_string_value(json_array_get(absent, 1)), "no counters");
+    json_t *runtime = json_array_get(rows, 4);
+    assert_string_equal(string_of(runtime, "unit"), "s");
+    assert_true(json_is_null(json_object_get(runtime, "parent")));
+    assert_true(json_number_value(json_array_get(json_object_get(runtime, "values"), 0)) ==
+                21.898659140);
+    json_t *clock = json_array_get(rows, 5);
+    assert_string_equal(string_of(clock, "unit"), "GHz");
+    values = json_object_get(clock, "values");
+    assert_int_equal(json_array_size(values), 2);
+    assert_true(json_number_value(json_array_get(values, 0)) == 2.069905);
+    assert_true(json_is_null(json_array_get(values, 1)));
+    json_decref(root);
+}
+
+static void write_attachment(struct lull_json *json, const void *data)
+{
+    lull_json_string(json, data);
+}
+
+static void json_holds_facts_notes_and_attachments(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "A \"title\"");
+    lull_document_fact(document, "big", "Big", lull_cell_count(UINT64_C(9007199254740993)));
+    lull_document_fact(document, "start", "Start", lull_cell_absent("not recorded"));
+    lull_document_note(document, LULL_NOTE_WARNING, "%d oddities", 3);
+    lull_document_attach(document, "extra", write_attachment, "mine");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "run", "run");
+    lull_table_column(table, "run", "run");
+    json_t *root = load(document);
+    json_t *facts = json_object_get(root, "facts");
+    assert_true(json_integer_value(json_object_get(facts, "big")) == INT64_C(9007199254740993));
+    assert_true(json_is_null(json_object_get(facts, "start")));
+    assert_string_equal(string_of(json_object_get(root, "facts_absent"), "start"), "not recorded");
+    json_t *note = json_array_get(json_object_get(root, "notes"), 0);
+    assert_string_equal(string_of(note, "kind"), "warning");
+    assert_string_equal(string_of(note, "text"), "3 oddities");
+    assert_string_equal(string_of(root, "extra"), "mine");
+    json_t *columns =
+        json_object_get(json_object_get(json_object_get(root, "tables"), "t"), "columns");
+    assert_string_equal(string_of(json_array_get(columns, 1), "id"), "run#2");
+    json_decref(root);
+}
+
+static void csv_is_one_rectangle_for_tables_with_the_same_columns(void **state)
+{
+    (void)state;
+    struct lull_document *document = efficiencies();
+    struct lull_table *more = lull_document_table(document, "raw", "", LULL_BY_ROW);
+    lull_table_column(more, "a", "a");
+    lull_table_column(more, "long_name", "long_name");
+    uint32_t row = lull_table_row(more, "x", "a, \"b\"", LULL_NO_ROW);
+    lull_table_set(more, row, 1, lull_cell_text("two\nlines"));
+    assert_string_equal(render(document, "csv", (struct lull_render_options){0}),
+                        "table,id,label,a,long_name\n"
+                        "pop,global,Global,1,0.5049\n"
+                        "pop,parallel,Parallel,0.7,0.3333333333333333\n"
+                        "pop,transfer,Transfer,,\n"
+                        "pop,scaling,Scaling,,\n"
+                        "pop,runtime,Runtime,21.89865914,0.512345678\n"
+                        "pop,frequency,Frequency,2.069905,\n"
+                        "raw,x,\"a, \"\"b\"\"\",,\"two\nlines\"\n");
+}
+
+static void csv_sets_tables_with_other_columns_apart(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    lull_document_fact(document, "ranks", "Ranks", lull_cell_count(4));
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "n", "n");
+    lull_table_row(table, "r", "r", LULL_NO_ROW);
+    lull_table_set(table, 0, 0, lull_cell_bytes(1536));
+    assert_string_equal(render(document, "csv", (struct lull_render_options){0}),
+                        "table,id,label,value\nfacts,ranks,Ranks,4\n\n"
+                        "table,id,label,n\nt,r,r,1536\n");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(text_aligns_columns_and_draws_the_tree),
+        TEST(text_uses_line_characters_where_the_terminal_has_them),
+        TEST(text_colours_by_value_and_explains_it),
+        TEST(text_splits_a_table_that_is_too_wide),
+        TEST(text_uses_one_unit_of_time_per_column_of_things),
+        TEST(text_prints_names_from_files_harmlessly),
+        TEST(text_wraps_notes_and_leaves_warnings_to_stderr),
+        TEST(json_holds_every_digit_and_every_reason),
+        TEST(json_holds_facts_notes_and_attachments),
+        TEST(csv_is_one_rectangle_for_tables_with_the_same_columns),
+        TEST(csv_sets_tables_with_other_columns_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
