@@ -3,9 +3,9 @@
 #include "trace/format.h"
 #include "trace/format/tape.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What a request was opened as, until it completes. */
 struct request {
@@ -38,10 +38,12 @@ struct lull_stream {
     const struct lull_tape_data *data;
     struct lull_mapping mapping;
     const union lull_tape_slot *first, *at, *end;
+    size_t window; /* bytes of the mapping that have been asked for; see slide_window */
     uint64_t mask;
-    bool ticks;            /* times go through the clock */
-    bool requests_matter;  /* messages or collectives are wanted: requests must be followed */
-    const uint8_t *common; /* by kind and extra of a record: see decode_common; NULL: none */
+    bool ticks;           /* times go through the clock */
+    bool requests_matter; /* messages or collectives are wanted: requests must be followed */
+    bool has_common;      /* all kinds of region events are wanted */
+    uint8_t common[1024]; /* by kind and extra of a record: see decode_common */
     size_t segment;
     uint32_t location;
     struct requests requests;
@@ -526,25 +528,29 @@ static lull_status decode_other(struct lull_stream *stream, unsigned kind, unsig
 
 /* ---- the common records -------------------------------------------------------------------------
  *
- * Most of a tape are regions and calls. They are decoded in a loop of their own that branches only
- * on leaving it: a table says, by the lowest ten bits of a record's head (kind and extra), which
- * event a record makes, or 0 for those that need the long way. With `skip_messages` the message
- * of a call is not wanted and the call is common, too. */
+ * Most of a tape are regions and calls. They are decoded in a loop of their own: a table says, by
+ * the lowest ten bits of a record's head (kind and extra), which event a record makes, that it is
+ * to be passed over, or that it needs the long way. */
 
-static uint8_t common_tables[2][1024];
-static pthread_once_t common_once = PTHREAD_ONCE_INIT;
+enum { PREFETCH_SLOTS = 128 };
+enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
 
-/* 0 is LULL_EVENT_ENTER, so the table holds kinds + 1. */
-static void make_common_tables(void)
+static void make_common_table(struct lull_stream *stream)
 {
-    for (int skip_messages = 0; skip_messages < 2; skip_messages++) {
-        uint8_t *table = common_tables[skip_messages];
-        table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = LULL_EVENT_ENTER + 1;
-        table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = LULL_EVENT_LEAVE + 1;
-        table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = LULL_EVENT_CALL + 1;
+    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
+    uint8_t *table = stream->common;
+    table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
+    table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
+    table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
+        if (!(stream->mask & transfers))
+            table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
+        if (stream->requests_matter)
+            continue;
+        table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
         for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_ICOLLECTIVE; kind++)
-            for (unsigned extra = 1; skip_messages && extra <= LULL_TAPE_MOST_EXTRA; extra++)
-                table[lull_tape_head(kind, extra, 0)] = LULL_EVENT_CALL + 1;
+            table[lull_tape_head(kind, extra, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     }
 }
 
@@ -595,12 +601,20 @@ static inline void decode_common_loop(struct lull_stream *stream, struct out *ou
     struct lull_event *event = out->events + out->count;
     const struct lull_event *full = out->events + capacity;
     while (at < limit && event < full) {
+        /* The hardware's prefetcher stops at every page of the mapping. */
+        __builtin_prefetch(at + PREFETCH_SLOTS);
         const uint32_t head = at->record.head, value = at->record.value;
         const uint64_t time = at->record.time;
-        const uint8_t kind = common[head & 0x3ff];
+        const uint8_t way = common[head & 0x3ff];
         const uint32_t id = lull_tape_id_of(head);
         const union lull_tape_slot *next = at + 1 + lull_tape_extra_of(head);
-        if (kind == 0 || id >= n_regions || next > limit)
+        if (way == LONG_WAY || next > limit)
+            break;
+        if (way == PASS_OVER) {
+            at = next;
+            continue;
+        }
+        if (id >= n_regions)
             break;
         if (ticks &&
             (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
@@ -610,7 +624,7 @@ static inline void decode_common_loop(struct lull_stream *stream, struct out *ou
             break;
         const int64_t begin = plain_ns(&clock, ticks, time);
         event->time = begin;
-        event->kind = (uint8_t)(kind - 1);
+        event->kind = (uint8_t)(way - REGION_EVENT);
         event->op = 0;
         event->id = region;
         event->duration = ticks ? plain_ns(&clock, ticks, time + value) - begin : value;
@@ -677,12 +691,35 @@ static lull_status decode_one(struct lull_stream *stream, struct out *out, struc
     return status;
 }
 
+/* Keeps about WINDOW bytes of the file mapped in: what has been read is given back, so that memory
+ * does not grow with the length of the trace, and what comes is asked for at once, which costs
+ * less than a fault for every few pages. Both are hints; without them all works as well. */
+static void slide_window(struct lull_stream *stream)
+{
+    enum { WINDOW = 256 << 10 };
+    if (!stream->at)
+        return;
+    size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
+    if (done < stream->window)
+        return;
+    uint8_t *base = (uint8_t *)(uintptr_t)stream->mapping.data;
+    size_t begin = done / WINDOW * WINDOW;
+    size_t left = stream->mapping.size - begin;
+    if (begin >= WINDOW)
+        madvise(base + begin - WINDOW, WINDOW, MADV_DONTNEED);
+#ifdef MADV_POPULATE_READ
+    madvise(base + begin, left < WINDOW ? left : WINDOW, MADV_POPULATE_READ);
+#endif
+    stream->window = begin + (left < WINDOW ? left : WINDOW);
+}
+
 lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
                                   size_t capacity, size_t *ret_count, struct lull_error *err)
 {
     enum { MOST_PER_RECORD = 3 };
     struct out out = {events, 0};
     stream->n_readings = 0;
+    slide_window(stream);
     lull_status status = LULL_OK;
     while (status == LULL_OK && out.count + MOST_PER_RECORD < capacity) {
         if (stream->waiting.slot < stream->waiting.end) {
@@ -695,7 +732,7 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             decode_open_call(stream, &out);
             break;
         }
-        if (stream->common)
+        if (stream->has_common)
             decode_common(stream, &out, capacity - MOST_PER_RECORD);
         if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
             continue;
@@ -734,10 +771,8 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     const uint64_t regions =
         LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
     stream->requests_matter = (mask & followed) != 0;
-    if ((mask & regions) == regions) {
-        pthread_once(&common_once, make_common_tables);
-        stream->common = common_tables[!stream->requests_matter];
-    }
+    stream->has_common = (mask & regions) == regions;
+    make_common_table(stream);
     stream->ticks = stream->file->clock->n_segments > 0;
     char path[4096];
     lull_tape_file_path(trace, stream->file, path, sizeof path);
