@@ -61,8 +61,9 @@ static struct lull_cell metric_cell(const struct lull_run *run, int metric)
 
 static struct lull_cell ratio_cell(double above, double below, const char *why_not)
 {
-    return isfinite(above) && isfinite(below) && below > 0 ? lull_cell_number(above / below, digits)
-                                                           : lull_cell_absent("no counters");
+    if (!isfinite(above) || !isfinite(below) || below <= 0)
+        return lull_cell_absent(why_not);
+    return lull_cell_number(above / below, 2);
 }
 
 static double total_useful(const struct lull_pop_input *input)

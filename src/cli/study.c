@@ -13,14 +13,15 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Names of the functions that the user wrote, sorted; those every program has say nothing. */
+/* Names of the functions that the user wrote, sorted; none are known of a saved profile. */
 static size_t user_functions(const struct lull_run *run, struct lull_arena *arena,
                              const char ***ret_names)
 {
     const struct lull_trace *trace = run->trace;
-    const char **names = lull_arena_zero(arena, trace->n_regions + 1, sizeof(*names));
+    uint32_t n_regions = trace ? trace->n_regions : 0;
+    const char **names = lull_arena_zero(arena, n_regions + 1, sizeof(*names));
     size_t count = 0;
-    for (uint32_t i = 0; i < trace->n_regions; i++) {
+    for (uint32_t i = 0; i < n_regions; i++) {
         const struct lull_region *region = &trace->regions[i];
         bool written =
             region->paradigm == LULL_PARADIGM_USER || region->paradigm == LULL_PARADIGM_COMPILER;
@@ -104,7 +105,7 @@ int lull_study_check(const struct lull_runs *runs, bool force, struct lull_docum
             return lull_cli_fail("%s: has no function in common with %s, expected runs of one "
                                  "program (--force compares them all the same)",
                                  run->path, reference->path);
-        if (strcmp(run->path, reference->path) == 0)
+        if (run->trace && reference->trace && strcmp(run->path, reference->path) == 0)
             lull_document_note(document, LULL_NOTE_INFO, "%s is given twice.", run->path);
         note_counters(reference, run, document);
         warn_of_growth(run, reference, document);
