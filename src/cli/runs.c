@@ -70,10 +70,10 @@ static void warn_of_other_applications(const struct lull_run *run, uint32_t appl
     uint32_t left_out = run->trace->n_processes - run->processes;
     if (left_out)
         lull_warn_both(document,
-                       "%s: holds %u applications; only number %u is analysed, and %u process%s "
-                       "of the others left out (see --application)",
+                       "%s: holds %u applications; only number %u is analysed, the others (%u "
+                       "process%s) are left out (see --application)",
                        run->path, run->trace->n_applications, application + 1, left_out,
-                       left_out == 1 ? " is" : "es are");
+                       left_out == 1 ? "" : "es");
 }
 
 static void warn_of_flushing(const struct lull_run *run, struct lull_document *document)

@@ -141,13 +141,14 @@ static enum lull_scaling guess(const struct lull_runs *runs, struct lull_documen
     lull_scaling_guess(run->input, reference->input, &evidence);
     char instructions[64] = "";
     if (isfinite(evidence.instructions))
-        snprintf(instructions, sizeof instructions, "the instructions %.2f, ",
+        snprintf(instructions, sizeof instructions, "%.2f times the instructions, ",
                  evidence.instructions);
     lull_document_note(document, LULL_NOTE_INFO,
-                       "Scaling: taken as %s, because %s has %.4g times the threads of %s, and "
-                       "%sthe mean useful time per thread %.2f, the runtime %.2f times theirs.",
+                       "Scaling: taken as %s, because %s, compared with %s, has %.4g times the "
+                       "threads, %s%.2f times the mean useful time per thread and %.2f times the "
+                       "runtime.",
                        evidence.guess == LULL_SCALING_WEAK ? "weak" : "strong", run->name,
-                       evidence.units, reference->name, instructions, evidence.mean_useful,
+                       reference->name, evidence.units, instructions, evidence.mean_useful,
                        evidence.runtime);
     return evidence.guess;
 }
