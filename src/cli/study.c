@@ -13,19 +13,31 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Names of the functions that the user wrote, sorted; none are known of a saved profile. */
-static size_t user_functions(const struct lull_run *run, struct lull_arena *arena,
+/* Names that stand for functions whose name is not known. */
+static bool is_placeholder(const char *name)
+{
+    static const char *const names[] = {
+        "User function", "pthread function", "Executed OpenMP parallel function",
+        "Unresolved",    "_NOT_Found",       "Not found",
+        "Working",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Names of the functions that the user wrote, sorted. */
+static size_t user_functions(const struct lull_trace *trace, struct lull_arena *arena,
                              const char ***ret_names)
 {
-    const struct lull_trace *trace = run->trace;
-    uint32_t n_regions = trace ? trace->n_regions : 0;
-    const char **names = lull_arena_zero(arena, n_regions + 1, sizeof(*names));
+    const char **names = lull_arena_zero(arena, trace->n_regions + 1, sizeof(*names));
     size_t count = 0;
-    for (uint32_t i = 0; i < n_regions; i++) {
+    for (uint32_t i = 0; i < trace->n_regions; i++) {
         const struct lull_region *region = &trace->regions[i];
         bool written =
             region->paradigm == LULL_PARADIGM_USER || region->paradigm == LULL_PARADIGM_COMPILER;
-        if (written && region->role == LULL_ROLE_FUNCTION)
+        if (written && region->role == LULL_ROLE_FUNCTION && !is_placeholder(region->name))
             names[count++] = region->name;
     }
     if (count > 1)
@@ -34,12 +46,20 @@ static size_t user_functions(const struct lull_run *run, struct lull_arena *aren
     return count;
 }
 
-/* Whether both have functions, but none in common. */
+#define ENOUGH_FUNCTIONS                                                    \
+    3 /* fewer prove nothing: a tracer may have been told to leave some out \
+       */
+
+/* Whether both have functions, but none in common. Different tracers write names differently, and
+ * of a saved profile the functions are not known: then nothing is said. */
 static bool strangers(const struct lull_run *a, const struct lull_run *b, struct lull_arena *arena)
 {
+    if (!a->trace || !b->trace || a->trace->format != b->trace->format)
+        return false;
     const char **left, **right;
-    size_t n_left = user_functions(a, arena, &left), n_right = user_functions(b, arena, &right);
-    if (!n_left || !n_right)
+    size_t n_left = user_functions(a->trace, arena, &left);
+    size_t n_right = user_functions(b->trace, arena, &right);
+    if (n_left < ENOUGH_FUNCTIONS || n_right < ENOUGH_FUNCTIONS)
         return false;
     for (size_t i = 0; i < n_left; i++)
         if (bsearch(&left[i], right, n_right, sizeof(*right), compare_names))
