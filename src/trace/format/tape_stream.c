@@ -685,15 +685,10 @@ static void decode_common(struct lull_stream *stream, struct out *out, size_t ca
 /* A process that died inside a call left its record open behind the committed ones. */
 static void decode_open_call(struct lull_stream *stream, struct out *out)
 {
-    const uint8_t *file_end = stream->mapping.data + stream->mapping.size;
+    const struct lull_tape_file *file = stream->file;
     stream->at = NULL;
-    if (file_end - (const uint8_t *)stream->end < (ptrdiff_t)sizeof *stream->end)
-        return;
-    const struct lull_tape_record *record = &stream->end->record;
-    uint32_t region = index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
-    if (lull_tape_kind_of(record->head) == LULL_TAPE_CALL && record->value == LULL_TAPE_OPEN &&
-        region != LULL_NONE && wanted(stream, LULL_EVENT_ENTER))
-        add(out, LULL_EVENT_ENTER, ns_of(stream, record->time), region);
+    if (file->open_region != LULL_NONE && wanted(stream, LULL_EVENT_ENTER))
+        add(out, LULL_EVENT_ENTER, ns_of(stream, file->open_time), file->open_region);
 }
 
 static lull_status decode_one(struct lull_stream *stream, struct out *out, struct lull_error *err)
