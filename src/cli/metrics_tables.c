@@ -31,12 +31,12 @@ static const struct scheme_text {
     const char *id, *title;
 } scheme_texts[LULL_SCHEMES] = {
     [LULL_SCHEME_COMMON] = {"common", "Common part"},
-    [LULL_SCHEME_ADDITIVE] = {"additive", "POP efficiencies, hybrid MPI + OpenMP, additive"},
+    [LULL_SCHEME_ADDITIVE] = {"additive", "POP efficiencies, hybrid (MPI and OpenMP), additive"},
     [LULL_SCHEME_MULTIPLICATIVE] = {"multiplicative",
-                                    "POP efficiencies, hybrid MPI + OpenMP, multiplicative"},
+                                    "POP efficiencies, hybrid (MPI and OpenMP), multiplicative"},
     [LULL_SCHEME_MULTIPLICATIVE_NAG] =
         {"multiplicative_nag",
-         "POP efficiencies, hybrid MPI + OpenMP, multiplicative (nag variant)"},
+         "POP efficiencies, hybrid (MPI and OpenMP), multiplicative (nag variant)"},
     [LULL_SCHEME_MPI_ADDITIVE] = {"mpi_additive", "POP efficiencies, MPI, additive"},
     [LULL_SCHEME_MPI_MULTIPLICATIVE] = {"mpi_multiplicative",
                                         "POP efficiencies, MPI, multiplicative"},
@@ -59,7 +59,7 @@ static struct lull_cell metric_cell(const struct lull_run *run, int metric)
                                                                : lull_cell_efficiency(value->value);
 }
 
-static struct lull_cell ratio_cell(double above, double below, int digits)
+static struct lull_cell ratio_cell(double above, double below, const char *why_not)
 {
     return isfinite(above) && isfinite(below) && below > 0 ? lull_cell_number(above / below, digits)
                                                            : lull_cell_absent("no counters");
@@ -75,6 +75,8 @@ static double total_useful(const struct lull_pop_input *input)
 
 static void add_rates(struct lull_table *table, const struct lull_runs *runs)
 {
+    static const char no_ipc[] = "no counters of instructions and cycles";
+    static const char no_cycles[] = "no counter of cycles";
     lull_table_rule(table);
     uint32_t ipc = lull_table_row(table, "ipc", "Instructions per cycle", LULL_NO_ROW);
     uint32_t clock = lull_table_row(table, "frequency", "Frequency", LULL_NO_ROW);
@@ -83,8 +85,9 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     lull_table_row_about(table, clock, "C / sum U");
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_pop_input *input = runs->runs[i].input;
-        lull_table_set(table, ipc, i, ratio_cell(input->instructions, input->cycles, 2));
-        lull_table_set(table, clock, i, ratio_cell(input->cycles / 1e9, total_useful(input), 2));
+        lull_table_set(table, ipc, i, ratio_cell(input->instructions, input->cycles, no_ipc));
+        lull_table_set(table, clock, i,
+                       ratio_cell(input->cycles / 1e9, total_useful(input), no_cycles));
     }
 }
 
@@ -116,7 +119,8 @@ static struct lull_cell seconds_cell(double seconds)
 
 static struct lull_cell count_cell(double count)
 {
-    return isfinite(count) ? lull_cell_count((uint64_t)count) : lull_cell_absent("no counters");
+    return isfinite(count) ? lull_cell_count((uint64_t)count)
+                           : lull_cell_absent("no counter of these");
 }
 
 static double average_useful(const struct lull_run *run)

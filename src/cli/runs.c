@@ -78,24 +78,13 @@ static void warn_of_other_applications(const struct lull_run *run, uint32_t appl
                        run->path, run->trace->n_applications, application + 1, left_out);
 }
 
-#define FLUSH_WARNING 0.10 /* as share of the time of all threads */
-
 static void warn_of_flushing(const struct lull_run *run, struct lull_document *document)
 {
-    double flush = 0, all = 0;
-    for (uint32_t i = 0; i < run->breakdown->n_threads; i++) {
-        const struct lull_thread_breakdown *thread = &run->breakdown->threads[i];
-        if (thread->kind != LULL_LOCATION_THREAD)
-            continue;
-        for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++)
-            all += (double)thread->times.ns[activity][0] + (double)thread->times.ns[activity][1];
-        flush += (double)thread->times.ns[LULL_FLUSH][0] + (double)thread->times.ns[LULL_FLUSH][1];
-    }
-    if (flush > FLUSH_WARNING * all)
+    if (run->input->flush_share > LULL_FLUSH_WARNING)
         lull_warn_both(document,
-                       "%s: the tracer spent %.1f %% of the time writing its buffer, which "
-                       "disturbs the run that was measured",
-                       run->path, 100 * flush / all);
+                       "%s: the tracer wrote its buffer for up to %.1f %% of the runtime of a "
+                       "thread, which disturbs the run that was measured",
+                       run->path, 100 * run->input->flush_share);
 }
 
 static bool begins_with(const char *text, const char *prefix)

@@ -256,6 +256,8 @@ static lull_status enter_region(const struct lull_core *core, struct place *plac
     struct frame *frame = &place->stack[place->depth];
     frame->region = region;
     frame->code = core->codes[region];
+    if (frame->code.activity == INHERIT)
+        frame->code.activity = top_activity(place);
     if (place->sums) {
         frame->outermost = !is_open(place, region);
         frame->entered = place->analysed;
@@ -478,6 +480,8 @@ lull_status lull_core_end(void *context, unsigned worker, uint32_t location, str
     if (!place)
         return LULL_OK;
     place->sums = sums_of_worker(core, worker);
+    if (place->call_end != NEVER) /* still a sign of life */
+        advance(core, place, place->call_end);
     place->alive = false;
     lull_place_refresh(core, place);
     advance(core, place, core->whole.end);

@@ -70,6 +70,8 @@ static bool fill_core(struct lull_core *core, bool regions)
     for (uint32_t i = 0; i < trace->n_regions; i++) {
         const struct lull_region *region = &trace->regions[i];
         core->codes[i].activity = region->user ? INHERIT : region->activity;
+        if (region->role == LULL_ROLE_KERNEL) /* what a device is there for */
+            core->codes[i].activity = LULL_USEFUL;
         core->codes[i].parallel = region->parallel;
     }
     if (regions) {
