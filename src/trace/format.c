@@ -1,13 +1,21 @@
 #include "trace/format.h"
 
+#include "lull_features.h"
+
 #include <string.h>
 
 extern const struct lull_format lull_format_tape;
+extern const struct lull_format lull_format_otf2;
 extern const struct lull_format lull_format_paraver;
+extern const struct lull_format lull_format_chrome;
 
 const struct lull_format *const lull_formats[] = {
     &lull_format_tape,
+#if LULL_HAVE_OTF2
+    &lull_format_otf2,
+#endif
     &lull_format_paraver,
+    &lull_format_chrome,
     NULL,
 };
 

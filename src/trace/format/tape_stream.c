@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What a request was opened as, until it completes. */
 struct request {
@@ -37,8 +38,12 @@ struct lull_stream {
     const struct lull_tape_data *data;
     struct lull_mapping mapping;
     const union lull_tape_slot *first, *at, *end;
+    size_t window; /* bytes of the mapping that have been asked for; see slide_window */
     uint64_t mask;
-    bool ticks; /* times go through the clock */
+    bool ticks;           /* times go through the clock */
+    bool requests_matter; /* messages or collectives are wanted: requests must be followed */
+    bool has_common;      /* all kinds of region events are wanted */
+    uint8_t common[1024]; /* by kind and extra of a record: see decode_common */
     size_t segment;
     uint32_t location;
     struct requests requests;
@@ -329,7 +334,7 @@ static inline lull_status decode_call(struct lull_stream *stream, unsigned kind,
         return bad_record(stream, "call of impossible length", length, err);
     if (wanted(stream, LULL_EVENT_CALL))
         add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
-    if (kind == LULL_TAPE_CALL)
+    if (kind == LULL_TAPE_CALL || !stream->requests_matter)
         return LULL_OK;
     if (extra == 0)
         return bad_record(stream, "call without its message, kind", kind, err);
@@ -521,6 +526,123 @@ static lull_status decode_other(struct lull_stream *stream, unsigned kind, unsig
     }
 }
 
+/* ---- the common records -------------------------------------------------------------------------
+ *
+ * Most of a tape are regions and calls. They are decoded in a loop of their own: a table says, by
+ * the lowest ten bits of a record's head (kind and extra), which event a record makes, that it is
+ * to be passed over, or that it needs the long way. */
+
+enum { PREFETCH_SLOTS = 128 };
+enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
+
+static void make_common_table(struct lull_stream *stream)
+{
+    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
+    uint8_t *table = stream->common;
+    table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
+    table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
+    table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
+        if (!(stream->mask & transfers))
+            table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
+        if (stream->requests_matter)
+            continue;
+        table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
+        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_ICOLLECTIVE; kind++)
+            table[lull_tape_head(kind, extra, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    }
+}
+
+/* The part of a clock in which no segment changes, or plain ns. */
+struct plain_clock {
+    uint64_t base_ticks, limit, multiplier;
+    int64_t base_ns;
+    unsigned shift;
+};
+
+static struct plain_clock plain_clock_of(const struct lull_stream *stream)
+{
+    if (!stream->ticks)
+        return (struct plain_clock){.limit = UINT64_MAX, .base_ns = -stream->data->origin};
+    const struct lull_tape_scope *clock = stream->file->clock;
+    const struct lull_tape_segment *segment = &clock->segments[stream->segment];
+    bool last = stream->segment + 1 == clock->n_segments;
+    return (struct plain_clock){.base_ticks = segment->base_ticks,
+                                .limit = last ? UINT64_MAX : segment[1].base_ticks,
+                                .multiplier = segment->multiplier,
+                                .base_ns = segment->base_ns - stream->data->origin,
+                                .shift = segment->shift};
+}
+
+static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint64_t time)
+{
+    if (!ticks)
+        return (int64_t)time + clock->base_ns;
+    return clock->base_ns +
+           (int64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
+                     clock->shift);
+}
+
+static inline void decode_common_loop(struct lull_stream *stream, struct out *out, size_t capacity,
+                                      bool ticks)
+{
+    const struct plain_clock clock = plain_clock_of(stream);
+    const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
+    const uint32_t *index = regions->index;
+    const size_t n_regions = regions->count;
+    const uint8_t *common = stream->common;
+    const union lull_tape_slot *at = stream->at;
+    size_t done = (size_t)(at - stream->first) * sizeof *at;
+    const union lull_tape_slot *limit =
+        at + (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / sizeof *at;
+    if (limit > stream->end)
+        limit = stream->end;
+    struct lull_event *event = out->events + out->count;
+    const struct lull_event *full = out->events + capacity;
+    while (at < limit && event < full) {
+        /* The hardware's prefetcher stops at every page of the mapping. */
+        __builtin_prefetch(at + PREFETCH_SLOTS);
+        const uint32_t head = at->record.head, value = at->record.value;
+        const uint64_t time = at->record.time;
+        const uint8_t way = common[head & 0x3ff];
+        const uint32_t id = lull_tape_id_of(head);
+        const union lull_tape_slot *next = at + 1 + lull_tape_extra_of(head);
+        if (way == LONG_WAY || next > limit)
+            break;
+        if (way == PASS_OVER) {
+            at = next;
+            continue;
+        }
+        if (id >= n_regions)
+            break;
+        if (ticks &&
+            (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
+            break;
+        const uint32_t region = index[id];
+        if (region == LULL_NONE)
+            break;
+        const int64_t begin = plain_ns(&clock, ticks, time);
+        event->time = begin;
+        event->kind = (uint8_t)(way - REGION_EVENT);
+        event->op = 0;
+        event->id = region;
+        event->duration = ticks ? plain_ns(&clock, ticks, time + value) - begin : value;
+        event++;
+        at = next;
+    }
+    out->count = (size_t)(event - out->events);
+    stream->at = at;
+}
+
+static void decode_common(struct lull_stream *stream, struct out *out, size_t capacity)
+{
+    if (stream->ticks)
+        decode_common_loop(stream, out, capacity, true);
+    else
+        decode_common_loop(stream, out, capacity, false);
+}
+
 /* ---- the stream -------------------------------------------------------------------------------
  */
 
@@ -569,14 +691,37 @@ static lull_status decode_one(struct lull_stream *stream, struct out *out, struc
     return status;
 }
 
+/* Keeps about WINDOW bytes of the file mapped in: what has been read is given back, so that memory
+ * does not grow with the length of the trace, and what comes is asked for at once, which costs
+ * less than a fault for every few pages. Both are hints; without them all works as well. */
+static void slide_window(struct lull_stream *stream)
+{
+    enum { WINDOW = 256 << 10 };
+    if (!stream->at)
+        return;
+    size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
+    if (done < stream->window)
+        return;
+    uint8_t *base = (uint8_t *)(uintptr_t)stream->mapping.data;
+    size_t begin = done / WINDOW * WINDOW;
+    size_t left = stream->mapping.size - begin;
+    if (begin >= WINDOW)
+        madvise(base + begin - WINDOW, WINDOW, MADV_DONTNEED);
+#ifdef MADV_POPULATE_READ
+    madvise(base + begin, left < WINDOW ? left : WINDOW, MADV_POPULATE_READ);
+#endif
+    stream->window = begin + (left < WINDOW ? left : WINDOW);
+}
+
 lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
                                   size_t capacity, size_t *ret_count, struct lull_error *err)
 {
     enum { MOST_PER_RECORD = 3 };
     struct out out = {events, 0};
     stream->n_readings = 0;
+    slide_window(stream);
     lull_status status = LULL_OK;
-    while (status == LULL_OK && out.count + MOST_PER_RECORD <= capacity) {
+    while (status == LULL_OK && out.count + MOST_PER_RECORD < capacity) {
         if (stream->waiting.slot < stream->waiting.end) {
             status = continue_wait(stream, events, capacity, &out.count, err);
             continue;
@@ -587,6 +732,10 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             decode_open_call(stream, &out);
             break;
         }
+        if (stream->has_common)
+            decode_common(stream, &out, capacity - MOST_PER_RECORD);
+        if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
+            continue;
         if (stream->n_readings + LULL_TAPE_MOST_EXTRA > stream->readings_capacity)
             break;
         status = decode_one(stream, &out, err);
@@ -617,6 +766,13 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     stream->file = &data->files[location];
     stream->mask = mask;
     stream->location = location;
+    const uint64_t followed = LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
+                              LULL_MASK(LULL_EVENT_COLLECTIVE_END);
+    const uint64_t regions =
+        LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
+    stream->requests_matter = (mask & followed) != 0;
+    stream->has_common = (mask & regions) == regions;
+    make_common_table(stream);
     stream->ticks = stream->file->clock->n_segments > 0;
     char path[4096];
     lull_tape_file_path(trace, stream->file, path, sizeof path);

@@ -1,0 +1,500 @@
+/* Chrome trace JSON ("Trace Event Format"), for Perfetto and chrome://tracing; written only.
+ *
+ * Events need no order in the file, so everything is written when it is complete and nothing is
+ * kept but what is open per location: regions entered, the last reading of each counter, and per
+ * channel of messages how many have passed. Messages become flow arrows without being stored:
+ * the n-th send and the n-th receive of a channel (communicator, source, destination, tag) compute
+ * the same id. */
+#include "base/file.h"
+#include "base/json.h"
+#include "trace/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct open_region {
+    int64_t begin;
+    uint32_t region;
+};
+
+struct counter_state {
+    int64_t since;  /* time of the last reading that was used */
+    uint64_t count; /* read since then */
+};
+
+struct track {
+    struct open_region *open;
+    size_t depth, capacity;
+    struct counter_state *counters; /* NULL before the first reading */
+};
+
+/* How many messages were sent and received through a channel. */
+struct channel {
+    uint32_t comm, source, destination;
+    int32_t tag;
+    uint64_t sent, received;
+    bool used;
+};
+
+struct chrome {
+    const struct lull_trace *trace;
+    struct lull_output *output;
+    FILE *file;
+    struct lull_json json;
+    struct track *tracks; /* per location */
+    struct channel *channels;
+    size_t n_channels, channel_slots;
+};
+
+/* Channels beyond this number get no arrows: memory stays bounded. */
+enum { MOST_CHANNELS = 1 << 18 };
+
+/* ---- parts of an event ----------------------------------------------------------------------- */
+
+static uint32_t process_of(const struct chrome *chrome, uint32_t location)
+{
+    return chrome->trace->locations[location].process;
+}
+
+static uint32_t thread_of(const struct chrome *chrome, uint32_t location)
+{
+    return location - chrome->trace->processes[process_of(chrome, location)].first_location;
+}
+
+/* Spans that may cross those of the program, states and flushes, have a track of their own. */
+static uint32_t shadow_of(const struct chrome *chrome, uint32_t location)
+{
+    return chrome->trace->processes[process_of(chrome, location)].n_locations +
+           thread_of(chrome, location);
+}
+
+static void write_text(struct chrome *chrome, const char *key, const char *text)
+{
+    lull_json_key(&chrome->json, key);
+    lull_json_string(&chrome->json, text);
+}
+
+static void write_count(struct chrome *chrome, const char *key, uint64_t count)
+{
+    lull_json_key(&chrome->json, key);
+    lull_json_uint(&chrome->json, count);
+}
+
+/* Microseconds are the unit of the format; doubles hold them to the ns for 100 days. */
+static void write_time(struct chrome *chrome, const char *key, int64_t ns)
+{
+    lull_json_key(&chrome->json, key);
+    lull_json_number(&chrome->json, (double)ns / 1e3);
+}
+
+/* Opens an event; one event per line keeps the file readable. */
+static void begin_event(struct chrome *chrome, const char *phase, const char *name,
+                        uint32_t location, uint32_t thread)
+{
+    fputc('\n', chrome->file);
+    lull_json_object_begin(&chrome->json);
+    write_text(chrome, "ph", phase);
+    write_text(chrome, "name", name);
+    write_count(chrome, "pid", process_of(chrome, location));
+    write_count(chrome, "tid", thread);
+}
+
+static void end_event(struct chrome *chrome)
+{
+    lull_json_object_end(&chrome->json);
+}
+
+struct span {
+    const char *name, *category;
+    int64_t begin, end;
+};
+
+static void write_span(struct chrome *chrome, uint32_t location, uint32_t thread,
+                       const struct span *span)
+{
+    begin_event(chrome, "X", span->name, location, thread);
+    write_text(chrome, "cat", span->category);
+    write_time(chrome, "ts", span->begin);
+    write_time(chrome, "dur", span->end - span->begin);
+    end_event(chrome);
+}
+
+static void write_region(struct chrome *chrome, uint32_t location, uint32_t index, int64_t begin,
+                         int64_t end)
+{
+    const struct lull_region *region = &chrome->trace->regions[index];
+    const struct span span = {region->name, lull_paradigm_name(region->paradigm), begin, end};
+    write_span(chrome, location, thread_of(chrome, location), &span);
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static lull_status enter(struct chrome *chrome, uint32_t location, const struct lull_event *event,
+                         struct lull_error *err)
+{
+    struct track *track = &chrome->tracks[location];
+    if (track->depth == track->capacity) {
+        size_t capacity = track->capacity ? track->capacity * 2 : 16;
+        struct open_region *larger = realloc(track->open, capacity * sizeof *larger);
+        if (!larger)
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for nested regions",
+                             chrome->trace->path);
+        track->open = larger;
+        track->capacity = capacity;
+    }
+    track->open[track->depth++] = (struct open_region){event->time, event->id};
+    return LULL_OK;
+}
+
+static void leave(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+{
+    struct track *track = &chrome->tracks[location];
+    if (track->depth == 0)
+        return;
+    const struct open_region *open = &track->open[--track->depth];
+    write_region(chrome, location, open->region, open->begin, event->time);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_channel(const struct channel *channel)
+{
+    uint64_t hash = mix(0, channel->comm);
+    hash = mix(hash, (uint64_t)channel->source << 32 | channel->destination);
+    return mix(hash, (uint32_t)channel->tag);
+}
+
+static bool same_channel(const struct channel *a, const struct channel *b)
+{
+    return a->comm == b->comm && a->source == b->source && a->destination == b->destination &&
+           a->tag == b->tag;
+}
+
+static struct channel *find_slot(struct channel *slots, size_t n_slots, const struct channel *key)
+{
+    size_t at = hash_channel(key) & (n_slots - 1);
+    while (slots[at].used && !same_channel(&slots[at], key))
+        at = (at + 1) & (n_slots - 1);
+    return &slots[at];
+}
+
+static bool enlarge_channels(struct chrome *chrome)
+{
+    size_t n_slots = chrome->channel_slots ? chrome->channel_slots * 2 : 1024;
+    struct channel *slots = calloc(n_slots, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t s = 0; s < chrome->channel_slots; s++)
+        if (chrome->channels[s].used)
+            *find_slot(slots, n_slots, &chrome->channels[s]) = chrome->channels[s];
+    free(chrome->channels);
+    chrome->channels = slots;
+    chrome->channel_slots = n_slots;
+    return true;
+}
+
+/* NULL when there are too many channels, or too little memory: arrows are worth no failure. */
+static struct channel *find_channel(struct chrome *chrome, const struct channel *key)
+{
+    if (2 * chrome->n_channels >= chrome->channel_slots && !enlarge_channels(chrome))
+        return NULL;
+    struct channel *found = find_slot(chrome->channels, chrome->channel_slots, key);
+    if (found->used)
+        return found;
+    if (chrome->n_channels == MOST_CHANNELS)
+        return NULL;
+    *found = *key;
+    found->used = true;
+    chrome->n_channels++;
+    return found;
+}
+
+static void write_arrow(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+{
+    bool send = event->kind == LULL_EVENT_SEND;
+    if (event->message.peer < 0)
+        return;
+    uint32_t self = process_of(chrome, location), peer = (uint32_t)event->message.peer;
+    const struct channel key = {.comm = event->id,
+                                .source = send ? self : peer,
+                                .destination = send ? peer : self,
+                                .tag = event->message.tag};
+    struct channel *channel = find_channel(chrome, &key);
+    if (!channel)
+        return;
+    uint64_t number = send ? channel->sent++ : channel->received++;
+    char id[20];
+    snprintf(id, sizeof id, "%016" PRIx64, mix(hash_channel(&key), number));
+    begin_event(chrome, send ? "s" : "f", "message", location, thread_of(chrome, location));
+    write_text(chrome, "cat", "message");
+    write_text(chrome, "id", id);
+    if (!send)
+        write_text(chrome, "bp", "e"); /* ends at the span around it, not at the next one */
+    write_time(chrome, "ts", event->time);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_count(chrome, "bytes", event->message.bytes);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* A reading describes the time before it, a counter event the time behind it: the rate is written
+ * at the time of the previous reading. */
+static void write_reading(struct chrome *chrome, uint32_t location, int64_t now,
+                          const struct lull_reading *reading)
+{
+    const struct lull_counter *counter = &chrome->trace->counters[reading->counter];
+    struct counter_state *state = &chrome->tracks[location].counters[reading->counter];
+    state->count += reading->value;
+    if (now <= state->since)
+        return;
+    char id[16];
+    snprintf(id, sizeof id, "%" PRIu32, thread_of(chrome, location));
+    begin_event(chrome, "C", counter->name, location, thread_of(chrome, location));
+    write_text(chrome, "id", id);
+    write_time(chrome, "ts", state->since);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    lull_json_key(&chrome->json, "per us");
+    lull_json_number(&chrome->json, (double)state->count * 1e3 / (double)(now - state->since));
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
+    *state = (struct counter_state){.since = now};
+}
+
+static lull_status write_readings(struct chrome *chrome, uint32_t location,
+                                  const struct lull_event *event, struct lull_error *err)
+{
+    struct track *track = &chrome->tracks[location];
+    if (!track->counters)
+        track->counters = calloc(chrome->trace->n_counters, sizeof *track->counters);
+    if (!track->counters)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for counters",
+                         chrome->trace->path);
+    for (uint32_t i = 0; i < event->readings.count; i++)
+        write_reading(chrome, location, event->time, &event->readings.values[i]);
+    return LULL_OK;
+}
+
+/* ---- other events ---------------------------------------------------------------------------- */
+
+static void write_state(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+{
+    const struct lull_state *state = &chrome->trace->states[event->id];
+    const struct span span = {state->name, lull_activity_name(state->activity), event->time,
+                              event->time + event->duration};
+    write_span(chrome, location, shadow_of(chrome, location), &span);
+}
+
+static void write_flush(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+{
+    const struct span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH), event->time,
+                              event->time + event->duration};
+    write_span(chrome, location, shadow_of(chrome, location), &span);
+}
+
+static void write_instant(struct chrome *chrome, uint32_t location, const struct lull_event *event,
+                          const char *name)
+{
+    begin_event(chrome, "i", name, location, thread_of(chrome, location));
+    write_text(chrome, "s", "t");
+    write_time(chrome, "ts", event->time);
+    if (event->kind == LULL_EVENT_MARKER) {
+        lull_json_key(&chrome->json, "args");
+        lull_json_object_begin(&chrome->json);
+        write_count(chrome, "value", event->number);
+        lull_json_object_end(&chrome->json);
+    }
+    end_event(chrome);
+}
+
+static lull_status write_event(struct chrome *chrome, uint32_t location,
+                               const struct lull_event *event, struct lull_error *err)
+{
+    switch (event->kind) {
+    case LULL_EVENT_ENTER:
+        return enter(chrome, location, event, err);
+    case LULL_EVENT_LEAVE:
+        leave(chrome, location, event);
+        break;
+    case LULL_EVENT_CALL:
+        write_region(chrome, location, event->id, event->time, event->time + event->duration);
+        break;
+    case LULL_EVENT_STATE:
+        write_state(chrome, location, event);
+        break;
+    case LULL_EVENT_SEND:
+    case LULL_EVENT_RECV:
+        write_arrow(chrome, location, event);
+        break;
+    case LULL_EVENT_COUNTERS:
+        return write_readings(chrome, location, event, err);
+    case LULL_EVENT_FLUSH:
+        write_flush(chrome, location, event);
+        break;
+    case LULL_EVENT_MEASURE_OFF:
+    case LULL_EVENT_MEASURE_ON:
+        write_instant(chrome, location, event, lull_event_kind_name(event->kind));
+        break;
+    case LULL_EVENT_MARKER:
+        write_instant(chrome, location, event, chrome->trace->markers[event->id].name);
+        break;
+    default: /* has no form in this format */
+        break;
+    }
+    return LULL_OK;
+}
+
+static lull_status write_failed(const struct chrome *chrome, struct lull_error *err)
+{
+    return lull_fail_errno(err, "%s: cannot write", lull_output_path(chrome->output));
+}
+
+static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
+{
+    struct chrome *chrome = state;
+    for (uint32_t i = 0; i < block->count; i++) {
+        lull_status status = write_event(chrome, block->location, &block->events[i], err);
+        if (status != LULL_OK)
+            return status;
+    }
+    return ferror(chrome->file) ? write_failed(chrome, err) : LULL_OK;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void write_name(struct chrome *chrome, const char *what, uint32_t location, uint32_t thread,
+                       const char *name, const char *more)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s%s", name, more);
+    begin_event(chrome, "M", what, location, thread);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_text(chrome, "name", text);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
+}
+
+/* Viewers sort tracks by name unless told otherwise. */
+static void write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
+                             uint32_t thread, uint32_t index)
+{
+    begin_event(chrome, "M", what, location, thread);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_count(chrome, "sort_index", index);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
+}
+
+static void write_names(struct chrome *chrome)
+{
+    const struct lull_trace *trace = chrome->trace;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        uint32_t first = trace->processes[p].first_location;
+        write_name(chrome, "process_name", first, 0, trace->processes[p].name, "");
+        write_sort_index(chrome, "process_sort_index", first, 0, p);
+    }
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        uint32_t thread = thread_of(chrome, l);
+        write_name(chrome, "thread_name", l, thread, trace->locations[l].name, "");
+        write_sort_index(chrome, "thread_sort_index", l, thread, 2 * thread);
+        if (!trace->has_states)
+            continue;
+        write_name(chrome, "thread_name", l, shadow_of(chrome, l), trace->locations[l].name,
+                   ", states");
+        write_sort_index(chrome, "thread_sort_index", l, shadow_of(chrome, l), 2 * thread + 1);
+    }
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static void release(struct chrome *chrome)
+{
+    for (uint32_t l = 0; chrome->tracks && l < chrome->trace->n_locations; l++) {
+        free(chrome->tracks[l].open);
+        free(chrome->tracks[l].counters);
+    }
+    free(chrome->tracks);
+    free(chrome->channels);
+    free(chrome);
+}
+
+static lull_status close_writer(void *state, bool commit, struct lull_error *err)
+{
+    struct chrome *chrome = state;
+    struct lull_output *output = chrome->output;
+    lull_json_array_end(&chrome->json);
+    lull_json_object_end(&chrome->json);
+    fputc('\n', chrome->file);
+    bool failed = ferror(chrome->file);
+    failed |= fclose(chrome->file) != 0;
+    lull_status status = failed && commit ? write_failed(chrome, err) : LULL_OK;
+    release(chrome);
+    if (commit && status == LULL_OK)
+        return lull_output_commit(output, err);
+    lull_output_discard(output);
+    return status;
+}
+
+static void begin_document(struct chrome *chrome)
+{
+    const struct lull_trace *trace = chrome->trace;
+    lull_json_begin(&chrome->json, chrome->file, true);
+    lull_json_object_begin(&chrome->json);
+    write_text(chrome, "displayTimeUnit", "ns");
+    lull_json_key(&chrome->json, "otherData");
+    lull_json_object_begin(&chrome->json);
+    write_text(chrome, "source", trace->path);
+    write_text(chrome, "producer", trace->producer);
+    lull_json_object_end(&chrome->json);
+    lull_json_key(&chrome->json, "traceEvents");
+    lull_json_array_begin(&chrome->json);
+    write_names(chrome);
+}
+
+static lull_status open_writer(const struct lull_trace *trace, const char *path, bool replace,
+                               struct lull_writer *ret_writer, struct lull_error *err)
+{
+    struct chrome *chrome = calloc(1, sizeof *chrome);
+    struct track *tracks = calloc(trace->n_locations, sizeof *tracks);
+    if (!chrome || !tracks) {
+        free(tracks);
+        free(chrome);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    }
+    chrome->trace = trace;
+    chrome->tracks = tracks;
+    lull_status status = lull_output_begin(path, false, replace, &chrome->output, err);
+    if (status != LULL_OK) {
+        release(chrome);
+        return status;
+    }
+    chrome->file = fopen(lull_output_path(chrome->output), "we");
+    if (!chrome->file) {
+        status = write_failed(chrome, err);
+        lull_output_discard(chrome->output);
+        release(chrome);
+        return status;
+    }
+    begin_document(chrome);
+    *ret_writer =
+        (struct lull_writer){.state = chrome, .block = write_block, .close = close_writer};
+    return LULL_OK;
+}
+
+const struct lull_format lull_format_chrome = {
+    .name = "chrome",
+    .summary = "Chrome trace JSON, opens in Perfetto",
+    .writer_open = open_writer,
+};

@@ -1,0 +1,196 @@
+/* The events of one location. Each stream has an OTF2_Reader of its own: handles on the same
+ * archive do not share anything that changes, so streams can be read by several threads at once,
+ * and memory is held for the locations being read only. Opening one costs about as much as
+ * reading a few thousand events. */
+#include "trace/format/otf2.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- handle ---------------------------------------------------------------------------------- */
+
+/* Definitions of a location hold its clock offsets and the translation of its ids: libotf2 applies
+ * them to events only when they have been read before. */
+static lull_status read_local_definitions(const struct lull_trace *trace, OTF2_Reader *reader,
+                                          uint64_t id, struct lull_error *err)
+{
+    OTF2_ErrorCode code = OTF2_Reader_OpenDefFiles(reader);
+    OTF2_DefReader *definitions =
+        code == OTF2_SUCCESS ? OTF2_Reader_GetDefReader(reader, id) : NULL;
+    if (!definitions)
+        return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot read its definitions",
+                              trace->path, id);
+    uint64_t count;
+    code = OTF2_Reader_ReadAllLocalDefinitions(reader, definitions, &count);
+    OTF2_Reader_CloseDefReader(reader, definitions);
+    OTF2_Reader_CloseDefFiles(reader);
+    if (code != OTF2_SUCCESS)
+        return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot read its definitions",
+                              trace->path, id);
+    return LULL_OK;
+}
+
+static lull_status open_handle(const struct lull_trace *trace,
+                               const struct lull_otf2_archive *archive, uint64_t id,
+                               struct lull_otf2_handle *handle, struct lull_error *err)
+{
+    lull_otf2_quiet();
+    handle->reader = OTF2_Reader_Open(archive->anchor);
+    if (!handle->reader)
+        return lull_otf2_fail(err, OTF2_ERROR_INVALID, "%s: cannot open the archive", trace->path);
+    OTF2_Reader_SetSerialCollectiveCallbacks(handle->reader);
+    OTF2_ErrorCode code = OTF2_Reader_SelectLocation(handle->reader, id);
+    if (code == OTF2_SUCCESS && archive->local_definitions) {
+        lull_status status = read_local_definitions(trace, handle->reader, id, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (code == OTF2_SUCCESS)
+        code = OTF2_Reader_OpenEvtFiles(handle->reader);
+    if (code == OTF2_SUCCESS)
+        handle->events = OTF2_Reader_GetEvtReader(handle->reader, id);
+    if (!handle->events)
+        return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot open its events",
+                              trace->path, id);
+    return LULL_OK;
+}
+
+static lull_status register_callbacks(struct lull_stream *stream, uint64_t mask,
+                                      struct lull_error *err)
+{
+    OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
+    if (!callbacks)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+    lull_otf2_set_callbacks(callbacks, mask);
+    OTF2_ErrorCode code = OTF2_Reader_RegisterEvtCallbacks(
+        stream->handle.reader, stream->handle.events, callbacks, stream);
+    OTF2_EvtReaderCallbacks_Delete(callbacks);
+    return code == OTF2_SUCCESS
+               ? LULL_OK
+               : lull_otf2_fail(err, code, "%s: cannot register callbacks", stream->trace->path);
+}
+
+/* ---- stream ---------------------------------------------------------------------------------- */
+
+/* Room for the readings of one block; reading stops when the next event might not fit. */
+static bool make_readings(struct lull_stream *stream)
+{
+    enum { READINGS = 4096 };
+    uint32_t most = stream->archive->most_members;
+    if (most == 0)
+        return true;
+    stream->most_readings = most > READINGS ? most : READINGS;
+    stream->readings = malloc(stream->most_readings * sizeof *stream->readings);
+    stream->previous = calloc(stream->trace->n_counters, sizeof *stream->previous);
+    return stream->readings && stream->previous;
+}
+
+lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *err)
+{
+    struct lull_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    stream->trace = trace;
+    stream->archive = trace->format_data;
+    stream->location = location;
+    stream->process = trace->locations[location].process;
+    stream->mask = mask;
+    lull_status status = LULL_OK;
+    if (mask & LULL_MASK(LULL_EVENT_COUNTERS) && !make_readings(stream))
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    if (status == LULL_OK)
+        status = open_handle(trace, stream->archive, trace->locations[location].source_id,
+                             &stream->handle, err);
+    if (status == LULL_OK)
+        status = register_callbacks(stream, mask, err);
+    if (status != LULL_OK) {
+        lull_otf2_stream_close(stream);
+        return status;
+    }
+    *ret_stream = stream;
+    return LULL_OK;
+}
+
+/* How many events may be read without overflowing anything: each gives one event at most, with
+ * at most as many readings as the largest metric class has members. */
+static uint64_t budget(const struct lull_stream *stream, size_t room)
+{
+    if (stream->most_readings == 0)
+        return room;
+    uint64_t fitting = (stream->most_readings - stream->n_readings) / stream->archive->most_members;
+    return fitting < room ? fitting : room;
+}
+
+static lull_status read_failed(const struct lull_stream *stream, OTF2_ErrorCode code,
+                               struct lull_error *err)
+{
+    if (stream->status != LULL_OK)
+        return lull_fail(err, stream->status, "%s", stream->error.text);
+    uint64_t position = 0;
+    OTF2_EvtReader_GetPos(stream->handle.events, &position);
+    return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot read behind event %" PRIu64,
+                          stream->trace->path, stream->trace->locations[stream->location].source_id,
+                          position);
+}
+
+/* What a location's records say together, when all have been seen. */
+static void report_missing(struct lull_stream *stream)
+{
+    const struct lull_trace *trace = stream->trace;
+    uint64_t id = trace->locations[stream->location].source_id;
+    if (stream->probing)
+        return;
+    if (stream->receives_posted > stream->receives_completed)
+        lull_trace_add_quirk(trace,
+                             "non-blocking receives have no record of their completion; their "
+                             "messages cannot be matched",
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
+                             stream->receives_posted - stream->receives_completed,
+                             stream->receives_posted);
+    if (stream->sends_posted > stream->sends_completed)
+        lull_trace_add_quirk(trace, "non-blocking sends have no record of their completion",
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
+                             stream->sends_posted - stream->sends_completed, stream->sends_posted);
+    if (stream->collectives_begun > stream->collectives_ended)
+        lull_trace_add_quirk(trace, "collective operations begin and have no record of their end",
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
+                             stream->collectives_begun - stream->collectives_ended,
+                             stream->collectives_begun);
+}
+
+lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+{
+    stream->next = events;
+    stream->n_readings = 0;
+    lull_otf2_quiet();
+    while (!stream->ended) {
+        uint64_t wanted = budget(stream, capacity - (size_t)(stream->next - events));
+        if (wanted == 0)
+            break;
+        uint64_t got = 0;
+        OTF2_ErrorCode code =
+            OTF2_Reader_ReadLocalEvents(stream->handle.reader, stream->handle.events, wanted, &got);
+        if (code != OTF2_SUCCESS)
+            return read_failed(stream, code, err);
+        if (got < wanted) {
+            stream->ended = true;
+            report_missing(stream);
+        }
+    }
+    *ret_count = (size_t)(stream->next - events);
+    return LULL_OK;
+}
+
+void lull_otf2_stream_close(struct lull_stream *stream)
+{
+    lull_otf2_quiet();
+    OTF2_Reader_Close(stream->handle.reader);
+    free(stream->readings);
+    free(stream->previous);
+    free(stream);
+}
