@@ -13,9 +13,12 @@ void lull_cli_set_command(const char *name)
     command = name;
 }
 
+static void put_message(const char *format, va_list arguments)
+    __attribute__((format(printf, 1, 0)));
+
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
  * message stays one line. */
-__attribute__((format(printf, 1, 0))) static void put_message(const char *format, va_list arguments)
+static void put_message(const char *format, va_list arguments)
 {
     char text[2048];
     vsnprintf(text, sizeof text, format, arguments);
