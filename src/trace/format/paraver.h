@@ -152,6 +152,10 @@ void lull_prv_read_row(struct lull_trace *trace);
 /* "dir/run.prv.gz" with ".pcf" -> "dir/run.pcf"; lives in `arena`. */
 const char *lull_prv_sibling(const char *path, const char *suffix, struct lull_arena *arena);
 
+/* Before the name of a thread in the .row: it is a stream of a device. Extrae's are "CUDA-D1.S1".
+ */
+#define LULL_PRV_STREAM "STREAM "
+
 /* Fills regions, states, counters and markers of the trace, and paraver->types. */
 void lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver,
                           const struct lull_prv_labels *labels,
