@@ -470,7 +470,7 @@ enum {
 static void begin_collective(struct prv_writer *writer, uint32_t location,
                              const struct lull_event *event)
 {
-    struct place *place = open_line(writer, location);
+    struct place *place = &writer->places[location];
     if (place->collective_at > 0 || place->collective_position != NO_POSITION ||
         !is_standard(writer, location, event)) {
         own_pair(writer, location, LULL_PRV_OWN_EVENTS + 12, event->op + UINT64_C(1));
@@ -478,6 +478,7 @@ static void begin_collective(struct prv_writer *writer, uint32_t location,
             own_pair(writer, location, LULL_PRV_COMMUNICATOR, comm_id(writer, event->id));
         return;
     }
+    open_line(writer, location);
     place->collective_at = place->pairs.length + 1;
     for (int i = 0; i < N_PARAMETERS; i++) {
         char text[64];
@@ -506,7 +507,7 @@ static void patch_collective(struct prv_writer *writer, struct place *place,
 static void end_collective(struct prv_writer *writer, uint32_t location,
                            const struct lull_event *event)
 {
-    struct place *place = open_line(writer, location);
+    struct place *place = &writer->places[location];
     uint32_t process = writer->trace->locations[location].process;
     uint64_t comm = comm_id(writer, event->id);
     bool begun = place->collective_at > 0 || place->collective_position != NO_POSITION;
@@ -530,6 +531,8 @@ static void end_collective(struct prv_writer *writer, uint32_t location,
 /* Readings at one time add up: the reader takes the first of a time alone. */
 static void counters(struct prv_writer *writer, uint32_t location, const struct lull_event *event)
 {
+    if (event->readings.count == 0)
+        return;
     struct place *place = open_line(writer, location);
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
