@@ -33,6 +33,7 @@ enum lull_prv_parameter {
     LULL_PRV_TARGET,
     LULL_PRV_BYTES,
     LULL_PRV_ROOT_RANK, /* lull's own: process index + 1 */
+    LULL_PRV_TAG,       /* lull's own, of 32 bits */
     LULL_PRV_PARAMETERS
 };
 

@@ -95,7 +95,10 @@ const struct lull_prv_known_type lull_prv_known_types[] = {
     OWN(13, "Collective end (operation + 1)", COLLECTIVE_END),
     OWN(14, "One-sided transfer (operation + 1)", RMA),
     OWN(15, "I/O transfer (operation + 1)", IO),
+    OWN(16, "Send without receive", SEND),
+    OWN(17, "Receive without send", RECV),
     PARAMETER(LULL_PRV_OWN_ROOT, "Root of collective (rank + 1)", LULL_PRV_ROOT_RANK),
+    PARAMETER(LULL_PRV_OWN_TAG, "Tag of message", LULL_PRV_TAG),
 };
 const size_t lull_prv_n_known_types = COUNT(lull_prv_known_types);
 

@@ -78,7 +78,11 @@ enum {
     LULL_PRV_OWN_REGIONS = 91000000,
     LULL_PRV_OWN_REGIONS_END = 91800000,
     LULL_PRV_OWN_EVENTS = 91900000,
+    LULL_PRV_OWN_SEND = 91900016,
+    LULL_PRV_OWN_RECEIVE = 91900017,
     LULL_PRV_OWN_ROOT = 91900100,
+    LULL_PRV_OWN_TAG = 91900101,
+    LULL_PRV_NOBODY = INT32_MAX, /* as a target: MPI_PROC_NULL */
     /* Values from here on are numbered by lull; their labels are complete names. */
     LULL_PRV_OWN_VALUES = 1000
 };

@@ -416,12 +416,37 @@ static void put_message(struct prv_writer *writer, const struct lull_prv_waiting
     lull_prv_spool_add(writer->spool, line, length);
 }
 
+static uint64_t comm_id(const struct prv_writer *writer, uint32_t comm)
+{
+    return comm < writer->trace->n_comms ? writer->codes->comms[comm] : 0;
+}
+
+static uint64_t target_of(int32_t process)
+{
+    return process == LULL_PROC_NULL ? LULL_PRV_NOBODY : (uint64_t)(process + INT64_C(1));
+}
+
+/* To or from nobody: no other half will come. */
+static void lone_message(struct prv_writer *writer, uint32_t location,
+                         const struct lull_event *event)
+{
+    own_pair(writer, location,
+             event->kind == LULL_EVENT_SEND ? LULL_PRV_OWN_SEND : LULL_PRV_OWN_RECEIVE, 1);
+    own_pair(writer, location, LULL_PRV_RMA_SIZE, event->message.bytes);
+    own_pair(writer, location, LULL_PRV_RMA_TARGET, target_of(event->message.peer));
+    own_pair(writer, location, LULL_PRV_OWN_TAG, (uint32_t)event->message.tag);
+    if (comm_id(writer, event->id))
+        own_pair(writer, location, LULL_PRV_COMMUNICATOR, comm_id(writer, event->id));
+}
+
 static void message(struct prv_writer *writer, uint32_t location, const struct lull_event *event)
 {
     bool send = event->kind == LULL_EVENT_SEND;
     uint32_t process = writer->trace->locations[location].process;
-    if (event->message.peer < 0 || (uint32_t)event->message.peer >= writer->trace->n_processes)
+    if (event->message.peer < 0 || (uint32_t)event->message.peer >= writer->trace->n_processes) {
+        lone_message(writer, location, event);
         return;
+    }
     uint32_t peer = (uint32_t)event->message.peer;
     struct lull_prv_waiting half = {.comm = event->id,
                                     .source = send ? process : peer,
@@ -439,11 +464,6 @@ static void message(struct prv_writer *writer, uint32_t location, const struct l
     if (other)
         put_message(writer, send ? &half : other, send ? other : &half);
     free(other);
-}
-
-static uint64_t comm_id(const struct prv_writer *writer, uint32_t comm)
-{
-    return comm < writer->trace->n_comms ? writer->codes->comms[comm] : 0;
 }
 
 /* Whether the event can be told by Extrae's parameters: blocking, in a call of its kind. */
@@ -586,8 +606,7 @@ static void own_event(struct prv_writer *writer, uint32_t location, const struct
     if (event->kind != LULL_EVENT_RMA && event->kind != LULL_EVENT_IO)
         return;
     own_pair(writer, location, LULL_PRV_RMA_SIZE, event->transfer.bytes);
-    own_pair(writer, location, LULL_PRV_RMA_TARGET,
-             (uint64_t)(event->transfer.target + INT64_C(1)));
+    own_pair(writer, location, LULL_PRV_RMA_TARGET, target_of(event->transfer.target));
 }
 
 static void call(struct prv_writer *writer, uint32_t location, const struct lull_event *event)
@@ -698,18 +717,20 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* A last state that begins before lines already written: put in place on copying. */
-struct tail {
-    int64_t begin;
+/* What is known only at the end but belongs before lines already written, put in place on copying:
+ * a last state, or a message that found no other half. */
+struct late {
+    int64_t time;
     uint32_t location, state;
+    const struct lull_prv_waiting *message; /* NULL: a state */
 };
 
 struct copy {
     const struct prv_writer *writer;
     gzFile gzip;
     FILE *file;
-    struct tail *tails; /* sorted by begin */
-    size_t n_tails, next_tail;
+    struct late *late; /* sorted by time */
+    size_t n_late, next_late;
     bool failed;
 };
 
@@ -726,19 +747,46 @@ static void put_string(void *context, const char *text)
     put_bytes(context, text, strlen(text));
 }
 
-static void put_tails(struct copy *copy, int64_t until)
+static void put_late_state(struct copy *copy, const struct late *late)
 {
-    const struct prv_writer *writer = copy->writer;
-    for (; copy->next_tail < copy->n_tails; copy->next_tail++) {
-        const struct tail *tail = &copy->tails[copy->next_tail];
-        if (tail->begin > until)
+    char line[192] = "1:";
+    size_t length = 2;
+    length += put_object(copy->writer, line + length, late->location);
+    length += (size_t)snprintf(line + length, sizeof line - length, "%lld:%lld:%u\n",
+                               (long long)late->time, (long long)copy->writer->end, late->state);
+    put_bytes(copy, line, length);
+}
+
+static void put_late_message(struct copy *copy, const struct late *late)
+{
+    const struct lull_prv_waiting *half = late->message;
+    uint64_t comm = comm_id(copy->writer, half->comm);
+    char line[320] = "2:";
+    size_t length = 2;
+    length += put_object(copy->writer, line + length, late->location);
+    length += (size_t)snprintf(
+        line + length, sizeof line - length, "%lld:%u:1:%u:%llu:%u:%llu:%u:%u",
+        (long long)late->time, half->send ? LULL_PRV_OWN_SEND : LULL_PRV_OWN_RECEIVE,
+        LULL_PRV_RMA_SIZE, (unsigned long long)half->bytes, LULL_PRV_RMA_TARGET,
+        (half->send ? half->destination : half->source) + 1ull, LULL_PRV_OWN_TAG,
+        (uint32_t)half->tag);
+    if (comm)
+        length += (size_t)snprintf(line + length, sizeof line - length, ":%u:%llu",
+                                   LULL_PRV_COMMUNICATOR, (unsigned long long)comm);
+    line[length++] = '\n';
+    put_bytes(copy, line, length);
+}
+
+static void put_late(struct copy *copy, int64_t until)
+{
+    for (; copy->next_late < copy->n_late; copy->next_late++) {
+        const struct late *late = &copy->late[copy->next_late];
+        if (late->time > until)
             break;
-        char line[192] = "1:";
-        size_t length = 2;
-        length += put_object(writer, line + length, tail->location);
-        length += (size_t)snprintf(line + length, sizeof line - length, "%lld:%lld:%u\n",
-                                   (long long)tail->begin, (long long)writer->end, tail->state);
-        put_bytes(copy, line, length);
+        if (late->message)
+            put_late_message(copy, late);
+        else
+            put_late_state(copy, late);
     }
 }
 
@@ -755,16 +803,16 @@ static int64_t time_of(const char *line, size_t length)
 static void copy_line(void *context, const char *line, size_t length)
 {
     struct copy *copy = context;
-    if (copy->next_tail < copy->n_tails && line[0] != '3')
-        put_tails(copy, time_of(line, length));
+    if (copy->next_late < copy->n_late && line[0] != '3')
+        put_late(copy, time_of(line, length));
     put_bytes(copy, line, length);
 }
 
-static int compare_tails(const void *a, const void *b)
+static int compare_late(const void *a, const void *b)
 {
-    const struct tail *left = a, *right = b;
-    if (left->begin != right->begin)
-        return left->begin < right->begin ? -1 : 1;
+    const struct late *left = a, *right = b;
+    if (left->time != right->time)
+        return left->time < right->time ? -1 : 1;
     return left->location < right->location ? -1 : left->location > right->location;
 }
 
@@ -779,12 +827,19 @@ static void end_states(struct prv_writer *writer, struct copy *copy)
             lull_prv_spool_patch(writer->spool, place->state_position + LULL_PRV_FIELD + 1, state);
         } else if (state != place->state && place->last_time < end) {
             end = place->last_time;
-            copy->tails[copy->n_tails++] = (struct tail){end, l, state};
+            copy->late[copy->n_late++] = (struct late){end, l, state, NULL};
         }
         lull_prv_spool_patch(writer->spool, place->state_position, (uint64_t)end);
     }
-    if (copy->n_tails > 0)
-        qsort(copy->tails, copy->n_tails, sizeof *copy->tails, compare_tails);
+}
+
+static void end_messages(const struct prv_writer *writer, struct copy *copy)
+{
+    const struct lull_prv_matcher *matcher = &writer->matcher;
+    for (size_t b = 0; b < matcher->n_buckets; b++)
+        for (const struct lull_prv_waiting *half = matcher->buckets[b].first; half;
+             half = half->next)
+            copy->late[copy->n_late++] = (struct late){half->time, half->location, 0, half};
 }
 
 static lull_status copy_all(struct prv_writer *writer, struct copy *copy, struct lull_error *err)
@@ -798,7 +853,7 @@ static lull_status copy_all(struct prv_writer *writer, struct copy *copy, struct
         return lull_fail_errno(err, "%s: cannot write", path);
     lull_prv_write_header(writer->trace, writer->codes, writer->end, put_string, copy);
     lull_status status = lull_prv_spool_read(writer->spool, copy_line, copy, err);
-    put_tails(copy, INT64_MAX);
+    put_late(copy, INT64_MAX);
     if (copy->gzip)
         copy->failed |= gzclose(copy->gzip) != Z_OK;
     else
@@ -814,14 +869,16 @@ static lull_status finish(struct prv_writer *writer, struct lull_error *err)
     put_lines(writer);
     writer->end = writer->now > writer->trace->duration ? writer->now : writer->trace->duration;
     struct copy copy = {.writer = writer};
-    copy.tails = calloc((size_t)writer->trace->n_locations, sizeof *copy.tails);
-    if (!copy.tails || writer->out_of_memory) {
-        free(copy.tails);
+    copy.late = calloc(writer->trace->n_locations + writer->matcher.n_waiting, sizeof *copy.late);
+    if (!copy.late || writer->out_of_memory) {
+        free(copy.late);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", lull_output_path(writer->prv));
     }
     end_states(writer, &copy);
+    end_messages(writer, &copy);
+    qsort(copy.late, copy.n_late, sizeof *copy.late, compare_late);
     lull_status status = copy_all(writer, &copy, err);
-    free(copy.tails);
+    free(copy.late);
     if (status == LULL_OK)
         status =
             lull_prv_write_pcf(writer->trace, writer->codes, lull_output_path(writer->pcf), err);
@@ -867,10 +924,6 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
 {
     struct prv_writer *writer = state;
     lull_status status = LULL_OK;
-    if (commit && writer->matcher.n_waiting > 0)
-        lull_trace_add_quirk(writer->trace,
-                             "messages without their other half are not in the Paraver trace",
-                             "%zu of them", writer->matcher.n_waiting);
     if (commit)
         status = finish(writer, err);
     if (commit && status == LULL_OK)
