@@ -94,5 +94,5 @@ int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* numbers stay as they are in every language */
     signal(SIGPIPE, SIG_IGN);
-    return close_output(dispatch(argc, (const char **)argv));
+    return close_output(dispatch(argc, (const char **)(void *)argv));
 }

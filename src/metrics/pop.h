@@ -22,7 +22,8 @@ struct lull_pop_process {
     uint32_t threads;
     double serial_useful;   /* SU */
     double parallel;        /* OMP */
-    double other;           /* X */
+    double other;           /* X, with `device` */
+    double device;          /* of X: the master in an accelerator's runtime */
     double useful;          /* sum over threads of U */
     double max_useful;      /* largest U of a thread */
     double parallel_useful; /* sum over threads of OU */
@@ -31,8 +32,11 @@ struct lull_pop_process {
 /* Where the OpenMP region inefficiency comes from: thread-weighted means over processes, s. */
 struct lull_pop_causes {
     double imbalance; /* sum over executions of (max_t OU - avg_t OU) */
-    double schedule, lock, mpi, other;
+    double schedule, lock, mpi;
 };
+
+#define LULL_FLUSH_WARNING 0.10
+#define LULL_FLUSH_REFUSED 0.15
 
 struct lull_pop_input {
     double runtime;       /* T > 0 */
@@ -42,6 +46,9 @@ struct lull_pop_input {
     struct lull_pop_causes causes;
     /* sums over useful time of all threads; NaN where there is no such counter */
     double instructions, cycles;
+    /* Largest share of the runtime that a CPU thread spent while the tracer wrote its buffer; above
+     * LULL_FLUSH_WARNING the user should be told. */
+    double flush_share;
     /* devices: number of streams, per-stream kernel time sum and max, transfer time; 0 if none */
     uint32_t n_devices;
     double device_useful, device_max_useful, device_max_busy;
@@ -52,25 +59,32 @@ enum lull_scheme {
     LULL_SCHEME_ADDITIVE,       /* NAG: inefficiencies of children add up to the parent's */
     LULL_SCHEME_MULTIPLICATIVE, /* BSC: efficiencies of children multiply to the parent's */
     LULL_SCHEME_MULTIPLICATIVE_NAG,
+    LULL_SCHEME_MPI_ADDITIVE, /* the two original schemes, for runs without OpenMP */
+    LULL_SCHEME_MPI_MULTIPLICATIVE,
     LULL_SCHEME_DEVICE,
     LULL_SCHEMES
 };
 
 enum lull_combine {
-    LULL_COMBINE_LEAF,
-    LULL_COMBINE_PRODUCT, /* parent = product of its children */
-    LULL_COMBINE_SUM      /* 1 - parent = sum over its children of (1 - child) */
+    LULL_COMBINE_NONE,    /* a root, or for information only */
+    LULL_COMBINE_PRODUCT, /* parent = product of the group */
+    LULL_COMBINE_SUM      /* 1 - parent = sum over the group of (1 - child) */
 };
 
-/* The tree, as data: what the tables print and the property tests check. Parents come before
- * their children; children are in printing order. */
+/* The trees, as data: what the tables print and the property tests check. Parents come before
+ * their children; the order is that of printing. The scheme trees hang below
+ * "parallel_efficiency" of the common part. A group is the children of one parent with the same
+ * scheme and split, and makes up its parent completely: the multiplicative tree splits the
+ * parallel efficiency once by factor (load balance, communication: the original POP model over
+ * all cores) and once by programming model. */
 struct lull_metric_def {
     const char *id;      /* "parallel_efficiency": key in documents, stable */
     const char *label;   /* "Parallel efficiency" */
     const char *formula; /* for documentation and JSON */
     int parent;          /* index or -1 */
     uint8_t scheme;      /* enum lull_scheme */
-    uint8_t combine;     /* how its children make it */
+    uint8_t split;       /* which of its parent's groups */
+    uint8_t combine;     /* enum lull_combine: how its group makes the parent */
     bool residual;       /* may legitimately exceed 1 */
 };
 
@@ -87,16 +101,30 @@ enum lull_scaling { LULL_SCALING_STRONG, LULL_SCALING_WEAK };
 
 /* Fills values[lull_metric_count]. `reference` may be `input` itself; NULL: a single run (scaling
  * metrics are absent). LULL_ERR_RANGE names the fault when the input contradicts itself:
- * T_id < max O, T_id > T, negative times, no process. */
+ * T_id below the longest time of a master outside MPI, T_id > T (both by more than rounding), times
+ * that are negative or exceed the runtime, no process. */
 lull_status lull_pop_compute(const struct lull_pop_input *input,
                              const struct lull_pop_input *reference, enum lull_scaling scaling,
                              struct lull_metric_value *values, struct lull_error *err);
 
-/* From a breakdown; the arrays live in `arena`. LULL_ERR_RANGE when flushing took more than 15 %
- * of the time and `force` is false. */
+/* From a breakdown; the arrays live in `arena`. LULL_ERR_RANGE when flushing took more than
+ * LULL_FLUSH_REFUSED of the time of a thread and `force` is false, and when nothing was recorded
+ * (runtime 0). */
 lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool force,
                                     struct lull_arena *arena, struct lull_pop_input **ret_input,
                                     struct lull_error *err);
+
+/* One parallel region over all processes: what it costs and why. All are shares of the runtime of
+ * all threads; `loss` over all regions adds up to 1 - "openmp_region_efficiency". */
+struct lull_pop_parallel {
+    const char *name;
+    uint64_t executions;
+    double duration; /* time of the masters inside, thread-weighted */
+    double loss, imbalance, schedule, lock, mpi, rest;
+};
+/* Largest loss first; in `arena`. Returns their number. */
+uint32_t lull_pop_parallels(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                            struct lull_pop_parallel **ret_parallels);
 
 /* The evidence for weak or strong scaling between two runs, each as growth run / reference. */
 struct lull_scaling_evidence {

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP       2  /* between columns */
-#define MIN_LABEL 16 /* labels are not shortened below this */
+#define GAP            2  /* between columns */
+#define MIN_LABEL      16 /* labels are not shortened below this */
+#define ORDINARY_LABEL 40
+#define MAX_HEADING    32 /* headings are shortened to this */
 
 /* Bounds as the POP assessments use them: from 0.8 on an efficiency is taken as acceptable. */
 static const struct band {
@@ -177,13 +179,15 @@ static void lay_cells(struct layout *layout)
 }
 
 /* Line `index` of a heading; "" beyond its end. The text lives in the arena. */
-static const char *heading_line(struct lull_arena *arena, const char *heading, size_t index)
+static const char *heading_line(const struct layout *layout, const char *heading, size_t index)
 {
     for (; index > 0 && *heading; index--) {
         heading += strcspn(heading, "\n");
         heading += *heading == '\n';
     }
-    return lull_display_clean(arena, lull_arena_strndup(arena, heading, strcspn(heading, "\n")));
+    const char *line = lull_arena_strndup(layout->arena, heading, strcspn(heading, "\n"));
+    return lull_display_shorten(layout->arena, lull_display_clean(layout->arena, line), MAX_HEADING,
+                                layout->options->unicode);
 }
 
 static size_t count_lines(const char *heading)
@@ -203,7 +207,7 @@ static void lay_headings(struct layout *layout)
         layout->heading_lines = lines > layout->heading_lines ? lines : layout->heading_lines;
         for (size_t i = 0; i < lines; i++) {
             size_t width =
-                lull_display_width(heading_line(layout->arena, table->columns[column].heading, i));
+                lull_display_width(heading_line(layout, table->columns[column].heading, i));
             if (width > layout->widths[column])
                 layout->widths[column] = width;
         }
@@ -238,15 +242,21 @@ static const char *tree_lines(struct layout *layout, size_t row)
     return prefix;
 }
 
-/* Labels are shortened when they would take more than half of the width. */
+/* The columns that labels may take: what an ordinary tree needs, or half of a wide terminal. */
+static size_t label_limit(size_t width)
+{
+    size_t ordinary = width * 2 / 3 < ORDINARY_LABEL ? width * 2 / 3 : ORDINARY_LABEL;
+    size_t limit = width / 2 > ordinary ? width / 2 : ordinary;
+    return limit > MIN_LABEL ? limit : MIN_LABEL;
+}
+
 static void lay_labels(struct layout *layout)
 {
     const struct lull_table *table = layout->table;
-    size_t limit = layout->options->width / 2;
-    limit = limit < MIN_LABEL ? MIN_LABEL : limit;
+    size_t limit = label_limit(layout->options->width);
     layout->label_width = 0;
     for (size_t i = 0; i < layout->heading_lines; i++) {
-        size_t width = lull_display_width(heading_line(layout->arena, table->corner, i));
+        size_t width = lull_display_width(heading_line(layout, table->corner, i));
         layout->label_width = width > layout->label_width ? width : layout->label_width;
     }
     for (size_t row = 0; row < table->n_rows; row++) {
@@ -315,10 +325,10 @@ static void put_heading(const struct layout *layout, FILE *out, size_t begin, si
     const struct lull_table *table = layout->table;
     struct piece *pieces = lull_arena_zero(layout->arena, table->n_columns + 1, sizeof(*pieces));
     for (size_t i = 0; i < layout->heading_lines; i++) {
-        const char *corner = heading_line(layout->arena, table->corner, i);
+        const char *corner = heading_line(layout, table->corner, i);
         struct piece label = {corner, lull_display_width(corner), ""};
         for (size_t column = begin; column < end; column++) {
-            const char *text = heading_line(layout->arena, table->columns[column].heading, i);
+            const char *text = heading_line(layout, table->columns[column].heading, i);
             pieces[column] = (struct piece){text, lull_display_width(text), ""};
         }
         put_line(layout, out, &label, pieces, begin, end);

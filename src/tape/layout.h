@@ -7,6 +7,7 @@
  *     RUN/definitions                     definitions with ids valid in the whole run (optional)
  *     RUN/<p / 1000>/<p>.definitions      definitions with ids of process p (optional)
  *     RUN/<p / 1000>/<p>.<n>.tape         records of the n-th location of process p
+ *     RUN/<p / 1000>/<p>.<n>.tail         its newest records, while it is being recorded
  *
  * See docs/formats/tape.md for the same in prose. */
 #ifndef LULL_TAPE_LAYOUT_H
@@ -29,11 +30,12 @@
              record: a reader can start at any chunk */
 
 enum lull_tape_flags {
-    LULL_TAPE_SHARED_IDS = 1,    /* ids are those of RUN/definitions, peers and targets are process
-                                    numbers; else ids of the process, peers are ranks in the
-                                    communicator */
-    LULL_TAPE_CLOSED = 2,        /* the location ended in an orderly way */
-    LULL_TAPE_BUDGET_REACHED = 4 /* recording stopped at the size budget */
+    LULL_TAPE_SHARED_IDS = 1,     /* ids are those of RUN/definitions, peers and targets are process
+                                     numbers; else ids of the process, peers are ranks in the
+                                     communicator */
+    LULL_TAPE_CLOSED = 2,         /* the location ended in an orderly way */
+    LULL_TAPE_BUDGET_REACHED = 4, /* recording stopped at the size budget */
+    LULL_TAPE_TAILED = 8          /* records from `flushed` on are in the .tail file */
 };
 
 struct lull_tape_header {
@@ -51,6 +53,12 @@ struct lull_tape_header {
      * what lies behind is being written, or zero. */
     uint64_t committed;
     char name[128]; /* terminated */
+    /* With LULL_TAPE_TAILED: the first `flushed` bytes of the records, a multiple of
+     * LULL_TAPE_CHUNK, are in this file; what follows stands at the start of the .tail file, which
+     * is one chunk that the recorder writes through a mapping, copies here when it is full, and
+     * fills again after having stored `flushed`. So no record is ever in neither file, and the
+     * program pays for one copy instead of a page fault for every page that it fills. */
+    uint64_t flushed;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

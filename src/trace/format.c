@@ -6,6 +6,7 @@
 
 extern const struct lull_format lull_format_tape;
 extern const struct lull_format lull_format_otf2;
+extern const struct lull_format lull_format_paraver;
 extern const struct lull_format lull_format_chrome;
 
 const struct lull_format *const lull_formats[] = {
@@ -13,6 +14,7 @@ const struct lull_format *const lull_formats[] = {
 #if LULL_HAVE_OTF2
     &lull_format_otf2,
 #endif
+    &lull_format_paraver,
     &lull_format_chrome,
     NULL,
 };

@@ -1,0 +1,55 @@
+# The commands people type; CMake and scripts/ do the work. `make help` lists them.
+PREFIX       ?= /usr/local
+JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 60
+export JOBS FUZZ_SECONDS
+
+BUILD := build/release
+CMAKE ?= cmake
+
+.DEFAULT_GOAL := build
+.PHONY: help build demo check bench install fuzz format clean
+
+help:
+	@echo 'make                    build an optimised lull: $(BUILD)/lull'
+	@echo 'make demo               install what is missing, build, record an example, analyse it'
+	@echo 'make check              install what is missing, run everything that must hold'
+	@echo 'make bench              measure speed and memory against other tools, side by side'
+	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
+	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make format             lay out all sources with clang-format'
+	@echo 'make clean              remove build/'
+	@echo 'JOBS=N                  processes to build and test with ($(JOBS))'
+
+$(BUILD)/build.ninja: | CMakePresets.json
+	$(CMAKE) --preset release
+
+build: $(BUILD)/build.ninja
+	@$(CMAKE) --build $(BUILD) --parallel $(JOBS)
+
+demo:
+	@scripts/install-deps build demo
+	@scripts/demo
+
+check:
+	@scripts/install-deps build demo test
+	@scripts/check
+
+bench:
+	@scripts/install-deps build test
+	@$(MAKE) --no-print-directory build
+	@bench/run $(BUILD)
+
+# The folder is made absolute here, because not every shell expands the tilde behind PREFIX=.
+install: build
+	@$(CMAKE) --install $(BUILD) --prefix '$(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))'
+
+fuzz:
+	@scripts/install-deps build test
+	@scripts/fuzz
+
+format:
+	@scripts/format --fix
+
+clean:
+	rm -rf build

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Side-by-side benchmarks: lull against its peers, in one run, as ratios.
+
+Every row times two commands in turn (A B A B ...) and gives the ratio pair by pair, so that a
+machine whose speed drifts does no harm. Quoted are the median and, in brackets, the smallest and
+the largest. The table is printed and written to BUILD/bench/spine.txt.
+
+usage: run.py BUILD [--events N] [--runs N] [--only WORD] [--keep]
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+class Usage:
+    """What one run of a command took."""
+
+    def __init__(self, command):
+        begin = time.monotonic()
+        with open(os.devnull, "w") as nothing:
+            child = subprocess.Popen(command, stdout=nothing, stderr=subprocess.PIPE)
+            complaint = child.stderr.read()
+            _, status, usage = os.wait4(child.pid, 0)
+        self.wall = time.monotonic() - begin
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.peak_mib = usage.ru_maxrss / 1024
+        if status != 0:
+            sys.exit("%s: status %d: %s" % (" ".join(command), status, complaint.decode()))
+
+
+def spread(values, form="%.2f"):
+    return (form + " (" + form + " .. " + form + ")") % (
+        statistics.median(values), min(values), max(values))
+
+
+class Bench:
+    def __init__(self, build, folder, runs, only):
+        self.build, self.folder, self.runs, self.only = build, folder, runs, only
+        self.rows = []
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def lull(self, *words):
+        return [os.path.join(self.build, "lull")] + list(words)
+
+    def metrics(self, run, threads=1):
+        return self.lull("metrics", "--threads", str(threads), self.path(run))
+
+    def pairs(self, a, b):
+        Usage(a)
+        if b:
+            Usage(b)
+        measured = []
+        for _ in range(self.runs):
+            measured.append((Usage(a), Usage(b) if b else None))
+        return measured
+
+    def wanted(self, name):
+        return not self.only or self.only in name
+
+    def add(self, name, value, target, extra=""):
+        self.rows.append((name, value, target, extra))
+        print("%-52s %-28s %-14s %s" % self.rows[-1], flush=True)
+
+    def rate(self, name, command, amount, unit, target):
+        """Amount per second of wall time of a command with one thread."""
+        if not self.wanted(name):
+            return
+        taken = [a for a, _ in self.pairs(command, None)]
+        self.add(name, spread([amount / a.wall for a in taken], "%.0f") + " " + unit, target,
+                 "peak %.0f MiB" % max(a.peak_mib for a in taken))
+
+    def ratio(self, name, a, b, target):
+        """How many times faster `a` is than `b`, by wall time."""
+        if not self.wanted(name):
+            return
+        taken = self.pairs(a, b)
+        self.add(name, spread([y.wall / x.wall for x, y in taken]) + " x", target,
+                 "%.2f s against %.2f s" % (statistics.median(x.wall for x, _ in taken),
+                                            statistics.median(y.wall for _, y in taken)))
+
+
+def prepare(bench, events):
+    """The same synthetic run in every format; returns events as `lull info` counts them."""
+    generate = os.path.join(bench.build, "bench", "bench_generate")
+
+    def make(kind, name, count, locations=("8", "2")):
+        out = subprocess.run([generate, kind, bench.path(name), str(count), *locations],
+                             check=True, capture_output=True, text=True).stdout
+        return int(out.split()[0])
+
+    counts = {"tape": make("tape", "run", events)}
+    have_otf2 = os.path.exists(os.path.join(bench.build, "bench", "bench_bare_otf2"))
+    if have_otf2:
+        make("otf2", "run_otf2", events)
+    make("tape", "small", events // 8)
+    subprocess.run(bench.lull("convert", bench.path("small"), bench.path("run.prv"), "--to",
+                              "paraver"), check=True, stderr=subprocess.DEVNULL)
+    with open(bench.path("run.prv.gz"), "wb") as out:
+        subprocess.run(["gzip", "-c", bench.path("run.prv")], check=True, stdout=out)
+    for suffix in (".pcf", ".row"):
+        if os.path.exists(bench.path("run" + suffix)):
+            shutil.copy(bench.path("run" + suffix), bench.path("run.prv" + suffix))
+    counts["prv MB"] = os.path.getsize(bench.path("run.prv")) / 1e6
+    return counts, have_otf2
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--events", type=int, default=50000000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--keep", action="store_true", help="keep the generated runs")
+    arguments = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
+    bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
+    try:
+        counts, have_otf2 = prepare(bench, arguments.events)
+        print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"
+              % (counts["tape"], arguments.runs))
+        bench.rate("tape: metrics, one thread", bench.metrics("run"), counts["tape"] / 1e6,
+                   "M events/s", ">= 100")
+        bench.ratio("tape: two threads against one", bench.metrics("run", 2),
+                    bench.metrics("run"), ">= 1.7 x")
+        if have_otf2:
+            anchor = bench.path("run_otf2/traces.otf2")
+            bare = [os.path.join(bench.build, "bench", "bench_bare_otf2"), anchor]
+            bench.ratio("OTF2: metrics against a bare libotf2 loop",
+                        bench.metrics("run_otf2/traces.otf2"), bare, ">= 0.8 x")
+            if shutil.which("otf2-print"):
+                bench.ratio("OTF2: metrics against otf2-print --silent",
+                            bench.metrics("run_otf2/traces.otf2"),
+                            ["otf2-print", "--silent", anchor], ">= 2.5 x")
+            bench.ratio("OTF2: two threads against one",
+                        bench.metrics("run_otf2/traces.otf2", 2),
+                        bench.metrics("run_otf2/traces.otf2"), ">= 1.7 x")
+        bench.rate("Paraver .prv: metrics", bench.metrics("run.prv"), counts["prv MB"], "MB/s",
+                   ">= 500")
+        bench.ratio("Paraver .prv.gz: metrics against gzip -dc", bench.metrics("run.prv.gz"),
+                    ["gzip", "-dc", bench.path("run.prv.gz")], ">= 1 x")
+        os.makedirs(os.path.join(arguments.build, "bench"), exist_ok=True)
+        with open(os.path.join(arguments.build, "bench", "spine.txt"), "w") as table:
+            for row in bench.rows:
+                table.write(("%-52s %-28s %-14s %s" % row).rstrip() + "\n")
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

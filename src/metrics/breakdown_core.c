@@ -1,0 +1,503 @@
+/* Per location a clock that only goes forward, and the slot (activity, inside or outside parallel
+ * regions) into which the time up to the next event goes. An event moves the clock, then changes
+ * what decides the slot. Things that end by themselves (states, calls, flushes, windows) are
+ * deadlines: the earliest is `limit`, and the clock stops there on its way.
+ *
+ * The common case, a run of CALLs, needs none of this and has a loop of its own (run_of_calls):
+ * nothing per event but two additions and a table look-up. */
+#include "metrics/breakdown_place.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 1 << 20 };
+
+/* ---- the slot ------------------------------------------------------------------------------ */
+
+static uint8_t find_base(const struct place *place)
+{
+    if (place->kind == LULL_LOCATION_DEVICE)
+        return LULL_IDLE;
+    if (place->role == LULL_THREAD_WORKER)
+        return place->parallel_depth ? LULL_USEFUL : LULL_IDLE;
+    return place->alive ? LULL_USEFUL : LULL_OTHER;
+}
+
+static uint8_t top_activity(const struct place *place)
+{
+    return place->depth ? place->stack[place->depth - 1].code.activity : INHERIT;
+}
+
+/* With states only Running is useful; a runtime's region says the others better. */
+static uint8_t stated_activity(const struct place *place, uint8_t top)
+{
+    if (place->state == LULL_USEFUL)
+        return LULL_USEFUL;
+    if (place->flush_end != NEVER)
+        return LULL_FLUSH;
+    if (top != INHERIT && top != LULL_USEFUL)
+        return top;
+    return place->state == NO_STATE ? LULL_OTHER : place->state;
+}
+
+static uint8_t find_activity(const struct lull_core *core, const struct place *place)
+{
+    if (!place->inside)
+        return OUTSIDE;
+    if (place->off)
+        return DISABLED;
+    uint8_t top = top_activity(place);
+    if (core->trace->has_states)
+        return stated_activity(place, top);
+    if (place->flush_end != NEVER)
+        return LULL_FLUSH;
+    return top == INHERIT ? place->base : top;
+}
+
+static void set_slot(const struct lull_core *core, struct place *place)
+{
+    place->slot = SLOT(find_activity(core, place), place->parallel_depth > 0);
+}
+
+void lull_place_refresh(const struct lull_core *core, struct place *place)
+{
+    int64_t limit = place->window_at;
+    limit = place->state_end < limit ? place->state_end : limit;
+    limit = place->call_end < limit ? place->call_end : limit;
+    limit = place->flush_end < limit ? place->flush_end : limit;
+    place->limit = limit;
+    place->base = find_base(place);
+    place->plain =
+        place->inside && !place->off && place->flush_end == NEVER && !core->trace->has_states;
+    place->quick = place->plain && !place->detail && place->alive;
+    set_slot(core, place);
+}
+
+/* After a change of the stack. */
+static inline void refresh_top(const struct lull_core *core, struct place *place)
+{
+    if (!place->plain) {
+        set_slot(core, place);
+        return;
+    }
+    uint8_t top = top_activity(place);
+    place->slot = SLOT(top == INHERIT ? place->base : top, place->parallel_depth > 0);
+}
+
+/* ---- the clock ----------------------------------------------------------------------------- */
+
+static void spend_in_region(struct place *place, int64_t length)
+{
+    if (place->slot >= SLOT(DISABLED, 0))
+        return;
+    place->analysed += length;
+    if (!place->depth)
+        return;
+    struct region_sum *sum = &place->sums[place->stack[place->depth - 1].region];
+    sum->exclusive_ns += length;
+    if (place->slot / 2 == LULL_USEFUL)
+        sum->useful_ns += length;
+}
+
+static inline void spend(struct place *place, int64_t until)
+{
+    int64_t length = until - place->now;
+    if (length <= 0)
+        return;
+    place->ns[place->slot] += length;
+    place->now = until;
+    if (!place->detail)
+        return;
+    place->last = place->slot;
+    if (place->sums)
+        spend_in_region(place, length);
+}
+
+static void leave_region(const struct lull_core *core, struct place *place);
+
+static void cross_window(const struct lull_core *core, struct place *place)
+{
+    const struct lull_interval *intervals = &core->whole;
+    uint32_t count = 1;
+    if (core->windows) {
+        intervals = core->windows->intervals[place->process];
+        count = core->windows->counts[place->process];
+    }
+    if (place->inside) {
+        place->inside = false;
+        place->window++;
+    } else if (place->window < count) {
+        place->inside = true;
+    }
+    place->window_at = NEVER;
+    if (place->window < count)
+        place->window_at =
+            place->inside ? intervals[place->window].end : intervals[place->window].begin;
+}
+
+/* Moves the clock over all deadlines up to `time`. */
+static void cross(const struct lull_core *core, struct place *place, int64_t time)
+{
+    while (place->limit <= time) {
+        int64_t at = place->limit;
+        spend(place, at);
+        if (place->call_end <= at) {
+            place->call_end = NEVER;
+            leave_region(core, place);
+        }
+        if (place->state_end <= at) {
+            place->state_end = NEVER;
+            place->state = NO_STATE;
+        }
+        if (place->flush_end <= at)
+            place->flush_end = NEVER;
+        while (place->window_at <= at)
+            cross_window(core, place);
+        lull_place_refresh(core, place);
+    }
+}
+
+static inline void advance(const struct lull_core *core, struct place *place, int64_t time)
+{
+    if (time >= place->limit)
+        cross(core, place, time);
+    spend(place, time);
+}
+
+/* ---- parallel regions ---------------------------------------------------------------------- */
+
+static const uint8_t cause_of[LULL_ACTIVITIES] = {
+    [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
+    [LULL_MPI_COLLECTIVE] = LULL_CAUSE_MPI, [LULL_MPI_ONE_SIDED] = LULL_CAUSE_MPI,
+    [LULL_MPI_IO] = LULL_CAUSE_MPI,         [LULL_MPI_OTHER] = LULL_CAUSE_MPI,
+    [LULL_OMP_SYNC] = LULL_CAUSE_SYNC,      [LULL_OMP_SCHEDULE] = LULL_CAUSE_SCHEDULE,
+    [LULL_OMP_LOCK] = LULL_CAUSE_LOCK,      [LULL_IDLE] = LULL_CAUSE_OTHER,
+    [LULL_DEVICE] = LULL_CAUSE_OTHER,       [LULL_IO] = LULL_CAUSE_OTHER,
+    [LULL_FLUSH] = LULL_CAUSE_OTHER,        [LULL_OTHER] = LULL_CAUSE_OTHER,
+};
+
+static void begin_span(struct place *place, int64_t time)
+{
+    place->span = (struct lull_span){.begin = time};
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        place->span_from[activity] = place->ns[SLOT(activity, 1)];
+}
+
+static void end_span(struct place *place, int64_t time)
+{
+    place->span.end = time;
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        place->span.ns[cause_of[activity]] +=
+            place->ns[SLOT(activity, 1)] - place->span_from[activity];
+}
+
+/* A team may begin before its region is entered: the first region that is known gives the name. */
+static lull_status enter_parallel(struct place *place, uint32_t region, struct lull_error *err)
+{
+    bool outermost = place->parallel_depth++ == 0;
+    if (!place->executions)
+        return LULL_OK;
+    if (outermost || place->execution == LULL_NONE)
+        place->execution = region;
+    if (!outermost)
+        return LULL_OK;
+    begin_span(place, place->now);
+    if (place->thread > 0)
+        return LULL_OK;
+    return lull_executions_open(place->executions, place->now, place->inside, err);
+}
+
+static void hand_over_span(struct place *place)
+{
+    end_span(place, place->now);
+    if (place->thread == 0)
+        lull_executions_close(place->executions, place->now, place->execution, place->span.ns);
+    else if (lull_executions_add(place->executions, place->thread, &place->span, NULL) != LULL_OK)
+        place->failed = true;
+}
+
+static void leave_parallel(struct place *place)
+{
+    if (--place->parallel_depth == 0 && place->executions)
+        hand_over_span(place);
+}
+
+/* ---- regions ------------------------------------------------------------------------------- */
+
+static bool is_open(const struct place *place, uint32_t region)
+{
+    for (uint32_t i = place->depth; i-- > 0;) {
+        if (place->stack[i].region == region)
+            return true;
+    }
+    return false;
+}
+
+static lull_status grow_stack(const struct lull_core *core, struct place *place,
+                              struct lull_error *err)
+{
+    const struct lull_trace *trace = core->trace;
+    if (place->depth >= MAX_DEPTH)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: process %u, thread %u: more than %d regions are open at once",
+                         trace->path, trace->processes[place->process].rank, place->thread,
+                         MAX_DEPTH);
+    uint32_t capacity = place->capacity ? 2 * place->capacity : 16;
+    struct frame *stack = realloc(place->stack, capacity * sizeof *stack);
+    if (!stack)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for %u open regions", capacity);
+    place->stack = stack;
+    place->capacity = capacity;
+    return LULL_OK;
+}
+
+static lull_status enter_region(const struct lull_core *core, struct place *place, uint32_t region,
+                                struct lull_error *err)
+{
+    if (place->depth == place->capacity) {
+        lull_status status = grow_stack(core, place, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    struct frame *frame = &place->stack[place->depth];
+    frame->region = region;
+    frame->code = core->codes[region];
+    if (frame->code.activity == INHERIT)
+        frame->code.activity = top_activity(place);
+    if (place->sums) {
+        frame->outermost = !is_open(place, region);
+        frame->entered = place->analysed;
+        place->sums[region].visits += place->inside;
+    }
+    place->depth++;
+    if (frame->code.parallel) {
+        lull_status status = enter_parallel(place, region, err);
+        if (status != LULL_OK)
+            return status;
+        place->base = find_base(place);
+    }
+    refresh_top(core, place);
+    return LULL_OK;
+}
+
+static void leave_region(const struct lull_core *core, struct place *place)
+{
+    if (place->depth == 0) /* the scan drops these; nothing to close */
+        return;
+    const struct frame *frame = &place->stack[--place->depth];
+    if (place->sums && frame->outermost)
+        place->sums[frame->region].inclusive_ns += place->analysed - frame->entered;
+    if (frame->code.parallel) {
+        leave_parallel(place);
+        place->base = find_base(place);
+    }
+    refresh_top(core, place);
+}
+
+/* A CALL is a region with a deadline. Should another event of regions come first, the call ends
+ * with it. */
+static void cut_call(const struct lull_core *core, struct place *place)
+{
+    if (place->call_end == NEVER)
+        return;
+    place->call_end = NEVER;
+    leave_region(core, place);
+    lull_place_refresh(core, place);
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static int64_t end_of(const struct lull_core *core, const struct lull_event *event)
+{
+    int64_t left = core->whole.end - event->time;
+    return event->duration > left ? core->whole.end : event->time + event->duration;
+}
+
+static void read_counters(struct place *place, const struct lull_event *event)
+{
+    if (place->last >= SLOT(DISABLED, 0))
+        return;
+    uint64_t *sums = place->counters + place->last / 2;
+    for (uint32_t i = 0; i < event->readings.count; i++) {
+        const struct lull_reading *reading = &event->readings.values[i];
+        sums[(size_t)reading->counter * LULL_ACTIVITIES] += reading->value;
+    }
+}
+
+static lull_status change_team(struct place *place, bool begins, struct lull_error *err)
+{
+    if (begins) {
+        place->team_depth++;
+        return enter_parallel(place, LULL_NONE, err);
+    }
+    if (place->team_depth > 0) { /* not one that began before the trace */
+        place->team_depth--;
+        leave_parallel(place);
+    }
+    return LULL_OK;
+}
+
+static void begin_state(const struct lull_core *core, struct place *place,
+                        const struct lull_event *event)
+{
+    if (event->duration == 0)
+        return;
+    place->state = core->trace->states[event->id].activity;
+    place->state_end = end_of(core, event);
+}
+
+/* The kinds that are rare, and a CALL that does not fit the quick way. */
+static lull_status handle_rare(const struct lull_core *core, struct place *place,
+                               const struct lull_event *event, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    switch (event->kind) {
+    case LULL_EVENT_CALL:
+        cut_call(core, place);
+        status = enter_region(core, place, event->id, err);
+        place->call_end = end_of(core, event);
+        break;
+    case LULL_EVENT_STATE:
+        begin_state(core, place, event);
+        break;
+    case LULL_EVENT_TEAM_BEGIN:
+    case LULL_EVENT_TEAM_END:
+        status = change_team(place, event->kind == LULL_EVENT_TEAM_BEGIN, err);
+        break;
+    case LULL_EVENT_THREAD_BEGIN:
+    case LULL_EVENT_THREAD_END:
+        place->alive = event->kind == LULL_EVENT_THREAD_BEGIN;
+        break;
+    case LULL_EVENT_FLUSH:
+        if (place->flush_end == NEVER || place->flush_end < end_of(core, event))
+            place->flush_end = end_of(core, event);
+        break;
+    case LULL_EVENT_MEASURE_OFF:
+    case LULL_EVENT_MEASURE_ON:
+        place->off = event->kind == LULL_EVENT_MEASURE_OFF;
+        break;
+    default:
+        return LULL_OK;
+    }
+    lull_place_refresh(core, place);
+    return status;
+}
+
+static lull_status handle(const struct lull_core *core, struct place *place,
+                          const struct lull_event *event, struct lull_error *err)
+{
+    advance(core, place, event->time);
+    if (!place->began) {
+        place->began = place->alive = true;
+        lull_place_refresh(core, place);
+    }
+    switch (event->kind) {
+    case LULL_EVENT_ENTER:
+        cut_call(core, place);
+        return enter_region(core, place, event->id, err);
+    case LULL_EVENT_LEAVE:
+        cut_call(core, place);
+        leave_region(core, place);
+        return LULL_OK;
+    case LULL_EVENT_COUNTERS:
+        read_counters(place, event);
+        return LULL_OK;
+    default:
+        return handle_rare(core, place, event, err);
+    }
+}
+
+/* Takes CALLs for as long as each ends before the next event and before every deadline. Returns
+ * the first event that is left; the last of a block is always left. */
+static const struct lull_event *run_of_calls(const struct lull_core *core, struct place *place,
+                                             const struct lull_event *event,
+                                             const struct lull_event *end)
+{
+    const struct region_code *codes = core->codes;
+    int64_t *ns = place->ns + (place->slot & 1);
+    const unsigned around = place->slot / 2;
+    const int64_t limit = place->limit;
+    int64_t now = place->now, between = 0;
+    for (; event + 1 < end && event->kind == LULL_EVENT_CALL; event++) {
+        struct region_code code = codes[event->id];
+        if (event->duration >= limit - event->time || code.parallel || event->time < now)
+            break;
+        int64_t leave = event->time + event->duration;
+        if (leave > event[1].time)
+            break;
+        between += event->time - now;
+        ns[2 * (code.activity == INHERIT ? around : code.activity)] += event->duration;
+        now = leave;
+    }
+    place->ns[place->slot] += between;
+    place->now = now;
+    return event;
+}
+
+static struct region_sum *sums_of_worker(const struct lull_core *core, unsigned worker)
+{
+    assert(worker < core->workers);
+    return core->sums ? core->sums + (size_t)worker * core->trace->n_regions : NULL;
+}
+
+static lull_status pass(struct place *place, int64_t until, struct lull_error *err)
+{
+    if (place->failed)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for parallel regions");
+    if (!place->executions)
+        return LULL_OK;
+    return lull_executions_pass(place->executions, place->thread, until, err);
+}
+
+lull_status lull_core_block(void *context, unsigned worker, const struct lull_block *block,
+                            struct lull_error *err)
+{
+    const struct lull_core *core = context;
+    struct place *place = core->places[block->location];
+    if (!place)
+        return LULL_OK;
+    place->sums = sums_of_worker(core, worker);
+    const struct lull_event *end = block->events + block->count;
+    for (const struct lull_event *event = block->events; event < end; event++) {
+        if (place->quick && event->kind == LULL_EVENT_CALL)
+            event = run_of_calls(core, place, event, end);
+        lull_status status = handle(core, place, event, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (place->parallel_depth > 0 && place->thread > 0 && place->executions) {
+        hand_over_span(place);
+        begin_span(place, place->now);
+    }
+    return pass(place, place->now, err);
+}
+
+lull_status lull_core_begin(void *context, unsigned worker, uint32_t location,
+                            struct lull_error *err)
+{
+    (void)context, (void)worker, (void)location, (void)err;
+    return LULL_OK;
+}
+
+lull_status lull_core_end(void *context, unsigned worker, uint32_t location, struct lull_error *err)
+{
+    const struct lull_core *core = context;
+    struct place *place = core->places[location];
+    if (!place)
+        return LULL_OK;
+    place->sums = sums_of_worker(core, worker);
+    if (place->call_end != NEVER) /* still a sign of life */
+        advance(core, place, place->call_end);
+    place->alive = false;
+    lull_place_refresh(core, place);
+    advance(core, place, core->whole.end);
+    cut_call(core, place);
+    while (place->depth > 0)
+        leave_region(core, place);
+    while (place->team_depth > 0)
+        change_team(place, false, NULL);
+    free(place->stack);
+    place->stack = NULL;
+    place->capacity = 0;
+    return pass(place, NEVER, err);
+}

@@ -1,0 +1,85 @@
+/* What the core keeps, shared by its hot part (breakdown_core.c) and by its making and taking
+ * apart (breakdown_result.c). Internal to the room. */
+#ifndef LULL_METRICS_BREAKDOWN_PLACE_H
+#define LULL_METRICS_BREAKDOWN_PLACE_H
+
+#include "metrics/breakdown_core.h"
+#include "metrics/executions.h"
+
+#include <assert.h>
+
+/* Activities of our own behind those of enum lull_activity. */
+enum { DISABLED = LULL_ACTIVITIES, OUTSIDE, INHERIT, SLOT_ACTIVITIES = 16 };
+static_assert(OUTSIDE < SLOT_ACTIVITIES, "slots hold an activity in 4 bits");
+#define SLOT(activity, parallel) ((uint8_t)((activity)*2 + (parallel)))
+
+#define NEVER INT64_MAX
+
+enum { NO_STATE = 0xff };
+
+/* What a region does to its thread: the activity (or INHERIT) and whether it is parallel. */
+struct region_code {
+    uint8_t activity;
+    uint8_t parallel;
+};
+
+struct frame {
+    uint32_t region;
+    struct region_code code;
+    bool outermost;  /* no visit of the same region below; kept only for region sums */
+    int64_t entered; /* `analysed` at entering */
+};
+
+struct region_sum {
+    uint64_t visits;
+    int64_t inclusive_ns, exclusive_ns, useful_ns;
+};
+
+struct place {
+    int64_t now;
+    int64_t limit; /* the earliest deadline: window_at, state_end, call_end or flush_end */
+    int64_t ns[SLOT_ACTIVITIES * 2];
+    uint8_t slot; /* where time goes now */
+    uint8_t last; /* where the last length of time went, for counters */
+    bool plain;   /* the slot depends on the stack and the base alone */
+    bool detail;  /* more than ns[] is kept: counters or region sums */
+    bool quick;   /* plain, no detail: runs of CALLs may be taken in one go */
+    uint8_t base; /* activity below all regions */
+
+    bool began, alive; /* has had an event; lives now */
+    bool off, inside;  /* measurement off; inside a window */
+    bool failed;       /* no memory for a span */
+    uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
+    uint8_t kind, role;
+    int64_t window_at, state_end, call_end, flush_end;
+    uint32_t window; /* index of the current or next one */
+    uint32_t parallel_depth, team_depth;
+    uint32_t depth, capacity;
+    struct frame *stack;
+    int64_t analysed;        /* clock of the time inside windows, for inclusive times */
+    struct region_sum *sums; /* of the worker that reads this location now; NULL: none */
+
+    struct lull_executions *executions; /* of its process; NULL for a device stream */
+    uint32_t process, thread;           /* thread: index in the process; 0: master */
+    uint32_t execution; /* the region that names the master's execution, or LULL_NONE */
+    struct lull_span span;
+    int64_t span_from[LULL_ACTIVITIES]; /* parallel slots when the span began */
+    uint64_t *counters;                 /* [n_counters][LULL_ACTIVITIES] */
+};
+
+struct lull_core {
+    const struct lull_trace *trace;
+    const struct lull_windows *windows; /* NULL: the whole run */
+    uint32_t application;
+    struct region_code *codes;           /* [n_regions] */
+    struct place **places;               /* [n_locations]; NULL: of another application */
+    struct lull_executions **executions; /* [n_processes] */
+    struct region_sum *sums;             /* [workers][n_regions] or NULL */
+    unsigned workers;
+    struct lull_interval whole;
+};
+
+/* After a change of anything but the stack of regions: deadline, base and slot. */
+void lull_place_refresh(const struct lull_core *core, struct place *place);
+
+#endif

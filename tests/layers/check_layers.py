@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""The rules between the rooms of src/, checked on the sources.
+
+usage: check_layers.py [ROOT]
+
+ 1. A room includes headers only of rooms that it sees (SEES below), and the link lines in
+    CMakeLists.txt say no more than that.
+ 2. A header whose first line calls it internal, and those in trace/format/, stay in their room.
+ 3. Libraries are those listed here, all of them usable in a BSD-licensed program.
+ 4. Only cli prints and ends the process.
+ 5. No source file has 700 lines.
+
+Prints one line per violation and exits with status 1 if there is any.
+"""
+
+import pathlib
+import re
+import sys
+
+EVERYTHING = None
+SEES = {
+    "base": [],
+    "stats": ["base"],
+    "tape": ["base"],
+    "record": ["tape"],
+    "trace": ["base", "tape"],
+    "machine": ["base", "stats"],
+    "metrics": ["base", "stats", "tape", "trace"],
+    "sim": ["base", "tape", "stats", "trace", "machine"],
+    "wave": ["base", "tape", "stats", "trace", "sim"],
+    "bench": ["base", "stats", "machine"],
+    "model": ["base", "stats", "machine"],
+    "report": ["base"],
+    "cli": EVERYTHING,
+}
+# Single headers that a room may include although it does not see their room.
+ALSO = {("record", "base/clock.h")}
+GENERATED = {"lull_features.h"}
+INTERNAL_FOLDERS = ("trace/format/",)
+
+# As CMake names them, with their licence.
+LIBRARIES = {
+    "Threads": "C library",
+    "PkgConfig": "finds the others",
+    "ZLIB": "zlib",
+    "POPT": "MIT",
+    "JANSSON": "MIT",
+    "OTF2": "BSD-3-Clause",
+    "CMOCKA": "Apache-2.0, tests only",
+    "Python3": "runs tests only",
+}
+
+# Words that only cli may use; the second half only where they are called.
+LEAVES = re.compile(
+    r"\b(stdout|stderr|abort)\b"
+    r"|\b(printf|vprintf|puts|putchar|perror|warnx?|errx?|exit|_exit|_Exit|quick_exit)\s*\("
+)
+# (file, word): why
+MAY_LEAVE = {
+    ("base/arena.c", "abort"): "the default of what happens when memory runs out",
+}
+MOST_LINES = 700
+
+
+def without_comments_and_strings(text):
+    """The code alone, with its line breaks kept."""
+
+    def blank(match):
+        token = match.group(0)
+        return token if token.lstrip().startswith("#") else "\n" * token.count("\n")
+
+    pattern = r"^[ \t]*#[ \t]*include[^\n]*|/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
+    return re.sub(pattern, blank, text, flags=re.DOTALL | re.MULTILINE)
+
+
+def is_internal(header, name):
+    if name.startswith(INTERNAL_FOLDERS):
+        return True
+    with open(header, encoding="utf-8") as lines:
+        return re.search(r"\binternal\b", lines.readline(), re.IGNORECASE) is not None
+
+
+def check_include(src, room, included):
+    """What is wrong with an #include "..." in a room; None if nothing is."""
+    if included in GENERATED or (room, included) in ALSO:
+        return None
+    other = included.split("/")[0]
+    if "/" not in included or other not in SEES:
+        return f'"{included}" names no room; write "room/header.h"'
+    if not (src / included).exists():
+        return f'"{included}" does not exist'
+    if other == room:
+        return None
+    if SEES[room] is not EVERYTHING and other not in SEES[room]:
+        return f"{room} does not see {other}"
+    if is_internal(src / included, included):
+        return f'"{included}" is internal to {other}'
+    return None
+
+
+def check_file(src, path):
+    name = path.relative_to(src).as_posix()
+    room = name.split("/")[0]
+    text = path.read_text(encoding="utf-8")
+    code = without_comments_and_strings(text)
+    if room not in SEES:
+        yield f"src/{name}: {room} is no room"
+        return
+    for number, line in enumerate(code.split("\n"), 1):
+        include = re.match(r'\s*#\s*include\s*"([^"]*)"', line)
+        if include:
+            problem = check_include(src, room, include.group(1))
+            if problem:
+                yield f"src/{name}:{number}: {problem}"
+            continue
+        if room == "cli":
+            continue
+        for match in LEAVES.finditer(line):
+            word = match.group(1) or match.group(2)
+            if (name, word) not in MAY_LEAVE:
+                yield f"src/{name}:{number}: {word}: only cli prints and ends the process"
+    lines = text.count("\n")
+    if lines >= MOST_LINES:
+        yield f"src/{name}: {lines} lines; split it before it has {MOST_LINES}"
+
+
+def check_links(root):
+    """The rooms in CMakeLists.txt, and the libraries everywhere."""
+    for path in [root / "CMakeLists.txt", *sorted(root.glob("*/CMakeLists.txt")),
+                 *sorted(root.glob("*/*.cmake")), *sorted(root.glob("*/*/*.cmake"))]:
+        if path.relative_to(root).parts[0] == "build":
+            continue
+        name = path.relative_to(root).as_posix()
+        text = re.sub(r"#[^\n]*", "", path.read_text(encoding="utf-8"))
+        for room, sees in re.findall(r"\blull_room\s*\(\s*(\w+)\s+SEES\b([^)]*)\)", text):
+            for other in sees.split(" USES")[0].split():
+                if room not in SEES or (SEES[room] is not EVERYTHING and other not in SEES[room]):
+                    yield f"{name}: {room} is linked to {other}, which it does not see"
+        used = re.findall(r"\b(?:find_package|pkg_check_modules|pkg_search_module)\s*\(\s*(\w+)", text)
+        used += re.findall(r"\bPkgConfig::(\w+)", text)
+        used += re.findall(r"\b(\w+)::\w+", text)
+        for library in sorted(set(used) - set(LIBRARIES)):
+            yield f"{name}: library {library} is not in the list of those that may be used"
+        for library in re.findall(r"\bfind_library\s*\(\s*\w+\s+([^)\s]+)", text):
+            yield f"{name}: library {library}: use pkg-config or find_package, and list it"
+
+
+def violations(root):
+    src = root / "src"
+    for path in sorted(src.rglob("*.[ch]")):
+        yield from check_file(src, path)
+    yield from check_links(root)
+
+
+def main():
+    here = pathlib.Path(__file__).resolve()
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here.parents[2]
+    found = list(violations(root))
+    for line in found:
+        print(line)
+    count = len(list((root / "src").rglob("*.[ch]")))
+    print(f"{count} files, {len(found)} violations")
+    return 1 if found or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+# The rules between the rooms, and the test of their test.
+if(LULL_TESTS)
+    find_package(Python3 COMPONENTS Interpreter)
+    if(Python3_FOUND)
+        foreach(script check_layers test_check_layers)
+            add_test(NAME layers.${script}
+                     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/${script}.py)
+            set_tests_properties(layers.${script} PROPERTIES LABELS quick TIMEOUT 60)
+        endforeach()
+    endif()
+endif()

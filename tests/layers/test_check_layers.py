@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""check_layers.py finds what it is there to find: one small wrong tree per rule."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_layers
+
+GOOD = {
+    "CMakeLists.txt": "lull_room(trace SEES base tape USES ZLIB::ZLIB)\n",
+    "src/base/text.h": "/* Text. */\n",
+    "src/base/arena.c": "static void (*out_of_memory)(void) = abort;\n",
+    "src/base/clock.h": "/* Time. */\n",
+    "src/tape/layout.h": '#include <stdint.h>\n/* see "trace/trace.h" */\n',
+    "src/record/write.c": '#include "base/clock.h"\n#include "tape/layout.h"\n',
+    "src/trace/shared.h": "/* Locks. Internal to the trace room. */\n",
+    "src/trace/trace.h": '/* A trace. */\nvoid f(const char *) __attribute__((format(printf, 1, 2)));\n',
+    "src/trace/format/tape.h": "/* Tapes. */\n",
+    "src/trace/scan.c": '#include "trace/shared.h"\n#include "trace/format/tape.h"\n'
+    '#include "tape/layout.h"\nint g(void) { return snprintf(0, 0, "exit(1) stderr"); }\n',
+    "src/cli/main.c": '#include "trace/trace.h"\nint main(void) { printf("x"); exit(1); }\n',
+}
+
+
+class Rules(unittest.TestCase):
+    def check(self, changes, *expected):
+        """The good tree with `changes` has exactly one violation, which says `expected`."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in {**GOOD, **changes}.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text, encoding="utf-8")
+            found = list(check_layers.violations(root))
+        if not expected:
+            self.assertEqual(found, [])
+            return
+        self.assertEqual(len(found), 1, found)
+        for part in expected:
+            self.assertIn(part, found[0])
+
+    def test_good_tree(self):
+        self.check({})
+
+    def test_include_that_climbs(self):
+        self.check(
+            {"src/tape/layout.h": '\n#include "trace/trace.h"\n'}, "layout.h:2", "tape does not see trace"
+        )
+
+    def test_recorder_sees_the_clock_alone(self):
+        self.check({"src/record/write.c": '#include "base/text.h"\n'}, "record does not see base")
+
+    def test_include_within_a_comment_does_not_count(self):
+        self.check({"src/tape/layout.h": '/*\n#include "trace/trace.h"\n*/\n'})
+
+    def test_include_without_room(self):
+        self.check({"src/trace/scan.c": '#include "shared.h"\n'}, "names no room")
+
+    def test_include_of_nothing(self):
+        self.check({"src/trace/scan.c": '#include "trace/none.h"\n'}, "does not exist")
+
+    def test_internal_header(self):
+        self.check({"src/cli/main.c": '#include "trace/shared.h"\n'}, "internal to trace")
+
+    def test_header_of_a_format(self):
+        self.check({"src/cli/main.c": '#include "trace/format/tape.h"\n'}, "internal to trace")
+
+    def test_unknown_room(self):
+        self.check({"src/attic/old.c": "\n"}, "attic is no room")
+
+    def test_printing(self):
+        self.check({"src/base/text.c": 'void f(void)\n{\n    printf("x");\n}\n'}, "text.c:3", "printf")
+
+    def test_standard_error(self):
+        self.check({"src/base/text.c": 'void f(void) { fprintf(stderr, "x"); }\n'}, "stderr")
+
+    def test_ending_the_process(self):
+        self.check({"src/base/text.c": "void f(void) { exit (1); }\n"}, "exit")
+
+    def test_abort_elsewhere(self):
+        self.check({"src/base/text.c": "void f(void) { abort(); }\n"}, "abort")
+
+    def test_long_file(self):
+        self.check({"src/base/text.c": "\n" * 700}, "700 lines")
+        self.check({"src/base/text.c": "\n" * 699})
+
+    def test_link_that_climbs(self):
+        self.check(
+            {"CMakeLists.txt": "lull_room(base SEES trace USES m)\n"}, "base is linked to trace"
+        )
+
+    def test_unlisted_library(self):
+        self.check({"CMakeLists.txt": "pkg_check_modules(GSL REQUIRED gsl)\n"}, "library GSL")
+        self.check({"cmake/Features.cmake": "find_library(X gsl)\n"}, "library gsl")
+
+
+if __name__ == "__main__":
+    unittest.main()

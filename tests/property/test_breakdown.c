@@ -1,0 +1,426 @@
+/* The breakdown against a slow reference that looks at every nanosecond by itself: which regions,
+ * state, flush and window contain it, and what follows from that. */
+#include "metrics/breakdown.h"
+#include "stats/random.h"
+#include "support/feed.h"
+#include "support/random_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { DURATION = 1500, DEPTH = 64, NOTHING = 0xff, DISABLED = 0xfe, OUTSIDE = 0xfd };
+
+/* One nanosecond of one location. */
+struct instant {
+    uint8_t stack[DEPTH]; /* regions, outermost first */
+    uint8_t depth;
+    uint8_t regions_parallel;
+    uint8_t teams;
+    uint8_t state;
+    bool flush, off, alive, window;
+    uint8_t activity;
+    bool parallel;
+};
+
+static struct instant *paint(void)
+{
+    struct instant *instants = calloc(DURATION, sizeof *instants);
+    assert_non_null(instants);
+    for (int i = 0; i < DURATION; i++)
+        instants[i].state = NOTHING;
+    return instants;
+}
+
+static void paint_region(struct instant *instants, const struct lull_region *regions, int64_t begin,
+                         int64_t end, uint32_t region)
+{
+    for (int64_t t = begin; t < end; t++) {
+        assert_true(instants[t].depth < DEPTH);
+        instants[t].stack[instants[t].depth++] = (uint8_t)region;
+        instants[t].regions_parallel += regions[region].parallel;
+    }
+}
+
+/* Regions are painted in the order of entering, which is from the outside to the inside. */
+static void paint_regions(struct instant *instants, const struct lull_trace *trace,
+                          const struct random_location *location)
+{
+    for (uint32_t i = 0; i < location->count; i++) {
+        const struct lull_event *event = &location->events[i];
+        if (event->kind == LULL_EVENT_CALL)
+            paint_region(instants, trace->regions, event->time, event->time + event->duration,
+                         event->id);
+        if (event->kind != LULL_EVENT_ENTER)
+            continue;
+        uint32_t depth = 1, j = i;
+        while (depth > 0) {
+            j++;
+            depth += location->events[j].kind == LULL_EVENT_ENTER;
+            depth -= location->events[j].kind == LULL_EVENT_LEAVE;
+        }
+        paint_region(instants, trace->regions, event->time, location->events[j].time, event->id);
+    }
+}
+
+static void paint_rest(struct instant *instants, const struct random_location *location)
+{
+    bool alive = false;
+    int64_t last = 0;
+    for (uint32_t i = 0; i < location->count; i++) {
+        const struct lull_event *event = &location->events[i];
+        int64_t end = event->time + (event->kind == LULL_EVENT_CALL ? event->duration : 0);
+        last = end > last ? end : last;
+        alive |= i == 0;
+        if (event->kind == LULL_EVENT_THREAD_BEGIN || event->kind == LULL_EVENT_THREAD_END)
+            alive = event->kind == LULL_EVENT_THREAD_BEGIN;
+        for (int64_t t = event->time; t < DURATION; t++) {
+            bool within = t < event->time + event->duration;
+            instants[t].alive = alive;
+            if (event->kind == LULL_EVENT_MEASURE_OFF || event->kind == LULL_EVENT_MEASURE_ON)
+                instants[t].off = event->kind == LULL_EVENT_MEASURE_OFF;
+            if (event->kind == LULL_EVENT_TEAM_BEGIN)
+                instants[t].teams++;
+            if (event->kind == LULL_EVENT_TEAM_END)
+                instants[t].teams--;
+            if (event->kind == LULL_EVENT_FLUSH && within)
+                instants[t].flush = true;
+            if (event->kind == LULL_EVENT_STATE && within)
+                instants[t].state = (uint8_t)event->id;
+        }
+    }
+    for (int64_t t = last; t < DURATION; t++)
+        instants[t].alive = false;
+}
+
+static uint8_t decide(const struct lull_trace *trace, const struct lull_location *location,
+                      const struct instant *at)
+{
+    if (!at->window)
+        return OUTSIDE;
+    if (at->off)
+        return DISABLED;
+    uint8_t runtime = NOTHING;
+    for (int i = 0; i < at->depth; i++) {
+        if (!trace->regions[at->stack[i]].user)
+            runtime = trace->regions[at->stack[i]].activity;
+    }
+    if (trace->has_states) {
+        uint8_t state = at->state == NOTHING ? NOTHING : trace->states[at->state].activity;
+        if (state == LULL_USEFUL)
+            return LULL_USEFUL;
+        if (at->flush)
+            return LULL_FLUSH;
+        if (runtime != NOTHING && runtime != LULL_USEFUL)
+            return runtime;
+        return state == NOTHING ? LULL_OTHER : state;
+    }
+    if (at->flush)
+        return LULL_FLUSH;
+    if (runtime != NOTHING)
+        return runtime;
+    if (location->kind == LULL_LOCATION_DEVICE)
+        return LULL_IDLE;
+    if (location->role == LULL_THREAD_WORKER)
+        return at->parallel ? LULL_USEFUL : LULL_IDLE;
+    return at->alive ? LULL_USEFUL : LULL_OTHER;
+}
+
+static bool in_windows(const struct lull_windows *windows, uint32_t process, int64_t time)
+{
+    if (!windows)
+        return time < DURATION;
+    for (uint32_t i = 0; i < windows->counts[process]; i++) {
+        if (windows->intervals[process][i].begin <= time &&
+            time < windows->intervals[process][i].end)
+            return true;
+    }
+    return false;
+}
+
+static struct instant *look_at(const struct random_trace *made, uint32_t index,
+                               const struct lull_windows *windows)
+{
+    const struct lull_trace *trace = made->trace;
+    struct instant *instants = paint();
+    paint_regions(instants, trace, &made->locations[index]);
+    paint_rest(instants, &made->locations[index]);
+    for (int64_t t = 0; t < DURATION; t++) {
+        instants[t].window = in_windows(windows, trace->locations[index].process, t);
+        instants[t].parallel = instants[t].regions_parallel + instants[t].teams > 0;
+        instants[t].activity = decide(trace, &trace->locations[index], &instants[t]);
+    }
+    return instants;
+}
+
+/* ---- comparing ----------------------------------------------------------------------------- */
+
+static void check_times(const struct instant *instants, const struct lull_thread_breakdown *thread)
+{
+    struct lull_times times = {0};
+    int64_t disabled = 0, windows = 0, sum = thread->disabled_ns;
+    for (int t = 0; t < DURATION; t++) {
+        windows += instants[t].window;
+        if (instants[t].activity == DISABLED)
+            disabled++;
+        else if (instants[t].activity != OUTSIDE)
+            times.ns[instants[t].activity][instants[t].parallel]++;
+    }
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        for (int parallel = 0; parallel < 2; parallel++) {
+            assert_int_equal(times.ns[activity][parallel], thread->times.ns[activity][parallel]);
+            sum += thread->times.ns[activity][parallel];
+        }
+    }
+    assert_int_equal(disabled, thread->disabled_ns);
+    assert_int_equal(windows, sum);
+}
+
+static void check_counters(const struct instant *instants, const struct lull_trace *trace,
+                           const struct random_location *location,
+                           const struct lull_breakdown *breakdown,
+                           const struct lull_thread_breakdown *thread)
+{
+    for (uint32_t c = 0; c < breakdown->n_counters; c++) {
+        uint64_t sums[LULL_ACTIVITIES] = {0};
+        for (uint32_t i = 0; i < location->count; i++) {
+            const struct lull_event *event = &location->events[i];
+            if (event->kind != LULL_EVENT_COUNTERS || event->time == 0)
+                continue;
+            uint8_t activity = instants[event->time - 1].activity;
+            for (uint32_t r = 0; r < event->readings.count && activity < LULL_ACTIVITIES; r++) {
+                const struct lull_reading *reading = &event->readings.values[r];
+                if (strcmp(trace->counters[reading->counter].name, breakdown->counters[c].name) ==
+                    0)
+                    sums[activity] += reading->value;
+            }
+        }
+        for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+            assert_true(sums[activity] ==
+                        thread->counters[(size_t)c * LULL_ACTIVITIES + (size_t)activity]);
+    }
+}
+
+static void add_regions(const struct instant *instants, const struct random_location *location,
+                        const struct lull_windows *windows, uint32_t process,
+                        struct lull_region_breakdown *sums)
+{
+    for (uint32_t i = 0; i < location->count; i++) {
+        const struct lull_event *event = &location->events[i];
+        if (event->kind == LULL_EVENT_ENTER || event->kind == LULL_EVENT_CALL)
+            sums[event->id].visits += in_windows(windows, process, event->time);
+    }
+    for (int t = 0; t < DURATION; t++) {
+        const struct instant *at = &instants[t];
+        if (at->activity >= LULL_ACTIVITIES || at->depth == 0)
+            continue;
+        bool seen[256] = {false};
+        for (int d = 0; d < at->depth; d++) {
+            if (!seen[at->stack[d]])
+                sums[at->stack[d]].inclusive_ns++;
+            seen[at->stack[d]] = true;
+        }
+        sums[at->stack[at->depth - 1]].exclusive_ns++;
+        sums[at->stack[at->depth - 1]].useful_ns += at->activity == LULL_USEFUL;
+    }
+}
+
+static void check_regions(const struct lull_trace *trace, const struct lull_region_breakdown *sums,
+                          const struct lull_breakdown *breakdown)
+{
+    uint32_t found = 0;
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        const struct lull_region_breakdown *got = NULL;
+        for (uint32_t i = 0; i < breakdown->n_regions; i++) {
+            if (strcmp(breakdown->regions[i].name, trace->regions[r].name) == 0)
+                got = &breakdown->regions[i];
+        }
+        if (!got) {
+            assert_true(sums[r].visits == 0 && sums[r].inclusive_ns == 0);
+            continue;
+        }
+        found++;
+        assert_int_equal(got->visits, sums[r].visits);
+        assert_int_equal(got->inclusive_ns, sums[r].inclusive_ns);
+        assert_int_equal(got->exclusive_ns, sums[r].exclusive_ns);
+        assert_int_equal(got->useful_ns, sums[r].useful_ns);
+    }
+    assert_int_equal(found, breakdown->n_regions);
+}
+
+static void add_instant(const struct instant *at, bool master, int64_t *useful,
+                        struct lull_parallel_breakdown *sum)
+{
+    if (!at->parallel || at->activity >= LULL_ACTIVITIES)
+        return;
+    sum->duration_ns += master;
+    switch (at->activity) {
+    case LULL_USEFUL:
+        sum->useful_ns++;
+        ++*useful;
+        break;
+    case LULL_OMP_SCHEDULE:
+        sum->schedule_ns++;
+        break;
+    case LULL_OMP_LOCK:
+        sum->lock_ns++;
+        break;
+    case LULL_OMP_SYNC:
+        sum->sync_ns++;
+        break;
+    case LULL_MPI_P2P:
+    case LULL_MPI_COLLECTIVE:
+    case LULL_MPI_OTHER:
+        sum->mpi_ns++;
+        break;
+    default:
+        sum->other_ns++;
+    }
+}
+
+/* What names an execution of the random trace: region 0 or 1, or where it is a team (each fifth)
+ * the first parallel region inside, or 2 for none. */
+static uint32_t name_of_execution(const struct random_trace *made, uint32_t process, uint32_t index)
+{
+    if (index % 5 != 4)
+        return index % 3 ? 0 : 1;
+    uint32_t master = made->trace->processes[process].first_location, teams = index / 5 + 1;
+    for (uint32_t i = 0; i < made->locations[master].count; i++) {
+        const struct lull_event *event = &made->locations[master].events[i];
+        if (event->kind == LULL_EVENT_TEAM_BEGIN)
+            teams--;
+        if (teams > 0)
+            continue;
+        if (event->kind == LULL_EVENT_TEAM_END)
+            return 2;
+        if (event->kind == LULL_EVENT_ENTER && event->id < RANDOM_PARALLEL_REGIONS)
+            return event->id;
+    }
+    return 2;
+}
+
+/* The sums of the executions of one name. */
+static struct lull_parallel_breakdown sum_executions(const struct random_trace *made,
+                                                     struct instant **instants, uint32_t process,
+                                                     uint32_t name,
+                                                     const struct lull_windows *windows)
+{
+    const struct lull_process *it = &made->trace->processes[process];
+    struct lull_parallel_breakdown sum = {0};
+    for (uint32_t i = 0; i < made->processes[process].count; i++) {
+        struct random_execution execution = made->processes[process].executions[i];
+        if (name_of_execution(made, process, i) != name)
+            continue;
+        int64_t max = 0;
+        sum.executions += in_windows(windows, process, execution.begin);
+        for (uint32_t thread = 0; thread < it->n_threads; thread++) {
+            int64_t useful = 0;
+            for (int64_t t = execution.begin; t < execution.end; t++)
+                add_instant(&instants[it->first_location + thread][t], thread == 0, &useful, &sum);
+            max = useful > max ? useful : max;
+        }
+        sum.max_useful_ns += max;
+    }
+    return sum;
+}
+
+static void check_parallels(const struct random_trace *made, struct instant **instants,
+                            const struct lull_windows *windows,
+                            const struct lull_breakdown *breakdown)
+{
+    static const char *const names[] = {"parallel a", "parallel b", "parallel region"};
+    uint32_t found = 0;
+    for (uint32_t p = 0; p < made->trace->n_processes; p++) {
+        for (uint32_t n = 0; n < 3; n++) {
+            struct lull_parallel_breakdown want = sum_executions(made, instants, p, n, windows);
+            const struct lull_parallel_breakdown *got = NULL;
+            for (uint32_t i = 0; i < breakdown->n_parallels; i++) {
+                if (breakdown->parallels[i].process == p &&
+                    strcmp(breakdown->parallels[i].name, names[n]) == 0)
+                    got = &breakdown->parallels[i];
+            }
+            if (!got) {
+                assert_true(want.executions == 0 && want.duration_ns == 0);
+                continue;
+            }
+            found++;
+            assert_int_equal(got->executions, want.executions);
+            assert_int_equal(got->duration_ns, want.duration_ns);
+            assert_int_equal(got->useful_ns, want.useful_ns);
+            assert_int_equal(got->max_useful_ns, want.max_useful_ns);
+            assert_int_equal(got->schedule_ns, want.schedule_ns);
+            assert_int_equal(got->lock_ns, want.lock_ns);
+            assert_int_equal(got->sync_ns, want.sync_ns);
+            assert_int_equal(got->mpi_ns, want.mpi_ns);
+            assert_int_equal(got->other_ns, want.other_ns);
+        }
+    }
+    assert_int_equal(found, breakdown->n_parallels);
+}
+
+static struct lull_windows *draw_windows(struct lull_random *random, const struct lull_trace *trace,
+                                         struct lull_arena *arena)
+{
+    struct lull_windows *windows = lull_arena_zero(arena, 1, sizeof *windows);
+    windows->n_processes = trace->n_processes;
+    windows->counts = lull_arena_zero(arena, trace->n_processes, sizeof *windows->counts);
+    windows->intervals = lull_arena_zero(arena, trace->n_processes, sizeof(struct lull_interval *));
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        windows->intervals[p] = lull_arena_zero(arena, 6, sizeof(struct lull_interval));
+        windows->counts[p] = random_intervals(random, DURATION, 6, windows->intervals[p]);
+    }
+    return windows;
+}
+
+static void check_one(struct lull_random *random, bool states, bool counters, bool regions,
+                      bool windowed)
+{
+    const struct random_trace_options options = {states, counters, 2, 4, 1, DURATION};
+    struct random_trace made;
+    random_trace_make(random, &options, &made);
+    const struct lull_trace *trace = made.trace;
+    struct lull_windows *windows = windowed ? draw_windows(random, trace, trace->arena) : NULL;
+    const struct lull_breakdown_options wanted = {.windows = windows, .regions = regions};
+    struct lull_breakdown *breakdown = feed_breakdown(random, &made, &wanted, trace->arena);
+
+    struct lull_region_breakdown sums[16] = {0};
+    struct instant **instants = calloc(trace->n_locations, sizeof(struct instant *));
+    assert_non_null(instants);
+    assert_int_equal(breakdown->n_threads, trace->n_locations);
+    for (uint32_t i = 0; i < trace->n_locations; i++) {
+        instants[i] = look_at(&made, i, windows);
+        check_times(instants[i], &breakdown->threads[i]);
+        check_counters(instants[i], trace, &made.locations[i], breakdown, &breakdown->threads[i]);
+        add_regions(instants[i], &made.locations[i], windows, trace->locations[i].process, sums);
+    }
+    if (regions)
+        check_regions(trace, sums, breakdown);
+    else
+        assert_null(breakdown->regions);
+    check_parallels(&made, instants, windows, breakdown);
+    for (uint32_t i = 0; i < trace->n_locations; i++)
+        free(instants[i]);
+    free(instants);
+    random_trace_free(&made);
+}
+
+static void test_against_reference(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    uint64_t seed = 20240607;
+    printf("seed %llu\n", (unsigned long long)seed);
+    lull_random_seed(&random, seed);
+    for (unsigned i = 0; i < 480; i++)
+        check_one(&random, i & 1, i & 2, i & 4, i & 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
