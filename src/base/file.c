@@ -152,17 +152,17 @@ static char *without_trailing_slash(const char *path)
 
 static lull_status make_temporary(struct lull_output *output, struct lull_error *err)
 {
+    mode_t mask = umask(0);
+    umask(mask);
     if (output->directory) {
         if (!mkdtemp(output->temporary))
             return lull_fail_errno(err, "%s: cannot create", output->target);
-        chmod(output->temporary, 0755);
+        chmod(output->temporary, 0777 & ~mask);
         return LULL_OK;
     }
     int fd = mkostemp(output->temporary, O_CLOEXEC);
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot create", output->target);
-    mode_t mask = umask(0);
-    umask(mask);
     fchmod(fd, 0666 & ~mask);
     close(fd);
     return LULL_OK;
@@ -199,13 +199,32 @@ const char *lull_output_path(const struct lull_output *output)
     return output->temporary;
 }
 
+/* rename() replaces neither a folder that holds something nor a file by a folder. Exchanging the
+ * two does, at no moment without the one or the other; then what was there is under the temporary
+ * name. File systems that cannot exchange get the old one removed first. */
+static lull_status replace_target(struct lull_output *output, struct lull_error *err)
+{
+    if (renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target, RENAME_EXCHANGE) == 0) {
+        lull_remove_tree(output->temporary, NULL);
+        return LULL_OK;
+    }
+    bool unable = errno == EINVAL || errno == ENOSYS;
+    if (unable && access(output->temporary, F_OK) == 0) {
+        lull_status status = lull_remove_tree(output->target, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (rename(output->temporary, output->target) != 0)
+        return lull_fail_errno(err, "%s: cannot create", output->target);
+    return LULL_OK;
+}
+
 lull_status lull_output_commit(struct lull_output *output, struct lull_error *err)
 {
     lull_status status = LULL_OK;
-    /* rename() replaces a file but not a folder that holds something. */
-    if (output->replace && lull_is_directory(output->target))
-        status = lull_remove_tree(output->target, err);
-    if (status == LULL_OK && rename(output->temporary, output->target) != 0)
+    if (output->replace)
+        status = replace_target(output, err);
+    else if (rename(output->temporary, output->target) != 0)
         status = lull_fail_errno(err, "%s: cannot create", output->target);
     if (status != LULL_OK)
         lull_remove_tree(output->temporary, NULL);

@@ -106,6 +106,9 @@ static inline int64_t lull_otf2_ns(const struct lull_otf2_clock *clock, uint64_t
     return (int64_t)(product >> clock->shift);
 }
 
+/* 30 years in ns: what spans more is no run, but a time of day among times since a start. */
+#define LULL_OTF2_LONGEST_RUN (INT64_C(1000000000) * 1000000000)
+
 /* ---- the open archive ------------------------------------------------------------------------ */
 
 /* How the values of a metric become differences. */
@@ -169,6 +172,7 @@ struct lull_stream {
     uint64_t mask;
     struct lull_otf2_handle handle;
     bool ended;
+    bool reported_end;
     bool probing; /* this is not the visit that reports oddities */
 
     struct lull_event *next; /* where the next event goes */
