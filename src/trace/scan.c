@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BLOCK_EVENTS = 1024, MOST_AHEAD = 4 };
+enum { BLOCK_EVENTS = 512, MOST_AHEAD = 4 };
 
 static bool selected(const struct lull_trace *trace, const struct lull_scan_options *options,
                      uint32_t location)
