@@ -122,7 +122,7 @@ static lull_status bad_object(const struct lull_prv_records *records, const uint
     const struct lull_process *process =
         &records->trace->processes[application->first_process + ids[2] - 1];
     return lull_prv_bad(records, err, "thread %llu, expected 1 to %u", (unsigned long long)ids[3],
-                        process->n_threads);
+                        process->n_locations);
 }
 
 static void remember_object(struct lull_prv_records *records, const uint8_t *text, size_t length,
@@ -152,7 +152,7 @@ lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_
         return bad_object(records, ids, err);
     const struct lull_process *process =
         &records->trace->processes[application->first_process + ids[2] - 1];
-    if (ids[3] - 1 >= process->n_threads)
+    if (ids[3] - 1 >= process->n_locations)
         return bad_object(records, ids, err);
     *ret_location = process->first_location + (uint32_t)(ids[3] - 1);
     remember_object(records, text, (size_t)(*at - text), *ret_location);
