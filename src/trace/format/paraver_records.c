@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-lull_status lull_prv_records_open(const struct lull_trace *trace, struct lull_prv_records *records,
-                                  struct lull_error *err)
+lull_status lull_prv_records_open(const struct lull_trace *trace, bool again,
+                                  struct lull_prv_records *records, struct lull_error *err)
 {
-    *records = (struct lull_prv_records){.trace = trace, .paraver = trace->format_data};
+    *records =
+        (struct lull_prv_records){.trace = trace, .paraver = trace->format_data, .again = again};
     records->line = records->paraver->records_line;
     records->carry = malloc(LULL_PRV_HEAD + 1 + LULL_PRV_PAD);
     if (!records->carry)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     lull_status status =
-        lull_prv_source_open(trace, records->paraver->records_offset, &records->source, err);
+        lull_prv_source_open(trace, records->paraver->records_offset, again, &records->source, err);
     if (status != LULL_OK)
         free(records->carry);
     return status;
@@ -42,8 +43,9 @@ static void last_line(struct lull_prv_records *records, const uint8_t **ret_begi
     memset(line + size + 1, 0, LULL_PRV_PAD);
     *ret_end = line + size + 1;
     records->n_carry = 0;
-    lull_trace_add_quirk(records->trace, "the last line does not end; it is taken as it is", "%s",
-                         "");
+    if (!records->again)
+        lull_trace_add_quirk(records->trace, "the last line does not end; it is taken as it is",
+                             "%s", "");
 }
 
 lull_status lull_prv_records_next(struct lull_prv_records *records, const uint8_t **ret_begin,

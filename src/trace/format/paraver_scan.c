@@ -796,7 +796,7 @@ lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool u
                             mask & (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV))};
     lull_status status = prepare(&scan, err);
     if (status == LULL_OK)
-        status = lull_prv_records_open(trace, &scan.records, err);
+        status = lull_prv_records_open(trace, false, &scan.records, err);
     if (status == LULL_OK) {
         status = all_lines(&scan, err);
         if (status == LULL_OK)
