@@ -514,7 +514,7 @@ lull_status lull_prv_read_header(struct lull_trace *trace, struct lull_paraver *
                                  struct lull_prv_sample *sample, struct lull_error *err)
 {
     struct lines lines = {.path = trace->path};
-    lull_status status = lull_prv_source_open(trace, 0, &lines.source, err);
+    lull_status status = lull_prv_source_open(trace, 0, true, &lines.source, err);
     if (status != LULL_OK)
         return status;
     struct header header = {.trace = trace, .paraver = paraver, .lines = &lines};
