@@ -133,6 +133,7 @@ struct lull_otf2_archive {
     bool local_definitions; /* there are .def files per location */
     struct lull_otf2_clock clock;
     struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
+    bool *self_comms;          /* per communicator: of every process its own */
     uint32_t *context_regions; /* region index per calling context */
     uint32_t *window_comms;    /* communicator index per window */
     struct lull_otf2_class *class_list;

@@ -79,18 +79,31 @@ static uint32_t rank_of(const struct lull_comm *comm, uint32_t process)
     return lull_comm_rank(comm, process);
 }
 
+static bool is_world(const struct lull_trace *trace, const struct lull_comm *comm)
+{
+    return comm->paradigm != LULL_PARADIGM_OPENMP && comm->remote == LULL_NONE && !comm->members &&
+           comm->first == 0 && comm->size == trace->n_processes;
+}
+
 /* Two groups that are each other's remote are one inter-communicator in OTF2. */
 static void number_comms(struct lull_otf2_output *output)
 {
     const struct lull_trace *trace = output->trace;
     uint32_t count = 0;
     output->comm_ids = lull_arena_zero(output->arena, trace->n_comms, sizeof *output->comm_ids);
+    output->self_comms = lull_arena_zero(output->arena, trace->n_comms, sizeof(bool));
     for (uint32_t c = 0; c < trace->n_comms; c++) {
         uint32_t remote = trace->comms[c].remote;
         bool numbered = remote != LULL_NONE && remote < c && trace->comms[remote].remote == c;
         output->comm_ids[c] = numbered ? output->comm_ids[remote] : count++;
     }
     output->world_comm = count;
+    output->own_world = true;
+    for (uint32_t c = trace->n_comms; c-- > 0;)
+        if (is_world(trace, &trace->comms[c])) {
+            output->world_comm = output->comm_ids[c];
+            output->own_world = false;
+        }
 }
 
 struct lull_otf2_address lull_otf2_address(struct lull_otf2_output *output, uint32_t comm,
@@ -102,8 +115,11 @@ struct lull_otf2_address lull_otf2_address(struct lull_otf2_output *output, uint
         return (struct lull_otf2_address){output->comm_ids[comm], none_rank};
     if (known) {
         const struct lull_comm *group = addressed_group(trace, comm, self);
-        uint32_t rank =
-            group->size == 1 && (uint32_t)process == self ? 0 : rank_of(group, (uint32_t)process);
+        uint32_t rank = rank_of(group, (uint32_t)process);
+        if (rank == LULL_NONE && group->size == 1 && (uint32_t)process == self) {
+            output->self_comms[comm] = true; /* such as MPI_COMM_SELF */
+            rank = 0;
+        }
         if (rank != LULL_NONE)
             return (struct lull_otf2_address){output->comm_ids[comm], rank};
     }

@@ -46,7 +46,9 @@ struct lull_otf2_output {
     uint32_t
         first_set_class; /* metric class of set 0; before it, that of states if there are any */
     uint32_t *comm_ids;  /* per communicator; two groups share one inter-communicator */
-    uint32_t world_comm; /* id of one of our own, of all processes */
+    bool *self_comms;    /* per communicator: of every process its own */
+    uint32_t world_comm; /* id of the communicator of all processes */
+    bool own_world;      /* the trace has none: written in addition if it is used */
     bool world_used;
     uint32_t *windows; /* by id, in the order of first use: index or LULL_NONE */
     size_t windows_capacity;

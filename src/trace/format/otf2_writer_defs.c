@@ -228,9 +228,10 @@ static void write_region(struct writer *writer, uint32_t r)
 
 /* ---- communicators --------------------------------------------------------------------------- */
 
-/* Groups: all processes, all locations if there are thread teams, every communicator's members,
- * and those of the world. */
+/* Groups: all processes, all locations if there are thread teams, a process alone if there are
+ * such communicators, every communicator's members, and those of the world. */
 struct groups {
+    uint32_t self;
     uint32_t first_comm; /* group of communicator 0 */
     uint64_t *members;   /* room for the largest */
 };
@@ -247,13 +248,15 @@ static void write_location_lists(struct writer *writer, struct groups *groups)
 {
     const struct lull_trace *trace = writer->trace;
     uint32_t most = trace->n_locations;
-    bool teams = false;
+    bool teams = false, selves = false;
     for (uint32_t c = 0; c < trace->n_comms; c++) {
+        selves |= writer->output->self_comms[c];
         most = trace->comms[c].size > most ? trace->comms[c].size : most;
         teams |= trace->comms[c].paradigm == LULL_PARADIGM_OPENMP;
     }
     groups->members = lull_arena_alloc(writer->output->arena, most * sizeof *groups->members);
-    groups->first_comm = teams ? 2 : 1;
+    groups->self = teams ? 2 : 1;
+    groups->first_comm = groups->self + selves;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         groups->members[p] = trace->processes[p].first_location;
     write_group(writer, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, trace->n_processes,
@@ -263,6 +266,8 @@ static void write_location_lists(struct writer *writer, struct groups *groups)
     if (teams)
         write_group(writer, 1, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_OPENMP,
                     trace->n_locations, groups->members);
+    if (selves)
+        write_group(writer, groups->self, OTF2_GROUP_TYPE_COMM_SELF, OTF2_PARADIGM_MPI, 0, NULL);
 }
 
 static void write_comm_group(struct writer *writer, const struct groups *groups, uint32_t c)
@@ -311,7 +316,8 @@ static void write_world(struct writer *writer, const struct groups *groups)
 static void write_comms(struct writer *writer)
 {
     const struct lull_trace *trace = writer->trace;
-    bool world = writer->output->world_used || writer->output->n_windows > 0;
+    bool world =
+        writer->output->own_world && (writer->output->world_used || writer->output->n_windows > 0);
     if (trace->n_comms == 0 && trace->n_processes == 1 && !world)
         return;
     struct groups groups;

@@ -1,4 +1,5 @@
 /* The POP metrics: faults of the input, what is absent and why, a published table, guesses. */
+#include "base/file.h"
 #include "metrics/pop.h"
 
 #include <math.h>
@@ -400,6 +401,26 @@ static void test_guess(void **state)
     assert_true(fabs(evidence.mean_useful - 30.0 / 32) < 1e-12);
 }
 
+/* Nothing is printed that the manual does not explain. */
+static void test_every_metric_is_documented(void **state)
+{
+    (void)state;
+    const char *tests = getenv("LULL_TESTS_DIR");
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_mapping manual;
+    struct lull_error err = {""};
+    const char *path = lull_arena_printf(arena, "%s/../docs/metrics.md", tests ? tests : ".");
+    if (lull_map_file(path, &manual, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < lull_metric_count; i++) {
+        const char *id = lull_arena_printf(arena, "`%s`", lull_metric_defs[i].id);
+        if (!memmem(manual.data, manual.size, id, strlen(id)))
+            fail_msg("docs/metrics.md does not explain %s", id);
+    }
+    lull_unmap(&manual);
+    lull_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,7 +428,7 @@ int main(void)
         cmocka_unit_test(test_nothing_useful),  cmocka_unit_test(test_values),
         cmocka_unit_test(test_published_table), cmocka_unit_test(test_recomputed_table),
         cmocka_unit_test(test_from_breakdown),  cmocka_unit_test(test_flushing_is_refused),
-        cmocka_unit_test(test_guess),
+        cmocka_unit_test(test_guess),           cmocka_unit_test(test_every_metric_is_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
