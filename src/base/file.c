@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -128,14 +129,33 @@ lull_status lull_remove_tree(const char *path, struct lull_error *err)
 }
 
 struct lull_output {
+    struct lull_output *next; /* in the list of those in progress */
     bool directory;
     bool replace;
     char *target;
     char *temporary;
 };
 
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lull_output *pending;
+
+static void add_pending(struct lull_output *output)
+{
+    pthread_mutex_lock(&pending_lock);
+    output->next = pending;
+    pending = output;
+    pthread_mutex_unlock(&pending_lock);
+}
+
 static void free_output(struct lull_output *output)
 {
+    pthread_mutex_lock(&pending_lock);
+    struct lull_output **at = &pending;
+    while (*at && *at != output)
+        at = &(*at)->next;
+    if (*at)
+        *at = output->next;
+    pthread_mutex_unlock(&pending_lock);
     free(output->target);
     free(output->temporary);
     free(output);
@@ -168,6 +188,20 @@ static lull_status make_temporary(struct lull_output *output, struct lull_error 
     return LULL_OK;
 }
 
+/* What may be replaced: a file, and a folder by a folder. */
+static lull_status check_replaced(const struct lull_output *output, struct lull_error *err)
+{
+    struct stat info;
+    if (lstat(output->target, &info) != 0 || S_ISLNK(info.st_mode))
+        return LULL_OK;
+    if (!output->replace)
+        return lull_fail(err, LULL_ERR_IO, "%s: exists already", output->target);
+    if (S_ISREG(info.st_mode) || (S_ISDIR(info.st_mode) && output->directory))
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_IO, "%s: is a %s, which is not replaced", output->target,
+                     S_ISDIR(info.st_mode) ? "folder" : "special file");
+}
+
 lull_status lull_output_begin(const char *path, bool directory, bool replace,
                               struct lull_output **ret_output, struct lull_error *err)
 {
@@ -181,15 +215,16 @@ lull_status lull_output_begin(const char *path, bool directory, bool replace,
     if (!output->target || asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0) {
         output->temporary = NULL;
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
-    } else if (!replace && access(output->target, F_OK) == 0) {
-        status = lull_fail(err, LULL_ERR_IO, "%s: exists already", output->target);
     } else {
-        status = make_temporary(output, err);
+        status = check_replaced(output, err);
+        if (status == LULL_OK)
+            status = make_temporary(output, err);
     }
     if (status != LULL_OK) {
         free_output(output);
         return status;
     }
+    add_pending(output);
     *ret_output = output;
     return LULL_OK;
 }
@@ -199,11 +234,37 @@ const char *lull_output_path(const struct lull_output *output)
     return output->temporary;
 }
 
+/* A folder is replaced only by its like: both have a file of the same name in them. So `--force`
+ * with the wrong name does not cost the user's home. */
+static bool is_alike(const char *old, const char *new)
+{
+    DIR *folder = opendir(new);
+    bool alike = !folder, empty = true; /* a missing new one is for rename() to report */
+    for (struct dirent *entry; !alike && (entry = readdir(folder));) {
+        char path[PATH_MAX];
+        struct stat info;
+        snprintf(path, sizeof path, "%s/%s", old, entry->d_name);
+        alike = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    }
+    if (folder)
+        closedir(folder);
+    folder = opendir(old);
+    for (struct dirent *entry; folder && empty && (entry = readdir(folder));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (folder)
+        closedir(folder);
+    return alike || empty;
+}
+
 /* rename() replaces neither a folder that holds something nor a file by a folder. Exchanging the
  * two does, at no moment without the one or the other; then what was there is under the temporary
  * name. File systems that cannot exchange get the old one removed first. */
 static lull_status replace_target(struct lull_output *output, struct lull_error *err)
 {
+    if (lull_is_directory(output->target) && !is_alike(output->target, output->temporary))
+        return lull_fail(err, LULL_ERR_IO,
+                         "%s: is a folder with other things in it than what would replace it",
+                         output->target);
     if (renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target, RENAME_EXCHANGE) == 0) {
         lull_remove_tree(output->temporary, NULL);
         return LULL_OK;
@@ -230,6 +291,13 @@ lull_status lull_output_commit(struct lull_output *output, struct lull_error *er
         lull_remove_tree(output->temporary, NULL);
     free_output(output);
     return status;
+}
+
+void lull_output_discard_pending(void)
+{
+    pthread_mutex_lock(&pending_lock); /* never given back: nothing more is to be committed */
+    for (const struct lull_output *output = pending; output; output = output->next)
+        lull_remove_tree(output->temporary, NULL);
 }
 
 void lull_output_discard(struct lull_output *output)

@@ -504,6 +504,15 @@ static lull_status begin_collective(struct scan *scan, const struct parameters *
     return put(scan, &place->collective, err);
 }
 
+/* A process index + 1, or nobody; 0 or anything else: unknown. */
+static int32_t target_of(const struct scan *scan, const struct parameters *parameters)
+{
+    uint64_t process = parameters->values[LULL_PRV_TARGET] - 1;
+    if (process == LULL_PRV_NOBODY - UINT64_C(1))
+        return LULL_PROC_NULL;
+    return process < scan->trace->n_processes ? (int32_t)process : LULL_ANY;
+}
+
 static lull_status own_event(struct scan *scan, const struct pair *pair,
                              const struct parameters *parameters, struct lull_error *err)
 {
@@ -532,6 +541,14 @@ static lull_status own_event(struct scan *scan, const struct pair *pair,
         event.transfer.target = parameters->values[LULL_PRV_TARGET] - 1 < scan->trace->n_processes
                                     ? (int32_t)(parameters->values[LULL_PRV_TARGET] - 1)
                                     : LULL_ANY;
+        break;
+    case LULL_EVENT_SEND:
+    case LULL_EVENT_RECV:
+        event.id = comm_of(scan, parameters);
+        event.message.bytes = parameters->values[LULL_PRV_BYTES];
+        event.message.request = LULL_NO_REQUEST;
+        event.message.peer = target_of(scan, parameters);
+        event.message.tag = (int32_t)(uint32_t)parameters->values[LULL_PRV_TAG];
         break;
     default:
         break;
@@ -695,7 +712,8 @@ static bool wants(uint64_t mask, const struct lull_prv_type *type)
     case LULL_PRV_MARKER:
         return mask & LULL_MASK(LULL_EVENT_MARKER);
     case LULL_PRV_PARAMETER:
-        return mask & (collectives | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO));
+        return mask & (collectives | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) |
+                       LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV));
     case LULL_PRV_SWITCH:
         return mask & (LULL_MASK(LULL_EVENT_MEASURE_ON) | LULL_MASK(LULL_EVENT_MEASURE_OFF));
     case LULL_PRV_OWN:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -205,9 +206,45 @@ static void test_replace(void **state)
     check_content(inside, "3");
     put_folder(path, true, "4");
     check_content(inside, "4");
-    put_file(path, true, "5"); /* and back */
-    check_content(path, "5");
     assert_int_equal(folder_entries(folder), 1);
+}
+
+/* A wrong name with --force must not cost what cannot be written again. */
+static void test_replace_refuses(void **state)
+{
+    (void)state;
+    const char *path = folder_path("precious"), *inside = folder_path("precious/thesis");
+    struct lull_output *output;
+    assert_int_equal(mkdir(path, 0700), 0);
+    put_folder(path, true, "1"); /* an empty folder is replaced */
+    check_fails(lull_output_begin(path, false, true, &output, &err), LULL_ERR_IO, path,
+                "is a folder, which is not replaced");
+    assert_int_equal(unlink(folder_path("precious/a")), 0);
+    folder_write(inside, "chapter 1", 9);
+    assert_int_equal(lull_output_begin(path, true, true, &output, &err), LULL_OK);
+    fill_folder(lull_output_path(output), "2");
+    check_fails(lull_output_commit(output, &err), LULL_ERR_IO, path, "with other things in it");
+    check_content(inside, "chapter 1");
+    assert_int_equal(folder_entries(folder), 1);
+    check_fails(lull_output_begin("/dev/null", false, true, &output, &err), LULL_ERR_IO,
+                "/dev/null", "is a special file, which is not replaced");
+}
+
+static void test_discard_pending(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) { /* the lock is not given back: in a process of its own */
+        struct lull_output *output;
+        bool begun = lull_output_begin(folder_path("f"), false, false, &output, &err) == LULL_OK &&
+                     lull_output_begin(folder_path("d"), true, false, &output, &err) == LULL_OK;
+        lull_output_discard_pending();
+        _exit(begun ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(folder_entries(folder), 0);
 }
 
 static void test_target_with_slash(void **state)
@@ -305,6 +342,8 @@ int main(void)
         TEST(test_modes_follow_umask),
         TEST(test_existing_target_is_kept),
         TEST(test_replace),
+        TEST(test_replace_refuses),
+        TEST(test_discard_pending),
         TEST(test_target_with_slash),
         TEST(test_discard_leaves_nothing),
         TEST(test_discard_keeps_what_was_to_be_replaced),
