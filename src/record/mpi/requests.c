@@ -239,7 +239,7 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
     rec_call(call->self, call->region, call->begin, end - call->begin);
     const struct rec_request what = {.kind = LULL_TAPE_CALL_ICOLLECTIVE,
                                      .comm = comm->id,
-                                     .peer = root,
+                                     .peer = root < 0 ? REC_ANY : root,
                                      .bytes = sent,
                                      .received = received,
                                      .op = (uint8_t)op,
