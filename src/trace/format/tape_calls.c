@@ -107,8 +107,15 @@ static lull_status match(const struct lull_stream *stream, const union lull_tape
 
 void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time)
 {
-    stream->waiting =
+    struct tape_waiting *waiting = &stream->waiting;
+    *waiting =
         (struct tape_waiting){.slot = stream->at + 1, .end = stream->at + 1 + extra, .time = time};
+    if (extra > 0)
+        return;
+    waiting->all.u32[0] = (uint32_t)(stream->requests.next - stream->requests.count);
+    waiting->all.u32[1] = (uint32_t)stream->requests.count;
+    waiting->slot = &waiting->all;
+    waiting->end = waiting->slot + 1;
 }
 
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */
@@ -275,12 +282,12 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
         tape_add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
     if (kind == LULL_TAPE_CALL || !stream->requests_matter)
         return LULL_OK;
-    if (extra < (kind == LULL_TAPE_CALL_SENDRECV ? 2U : 1U))
-        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
     if (kind == LULL_TAPE_CALL_WAIT) {
         lull_tape_begin_wait(stream, extra, begin + duration);
         return LULL_OK;
     }
+    if (extra < (kind == LULL_TAPE_CALL_SENDRECV ? 2U : 1U))
+        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
     if (kind == LULL_TAPE_CALL_SENDRECV)
         return decode_sendrecv(stream, begin, begin + duration, out, err);
     if (kind == LULL_TAPE_CALL_COLLECTIVE || kind == LULL_TAPE_CALL_ICOLLECTIVE)

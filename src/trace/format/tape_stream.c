@@ -53,6 +53,8 @@ static void make_common_table(struct lull_stream *stream)
     table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
     table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
     table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    if (!stream->requests_matter)
+        table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
         if (!(stream->mask & transfers))
             table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;

@@ -28,7 +28,8 @@ struct tape_requests {
 /* A CALL_WAIT whose completions did not all fit into the caller's buffer. */
 struct tape_waiting {
     const union lull_tape_slot *slot, *end;
-    uint32_t done; /* of the range in *slot */
+    union lull_tape_slot all; /* stands for the slots of a record that has none */
+    uint32_t done;            /* of the range in *slot */
     int64_t time;
 };
 
