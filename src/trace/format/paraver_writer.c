@@ -82,6 +82,8 @@ struct prv_writer {
 
 static void append(struct prv_writer *writer, struct text *text, const char *data, size_t length)
 {
+    if (length == 0)
+        return;
     if (text->length + length > text->capacity) {
         size_t capacity = (text->length + length) * 2;
         char *larger = realloc(text->data, capacity);
