@@ -31,8 +31,8 @@ struct lull_prv_frame {
 
 /* The line that is being gathered, and what goes on on a location. */
 struct lull_prv_writer_place {
-    struct lull_prv_text pairs,
-        own; /* lull's own events come last: parameters behind them are theirs */
+    struct lull_prv_text pairs;
+    struct lull_prv_text own; /* lull's own events come last: parameters behind them are theirs */
     struct lull_reading *counters;
     uint32_t n_counters, counters_capacity;
     bool in_line; /* listed among those with something to write */
