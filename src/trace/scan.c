@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BLOCK_EVENTS = 1024, MOST_AHEAD = 4 };
+enum { BLOCK_EVENTS = 512, MOST_AHEAD = 4 };
 
 static bool selected(const struct lull_trace *trace, const struct lull_scan_options *options,
                      uint32_t location)
@@ -40,6 +40,7 @@ struct active {
     bool busy;
     uint64_t taken[MOST_AHEAD]; /* when its last blocks were taken, by the scheduler's count */
     uint64_t n_taken;
+    int64_t time; /* of its last event, as of the last block given back */
     double done;                /* share of its time, 0 .. 1 */
     struct lull_stream *stream; /* NULL before the first block */
     struct lull_nesting nesting;
@@ -115,7 +116,7 @@ static bool runs_away(const struct scheduler *scheduler, const struct active *ac
     uint64_t oldest = active->taken[active->n_taken % MOST_AHEAD];
     for (size_t i = 0; i < scheduler->n_active; i++) {
         const struct active *other = scheduler->active[i];
-        if (other->busy && other->nesting.last_time < active->nesting.last_time &&
+        if (other->busy && other->time < active->time &&
             scheduler->trace->locations[other->location].process == process &&
             oldest > other->taken[(other->n_taken - 1) % MOST_AHEAD])
             return true;
@@ -128,7 +129,7 @@ static struct active *most_lagging(struct scheduler *scheduler)
     struct active *best = NULL;
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
-        if (!active->busy && (!best || active->nesting.last_time < best->nesting.last_time))
+        if (!active->busy && (!best || active->time < best->time))
             best = active;
     }
     return best && runs_away(scheduler, best) ? NULL : best;
@@ -186,6 +187,7 @@ static void give_back(struct scheduler *scheduler, struct active *active, bool e
 {
     pthread_mutex_lock(&scheduler->lock);
     active->busy = false;
+    active->time = active->nesting.last_time;
     if (status != LULL_OK && scheduler->status == LULL_OK) {
         scheduler->status = status;
         if (scheduler->err)

@@ -1,6 +1,6 @@
 /* Random traces written as OTF2 archives and read back: nothing is lost but what OTF2 has no
  * fields for, whatever the mask, the number of workers or the size of the reads. */
-#include "lull_features.h"
+#include "metrics/breakdown.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { ROUNDS = 40, SKIPPED = 77 };
+enum { ROUNDS = 40 };
 
 static struct lull_error err;
 
@@ -96,6 +96,26 @@ static void check_masked(const struct lull_trace *archive, struct lull_random *r
     }
 }
 
+/* Where the time of every thread went, to the ns, and its counters. */
+static void check_breakdown(const struct lull_trace *drawn, const struct lull_trace *archive,
+                            uint32_t application, struct lull_arena *arena, uint64_t seed)
+{
+    const struct lull_breakdown_options options = {.application = application};
+    struct lull_breakdown *a, *b;
+    require(lull_breakdown_compute(drawn, &options, arena, &a, &err) == LULL_OK, seed, "drawn");
+    require(lull_breakdown_compute(archive, &options, arena, &b, &err) == LULL_OK, seed, "archive");
+    assert_int_equal(a->runtime_ns, b->runtime_ns);
+    assert_int_equal(a->n_threads, b->n_threads);
+    assert_int_equal(a->n_counters, b->n_counters);
+    assert_int_equal(a->n_parallels, b->n_parallels);
+    size_t counters = sizeof(uint64_t) * a->n_counters * LULL_ACTIVITIES;
+    for (uint32_t t = 0; t < a->n_threads; t++) {
+        assert_memory_equal(&a->threads[t].times, &b->threads[t].times, sizeof a->threads[t].times);
+        assert_int_equal(a->threads[t].disabled_ns, b->threads[t].disabled_ns);
+        assert_memory_equal(a->threads[t].counters, b->threads[t].counters, counters);
+    }
+}
+
 static void check_round(uint64_t seed)
 {
     static const struct memory_trace_options options = {.without_intercomms = true};
@@ -122,6 +142,8 @@ static void check_round(uint64_t seed)
                 "cursor");
         require(same_sequences(&after[l], &by_cursor, NULL, &err), seed, "cursor and scan");
     }
+    for (uint32_t a = 0; a < drawn->n_applications; a++)
+        check_breakdown(drawn, archive, a, arena, seed);
     check_masked(archive, &random, after, arena, seed);
     lull_trace_close(archive);
     lull_trace_close(drawn);
@@ -140,10 +162,6 @@ static void test_round_trip(void **state)
 
 int main(void)
 {
-    if (!LULL_HAVE_OTF2) {
-        puts("skipped: built without OTF2");
-        return SKIPPED;
-    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip)};
     folder_make();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

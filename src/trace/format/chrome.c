@@ -27,6 +27,7 @@ struct track {
     struct open_region *open;
     size_t depth, capacity;
     struct counter_state *counters; /* NULL before the first reading */
+    bool flushed;                   /* the track of flushes has been named */
 };
 
 /* How many messages were sent and received through a channel. */
@@ -62,11 +63,13 @@ static uint32_t thread_of(const struct chrome *chrome, uint32_t location)
     return location - chrome->trace->processes[process_of(chrome, location)].first_location;
 }
 
-/* Spans that may cross those of the program, states and flushes, have a track of their own. */
-static uint32_t shadow_of(const struct chrome *chrome, uint32_t location)
+/* Spans that may cross those of the program have tracks of their own. */
+enum extra_track { TRACK_STATES = 1, TRACK_FLUSHES };
+
+static uint32_t track_of(const struct chrome *chrome, uint32_t location, enum extra_track track)
 {
-    return chrome->trace->processes[process_of(chrome, location)].n_locations +
-           thread_of(chrome, location);
+    uint32_t n_locations = chrome->trace->processes[process_of(chrome, location)].n_locations;
+    return (uint32_t)track * n_locations + thread_of(chrome, location);
 }
 
 static void write_text(struct chrome *chrome, const char *key, const char *text)
@@ -75,10 +78,14 @@ static void write_text(struct chrome *chrome, const char *key, const char *text)
     lull_json_string(&chrome->json, text);
 }
 
+/* Readers of the format hold numbers in doubles or signed 64-bit integers. */
 static void write_count(struct chrome *chrome, const char *key, uint64_t count)
 {
     lull_json_key(&chrome->json, key);
-    lull_json_uint(&chrome->json, count);
+    if (count <= INT64_MAX)
+        lull_json_uint(&chrome->json, count);
+    else
+        lull_json_number(&chrome->json, (double)count);
 }
 
 /* Microseconds are the unit of the format; doubles hold them to the ns for 100 days. */
@@ -103,6 +110,31 @@ static void begin_event(struct chrome *chrome, const char *phase, const char *na
 static void end_event(struct chrome *chrome)
 {
     lull_json_object_end(&chrome->json);
+}
+
+static void write_name(struct chrome *chrome, const char *what, uint32_t location, uint32_t thread,
+                       const char *name, const char *more)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s%s", name, more);
+    begin_event(chrome, "M", what, location, thread);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_text(chrome, "name", text);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
+}
+
+/* Viewers sort tracks by name unless told otherwise. */
+static void write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
+                             uint32_t thread, uint32_t index)
+{
+    begin_event(chrome, "M", what, location, thread);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_count(chrome, "sort_index", index);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
 }
 
 struct span {
@@ -292,14 +324,23 @@ static void write_state(struct chrome *chrome, uint32_t location, const struct l
     const struct lull_state *state = &chrome->trace->states[event->id];
     const struct span span = {state->name, lull_activity_name(state->activity), event->time,
                               event->time + event->duration};
-    write_span(chrome, location, shadow_of(chrome, location), &span);
+    write_span(chrome, location, track_of(chrome, location, TRACK_STATES), &span);
 }
 
+/* Few traces have flushes: their track is named when the first comes. */
 static void write_flush(struct chrome *chrome, uint32_t location, const struct lull_event *event)
 {
+    uint32_t track = track_of(chrome, location, TRACK_FLUSHES);
     const struct span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH), event->time,
                               event->time + event->duration};
-    write_span(chrome, location, shadow_of(chrome, location), &span);
+    if (!chrome->tracks[location].flushed) {
+        chrome->tracks[location].flushed = true;
+        write_name(chrome, "thread_name", location, track, chrome->trace->locations[location].name,
+                   ", flushes");
+        write_sort_index(chrome, "thread_sort_index", location, track,
+                         3 * thread_of(chrome, location) + TRACK_FLUSHES);
+    }
+    write_span(chrome, location, track, &span);
 }
 
 static void write_instant(struct chrome *chrome, uint32_t location, const struct lull_event *event,
@@ -372,31 +413,6 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void write_name(struct chrome *chrome, const char *what, uint32_t location, uint32_t thread,
-                       const char *name, const char *more)
-{
-    char text[256];
-    snprintf(text, sizeof text, "%s%s", name, more);
-    begin_event(chrome, "M", what, location, thread);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_text(chrome, "name", text);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
-/* Viewers sort tracks by name unless told otherwise. */
-static void write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
-                             uint32_t thread, uint32_t index)
-{
-    begin_event(chrome, "M", what, location, thread);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_count(chrome, "sort_index", index);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
 static void write_names(struct chrome *chrome)
 {
     const struct lull_trace *trace = chrome->trace;
@@ -406,14 +422,13 @@ static void write_names(struct chrome *chrome)
         write_sort_index(chrome, "process_sort_index", first, 0, p);
     }
     for (uint32_t l = 0; l < trace->n_locations; l++) {
-        uint32_t thread = thread_of(chrome, l);
+        uint32_t thread = thread_of(chrome, l), states = track_of(chrome, l, TRACK_STATES);
         write_name(chrome, "thread_name", l, thread, trace->locations[l].name, "");
-        write_sort_index(chrome, "thread_sort_index", l, thread, 2 * thread);
+        write_sort_index(chrome, "thread_sort_index", l, thread, 3 * thread);
         if (!trace->has_states)
             continue;
-        write_name(chrome, "thread_name", l, shadow_of(chrome, l), trace->locations[l].name,
-                   ", states");
-        write_sort_index(chrome, "thread_sort_index", l, shadow_of(chrome, l), 2 * thread + 1);
+        write_name(chrome, "thread_name", l, states, trace->locations[l].name, ", states");
+        write_sort_index(chrome, "thread_sort_index", l, states, 3 * thread + TRACK_STATES);
     }
 }
 

@@ -50,6 +50,21 @@ static uint64_t read_number(const uint8_t *bytes, bool little_endian)
     return value;
 }
 
+/* Every file ends with the marks of the end of a chunk and of the file; libotf2 does not miss them
+ * and would go on with what its buffer held before. (Line ends behind them come from tools that
+ * took the file for text, and harm nothing.) */
+static bool has_end_mark(int file, uint64_t size)
+{
+    enum { TAIL = 8, END_OF_CHUNK = 2, END_OF_FILE = 1 };
+    uint8_t tail[TAIL];
+    if (size < CHUNK_HEADER + 2 || pread(file, tail, TAIL, (off_t)(size - TAIL)) != TAIL)
+        return false;
+    int last = TAIL - 1;
+    while (last > 1 && (tail[last] == '\n' || tail[last] == '\r'))
+        last--;
+    return tail[last] == END_OF_FILE && tail[last - 1] == END_OF_CHUNK;
+}
+
 static lull_status read_last_header(const char *path, int file, uint64_t chunk_size,
                                     uint64_t *ret_count, struct lull_error *err)
 {
@@ -66,6 +81,10 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: byte %" PRIu64 ": the file ends inside the header of a chunk", path,
                          at + (uint64_t)got);
+    if (!has_end_mark(file, size))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: the file is cut: no end mark at its end (byte %" PRIu64 ")", path,
+                         size);
     *ret_count = read_number(header + CHUNK_LAST_EVENT, header[1] == LITTLE_ENDIAN_MARK);
     return LULL_OK;
 }

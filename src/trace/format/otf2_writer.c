@@ -217,6 +217,26 @@ static OTF2_ErrorCode write_request(struct target *target, const struct lull_eve
     }
 }
 
+/* Between groups a root is this process, or somebody in its own group, or a rank of the other. */
+static struct lull_otf2_address root_address(struct target *target, const struct lull_event *event)
+{
+    const struct lull_trace *trace = target->output->trace;
+    int32_t root = event->collective.root;
+    uint32_t none = OTF2_COLLECTIVE_ROOT_NONE;
+    bool between = event->id < trace->n_comms && trace->comms[event->id].remote != LULL_NONE;
+    if (between && root >= 0 && (uint32_t)root == target->process) {
+        root = LULL_ANY;
+        none = OTF2_COLLECTIVE_ROOT_SELF;
+    } else if (between && root >= 0) {
+        const struct lull_comm *remote = addressed_group(trace, event->id, target->process);
+        if (rank_of(remote, (uint32_t)root) == LULL_NONE) {
+            root = LULL_ANY;
+            none = OTF2_COLLECTIVE_ROOT_THIS_GROUP;
+        }
+    }
+    return lull_otf2_address(target->output, event->id, target->process, root, none);
+}
+
 static OTF2_ErrorCode write_collective(struct target *target, const struct lull_event *event)
 {
     uint64_t time = (uint64_t)event->time, request = event->collective.request;
@@ -225,9 +245,7 @@ static OTF2_ErrorCode write_collective(struct target *target, const struct lull_
         return blocking ? OTF2_EvtWriter_MpiCollectiveBegin(target->writer, NULL, time)
                         : OTF2_EvtWriter_NonBlockingCollectiveRequest(target->writer, NULL, time,
                                                                       request);
-    struct lull_otf2_address root =
-        lull_otf2_address(target->output, event->id, target->process, event->collective.root,
-                          OTF2_COLLECTIVE_ROOT_NONE);
+    struct lull_otf2_address root = root_address(target, event);
     OTF2_CollectiveOp op = lull_otf2_collective_to(event->op);
     if (blocking)
         return OTF2_EvtWriter_MpiCollectiveEnd(target->writer, NULL, time, op, root.comm, root.rank,

@@ -89,6 +89,11 @@ static void code_regions(const struct lull_trace *trace, struct lull_prv_codes *
         const struct lull_prv_known_type *known = lull_prv_known_type(code->type);
         code->nests = !known || known->nests;
         code->value = region_value(codes, r, trace->regions[r].name);
+        const struct lull_region *region = &trace->regions[r];
+        codes->regions[trace->n_regions + r] = (struct lull_prv_code){
+            .type = lull_prv_own_region_type(region->paradigm, region->role, region->parallel),
+            .value = LULL_PRV_OWN_VALUES + r,
+            .nests = true};
     }
 }
 
@@ -221,7 +226,7 @@ static void code_nodes(const struct lull_trace *trace, struct lull_prv_codes *co
 struct lull_prv_codes *lull_prv_codes_make(const struct lull_trace *trace, struct lull_arena *arena)
 {
     struct lull_prv_codes *codes = lull_arena_zero(arena, 1, sizeof *codes);
-    codes->regions = lull_arena_zero(arena, trace->n_regions, sizeof *codes->regions);
+    codes->regions = lull_arena_zero(arena, (size_t)trace->n_regions * 2, sizeof *codes->regions);
     codes->counters = lull_arena_zero(arena, trace->n_counters, sizeof *codes->counters);
     codes->markers = lull_arena_zero(arena, trace->n_markers, sizeof *codes->markers);
     codes->states = lull_arena_zero(arena, trace->n_states, sizeof *codes->states);

@@ -12,6 +12,7 @@ struct lull_prv_code {
 };
 
 struct lull_prv_codes {
+    /* Per region, and once more for its visits inside another of a type that does not stack. */
     struct lull_prv_code *regions;
     struct lull_prv_code *counters; /* value unused */
     struct lull_prv_code *markers;

@@ -6,13 +6,14 @@ static size_t hash(const struct lull_prv_waiting *half, size_t n_buckets)
 {
     uint64_t key = ((uint64_t)half->comm << 32 | half->source) * UINT64_C(0x9e3779b97f4a7c15);
     key ^= ((uint64_t)half->destination << 32 | (uint32_t)half->tag) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    key += half->bytes * UINT64_C(0x165667b19e3779f9);
     return (size_t)((key ^ key >> 29) & (n_buckets - 1));
 }
 
 static bool same_channel(const struct lull_prv_waiting *a, const struct lull_prv_waiting *b)
 {
     return a->comm == b->comm && a->source == b->source && a->destination == b->destination &&
-           a->tag == b->tag;
+           a->tag == b->tag && a->bytes == b->bytes;
 }
 
 static void append(struct lull_prv_bucket *bucket, struct lull_prv_waiting *half)

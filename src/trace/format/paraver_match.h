@@ -1,6 +1,7 @@
 /* Sends and receives that wait for their other half; internal to the Paraver format.
  *
- * First in, first out per communicator, source, destination and tag, as MPI matches them. */
+ * First in, first out per communicator, source, destination and tag, as MPI matches them; halves of
+ * different size are no message, whatever the trace says, for a record has one size. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_MATCH_H
 #define LULL_TRACE_FORMAT_PARAVER_MATCH_H
 

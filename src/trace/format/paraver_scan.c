@@ -31,6 +31,7 @@ struct place {
     int64_t counted_time; /* of the last readings */
     uint64_t *counted;    /* a bit for each counter that has been read at that time */
     bool in_collective;
+    uint32_t collective_open;     /* index of its call in open[] */
     struct lull_event collective; /* what its end will say */
     size_t next_half, last_half;
 };
@@ -374,8 +375,10 @@ static lull_status leave(struct scan *scan, uint32_t at, struct lull_error *err)
     place->n_open--;
     memmove(place->open + at, place->open + at + 1, (place->n_open - at) * sizeof *place->open);
     lull_status status = LULL_OK;
-    if (left.type->collective && place->in_collective)
+    if (place->in_collective && at == place->collective_open)
         status = end_collective(scan, err);
+    else if (place->in_collective && at < place->collective_open)
+        place->collective_open--;
     if (status == LULL_OK)
         status = put_simple(scan, LULL_EVENT_LEAVE, left.region, err);
     return status;
@@ -500,6 +503,7 @@ static lull_status begin_collective(struct scan *scan, const struct parameters *
         return LULL_OK;
     uint8_t op = scan->trace->regions[place->open[open - 1].region].collective;
     place->in_collective = true;
+    place->collective_open = open - 1;
     place->collective = collective_event(scan, parameters, op);
     return put(scan, &place->collective, err);
 }
@@ -576,7 +580,11 @@ static lull_status put_others(struct scan *scan, struct lull_error *err)
         const struct pair *pair = &scan->pairs[i];
         switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
         case LULL_PRV_REGION:
-            status = region_event(scan, pair->type, pair->value, err);
+            if (line.given) /* of the call before, which may end on this very line */
+                status = begin_collective(scan, &line, err);
+            line = (struct parameters){.given = 0};
+            if (status == LULL_OK)
+                status = region_event(scan, pair->type, pair->value, err);
             break;
         case LULL_PRV_SWITCH:
             status = put_simple(scan, pair->value ? LULL_EVENT_MEASURE_ON : LULL_EVENT_MEASURE_OFF,
@@ -788,7 +796,7 @@ lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool u
                             mask & (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV))};
     lull_status status = prepare(&scan, err);
     if (status == LULL_OK)
-        status = lull_prv_records_open(trace, &scan.records, err);
+        status = lull_prv_records_open(trace, false, &scan.records, err);
     if (status == LULL_OK) {
         status = all_lines(&scan, err);
         if (status == LULL_OK)

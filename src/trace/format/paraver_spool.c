@@ -167,13 +167,14 @@ lull_status lull_prv_spool_read(struct lull_prv_spool *spool,
     flush(spool);
     size_t kept = 0, capacity = BUFFER;
     char *buffer = malloc(capacity);
-    lull_status status = LULL_OK;
-    for (uint64_t at = 0; !spool->failed && buffer && at < spool->written;) {
+    lull_status status = buffer ? LULL_OK : LULL_ERR_MEMORY;
+    for (uint64_t at = 0; status == LULL_OK && !spool->failed && at < spool->written;) {
         if (kept == capacity) { /* a line longer than that */
             char *larger = realloc(buffer, capacity *= 2);
-            if (!larger)
-                free(buffer);
-            buffer = larger;
+            if (larger)
+                buffer = larger;
+            else
+                status = LULL_ERR_MEMORY;
             continue;
         }
         ssize_t got = pread(spool->fd, buffer + kept, capacity - kept, (off_t)at);
@@ -186,7 +187,7 @@ lull_status lull_prv_spool_read(struct lull_prv_spool *spool,
         at += (uint64_t)got;
         kept = put_lines(&output, buffer, kept + (size_t)got);
     }
-    if (!buffer)
+    if (status != LULL_OK)
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", spool->path);
     else if (spool->failed)
         status = failure(spool, spool->failed, err);

@@ -137,19 +137,20 @@ static void put_own_label(FILE *out, uint64_t type)
         fprintf(out, "%s, %s\n", lull_paradigm_name(own.paradigm), lull_role_name(own.role));
 }
 
-/* The type of region `first` and all values of it. */
+/* The type of code `first` and all values of it. */
 static void put_region_type(FILE *out, const struct lull_trace *trace,
                             const struct lull_prv_codes *codes, uint32_t first)
 {
     uint64_t type = codes->regions[first].type;
-    begin_type(out, trace->regions[first].paradigm == LULL_PARADIGM_MPI ? 1 : 2, type);
+    uint32_t n = trace->n_regions;
+    begin_type(out, trace->regions[first % n].paradigm == LULL_PARADIGM_MPI ? 1 : 2, type);
     put_own_label(out, type);
     fputs("VALUES\n0    End\n", out);
-    for (uint32_t r = first; r < trace->n_regions; r++) {
+    for (uint32_t r = first; r < 2 * n; r++) {
         if (!codes->regions[r].used || codes->regions[r].type != type)
             continue;
         fprintf(out, "%llu    ", (unsigned long long)codes->regions[r].value);
-        put_label(out, trace->regions[r].name);
+        put_label(out, trace->regions[r % n].name);
     }
     fputs("\n\n", out);
 }
@@ -157,7 +158,7 @@ static void put_region_type(FILE *out, const struct lull_trace *trace,
 static void put_region_types(FILE *out, const struct lull_trace *trace,
                              const struct lull_prv_codes *codes)
 {
-    for (uint32_t r = 0; r < trace->n_regions; r++) {
+    for (uint32_t r = 0; r < 2 * trace->n_regions; r++) {
         bool first = codes->regions[r].used;
         for (uint32_t before = 0; first && before < r; before++)
             first = !codes->regions[before].used ||

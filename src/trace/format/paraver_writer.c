@@ -31,7 +31,7 @@ struct text {
 };
 
 struct frame {
-    uint32_t region;
+    uint32_t region, code;
     uint8_t activity; /* NO_ACTIVITY: of what surrounds it */
 };
 
@@ -51,8 +51,9 @@ struct place {
     int64_t state_begin;
     uint64_t state_position; /* of the end field in the spool */
 
-    size_t collective_at;         /* of the sizes in `pairs`, 1-based; 0: not there */
-    uint64_t collective_position; /* of the sizes in the spool */
+    bool changes;                 /* `pairs` holds fields of fixed width */
+    size_t collective_at;         /* of the open collective's sizes in `pairs`, 1-based; 0: none */
+    uint64_t collective_position; /* or in the spool */
 };
 
 struct deadline {
@@ -81,6 +82,8 @@ struct prv_writer {
 
 static void append(struct prv_writer *writer, struct text *text, const char *data, size_t length)
 {
+    if (length == 0)
+        return;
     if (text->length + length > text->capacity) {
         size_t capacity = (text->length + length) * 2;
         char *larger = realloc(text->data, capacity);
@@ -140,7 +143,7 @@ static void put_line(struct prv_writer *writer, uint32_t location)
     struct place *place = &writer->places[location];
     char head[128];
     size_t length = 0;
-    if (place->collective_at > 0)
+    if (place->changes)
         head[length++] = 'P';
     head[length++] = '2';
     head[length++] = ':';
@@ -163,6 +166,7 @@ static void put_line(struct prv_writer *writer, uint32_t location)
     }
     free(line.data);
     place->collective_at = 0;
+    place->changes = false;
     place->pairs.length = place->own.length = 0;
     place->n_counters = 0;
     place->in_line = false;
@@ -279,10 +283,20 @@ static uint8_t activity_of(const struct lull_region *region)
     return region->user ? NO_ACTIVITY : region->activity;
 }
 
+/* The code to enter a region by: in a type that does not stack only one can be open. */
+static uint32_t code_of(const struct prv_writer *writer, const struct place *place, uint32_t region)
+{
+    const struct lull_prv_code *codes = writer->codes->regions;
+    for (uint32_t i = 0; !codes[region].nests && i < place->depth; i++)
+        if (codes[place->stack[i].code].type == codes[region].type)
+            return writer->trace->n_regions + region;
+    return region;
+}
+
 static void enter(struct prv_writer *writer, uint32_t location, uint32_t region)
 {
     struct place *place = &writer->places[location];
-    struct lull_prv_code *code = &writer->codes->regions[region];
+    uint32_t code = code_of(writer, place, region);
     if (place->depth == place->capacity) {
         uint32_t capacity = place->capacity ? place->capacity * 2 : 8;
         struct frame *larger = realloc(place->stack, capacity * sizeof *larger);
@@ -296,27 +310,20 @@ static void enter(struct prv_writer *writer, uint32_t location, uint32_t region)
     uint8_t activity = activity_of(&writer->trace->regions[region]);
     if (activity == NO_ACTIVITY && place->depth > 0)
         activity = place->stack[place->depth - 1].activity;
-    place->stack[place->depth++] = (struct frame){region, activity};
+    place->stack[place->depth++] = (struct frame){region, code, activity};
     place->parallel_depth += writer->trace->regions[region].parallel;
-    code->used = true;
-    pair(writer, location, code->type, code->value);
+    writer->codes->regions[code].used = true;
+    pair(writer, location, writer->codes->regions[code].type, writer->codes->regions[code].value);
 }
 
-/* In a type that does not stack the surrounding value, if there is one, begins again. */
 static void leave(struct prv_writer *writer, uint32_t location)
 {
     struct place *place = &writer->places[location];
     if (place->depth == 0)
         return;
-    uint32_t region = place->stack[--place->depth].region;
-    const struct lull_prv_code *code = &writer->codes->regions[region];
-    uint64_t value = 0;
-    for (uint32_t i = 0; !code->nests && i < place->depth; i++) {
-        const struct lull_prv_code *outer = &writer->codes->regions[place->stack[i].region];
-        value = outer->type == code->type ? outer->value : value;
-    }
-    place->parallel_depth -= writer->trace->regions[region].parallel;
-    pair(writer, location, code->type, value);
+    const struct frame *frame = &place->stack[--place->depth];
+    place->parallel_depth -= writer->trace->regions[frame->region].parallel;
+    pair(writer, location, writer->codes->regions[frame->code].type, 0);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -381,20 +388,27 @@ static void end_call(struct prv_writer *writer, uint32_t location)
     leave(writer, location);
 }
 
-/* All that ends up to `time` by itself. A deadline whose call was cut short finds nothing. */
+/* What has ended by itself on a location by now. A deadline whose call was cut finds nothing. */
+static void end_due(struct prv_writer *writer, uint32_t location)
+{
+    struct place *place = &writer->places[location];
+    if (place->call_end <= writer->now)
+        end_call(writer, location);
+    if (place->flush_end <= writer->now) {
+        place->flush_end = NEVER;
+        pair(writer, location, LULL_PRV_FLUSH, 0);
+    }
+}
+
+/* All that ends before `time`; at the same time messages and collectives of a call come first. */
 static void pass_deadlines(struct prv_writer *writer, int64_t time)
 {
-    while (writer->n_heap > 0 && writer->heap[0].time <= time) {
+    while (writer->n_heap > 0 && writer->heap[0].time < time) {
         struct deadline deadline = take_deadline(writer);
         struct place *place = &writer->places[deadline.location];
         move_to(writer, deadline.time);
         place->last_time = writer->now > place->last_time ? writer->now : place->last_time;
-        if (place->call_end <= deadline.time)
-            end_call(writer, deadline.location);
-        if (place->flush_end <= deadline.time) {
-            place->flush_end = NEVER;
-            pair(writer, deadline.location, LULL_PRV_FLUSH, 0);
-        }
+        end_due(writer, deadline.location);
         update_state(writer, deadline.location);
     }
 }
@@ -473,9 +487,9 @@ static bool is_standard(const struct prv_writer *writer, uint32_t location,
     const struct place *place = &writer->places[location];
     if (event->collective.request != LULL_NO_REQUEST || place->depth == 0)
         return false;
-    uint32_t region = place->stack[place->depth - 1].region;
-    return writer->codes->regions[region].type == LULL_PRV_MPI_COLLECTIVE &&
-           (event->op == writer->trace->regions[region].collective ||
+    const struct frame *top = &place->stack[place->depth - 1];
+    return writer->codes->regions[top->code].type == LULL_PRV_MPI_COLLECTIVE &&
+           (event->op == writer->trace->regions[top->region].collective ||
             event->op == LULL_COLLECTIVE_UNKNOWN);
 }
 
@@ -499,6 +513,7 @@ static void begin_collective(struct prv_writer *writer, uint32_t location,
         return;
     }
     open_line(writer, location);
+    place->changes = true;
     place->collective_at = place->pairs.length + 1;
     for (int i = 0; i < N_PARAMETERS; i++) {
         char text[64];
@@ -513,7 +528,7 @@ static void patch_collective(struct prv_writer *writer, struct place *place,
 {
     for (int i = 0; i < N_PARAMETERS; i++) {
         size_t field = (size_t)i * PARAMETER_WIDTH + PARAMETER_WIDTH - LULL_PRV_FIELD;
-        if (place->collective_at == 0) {
+        if (place->collective_position != NO_POSITION) {
             lull_prv_spool_patch(writer->spool, place->collective_position + field, values[i]);
             continue;
         }
@@ -521,6 +536,7 @@ static void patch_collective(struct prv_writer *writer, struct place *place,
         snprintf(text, sizeof text, "%0*llu", LULL_PRV_FIELD, (unsigned long long)values[i]);
         memcpy(place->pairs.data + place->collective_at - 1 + field, text, LULL_PRV_FIELD);
     }
+    place->collective_at = 0;
     place->collective_position = NO_POSITION;
 }
 
@@ -638,9 +654,15 @@ static void team(struct prv_writer *writer, uint32_t location, const struct lull
     own_event(writer, location, event);
 }
 
+/* Before these what ends at the same time has ended. */
+#define BEGINS_OR_ENDS \
+    (LULL_MASK_TIME & ~(LULL_MASK(LULL_EVENT_STATE) | LULL_MASK(LULL_EVENT_COUNTERS)))
+
 static void put_event(struct prv_writer *writer, uint32_t location, const struct lull_event *event)
 {
     struct place *place = &writer->places[location];
+    if (BEGINS_OR_ENDS >> event->kind & 1)
+        end_due(writer, location);
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         end_call(writer, location);
