@@ -40,7 +40,7 @@ struct active {
     bool busy;
     uint64_t taken[MOST_AHEAD]; /* when its last blocks were taken, by the scheduler's count */
     uint64_t n_taken;
-    int64_t time; /* of its last event, as of the last block given back */
+    int64_t time;               /* of its last event, as of the last block given back */
     double done;                /* share of its time, 0 .. 1 */
     struct lull_stream *stream; /* NULL before the first block */
     struct lull_nesting nesting;
