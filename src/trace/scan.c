@@ -129,10 +129,10 @@ static struct active *most_lagging(struct scheduler *scheduler)
     struct active *best = NULL;
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
-        if (!active->busy && (!best || active->time < best->time))
+        if (!active->busy && (!best || active->time < best->time) && !runs_away(scheduler, active))
             best = active;
     }
-    return best && runs_away(scheduler, best) ? NULL : best;
+    return best;
 }
 
 /* The next location to read, marked busy; NULL when all is done or something failed. */
