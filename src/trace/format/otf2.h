@@ -5,10 +5,10 @@
  * otf2_map.c         ids of a file -> indices
  * otf2_tables.c      OTF2's enumerations <-> ours
  * otf2_definitions.c collects the global definitions as they stand in the file
- * otf2_build.c       resolves them into a lull_trace
+ * otf2_build.c       resolves them into a lull_trace; otf2_comms.c its communicators
  * otf2_extent.c      first and last time of all locations
  * otf2_stream.c      the events of one location: handle, blocks
- * otf2_events.c      the callbacks that translate events
+ * otf2_events.c      the callbacks that translate events, with otf2_messages.c and otf2_threads.c
  * otf2_writer.c      events of the writer; otf2_writer_defs.c its definitions */
 #ifndef LULL_TRACE_FORMAT_OTF2_H
 #define LULL_TRACE_FORMAT_OTF2_H
