@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_DEPTH = 1 << 20 };
 
@@ -88,14 +89,14 @@ static inline void refresh_top(const struct lull_core *core, struct place *place
 
 static void spend_in_region(struct place *place, int64_t length)
 {
-    if (place->slot >= SLOT(DISABLED, 0))
+    if (ACTIVITY_OF(place->slot) >= DISABLED)
         return;
     place->analysed += length;
     if (!place->depth)
         return;
     struct region_sum *sum = &place->sums[place->stack[place->depth - 1].region];
     sum->exclusive_ns += length;
-    if (place->slot / 2 == LULL_USEFUL)
+    if (ACTIVITY_OF(place->slot) == LULL_USEFUL)
         sum->useful_ns += length;
 }
 
@@ -166,54 +167,62 @@ static inline void advance(const struct lull_core *core, struct place *place, in
 
 /* ---- parallel regions ---------------------------------------------------------------------- */
 
-static const uint8_t cause_of[LULL_ACTIVITIES] = {
-    [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
-    [LULL_MPI_COLLECTIVE] = LULL_CAUSE_MPI, [LULL_MPI_ONE_SIDED] = LULL_CAUSE_MPI,
-    [LULL_MPI_IO] = LULL_CAUSE_MPI,         [LULL_MPI_OTHER] = LULL_CAUSE_MPI,
-    [LULL_OMP_SYNC] = LULL_CAUSE_SYNC,      [LULL_OMP_SCHEDULE] = LULL_CAUSE_SCHEDULE,
-    [LULL_OMP_LOCK] = LULL_CAUSE_LOCK,      [LULL_IDLE] = LULL_CAUSE_OTHER,
-    [LULL_DEVICE] = LULL_CAUSE_OTHER,       [LULL_IO] = LULL_CAUSE_OTHER,
-    [LULL_FLUSH] = LULL_CAUSE_OTHER,        [LULL_OTHER] = LULL_CAUSE_OTHER,
-};
-
-static void begin_span(struct place *place, int64_t time)
+static inline void begin_span(struct place *place)
 {
-    place->span = (struct lull_span){.begin = time};
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        place->span_from[activity] = place->ns[SLOT(activity, 1)];
+    place->span_begin = place->now;
+    memcpy(place->span_from, place->ns + SLOT(0, 1), sizeof place->span_from);
 }
 
-static void end_span(struct place *place, int64_t time)
+static int64_t sum_range(const int64_t *ns, int first, int last)
 {
-    place->span.end = time;
+    int64_t sum = 0;
+    for (int activity = first; activity <= last; activity++)
+        sum += ns[activity];
+    return sum;
+}
+
+static inline struct lull_span end_span(const struct place *place)
+{
+    static_assert(LULL_MPI_OTHER - LULL_MPI_P2P == 4, "the activities of MPI are neighbours");
+    static_assert(LULL_ACTIVITIES - LULL_IDLE == 5, "the causes without a name are the last");
+    int64_t ns[LULL_ACTIVITIES];
     for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        place->span.ns[cause_of[activity]] +=
-            place->ns[SLOT(activity, 1)] - place->span_from[activity];
+        ns[activity] = place->ns[SLOT(activity, 1)] - place->span_from[activity];
+    return (struct lull_span){
+        .begin = place->span_begin,
+        .end = place->now,
+        .ns = {[LULL_CAUSE_USEFUL] = ns[LULL_USEFUL],
+               [LULL_CAUSE_SCHEDULE] = ns[LULL_OMP_SCHEDULE],
+               [LULL_CAUSE_LOCK] = ns[LULL_OMP_LOCK],
+               [LULL_CAUSE_SYNC] = ns[LULL_OMP_SYNC],
+               [LULL_CAUSE_MPI] = sum_range(ns, LULL_MPI_P2P, LULL_MPI_OTHER),
+               [LULL_CAUSE_OTHER] = sum_range(ns, LULL_IDLE, LULL_ACTIVITIES - 1)}};
 }
 
 /* A team may begin before its region is entered: the first region that is known gives the name. */
-static lull_status enter_parallel(struct place *place, uint32_t region, struct lull_error *err)
+static void enter_parallel(struct place *place, uint32_t region)
 {
     bool outermost = place->parallel_depth++ == 0;
     if (!place->executions)
-        return LULL_OK;
+        return;
     if (outermost || place->execution == LULL_NONE)
         place->execution = region;
     if (!outermost)
-        return LULL_OK;
-    begin_span(place, place->now);
-    if (place->thread > 0)
-        return LULL_OK;
-    return lull_executions_open(place->executions, place->now, place->inside, err);
+        return;
+    begin_span(place);
+    if (place->thread == 0 &&
+        lull_executions_open(place->executions, place->now, place->inside, NULL) != LULL_OK)
+        place->failed = true;
 }
 
 static void hand_over_span(struct place *place)
 {
-    end_span(place, place->now);
-    if (place->thread == 0)
-        lull_executions_close(place->executions, place->now, place->execution, place->span.ns);
-    else if (lull_executions_add(place->executions, place->thread, &place->span, NULL) != LULL_OK)
-        place->failed = true;
+    const struct lull_span span = end_span(place);
+    if (place->thread > 0)
+        place->failed |=
+            lull_executions_add(place->executions, place->thread, &span, NULL) != LULL_OK;
+    else if (!place->failed)
+        lull_executions_close(place->executions, &span, place->execution);
 }
 
 static void leave_parallel(struct place *place)
@@ -271,9 +280,7 @@ static lull_status enter_region(const struct lull_core *core, struct place *plac
     }
     place->depth++;
     if (frame->code.parallel) {
-        lull_status status = enter_parallel(place, region, err);
-        if (status != LULL_OK)
-            return status;
+        enter_parallel(place, region);
         place->base = find_base(place);
     }
     refresh_top(core, place);
@@ -315,26 +322,24 @@ static int64_t end_of(const struct lull_core *core, const struct lull_event *eve
 
 static void read_counters(struct place *place, const struct lull_event *event)
 {
-    if (place->last >= SLOT(DISABLED, 0))
+    if (ACTIVITY_OF(place->last) >= DISABLED)
         return;
-    uint64_t *sums = place->counters + place->last / 2;
+    uint64_t *sums = place->counters + ACTIVITY_OF(place->last);
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
         sums[(size_t)reading->counter * LULL_ACTIVITIES] += reading->value;
     }
 }
 
-static lull_status change_team(struct place *place, bool begins, struct lull_error *err)
+static void change_team(struct place *place, bool begins)
 {
     if (begins) {
         place->team_depth++;
-        return enter_parallel(place, LULL_NONE, err);
-    }
-    if (place->team_depth > 0) { /* not one that began before the trace */
+        enter_parallel(place, LULL_NONE);
+    } else if (place->team_depth > 0) { /* not one that began before the trace */
         place->team_depth--;
         leave_parallel(place);
     }
-    return LULL_OK;
 }
 
 static void begin_state(const struct lull_core *core, struct place *place,
@@ -362,7 +367,7 @@ static lull_status handle_rare(const struct lull_core *core, struct place *place
         break;
     case LULL_EVENT_TEAM_BEGIN:
     case LULL_EVENT_TEAM_END:
-        status = change_team(place, event->kind == LULL_EVENT_TEAM_BEGIN, err);
+        change_team(place, event->kind == LULL_EVENT_TEAM_BEGIN);
         break;
     case LULL_EVENT_THREAD_BEGIN:
     case LULL_EVENT_THREAD_END:
@@ -412,56 +417,112 @@ static inline uint8_t slot_of(const struct place *place, uint8_t top, unsigned p
     return SLOT(top == INHERIT ? place->base : top, parallel);
 }
 
-/* Takes ENTERs, LEAVEs and CALLs for as long as they come before every deadline, are no parallel
- * regions, and each CALL ends before the next event. Returns the first event that is left; the
- * last of a block is always left. */
+/* What a run of regions changes, in registers. */
+struct run {
+    int64_t now;
+    uint32_t depth;
+    uint8_t slot;
+    uint8_t top; /* activity of the innermost region */
+    uint8_t parallel;
+};
+
+static inline struct run begin_run(const struct place *place)
+{
+    return (struct run){.now = place->now,
+                        .depth = place->depth,
+                        .slot = place->slot,
+                        .top = top_activity(place),
+                        .parallel = place->parallel_depth > 0};
+}
+
+static inline void end_run(struct place *place, const struct run *run)
+{
+    place->now = run->now;
+    place->depth = run->depth;
+    place->slot = run->slot;
+}
+
+/* A parallel region begins or ends. */
+static struct run change_parallel(struct place *place, struct run run, uint32_t region, bool enters)
+{
+    end_run(place, &run);
+    if (enters)
+        enter_parallel(place, region);
+    else
+        leave_parallel(place);
+    place->base = find_base(place);
+    run.parallel = place->parallel_depth > 0;
+    return run;
+}
+
+/* The last event before the time; `last` if all are. Events[0] is. */
+static const struct lull_event *last_before(const struct lull_event *event,
+                                            const struct lull_event *last, int64_t time)
+{
+    if (last->time < time)
+        return last;
+    while (last - event > 1) {
+        const struct lull_event *middle = event + (last - event) / 2;
+        if (middle->time < time)
+            event = middle;
+        else
+            last = middle;
+    }
+    return event;
+}
+
+/* Takes ENTERs, LEAVEs and CALLs for as long as another event follows before the next deadline, and
+ * each CALL ends before that. Returns the first event that is left; `last`, the last of a block,
+ * always is. The scan sees to it that time runs forward and that calls hold no regions. */
 static const struct lull_event *run_of_regions(const struct lull_core *core, struct place *place,
                                                const struct lull_event *event,
-                                               const struct lull_event *end)
+                                               const struct lull_event *last)
 {
+    if (event->time >= place->limit)
+        return event;
     const struct region_code *codes = core->codes;
     struct frame *stack = place->stack;
-    int64_t *ns = place->ns, now = place->now;
-    const int64_t limit = place->limit;
-    const unsigned parallel = place->slot & 1;
-    uint32_t depth = place->depth;
-    uint8_t slot = place->slot, top = top_activity(place);
-    for (; event + 1 < end && event->kind <= LULL_EVENT_CALL; event++) {
+    int64_t *ns = place->ns;
+    struct run run = begin_run(place);
+    last = last_before(event, last, place->limit);
+    for (; event < last; event++) {
         const int64_t time = event->time;
-        if (time < now || time >= limit)
-            break;
-        if (event->kind == LULL_EVENT_LEAVE) {
-            if (depth == 0 || stack[depth - 1].code.parallel)
+        if (event->kind == LULL_EVENT_CALL) {
+            const struct region_code code = codes[event->id];
+            const int64_t end = time + event->duration;
+            if (code.parallel || end > event[1].time)
                 break;
-            ns[slot] += time - now;
-            now = time;
-            depth--;
-            top = depth ? stack[depth - 1].code.activity : INHERIT;
-            slot = slot_of(place, top, parallel);
-            continue;
-        }
-        const struct region_code code = codes[event->id];
-        if (code.parallel)
-            break;
-        if (event->kind == LULL_EVENT_ENTER) {
-            if (depth == place->capacity)
+            ns[run.slot] += time - run.now;
+            ns[code.activity == INHERIT ? run.slot : SLOT(code.activity, run.parallel)] +=
+                event->duration;
+            run.now = end;
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            const struct region_code code = codes[event->id];
+            if (run.depth == place->capacity)
                 break;
-            ns[slot] += time - now;
-            now = time;
-            top = code.activity == INHERIT ? top : code.activity;
-            slot = slot_of(place, top, parallel);
-            stack[depth++] = (struct frame){.region = event->id, .code = {.activity = top}};
-            continue;
-        }
-        if (event->duration >= limit - time || time + event->duration > event[1].time)
+            ns[run.slot] += time - run.now;
+            run.now = time;
+            run.top = code.activity == INHERIT ? run.top : code.activity;
+            struct frame *frame = &stack[run.depth++];
+            frame->region = event->id;
+            frame->code = (struct region_code){run.top, code.parallel};
+            if (code.parallel)
+                run = change_parallel(place, run, event->id, true);
+            run.slot = slot_of(place, run.top, run.parallel);
+        } else if (event->kind == LULL_EVENT_LEAVE) {
+            if (run.depth == 0)
+                break;
+            ns[run.slot] += time - run.now;
+            run.now = time;
+            if (stack[--run.depth].code.parallel)
+                run = change_parallel(place, run, event->id, false);
+            run.top = run.depth ? stack[run.depth - 1].code.activity : INHERIT;
+            run.slot = slot_of(place, run.top, run.parallel);
+        } else {
             break;
-        ns[slot] += time - now;
-        now = time + event->duration;
-        ns[code.activity == INHERIT ? slot : SLOT(code.activity, parallel)] += event->duration;
+        }
     }
-    place->slot = slot;
-    place->depth = depth;
-    place->now = now;
+    end_run(place, &run);
     return event;
 }
 
@@ -491,14 +552,14 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
     const struct lull_event *end = block->events + block->count;
     for (const struct lull_event *event = block->events; event < end; event++) {
         if (place->quick && place->call_end == NEVER)
-            event = run_of_regions(core, place, event, end);
+            event = run_of_regions(core, place, event, end - 1);
         lull_status status = handle(core, place, event, err);
         if (status != LULL_OK)
             return status;
     }
     if (place->parallel_depth > 0 && place->thread > 0 && place->executions) {
         hand_over_span(place);
-        begin_span(place, place->now);
+        begin_span(place);
     }
     return pass(place, place->now, err);
 }
@@ -526,7 +587,7 @@ lull_status lull_core_end(void *context, unsigned worker, uint32_t location, str
     while (place->depth > 0)
         leave_region(core, place);
     while (place->team_depth > 0)
-        change_team(place, false, NULL);
+        change_team(place, false);
     free(place->stack);
     place->stack = NULL;
     place->capacity = 0;

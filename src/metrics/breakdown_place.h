@@ -11,7 +11,8 @@
 /* Activities of our own behind those of enum lull_activity. */
 enum { DISABLED = LULL_ACTIVITIES, OUTSIDE, INHERIT, SLOT_ACTIVITIES = 16 };
 static_assert(OUTSIDE < SLOT_ACTIVITIES, "slots hold an activity in 4 bits");
-#define SLOT(activity, parallel) ((uint8_t)((activity)*2 + (parallel)))
+#define SLOT(activity, parallel) ((uint8_t)((parallel)*SLOT_ACTIVITIES + (activity)))
+#define ACTIVITY_OF(slot)        ((slot) % SLOT_ACTIVITIES)
 
 #define NEVER INT64_MAX
 
@@ -48,7 +49,7 @@ struct place {
 
     bool began, alive; /* has had an event; lives now */
     bool off, inside;  /* measurement off; inside a window */
-    bool failed;       /* no memory for a span */
+    bool failed;       /* no memory for parallel regions */
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
     uint8_t kind, role;
     int64_t window_at, state_end, call_end, flush_end;
@@ -62,7 +63,7 @@ struct place {
     struct lull_executions *executions; /* of its process; NULL for a device stream */
     uint32_t process, thread;           /* thread: index in the process; 0: master */
     uint32_t execution; /* the region that names the master's execution, or LULL_NONE */
-    struct lull_span span;
+    int64_t span_begin;
     int64_t span_from[LULL_ACTIVITIES]; /* parallel slots when the span began */
     uint64_t *counters;                 /* [n_counters][LULL_ACTIVITIES] */
 };

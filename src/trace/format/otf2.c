@@ -242,12 +242,13 @@ static lull_status read_definitions(struct lull_trace *trace, struct lull_otf2_a
         status = read_states(trace, reader, err);
     guess_producer(trace);
     archive->local_definitions = has_local_definitions(trace, archive);
-    uint64_t event_chunk, definition_chunk;
-    OTF2_ErrorCode code = OTF2_Reader_GetChunkSize(reader, &event_chunk, &definition_chunk);
-    if (status == LULL_OK && (code != OTF2_SUCCESS || event_chunk == 0))
+    uint64_t definition_chunk;
+    OTF2_ErrorCode code =
+        OTF2_Reader_GetChunkSize(reader, &archive->event_chunk, &definition_chunk);
+    if (status == LULL_OK && (code != OTF2_SUCCESS || archive->event_chunk == 0))
         status = lull_otf2_fail(err, code, "%s: no chunk size", archive->anchor);
     if (status == LULL_OK)
-        status = lull_otf2_find_extent(trace, archive, &clock, event_chunk, err);
+        status = lull_otf2_find_extent(trace, archive, &clock, archive->event_chunk, err);
     return status;
 }
 

@@ -208,7 +208,7 @@ static OTF2_CallbackCode on_parameter_string(COMMON, OTF2_ParameterRef parameter
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-static void set_regions(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+static void set_regions(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     if (mask & LULL_MASK(LULL_EVENT_ENTER)) {
         SET(Enter, on_enter);
@@ -220,7 +220,7 @@ static void set_regions(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
     }
 }
 
-void lull_otf2_set_callbacks(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     set_regions(callbacks, mask);
     lull_otf2_set_messages(callbacks, mask);

@@ -5,6 +5,7 @@
 #define LULL_TRACE_FORMAT_OTF2_EVENTS_H
 
 #include "trace/format/otf2.h"
+#include "trace/format/otf2_records.h"
 
 /* The arguments that all callbacks share, and those of them that are never used. */
 #define COMMON                                                                     \
@@ -12,7 +13,7 @@
         OTF2_AttributeList *attributes
 #define IGNORE_COMMON ((void)location, (void)position, (void)attributes)
 
-#define SET(kind, callback) OTF2_EvtReaderCallbacks_Set##kind##Callback(callbacks, callback)
+#define SET(kind, callback) (callbacks->kind = (callback))
 
 /* Every callback adds one event at most, in the place that the stream provides; fields that the
  * kind does not use are left as they are. */
@@ -39,10 +40,12 @@ lull_otf2_add_number(struct lull_stream *stream, OTF2_TimeStamp time, uint8_t ki
 void lull_otf2_add_quirk(const struct lull_stream *stream, const char *kind, const char *what,
                          uint64_t id);
 
-void lull_otf2_set_messages(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask);
-void lull_otf2_set_collectives(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask);
-void lull_otf2_set_transfers(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask);
-void lull_otf2_set_threads(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask);
-void lull_otf2_set_tasks_and_locks(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask);
+/* Set the callbacks that the mask needs, and no others: what has none is skipped fast. */
+void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+void lull_otf2_set_messages(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+void lull_otf2_set_collectives(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+void lull_otf2_set_transfers(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+void lull_otf2_set_threads(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+void lull_otf2_set_tasks_and_locks(struct lull_otf2_callbacks *callbacks, uint64_t mask);
 
 #endif

@@ -414,7 +414,7 @@ static OTF2_CallbackCode on_io_seek(COMMON, OTF2_IoHandleRef handle, int64_t req
 
 /* ---- registration -------------------------------------------------------------------------- */
 
-void lull_otf2_set_messages(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+void lull_otf2_set_messages(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     if (mask & LULL_MASK(LULL_EVENT_SEND)) {
         SET(MpiSend, on_send);
@@ -434,7 +434,7 @@ void lull_otf2_set_messages(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
         SET(MpiRequestCancelled, on_request_cancelled);
 }
 
-void lull_otf2_set_collectives(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+void lull_otf2_set_collectives(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     if (mask & LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN)) {
         SET(MpiCollectiveBegin, on_collective_begin);
@@ -448,7 +448,7 @@ void lull_otf2_set_collectives(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask
     }
 }
 
-void lull_otf2_set_transfers(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+void lull_otf2_set_transfers(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     if (mask & LULL_MASK(LULL_EVENT_RMA)) {
         SET(RmaPut, on_put);

@@ -170,7 +170,7 @@ static OTF2_CallbackCode on_old_task_complete(COMMON, uint64_t task)
 
 /* ---- registration -------------------------------------------------------------------------- */
 
-void lull_otf2_set_threads(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+void lull_otf2_set_threads(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     if (mask & LULL_MASK(LULL_EVENT_FORK)) {
         SET(ThreadFork, on_fork);
@@ -194,7 +194,7 @@ void lull_otf2_set_threads(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
     }
 }
 
-void lull_otf2_set_tasks_and_locks(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask)
+void lull_otf2_set_tasks_and_locks(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {
     if (mask & LULL_MASK(LULL_EVENT_TASK_CREATE)) {
         SET(ThreadTaskCreate, on_task_create);

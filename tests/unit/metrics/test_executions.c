@@ -8,15 +8,13 @@
 
 #include <cmocka.h>
 
-static const int64_t nothing[LULL_CAUSES];
-
 static void run_master(struct lull_executions *executions, int64_t begin, int64_t end,
                        uint32_t region, int64_t useful)
 {
-    const int64_t ns[LULL_CAUSES] = {
-        [LULL_CAUSE_USEFUL] = useful, [LULL_CAUSE_SYNC] = end - begin - useful};
+    const struct lull_span span = {
+        begin, end, {[LULL_CAUSE_USEFUL] = useful, [LULL_CAUSE_SYNC] = end - begin - useful}};
     assert_int_equal(lull_executions_open(executions, begin, true, NULL), LULL_OK);
-    lull_executions_close(executions, end, region, ns);
+    lull_executions_close(executions, &span, region);
 }
 
 static void run_worker(struct lull_executions *executions, uint32_t thread, int64_t begin,
@@ -111,9 +109,9 @@ static void test_nothing_inside(void **state)
     struct lull_executions *executions = lull_executions_create(3);
     run_worker(executions, 1, 3, 4, 1);
     assert_int_equal(lull_executions_open(executions, 5, true, NULL), LULL_OK);
-    lull_executions_close(executions, 5, 1, nothing);
+    lull_executions_close(executions, &(struct lull_span){.begin = 5, .end = 5}, 1);
     assert_int_equal(lull_executions_open(executions, 6, false, NULL), LULL_OK);
-    lull_executions_close(executions, 9, 2, nothing);
+    lull_executions_close(executions, &(struct lull_span){.begin = 6, .end = 9}, 2);
     for (uint32_t thread = 0; thread < 3; thread++)
         pass(executions, thread, INT64_MAX);
     const struct lull_parallel_breakdown *sums;
