@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEPTH = 1 << 20 };
 
@@ -167,36 +166,27 @@ static inline void advance(const struct lull_core *core, struct place *place, in
 
 /* ---- parallel regions ---------------------------------------------------------------------- */
 
-static inline void begin_span(struct place *place)
-{
-    place->span_begin = place->now;
-    memcpy(place->span_from, place->ns + SLOT(0, 1), sizeof place->span_from);
-}
+static const uint8_t cause_of[LULL_ACTIVITIES] = {
+    [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
+    [LULL_MPI_COLLECTIVE] = LULL_CAUSE_MPI, [LULL_MPI_ONE_SIDED] = LULL_CAUSE_MPI,
+    [LULL_MPI_IO] = LULL_CAUSE_MPI,         [LULL_MPI_OTHER] = LULL_CAUSE_MPI,
+    [LULL_OMP_SYNC] = LULL_CAUSE_SYNC,      [LULL_OMP_SCHEDULE] = LULL_CAUSE_SCHEDULE,
+    [LULL_OMP_LOCK] = LULL_CAUSE_LOCK,      [LULL_IDLE] = LULL_CAUSE_OTHER,
+    [LULL_DEVICE] = LULL_CAUSE_OTHER,       [LULL_IO] = LULL_CAUSE_OTHER,
+    [LULL_FLUSH] = LULL_CAUSE_OTHER,        [LULL_OTHER] = LULL_CAUSE_OTHER,
+};
 
-static int64_t sum_range(const int64_t *ns, int first, int last)
+/* What has gone into the parallel slots since the last span: they change inside of spans alone. */
+static inline void end_span(struct place *place, struct lull_span *ret_span)
 {
-    int64_t sum = 0;
-    for (int activity = first; activity <= last; activity++)
-        sum += ns[activity];
-    return sum;
-}
-
-static inline struct lull_span end_span(const struct place *place)
-{
-    static_assert(LULL_MPI_OTHER - LULL_MPI_P2P == 4, "the activities of MPI are neighbours");
-    static_assert(LULL_ACTIVITIES - LULL_IDLE == 5, "the causes without a name are the last");
-    int64_t ns[LULL_ACTIVITIES];
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        ns[activity] = place->ns[SLOT(activity, 1)] - place->span_from[activity];
-    return (struct lull_span){
-        .begin = place->span_begin,
-        .end = place->now,
-        .ns = {[LULL_CAUSE_USEFUL] = ns[LULL_USEFUL],
-               [LULL_CAUSE_SCHEDULE] = ns[LULL_OMP_SCHEDULE],
-               [LULL_CAUSE_LOCK] = ns[LULL_OMP_LOCK],
-               [LULL_CAUSE_SYNC] = ns[LULL_OMP_SYNC],
-               [LULL_CAUSE_MPI] = sum_range(ns, LULL_MPI_P2P, LULL_MPI_OTHER),
-               [LULL_CAUSE_OTHER] = sum_range(ns, LULL_IDLE, LULL_ACTIVITIES - 1)}};
+    *ret_span = (struct lull_span){.begin = place->span_begin, .end = place->now};
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        int64_t ns = place->ns[SLOT(activity, 1)] - place->handed_over[activity];
+        if (ns == 0)
+            continue;
+        ret_span->ns[cause_of[activity]] += ns;
+        place->handed_over[activity] += ns;
+    }
 }
 
 /* A team may begin before its region is entered: the first region that is known gives the name. */
@@ -209,7 +199,7 @@ static void enter_parallel(struct place *place, uint32_t region)
         place->execution = region;
     if (!outermost)
         return;
-    begin_span(place);
+    place->span_begin = place->now;
     if (place->thread == 0 &&
         lull_executions_open(place->executions, place->now, place->inside, NULL) != LULL_OK)
         place->failed = true;
@@ -217,7 +207,8 @@ static void enter_parallel(struct place *place, uint32_t region)
 
 static void hand_over_span(struct place *place)
 {
-    const struct lull_span span = end_span(place);
+    struct lull_span span;
+    end_span(place, &span);
     if (place->thread > 0)
         place->failed |=
             lull_executions_add(place->executions, place->thread, &span, NULL) != LULL_OK;
@@ -559,7 +550,7 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
     }
     if (place->parallel_depth > 0 && place->thread > 0 && place->executions) {
         hand_over_span(place);
-        begin_span(place);
+        place->span_begin = place->now;
     }
     return pass(place, place->now, err);
 }

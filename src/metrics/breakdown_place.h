@@ -64,7 +64,7 @@ struct place {
     uint32_t process, thread;           /* thread: index in the process; 0: master */
     uint32_t execution; /* the region that names the master's execution, or LULL_NONE */
     int64_t span_begin;
-    int64_t span_from[LULL_ACTIVITIES]; /* parallel slots when the span began */
+    int64_t handed_over[LULL_ACTIVITIES]; /* what spans held so far of the parallel slots */
     uint64_t *counters;                 /* [n_counters][LULL_ACTIVITIES] */
 };
 
