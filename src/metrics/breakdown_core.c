@@ -42,8 +42,6 @@ static uint8_t stated_activity(const struct place *place, uint8_t top)
 
 static uint8_t find_activity(const struct lull_core *core, const struct place *place)
 {
-    if (!place->inside)
-        return OUTSIDE;
     if (place->off)
         return DISABLED;
     uint8_t top = top_activity(place);
@@ -56,7 +54,8 @@ static uint8_t find_activity(const struct lull_core *core, const struct place *p
 
 static void set_slot(const struct lull_core *core, struct place *place)
 {
-    place->slot = SLOT(find_activity(core, place), place->parallel_depth > 0);
+    place->activity = find_activity(core, place);
+    place->slot = SLOT(place->inside ? place->activity : OUTSIDE, place->parallel_depth > 0);
 }
 
 void lull_place_refresh(const struct lull_core *core, struct place *place)
@@ -81,7 +80,8 @@ static inline void refresh_top(const struct lull_core *core, struct place *place
         return;
     }
     uint8_t top = top_activity(place);
-    place->slot = SLOT(top == INHERIT ? place->base : top, place->parallel_depth > 0);
+    place->activity = top == INHERIT ? place->base : top;
+    place->slot = SLOT(place->activity, place->parallel_depth > 0);
 }
 
 /* ---- the clock ----------------------------------------------------------------------------- */
@@ -108,21 +108,23 @@ static inline void spend(struct place *place, int64_t until)
     place->now = until;
     if (!place->detail)
         return;
-    place->last = place->slot;
+    place->last = place->activity;
     if (place->sums)
         spend_in_region(place, length);
 }
 
 static void leave_region(const struct lull_core *core, struct place *place);
 
+static const struct lull_interval *windows_of(const struct lull_core *core,
+                                              const struct place *place)
+{
+    return core->windows ? core->windows->intervals[place->process] : &core->whole;
+}
+
 static void cross_window(const struct lull_core *core, struct place *place)
 {
-    const struct lull_interval *intervals = &core->whole;
-    uint32_t count = 1;
-    if (core->windows) {
-        intervals = core->windows->intervals[place->process];
-        count = core->windows->counts[place->process];
-    }
+    const struct lull_interval *intervals = windows_of(core, place);
+    uint32_t count = core->windows ? core->windows->counts[place->process] : 1;
     if (place->inside) {
         place->inside = false;
         place->window++;
@@ -311,14 +313,44 @@ static int64_t end_of(const struct lull_core *core, const struct lull_event *eve
     return event->duration > left ? core->whole.end : event->time + event->duration;
 }
 
-static void read_counters(struct place *place, const struct lull_event *event)
+/* What of a reading over `whole` belongs to its first `part`; readings that went backwards (the
+ * counters of some tracers do) are negative numbers. Cut down, so that what belongs to parts that
+ * adjoin adds up. */
+static int64_t share_of(uint64_t reading, int64_t part, int64_t whole)
 {
-    if (ACTIVITY_OF(place->last) >= DISABLED)
-        return;
-    uint64_t *sums = place->counters + ACTIVITY_OF(place->last);
+    return (int64_t)((__int128)(int64_t)reading * part / whole);
+}
+
+/* What of a reading taken now belongs to the windows, which may cut the time since the one before;
+ * two readings at once: to the time right before. */
+static uint64_t share_of_windows(const struct lull_core *core, const struct place *place,
+                                 uint32_t counter, uint64_t reading)
+{
+    const struct lull_interval *windows = windows_of(core, place);
+    const int64_t to = place->now;
+    const int64_t from = place->read_at[counter] < to ? place->read_at[counter] : to - 1;
+    if (place->inside && windows[place->window].begin <= from) /* as nearly always */
+        return reading;
+    uint64_t sum = 0;
+    for (uint32_t i = place->window + place->inside; i-- > 0 && windows[i].end > from;) {
+        int64_t begin = windows[i].begin > from ? windows[i].begin : from;
+        int64_t end = windows[i].end < to ? windows[i].end : to;
+        if (begin < end)
+            sum += (uint64_t)(share_of(reading, end - from, to - from) -
+                              share_of(reading, begin - from, to - from));
+    }
+    return sum;
+}
+
+static void read_counters(const struct lull_core *core, struct place *place,
+                          const struct lull_event *event)
+{
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
-        sums[(size_t)reading->counter * LULL_ACTIVITIES] += reading->value;
+        if (place->last < DISABLED)
+            place->counters[(size_t)reading->counter * LULL_ACTIVITIES + place->last] +=
+                share_of_windows(core, place, reading->counter, reading->value);
+        place->read_at[reading->counter] = place->now;
     }
 }
 
@@ -379,14 +411,20 @@ static lull_status handle_rare(const struct lull_core *core, struct place *place
     return status;
 }
 
+static void begin_life(const struct lull_core *core, struct place *place)
+{
+    place->began = place->alive = true;
+    for (uint32_t i = 0; i < core->trace->n_counters; i++)
+        place->read_at[i] = place->now;
+    lull_place_refresh(core, place);
+}
+
 static lull_status handle(const struct lull_core *core, struct place *place,
                           const struct lull_event *event, struct lull_error *err)
 {
     advance(core, place, event->time);
-    if (!place->began) {
-        place->began = place->alive = true;
-        lull_place_refresh(core, place);
-    }
+    if (!place->began)
+        begin_life(core, place);
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         cut_call(core, place);
@@ -396,7 +434,7 @@ static lull_status handle(const struct lull_core *core, struct place *place,
         leave_region(core, place);
         return LULL_OK;
     case LULL_EVENT_COUNTERS:
-        read_counters(place, event);
+        read_counters(core, place, event);
         return LULL_OK;
     default:
         return handle_rare(core, place, event, err);
