@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Records a small MPI program and compares the run with what its source says must be in it.
 
-usage: run.py --family openmpi|mpich --recorder FILE --digest FILE PROGRAM.c|.f90
+usage: run.py --family openmpi|mpich --recorder FILE --digest FILE
+              --lull FILE PROGRAM.c|.f90
 
 The source has lines "*= ..." (or "!= ..."):
     ranks N               how many to start
     RANK what xN          an event of that rank and how often; * is every rank, unless the same
                           event of a rank has a line of its own
     RANK what any         it occurs at least once
+    metric ID VALUE ERROR what `lull metrics` must find
 Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank. Exit status
 77: this program cannot be compiled or run here.
 """
 import argparse
+import json
 import os
 import re
 import shutil
@@ -29,7 +32,7 @@ class Skip(Exception):
 
 
 def expectations(source):
-    ranks, lines, any_number = 2, {}, set()
+    ranks, lines, any_number, metrics = 2, {}, set(), []
     text = open(source).read()
     fortran = source.endswith(".f90")
     found = re.findall(r"^!= (.*)$" if fortran else r"^ \*= (.*)$", text, re.M)
@@ -39,6 +42,9 @@ def expectations(source):
             ranks = int(line.split()[1])
     for line in ["* calls %s x1" % init, "* calls MPI_Finalize x1"] + found:
         if line.startswith("ranks "):
+            continue
+        if line.startswith("metric "):
+            metrics.append(line.split()[1:])
             continue
         match = re.match(r"(\S+) (.*) (x\d+|any)$", line)
         if not match:
@@ -50,7 +56,7 @@ def expectations(source):
                 any_number.add(key)
             else:
                 lines[key] = int(number[1:])
-    return ranks, lines, any_number
+    return ranks, lines, any_number, metrics
 
 
 def compile_program(source, family, folder):
@@ -142,12 +148,28 @@ def compare(expected, any_number, got):
     return wrong
 
 
+def wrong_metrics(lull, run, metrics):
+    if not metrics:
+        return []
+    done = subprocess.run([lull, "metrics", "--format", "json", run], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        return [done.stderr]
+    found = {row["id"]: row["values"][0] for table in json.loads(done.stdout)["tables"].values()
+             for row in table["rows"]}
+    return ["%s: %s, expected %s +- %s" % (name, found.get(name), value, error)
+            for name, value, error in metrics
+            if found.get(name) is None or abs(found[name] - float(value)) > float(error)]
+
+
 def check(options, folder):
-    ranks, expected, any_number = expectations(options.program)
+    ranks, expected, any_number, metrics = expectations(options.program)
     program = compile_program(options.program, options.family, folder)
     run = os.path.join(folder, "run")
     run_program(program, options.family, ranks, options.recorder, run, folder, [])
     wrong = compare(expected, any_number, digest_of(options.digest, run))
+
+    wrong += wrong_metrics(options.lull, run, metrics)
 
     # The sums count every call, also those that one record stands for.
     calls = {what: number for what, number in expected.items() if " calls " in what}
@@ -172,6 +194,7 @@ def main():
     parser.add_argument("--family", required=True)
     parser.add_argument("--recorder", required=True)
     parser.add_argument("--digest", required=True)
+    parser.add_argument("--lull", required=True)
     parser.add_argument("program")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lull-mpi-") as folder:

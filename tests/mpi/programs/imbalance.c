@@ -3,8 +3,7 @@
  * Work is a sleep: it lasts as long on a busy machine as on an idle one.
  *
  *= ranks 2
- *= metric load_balance 0.75 0.02
- *= metric parallel_efficiency 0.75 0.02
+ *= metric mpi_only_load_balance 0.75 0.02
  *= * calls MPI_Barrier x11
  *= * barrier in 2 root -1 sent 0 received 0 x11
  */

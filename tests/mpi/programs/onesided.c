@@ -19,7 +19,7 @@
  *= 0 rma get to 1 bytes 80 x1
  *= 0 rma atomic to 1 bytes 12 x1
  *= 0 rma atomic to 1 bytes 4 x2
- *= * unknown in 2 root -1 sent 0 received 0 x1
+ *= * create in 2 root -1 sent 0 received 0 x1
  */
 #include <mpi.h>
 
