@@ -15,7 +15,7 @@ function(lull_recorder target)
     endif()
     # Optimised always: the program pays. Names are bound when they are used first, because a
     # preloaded object comes also into programs without MPI.
-    target_compile_options(${target} PRIVATE -O2)
+    target_compile_options(${target} PRIVATE -O3)
     target_link_options(${target} PRIVATE -Wl,-z,lazy)
     target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     install(TARGETS ${target} LIBRARY DESTINATION ${LULL_RECORD_FOLDER})

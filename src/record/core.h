@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define REC_EXPORT      __attribute__((visibility("default")))
+#define REC_INLINE      static inline __attribute__((always_inline))
 #define REC_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define REC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA) /* of one record */
@@ -47,7 +48,7 @@ struct rec_thread {
     struct lull_tape_sum *sums; /* by region id, two each: outside, inside of parallel regions */
     uint32_t n_sums;            /* regions that have sums so far */
     uint32_t next_request;      /* number of the next MPI request that this thread opens */
-    uint32_t n_open;             /* of those, how many are not complete */
+    uint32_t n_open;            /* of those, how many are not complete */
     uint64_t inside;            /* ticks in regions within the current frame */
     uint32_t n_frames;
     bool storing; /* events are kept; false: at the budget, after an error, in a profile */
@@ -152,7 +153,7 @@ static inline void rec_commit(struct rec_thread *self, unsigned slots)
 
 /* Shows the call that begins now, behind what is committed, to whoever reads the tape after the
  * program died or hung in it; returns the time. There is room for a record of any size behind. */
-static inline uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
+REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
 {
     rec_reserve(self, REC_MOST_SLOTS);
     union lull_tape_slot *slot = self->at;
