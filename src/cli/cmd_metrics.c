@@ -32,7 +32,7 @@ static const struct poptOption options[] = {
     {"region", '\0', POPT_ARG_STRING, &settings.region, 0,
      "only the time each process spends in the region NAME", "NAME"},
     {"window", 'w', POPT_ARG_STRING, &settings.window, 0,
-     "only the time between FROM and TO, as in 1.5s:200ms; without unit: seconds; either may be "
+     "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be "
      "left out",
      "FROM:TO"},
     {"application", '\0', POPT_ARG_INT, &settings.application, 0,

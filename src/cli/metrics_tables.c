@@ -61,8 +61,9 @@ static struct lull_cell metric_cell(const struct lull_run *run, int metric)
 
 static struct lull_cell ratio_cell(double above, double below, const char *why_not)
 {
-    return isfinite(above) && isfinite(below) && below > 0 ? lull_cell_number(above / below, digits)
-                                                           : lull_cell_absent("no counters");
+    if (!isfinite(above) || !isfinite(below) || below <= 0)
+        return lull_cell_absent(why_not);
+    return lull_cell_number(above / below, 2);
 }
 
 static double total_useful(const struct lull_pop_input *input)
@@ -75,8 +76,8 @@ static double total_useful(const struct lull_pop_input *input)
 
 static void add_rates(struct lull_table *table, const struct lull_runs *runs)
 {
-    static const char no_ipc[] = "no counters of instructions and cycles";
-    static const char no_cycles[] = "no counter of cycles";
+    static const char no_instructions[] = "no instruction counter";
+    static const char no_cycles[] = "no cycle counter";
     lull_table_rule(table);
     uint32_t ipc = lull_table_row(table, "ipc", "Instructions per cycle", LULL_NO_ROW);
     uint32_t clock = lull_table_row(table, "frequency", "Frequency", LULL_NO_ROW);
@@ -85,7 +86,9 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     lull_table_row_about(table, clock, "C / sum U");
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_pop_input *input = runs->runs[i].input;
-        lull_table_set(table, ipc, i, ratio_cell(input->instructions, input->cycles, no_ipc));
+        lull_table_set(table, ipc, i,
+                       ratio_cell(input->instructions, input->cycles,
+                                  isfinite(input->instructions) ? no_cycles : no_instructions));
         lull_table_set(table, clock, i,
                        ratio_cell(input->cycles / 1e9, total_useful(input), no_cycles));
     }
@@ -117,10 +120,9 @@ static struct lull_cell seconds_cell(double seconds)
                              : lull_cell_absent("needs a replay on an ideal network");
 }
 
-static struct lull_cell count_cell(double count)
+static struct lull_cell count_cell(double count, const char *why_not)
 {
-    return isfinite(count) ? lull_cell_count((uint64_t)count)
-                           : lull_cell_absent("no counter of these");
+    return isfinite(count) ? lull_cell_count((uint64_t)count) : lull_cell_absent(why_not);
 }
 
 static double average_useful(const struct lull_run *run)
@@ -155,10 +157,13 @@ void lull_table_of_times(struct lull_document *document, const struct lull_runs 
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
         const struct lull_cell cells[] = {
-            seconds_cell(run->input->runtime),      seconds_cell(run->input->ideal_runtime),
-            seconds_cell(average_useful(run)),      seconds_cell(maximum_useful(run)),
-            seconds_cell(total_useful(run->input)), count_cell(run->input->instructions),
-            count_cell(run->input->cycles),
+            seconds_cell(run->input->runtime),
+            seconds_cell(run->input->ideal_runtime),
+            seconds_cell(average_useful(run)),
+            seconds_cell(maximum_useful(run)),
+            seconds_cell(total_useful(run->input)),
+            count_cell(run->input->instructions, "no instruction counter"),
+            count_cell(run->input->cycles, "no cycle counter"),
         };
         for (uint32_t row = 0; row < sizeof cells / sizeof *cells; row++)
             lull_table_set(table, row, i, cells[row]);

@@ -69,17 +69,16 @@ static bool taken_before(const struct lull_runs *runs, uint32_t index, const cha
     return false;
 }
 
-void lull_run_names(struct lull_runs *runs, struct lull_arena *arena)
+void lull_run_make_names_differ(struct lull_runs *runs, struct lull_arena *arena)
 {
     bool *ambiguous = lull_arena_zero(arena, runs->count, sizeof(*ambiguous));
-    for (uint32_t i = 0; i < runs->count; i++)
-        runs->runs[i].name = lull_run_name(runs->runs[i].path, arena);
     for (uint32_t i = 0; i < runs->count; i++)
         ambiguous[i] = taken(runs, i);
     for (uint32_t i = 0; i < runs->count; i++) {
         struct lull_run *run = &runs->runs[i];
         if (ambiguous[i])
-            run->name = run->path;
+            run->name =
+                run->trace ? run->path : lull_arena_printf(arena, "%s:%s", run->path, run->name);
         const char *plain = run->name;
         for (unsigned n = 2; taken_before(runs, i, run->name); n++)
             run->name = lull_arena_printf(arena, "%s#%u", plain, n);

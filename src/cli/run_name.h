@@ -8,8 +8,8 @@
  * archives of that tracer have the same file name. */
 const char *lull_run_name(const char *path, struct lull_arena *arena);
 
-/* Fills `name` of all runs; where two would be the same the whole paths are taken, and where these
- * are the same they are numbered. */
-void lull_run_names(struct lull_runs *runs, struct lull_arena *arena);
+/* Where runs have the same name the path takes its place (with the name behind it for one of
+ * several runs in a file), and where these are the same they are numbered. */
+void lull_run_make_names_differ(struct lull_runs *runs, struct lull_arena *arena);
 
 #endif

@@ -4,6 +4,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/run_name.h"
+#include "cli/saved.h"
 #include "cli/warnings.h"
 #include "trace/trace.h"
 
@@ -60,11 +61,7 @@ static lull_status break_down(struct lull_run *run, const struct lull_runs_optio
                                             .workers = options->workers,
                                             .progress = lull_progress_update,
                                             .progress_context = progress};
-    status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
-    if (status != LULL_OK)
-        return status;
-    measure(run);
-    return lull_pop_from_breakdown(run->breakdown, options->force, arena, &run->input, err);
+    return lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
 }
 
 static void warn_of_other_applications(const struct lull_run *run, uint32_t application,
@@ -73,9 +70,10 @@ static void warn_of_other_applications(const struct lull_run *run, uint32_t appl
     uint32_t left_out = run->trace->n_processes - run->processes;
     if (left_out)
         lull_warn_both(document,
-                       "%s: holds %u applications; only number %u is analysed, the %u processes "
-                       "of the others are left out (see --application)",
-                       run->path, run->trace->n_applications, application + 1, left_out);
+                       "%s: holds %u applications; only number %u is analysed, the others (%u "
+                       "process%s) are left out (see --application)",
+                       run->path, run->trace->n_applications, application + 1, left_out,
+                       left_out == 1 ? "" : "es");
 }
 
 static void warn_of_flushing(const struct lull_run *run, struct lull_document *document)
@@ -100,24 +98,80 @@ static int fail_of_run(const struct lull_run *run, const struct lull_error *err)
     return lull_cli_fail("%s: %s", run->path, err->text);
 }
 
-static int load_run(struct lull_run *run, const struct lull_runs_options *options,
+/* From the breakdown on, traces and profiles go the same way. */
+static int evaluate(struct lull_run *run, const struct lull_runs_options *options,
                     struct lull_document *document, struct lull_arena *arena)
 {
     struct lull_error err;
-    if (lull_trace_open(run->path, &run->trace, &err) != LULL_OK)
+    measure(run);
+    if (lull_pop_from_breakdown(run->breakdown, options->force, arena, &run->input, &err) !=
+        LULL_OK)
         return fail_of_run(run, &err);
+    warn_of_flushing(run, document);
+    return LULL_EXIT_OK;
+}
+
+static struct lull_run *add_run(struct lull_runs *runs, const char *path, struct lull_arena *arena)
+{
+    runs->runs =
+        lull_arena_grow(arena, runs->runs, &runs->capacity, runs->count + 1, sizeof(*runs->runs));
+    struct lull_run *run = &runs->runs[runs->count];
+    *run = (struct lull_run){.path = path, .order = runs->count};
+    runs->count++;
+    return run;
+}
+
+static int load_trace(const char *path, const struct lull_runs_options *options,
+                      struct lull_document *document, struct lull_arena *arena,
+                      struct lull_runs *runs)
+{
+    struct lull_error err;
+    struct lull_run *run = add_run(runs, path, arena);
+    if (lull_trace_open(path, &run->trace, &err) != LULL_OK)
+        return fail_of_run(run, &err);
+    run->name = lull_run_name(path, arena);
     if (options->application >= run->trace->n_applications)
-        return lull_cli_fail("%s: has no application %u, expected 1 to %u", run->path,
+        return lull_cli_fail("%s: has no application %u, expected 1 to %u", path,
                              options->application + 1, run->trace->n_applications);
     struct lull_progress progress;
-    lull_progress_begin(&progress, run->path);
+    lull_progress_begin(&progress, path);
     lull_status status = break_down(run, options, &progress, arena, &err);
     lull_progress_end(&progress);
     if (status != LULL_OK)
         return fail_of_run(run, &err);
-    lull_warn_quirks(run->trace, run->path, document, arena);
+    int result = evaluate(run, options, document, arena);
+    if (result != LULL_EXIT_OK)
+        return result;
+    lull_warn_quirks(run->trace, path, document, arena);
     warn_of_other_applications(run, options->application, document);
-    warn_of_flushing(run, document);
+    return LULL_EXIT_OK;
+}
+
+static int load_saved(const char *path, const struct lull_runs_options *options,
+                      struct lull_document *document, struct lull_arena *arena,
+                      struct lull_runs *runs)
+{
+    struct lull_error err;
+    struct lull_saved *saved;
+    uint32_t count;
+    if (options->region || options->has_window || options->application)
+        return lull_cli_fail("%s: is a saved profile, expected a trace with --region, --window or "
+                             "--application",
+                             path);
+    if (lull_saved_load(path, arena, &saved, &count, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    for (uint32_t i = 0; i < count; i++) {
+        struct lull_run *run = add_run(runs, path, arena);
+        run->name = saved[i].name;
+        run->breakdown = saved[i].breakdown;
+        int status = evaluate(run, options, document, arena);
+        if (status != LULL_EXIT_OK)
+            return status;
+        if (options->regions && !run->breakdown->n_regions)
+            lull_document_note(document, LULL_NOTE_INFO,
+                               "%s was saved without --by region, so its regions are not known.",
+                               run->name);
+    }
     return LULL_EXIT_OK;
 }
 
@@ -136,17 +190,16 @@ int lull_runs_load(const char *const *paths, uint32_t count,
                    const struct lull_runs_options *options, struct lull_document *document,
                    struct lull_arena *arena, struct lull_runs *ret_runs)
 {
-    *ret_runs =
-        (struct lull_runs){.runs = lull_arena_zero(arena, count, sizeof(*ret_runs->runs)), count};
+    *ret_runs = (struct lull_runs){0};
     for (uint32_t i = 0; i < count; i++) {
-        ret_runs->runs[i].path = paths[i];
-        ret_runs->runs[i].order = i;
-        int status = load_run(&ret_runs->runs[i], options, document, arena);
+        int status = lull_saved_recognise(paths[i])
+                         ? load_saved(paths[i], options, document, arena, ret_runs)
+                         : load_trace(paths[i], options, document, arena, ret_runs);
         if (status != LULL_EXIT_OK)
             return status;
     }
-    qsort(ret_runs->runs, count, sizeof(*ret_runs->runs), compare_runs);
-    lull_run_names(ret_runs, arena);
+    qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_runs);
+    lull_run_make_names_differ(ret_runs, arena);
     return LULL_EXIT_OK;
 }
 

@@ -16,10 +16,10 @@ struct lull_runs_options {
 };
 
 struct lull_run {
-    const char *path; /* as the user gave it */
-    uint32_t order;   /* of the operands */
-    const char *name; /* heads its column; different from those of other runs */
-    struct lull_trace *trace;
+    const char *path;         /* as the user gave it */
+    uint32_t order;           /* of the operands */
+    const char *name;         /* heads its column; different from those of other runs */
+    struct lull_trace *trace; /* NULL: a saved profile */
     struct lull_breakdown *breakdown;
     struct lull_pop_input *input;
     uint32_t processes, threads;       /* all CPU threads */
@@ -30,6 +30,7 @@ struct lull_run {
 struct lull_runs {
     struct lull_run *runs; /* by execution units, then processes, then as given */
     uint32_t count;
+    size_t capacity;
     uint32_t reference;
     enum lull_scaling scaling;
 };

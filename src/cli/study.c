@@ -13,18 +13,31 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Names of the functions that the user wrote, sorted; those every program has say nothing. */
-static size_t user_functions(const struct lull_run *run, struct lull_arena *arena,
+/* Names that stand for functions whose name is not known. */
+static bool is_placeholder(const char *name)
+{
+    static const char *const names[] = {
+        "User function", "pthread function", "Executed OpenMP parallel function",
+        "Unresolved",    "_NOT_Found",       "Not found",
+        "Working",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Names of the functions that the user wrote, sorted. */
+static size_t user_functions(const struct lull_trace *trace, struct lull_arena *arena,
                              const char ***ret_names)
 {
-    const struct lull_trace *trace = run->trace;
     const char **names = lull_arena_zero(arena, trace->n_regions + 1, sizeof(*names));
     size_t count = 0;
     for (uint32_t i = 0; i < trace->n_regions; i++) {
         const struct lull_region *region = &trace->regions[i];
         bool written =
             region->paradigm == LULL_PARADIGM_USER || region->paradigm == LULL_PARADIGM_COMPILER;
-        if (written && region->role == LULL_ROLE_FUNCTION)
+        if (written && region->role == LULL_ROLE_FUNCTION && !is_placeholder(region->name))
             names[count++] = region->name;
     }
     if (count > 1)
@@ -33,12 +46,20 @@ static size_t user_functions(const struct lull_run *run, struct lull_arena *aren
     return count;
 }
 
-/* Whether both have functions, but none in common. */
+#define ENOUGH_FUNCTIONS                                                    \
+    3 /* fewer prove nothing: a tracer may have been told to leave some out \
+       */
+
+/* Whether both have functions, but none in common. Different tracers write names differently, and
+ * of a saved profile the functions are not known: then nothing is said. */
 static bool strangers(const struct lull_run *a, const struct lull_run *b, struct lull_arena *arena)
 {
+    if (!a->trace || !b->trace || a->trace->format != b->trace->format)
+        return false;
     const char **left, **right;
-    size_t n_left = user_functions(a, arena, &left), n_right = user_functions(b, arena, &right);
-    if (!n_left || !n_right)
+    size_t n_left = user_functions(a->trace, arena, &left);
+    size_t n_right = user_functions(b->trace, arena, &right);
+    if (n_left < ENOUGH_FUNCTIONS || n_right < ENOUGH_FUNCTIONS)
         return false;
     for (size_t i = 0; i < n_left; i++)
         if (bsearch(&left[i], right, n_right, sizeof(*right), compare_names))
@@ -104,7 +125,7 @@ int lull_study_check(const struct lull_runs *runs, bool force, struct lull_docum
             return lull_cli_fail("%s: has no function in common with %s, expected runs of one "
                                  "program (--force compares them all the same)",
                                  run->path, reference->path);
-        if (strcmp(run->path, reference->path) == 0)
+        if (run->trace && reference->trace && strcmp(run->path, reference->path) == 0)
             lull_document_note(document, LULL_NOTE_INFO, "%s is given twice.", run->path);
         note_counters(reference, run, document);
         warn_of_growth(run, reference, document);
@@ -140,13 +161,14 @@ static enum lull_scaling guess(const struct lull_runs *runs, struct lull_documen
     lull_scaling_guess(run->input, reference->input, &evidence);
     char instructions[64] = "";
     if (isfinite(evidence.instructions))
-        snprintf(instructions, sizeof instructions, "the instructions %.2f, ",
+        snprintf(instructions, sizeof instructions, "%.2f times the instructions, ",
                  evidence.instructions);
     lull_document_note(document, LULL_NOTE_INFO,
-                       "Scaling: taken as %s, because %s has %.4g times the threads of %s, and "
-                       "%sthe mean useful time per thread %.2f, the runtime %.2f times theirs.",
+                       "Scaling: taken as %s, because %s, compared with %s, has %.4g times the "
+                       "threads, %s%.2f times the mean useful time per thread and %.2f times the "
+                       "runtime.",
                        evidence.guess == LULL_SCALING_WEAK ? "weak" : "strong", run->name,
-                       evidence.units, reference->name, instructions, evidence.mean_useful,
+                       reference->name, evidence.units, instructions, evidence.mean_useful,
                        evidence.runtime);
     return evidence.guess;
 }

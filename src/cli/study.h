@@ -4,9 +4,9 @@
 
 #include "cli/runs.h"
 
-/* Fails when two runs are certainly not of one program: both name functions of the user, and
- * none is in both. Notes what makes them hard to compare (other counters, the same run twice, a
- * growth of work that is neither strong nor weak scaling). Returns an exit status. */
+/* Fails when two runs are certainly not of one program: both name at least three functions of
+ * the user, and none is in both. Notes what makes them hard to compare (other counters, the same
+ * run twice, a growth of work that is neither strong nor weak scaling). Returns an exit status. */
 int lull_study_check(const struct lull_runs *runs, bool force, struct lull_document *document,
                      struct lull_arena *arena);
 

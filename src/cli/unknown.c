@@ -15,6 +15,7 @@ int lull_unknown_command(const char *name)
     for (; lull_commands[count] && count < CANDIDATES; count++)
         names[count] = lull_commands[count]->name;
     const char *meant = lull_suggest(name, names, count);
+    lull_cli_set_command(NULL);
     if (meant)
         return lull_cli_usage("unknown command '%s', did you mean '%s'?", name, meant);
     return lull_cli_usage("unknown command '%s'", name);
@@ -44,7 +45,7 @@ int lull_bad_option(poptContext context, const struct poptOption *options, int c
         return lull_cli_usage("option '%s' needs a value", typed);
     case POPT_ERROR_BADNUMBER:
     case POPT_ERROR_OVERFLOW:
-        return lull_cli_usage("option '%s' needs a whole number", typed);
+        return lull_cli_usage("'%s' is wrong, expected a whole number", typed);
     default:
         return lull_cli_usage("option '%s': %s", typed, poptStrerror(code));
     }

@@ -34,7 +34,7 @@ struct lull_process_breakdown {
     uint32_t rank, node;
     uint32_t first_thread, n_threads; /* in threads[]: CPU threads first, then device streams */
     uint32_t n_cpu_threads;
-    int64_t window_ns; /* length of its analysed windows */
+    int64_t window_ns; /* length of its analysed windows: that of its threads */
 };
 
 /* One region (function, MPI call, construct) summed over all threads. */
@@ -47,8 +47,10 @@ struct lull_region_breakdown {
     int64_t useful_ns;    /* useful time directly inside */
 };
 
-/* One OpenMP parallel region of one process, summed over its executions. Sums over threads are
- * over all CPU threads of the process (threads that take no part count as not useful). */
+/* One OpenMP parallel region of one process, summed over its executions: those of the master's
+ * outermost regions. Sums over threads are over all CPU threads of the process (threads that take
+ * no part count as not useful); a worker's time inside parallel regions belongs to the execution
+ * that it overlaps. */
 struct lull_parallel_breakdown {
     uint32_t process;
     const char *name;
@@ -65,12 +67,14 @@ struct lull_breakdown_counter {
     uint8_t role;
 };
 
+/* Processes are sorted by rank, threads by process, kind and number, regions and counters by name,
+ * parallels by process and name. */
 struct lull_breakdown {
     const char *run;     /* as the user named it */
     int64_t duration_ns; /* length of the trace */
     int64_t runtime_ns;  /* T: longest window_ns over processes, less the shortest disabled time
                             of a master */
-    uint32_t n_nodes;
+    uint32_t n_nodes;    /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;
     struct lull_thread_breakdown *threads;
@@ -99,9 +103,12 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    struct lull_error *err);
 
 /* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
- * processes and threads are matched by rank and number, regions and counters by name. Fails with
- * LULL_ERR_RANGE when both hold the same window of the same thread of a different layout
- * (counters that differ). Merging is associative and commutative. */
+ * processes and threads are matched by rank and number, regions and counters by name. Parallel
+ * regions belong with their process: parts that hold different threads of one process have them in
+ * one of the parts only. Merging is associative and commutative, as long as windows are not cut
+ * inside an execution of a parallel region. `whole` is left as it was on failure: LULL_ERR_RANGE
+ * when a counter or a thread means different things in both, or when a thread gets more time than
+ * the run lasts (a part was added twice). */
 lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull_breakdown *part,
                                  struct lull_arena *arena, struct lull_error *err);
 

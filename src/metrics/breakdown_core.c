@@ -191,21 +191,27 @@ static void end_span(struct place *place, int64_t time)
             place->ns[SLOT(activity, 1)] - place->span_from[activity];
 }
 
+/* A team may begin before its region is entered: the first region that is known gives the name. */
 static lull_status enter_parallel(struct place *place, uint32_t region, struct lull_error *err)
 {
-    if (place->parallel_depth++ > 0 || !place->executions)
+    bool outermost = place->parallel_depth++ == 0;
+    if (!place->executions)
+        return LULL_OK;
+    if (outermost || place->execution == LULL_NONE)
+        place->execution = region;
+    if (!outermost)
         return LULL_OK;
     begin_span(place, place->now);
     if (place->thread > 0)
         return LULL_OK;
-    return lull_executions_open(place->executions, place->now, region, place->inside, err);
+    return lull_executions_open(place->executions, place->now, place->inside, err);
 }
 
 static void hand_over_span(struct place *place)
 {
     end_span(place, place->now);
     if (place->thread == 0)
-        lull_executions_close(place->executions, place->now, place->span.ns);
+        lull_executions_close(place->executions, place->now, place->execution, place->span.ns);
     else if (lull_executions_add(place->executions, place->thread, &place->span, NULL) != LULL_OK)
         place->failed = true;
 }

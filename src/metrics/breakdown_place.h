@@ -61,6 +61,7 @@ struct place {
 
     struct lull_executions *executions; /* of its process; NULL for a device stream */
     uint32_t process, thread;           /* thread: index in the process; 0: master */
+    uint32_t execution; /* the region that names the master's execution, or LULL_NONE */
     struct lull_span span;
     int64_t span_from[LULL_ACTIVITIES]; /* parallel slots when the span began */
     uint64_t *counters;                 /* [n_counters][LULL_ACTIVITIES] */

@@ -115,28 +115,28 @@ static bool is_empty(const int64_t ns[LULL_CAUSES])
     return true;
 }
 
-lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, uint32_t region,
-                                 bool counted, struct lull_error *err)
+lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, bool counted,
+                                 struct lull_error *err)
 {
     pthread_mutex_lock(&executions->lock);
     struct execution *execution = queue_append(&executions->open);
     if (execution) {
         execution->begin = begin;
         execution->end = INT64_MAX;
-        execution->region = region;
         execution->counted = counted;
     }
     pthread_mutex_unlock(&executions->lock);
     return execution ? LULL_OK : out_of_memory(err);
 }
 
-void lull_executions_close(struct lull_executions *executions, int64_t end,
+void lull_executions_close(struct lull_executions *executions, int64_t end, uint32_t region,
                            const int64_t ns[LULL_CAUSES])
 {
     pthread_mutex_lock(&executions->lock);
     assert(executions->open.count > 0);
     struct execution *execution = queue_at(&executions->open, executions->open.count - 1);
     execution->end = end;
+    execution->region = region;
     for (int cause = 0; cause < LULL_CAUSES; cause++) {
         execution->ns[cause] += ns[cause];
         execution->duration += ns[cause];

@@ -35,11 +35,11 @@ struct lull_executions;
 struct lull_executions *lull_executions_create(uint32_t n_threads); /* NULL: no memory */
 void lull_executions_destroy(struct lull_executions *executions);
 
-/* The master enters its outermost parallel region (a region index or LULL_NONE); `counted`: that
- * is inside an analysed window. Then it leaves, having spent `ns` inside. */
-lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, uint32_t region,
-                                 bool counted, struct lull_error *err);
-void lull_executions_close(struct lull_executions *executions, int64_t end,
+/* The master enters its outermost parallel region; `counted`: that is inside an analysed window.
+ * Then it leaves, having spent `ns` inside; `region` (a region index or LULL_NONE) names it. */
+lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, bool counted,
+                                 struct lull_error *err);
+void lull_executions_close(struct lull_executions *executions, int64_t end, uint32_t region,
                            const int64_t ns[LULL_CAUSES]);
 
 /* A worker has left its outermost parallel region. A span may be handed over in several pieces;

@@ -332,21 +332,30 @@ static uint32_t count_nodes(const struct join *join)
     return different;
 }
 
-static void derive(struct join *join)
+static void clear_derived(struct lull_process_breakdown *process)
+{
+    process->first_thread = process->n_threads = process->n_cpu_threads = 0;
+    process->window_ns = 0;
+}
+
+static lull_status derive(struct join *join)
 {
     struct lull_breakdown *to = join->to;
     int64_t longest = 0, disabled = INT64_MAX;
     for (uint32_t i = 0; i < to->n_processes; i++)
-        to->processes[i].first_thread = to->processes[i].n_threads =
-            to->processes[i].n_cpu_threads = 0;
-    for (uint32_t i = 0; i < to->n_processes; i++)
-        to->processes[i].window_ns = 0;
+        clear_derived(&to->processes[i]);
     for (uint32_t i = 0; i < to->n_threads; i++) {
         const struct lull_thread_breakdown *thread = &to->threads[i];
         struct lull_process_breakdown *process = &to->processes[thread->process];
         int64_t window = lull_thread_window(thread);
         if (window < 0)
             join->overflow = true;
+        else if (window > to->duration_ns)
+            return lull_fail(join->err, LULL_ERR_RANGE,
+                             "thread %u of rank %u has times of %.9g s, more than the %.9g s of "
+                             "the run: is a part there twice?",
+                             thread->number, process->rank, 1e-9 * (double)window,
+                             1e-9 * (double)to->duration_ns);
         if (process->n_threads++ == 0)
             process->first_thread = i;
         process->n_cpu_threads += thread->kind == LULL_LOCATION_THREAD;
@@ -357,6 +366,7 @@ static void derive(struct join *join)
     }
     to->runtime_ns = longest - (disabled == INT64_MAX ? 0 : disabled);
     to->n_nodes = count_nodes(join);
+    return LULL_OK;
 }
 
 lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lull_breakdown *b,
@@ -378,7 +388,9 @@ lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lul
         return status;
     join_regions(&join);
     join_parallels(&join);
-    derive(&join);
+    status = derive(&join);
+    if (status != LULL_OK)
+        return status;
     if (join.overflow)
         return lull_fail(err, LULL_ERR_RANGE, "the times of the run add up to more than 292 years");
     *ret_joined = joined;

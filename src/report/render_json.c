@@ -1,7 +1,19 @@
 /* Documents as JSON; docs/formats/json.md describes the result. */
 #include "report/model.h"
 
-#include <string.h>
+#include <inttypes.h>
+
+/* Other programs read JSON numbers as doubles: above 2^53 a string keeps all digits. */
+static void write_count(struct lull_json *json, uint64_t value)
+{
+    char text[24];
+    if (value <= UINT64_C(1) << 53) {
+        lull_json_uint(json, value);
+        return;
+    }
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    lull_json_string(json, text);
+}
 
 static void write_value(struct lull_json *json, struct lull_cell cell)
 {
@@ -11,7 +23,7 @@ static void write_value(struct lull_json *json, struct lull_cell cell)
         return;
     case LULL_CELL_COUNT:
     case LULL_CELL_BYTES:
-        lull_json_uint(json, cell.count);
+        write_count(json, cell.count);
         return;
     case LULL_CELL_TIME:
         lull_json_number(json, (double)cell.ns / 1e9);
@@ -110,8 +122,8 @@ static void write_cells(struct lull_json *json, const struct lull_table *table, 
 {
     bool absent = false;
     bool compact = json->compact;
-    json->compact = true; /* a row of a table on one line */
     lull_json_key(json, "values");
+    json->compact = true; /* a row of a table on one line */
     lull_json_array_begin(json);
     for (size_t column = 0; column < table->n_columns; column++) {
         struct lull_cell cell = lull_table_get(table, row, column);

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP         2  /* between columns */
-#define MIN_LABEL   16 /* labels are not shortened below this */
-#define MAX_HEADING 32 /* headings are shortened to this */
+#define GAP            2  /* between columns */
+#define MIN_LABEL      16 /* labels are not shortened below this */
+#define ORDINARY_LABEL 40
+#define MAX_HEADING    32 /* headings are shortened to this */
 
 /* Bounds as the POP assessments use them: from 0.8 on an efficiency is taken as acceptable. */
 static const struct band {
@@ -241,12 +242,18 @@ static const char *tree_lines(struct layout *layout, size_t row)
     return prefix;
 }
 
-/* Labels are shortened when they would take more than half of the width. */
+/* The columns that labels may take: what an ordinary tree needs, or half of a wide terminal. */
+static size_t label_limit(size_t width)
+{
+    size_t ordinary = width * 2 / 3 < ORDINARY_LABEL ? width * 2 / 3 : ORDINARY_LABEL;
+    size_t limit = width / 2 > ordinary ? width / 2 : ordinary;
+    return limit > MIN_LABEL ? limit : MIN_LABEL;
+}
+
 static void lay_labels(struct layout *layout)
 {
     const struct lull_table *table = layout->table;
-    size_t limit = layout->options->width / 2;
-    limit = limit < MIN_LABEL ? MIN_LABEL : limit;
+    size_t limit = label_limit(layout->options->width);
     layout->label_width = 0;
     for (size_t i = 0; i < layout->heading_lines; i++) {
         size_t width = lull_display_width(heading_line(layout, table->corner, i));

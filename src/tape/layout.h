@@ -8,6 +8,7 @@
  *     RUN/<p / 1000>/<p>.definitions      definitions with ids of process p (optional)
  *     RUN/<p / 1000>/<p>.<n>.tape         records of the n-th location of process p
  *     RUN/<p / 1000>/<p>.<n>.tail         its newest records, while it is being recorded
+ *     RUN/<p / 1000>/<p>.<n>.sums         its visits and times per region (optional)
  *
  * See docs/formats/tape.md for the same in prose. */
 #ifndef LULL_TAPE_LAYOUT_H
@@ -35,7 +36,9 @@ enum lull_tape_flags {
                                      communicator */
     LULL_TAPE_CLOSED = 2,         /* the location ended in an orderly way */
     LULL_TAPE_BUDGET_REACHED = 4, /* recording stopped at the size budget */
-    LULL_TAPE_TAILED = 8          /* records from `flushed` on are in the .tail file */
+    LULL_TAPE_TAILED = 8,         /* records from `flushed` on are in the .tail file */
+    LULL_TAPE_WRITE_FAILED = 16,  /* recording stopped because the file could not be written */
+    LULL_TAPE_PROFILE = 32        /* only sums were asked for */
 };
 
 struct lull_tape_header {
@@ -156,6 +159,28 @@ enum lull_tape_number {
     LULL_TAPE_NUMBERS
 };
 
+/* ---- files of sums ----------------------------------------------------------------------------
+ */
+
+#define LULL_TAPE_SUMS_MAGIC "LULLSUMS"
+
+/* Followed by two lull_tape_sum for each region id below `regions`: outside, then inside of OpenMP
+ * parallel regions. Updated in place while the thread runs, whether or not events are kept: with
+ * them the times of a whole run are exact even where its events are not complete. */
+struct lull_tape_sums_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint32_t header_size, sum_size;
+    uint32_t process, number;
+    uint64_t regions;
+    uint64_t begin, end; /* ticks: the thread's life; `end` is brought up to date now and then */
+    uint64_t paused;     /* ticks in which the program did not want to be measured */
+};
+
+struct lull_tape_sum {
+    uint64_t visits, ticks; /* ticks directly inside, without the regions within */
+};
+
 static inline uint32_t lull_tape_head(unsigned kind, unsigned extra, uint32_t id)
 {
     return kind | extra << 6 | id << 10;
@@ -189,6 +214,45 @@ struct lull_tape_definitions_header {
 };
 
 #define LULL_TAPE_WHOLE_RUN UINT32_MAX
+
+/* What a region belongs to and what it is for. */
+enum lull_tape_paradigm {
+    LULL_TAPE_PARADIGM_USER = 0,
+    LULL_TAPE_PARADIGM_MPI = 2,
+    LULL_TAPE_PARADIGM_OPENMP = 3,
+    LULL_TAPE_PARADIGM_PTHREAD = 4
+};
+
+enum lull_tape_role {
+    LULL_TAPE_ROLE_FUNCTION = 0,
+    LULL_TAPE_ROLE_CODE = 3,
+    LULL_TAPE_ROLE_PARALLEL = 4,
+    LULL_TAPE_ROLE_SECTIONS = 5,
+    LULL_TAPE_ROLE_WORKSHARE = 7,
+    LULL_TAPE_ROLE_SINGLE = 8,
+    LULL_TAPE_ROLE_MASTER = 10,
+    LULL_TAPE_ROLE_CRITICAL = 11,
+    LULL_TAPE_ROLE_CRITICAL_BODY = 12,
+    LULL_TAPE_ROLE_ATOMIC = 13,
+    LULL_TAPE_ROLE_BARRIER = 14,
+    LULL_TAPE_ROLE_IMPLICIT_BARRIER = 15,
+    LULL_TAPE_ROLE_ORDERED = 17,
+    LULL_TAPE_ROLE_ORDERED_BODY = 18,
+    LULL_TAPE_ROLE_TASK = 19,
+    LULL_TAPE_ROLE_TASK_CREATE = 20,
+    LULL_TAPE_ROLE_TASK_WAIT = 21,
+    LULL_TAPE_ROLE_COLL_ONE2ALL = 22,
+    LULL_TAPE_ROLE_COLL_ALL2ONE = 23,
+    LULL_TAPE_ROLE_COLL_ALL2ALL = 24,
+    LULL_TAPE_ROLE_COLL_OTHER = 25,
+    LULL_TAPE_ROLE_FILE_IO = 26,
+    LULL_TAPE_ROLE_POINT2POINT = 27,
+    LULL_TAPE_ROLE_RMA = 28,
+    LULL_TAPE_ROLE_THREAD_CREATE = 31,
+    LULL_TAPE_ROLE_THREAD_WAIT = 32,
+    LULL_TAPE_ROLE_LOCK = 34,
+    LULL_TAPE_ROLE_SCHEDULE = 35
+};
 
 /* A definition: this, then `size - 16` bytes of fields, padded to a multiple of 8. The fields of
  * each kind are listed in order: u8, u32, u64, i64, f64 by width, text as u32 length + bytes. */

@@ -30,12 +30,17 @@ static lull_status convert_to_tape(const struct lull_trace *trace, struct lull_e
         free(path);
         return status;
     }
-    shared->by_location_path = path;
     char *tape = lull_arena_printf(trace->arena, "%s/tape", path);
     lull_status status =
         lull_convert(trace, tape, lull_format_find("tape"), false, NULL, NULL, err);
     if (status == LULL_OK)
         status = lull_trace_open(tape, &shared->by_location, err);
+    if (status == LULL_OK) {
+        shared->by_location_path = path;
+        return LULL_OK;
+    }
+    lull_remove_tree(path, NULL);
+    free(path);
     return status;
 }
 
@@ -62,6 +67,7 @@ static lull_status readable_by_location(const struct lull_trace *trace,
 lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                              struct lull_cursor **ret_cursor, struct lull_error *err)
 {
+    mask = mask ? mask : LULL_MASK_ALL;
     lull_status status = readable_by_location(trace, &trace, err);
     if (status != LULL_OK)
         return status;
@@ -72,9 +78,9 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
     cursor->location = location;
     cursor->scratch = (struct lull_event_buffer){0};
     cursor->ended = false;
-    lull_nesting_begin(&cursor->nesting);
-    status = trace->format->stream_open(trace, location, mask ? mask : LULL_MASK_ALL,
-                                        &cursor->stream, err);
+    lull_nesting_begin(&cursor->nesting, mask, false);
+    status =
+        trace->format->stream_open(trace, location, lull_nesting_mask(mask), &cursor->stream, err);
     if (status != LULL_OK) {
         free(cursor);
         return status;

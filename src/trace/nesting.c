@@ -3,9 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lull_nesting_begin(struct lull_nesting *nesting)
+#define REGION_MASK (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE))
+
+uint64_t lull_nesting_mask(uint64_t mask)
 {
-    *nesting = (struct lull_nesting){.last_time = INT64_MIN, .cut_begin = true};
+    return mask & REGION_MASK ? mask | REGION_MASK : mask;
+}
+
+void lull_nesting_begin(struct lull_nesting *nesting, uint64_t mask, bool unordered)
+{
+    /* Times begin at 0, so that the first event is checked like all others. */
+    *nesting = (struct lull_nesting){
+        .hidden = lull_nesting_mask(mask) & ~mask, .unordered = unordered, .cut_begin = true};
 }
 
 void lull_nesting_end(struct lull_nesting *nesting)
@@ -32,6 +41,7 @@ static bool push(struct lull_nesting *nesting, uint32_t region)
         nesting->capacity = capacity;
     }
     nesting->open[nesting->depth++] = region;
+    nesting->cut_begin = false;
     return true;
 }
 
@@ -62,11 +72,51 @@ static lull_status time_backwards(const struct lull_nesting *nesting,
                                   const struct lull_trace *trace, uint32_t location,
                                   const struct lull_event *event, struct lull_error *err)
 {
+    if (event->time < 0)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: %s: %s at %lld ns, before the run begins",
+                         trace->path, trace->locations[location].name,
+                         lull_event_kind_name(event->kind), (long long)event->time);
     return lull_fail(err, LULL_ERR_FORMAT,
                      "%s: %s: time runs backwards: %s at %lld ns after an event at %lld ns",
                      trace->path, trace->locations[location].name,
                      lull_event_kind_name(event->kind), (long long)event->time,
                      (long long)nesting->last_time);
+}
+
+/* Order and extent of one event; false when they are wrong. */
+static inline bool in_order(struct lull_nesting *nesting, const struct lull_event *event)
+{
+    if (event->time < nesting->last_time)
+        return false;
+    nesting->last_time = event->time;
+    if (event->kind > LULL_EVENT_CALL)
+        return true;
+    if (event->time < nesting->call_end)
+        return false;
+    return event->kind != LULL_EVENT_CALL ||
+           (event->duration >= 0 &&
+            !__builtin_add_overflow(event->time, event->duration, &nesting->call_end));
+}
+
+/* Says what in_order() found. */
+static lull_status bad_order(const struct lull_nesting *nesting, const struct lull_trace *trace,
+                             uint32_t location, const struct lull_event *event,
+                             struct lull_error *err)
+{
+    if (event->time < nesting->last_time)
+        return time_backwards(nesting, trace, location, event, err);
+    return lull_fail(err, LULL_ERR_FORMAT,
+                     "%s: %s: %s at %lld ns, expected none inside of a call that lasts until %lld "
+                     "ns",
+                     trace->path, trace->locations[location].name,
+                     lull_event_kind_name(event->kind), (long long)event->time,
+                     (long long)nesting->call_end);
+}
+
+/* Messages that may come in any order take no part in the checks. */
+static inline bool passed_by(const struct lull_nesting *nesting, const struct lull_event *event)
+{
+    return nesting->unordered && LULL_MASK_MESSAGES >> event->kind & 1;
 }
 
 /* A LEAVE that does not close the innermost open region. */
@@ -103,7 +153,23 @@ static inline bool closes_innermost(const struct lull_nesting *nesting,
     return nesting->depth > 0 && nesting->open[nesting->depth - 1] == leave->id;
 }
 
-/* From the first irregular event on: a copy with the repairs. */
+/* Takes out what was not asked for. */
+static lull_status hide(const struct lull_nesting *nesting, const struct lull_trace *trace,
+                        uint32_t location, const struct lull_event **events, uint32_t *count,
+                        struct lull_event_buffer *scratch, struct lull_error *err)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        struct lull_event event = (*events)[i]; /* may lie in the scratch buffer itself */
+        if (!(nesting->hidden >> event.kind & 1) && !append(scratch, &kept, &event))
+            return out_of_memory(trace, location, err);
+    }
+    *events = scratch->events;
+    *count = kept;
+    return LULL_OK;
+}
+
+/* From the first irregular event on, whose order is checked already: a copy with the repairs. */
 static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
                                const struct lull_trace *trace, uint32_t location,
                                const struct lull_event **events, uint32_t *count,
@@ -115,9 +181,8 @@ static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
         good = append(scratch, &kept, &(*events)[i]);
     for (uint32_t i = first; good && i < *count; i++) {
         const struct lull_event *event = &(*events)[i];
-        if (event->time < nesting->last_time)
-            return time_backwards(nesting, trace, location, event, err);
-        nesting->last_time = event->time;
+        if (i > first && !passed_by(nesting, event) && !in_order(nesting, event))
+            return bad_order(nesting, trace, location, event, err);
         if (event->kind == LULL_EVENT_LEAVE && !closes_innermost(nesting, event)) {
             good = repair_leave(nesting, trace, location, event, scratch, &kept);
             continue;
@@ -132,7 +197,7 @@ static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
         return out_of_memory(trace, location, err);
     *events = scratch->events;
     *count = kept;
-    return LULL_OK;
+    return nesting->hidden ? hide(nesting, trace, location, events, count, scratch, err) : LULL_OK;
 }
 
 lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_trace *trace,
@@ -140,28 +205,19 @@ lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_
                                 uint32_t *count, struct lull_event_buffer *scratch,
                                 struct lull_error *err)
 {
-    int64_t last = nesting->last_time;
     for (uint32_t i = 0; i < *count; i++) {
         const struct lull_event *event = &(*events)[i];
-        if (event->time < last) {
-            nesting->last_time = last;
-            return time_backwards(nesting, trace, location, event, err);
-        }
+        if (!passed_by(nesting, event) && !in_order(nesting, event))
+            return bad_order(nesting, trace, location, event, err);
         if (event->kind == LULL_EVENT_LEAVE) {
-            if (!closes_innermost(nesting, event)) {
-                nesting->last_time = last;
+            if (!closes_innermost(nesting, event))
                 return repair_from(i, nesting, trace, location, events, count, scratch, err);
-            }
             nesting->depth--;
-        } else if (event->kind == LULL_EVENT_ENTER) {
-            nesting->cut_begin = false;
-            if (!push(nesting, event->id))
-                return out_of_memory(trace, location, err);
+        } else if (event->kind == LULL_EVENT_ENTER && !push(nesting, event->id)) {
+            return out_of_memory(trace, location, err);
         }
-        last = event->time;
     }
-    nesting->last_time = last;
-    return LULL_OK;
+    return nesting->hidden ? hide(nesting, trace, location, events, count, scratch, err) : LULL_OK;
 }
 
 lull_status lull_nesting_close_all(struct lull_nesting *nesting, const struct lull_trace *trace,
@@ -179,6 +235,6 @@ lull_status lull_nesting_close_all(struct lull_nesting *nesting, const struct lu
         if (!append_leave(nesting, scratch, &count, end))
             return out_of_memory(trace, location, err);
     *ret_events = scratch->events;
-    *ret_count = count;
+    *ret_count = nesting->hidden & LULL_MASK(LULL_EVENT_LEAVE) ? 0 : count;
     return LULL_OK;
 }

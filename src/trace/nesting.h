@@ -10,10 +10,17 @@ struct lull_nesting {
     uint32_t *open; /* stack of regions, malloc'd */
     uint32_t depth, capacity;
     int64_t last_time;
-    bool cut_begin; /* no region has been entered yet */
+    int64_t call_end; /* of the last CALL: before it, no region may begin or end */
+    uint64_t hidden;  /* of ENTER and LEAVE, what is needed for the repair but was not asked for */
+    bool unordered;   /* messages may come out of order */
+    bool cut_begin;   /* no region has been entered yet */
 };
 
-void lull_nesting_begin(struct lull_nesting *nesting);
+/* The kinds to read for a visitor who wants `mask`: what one of ENTER and LEAVE is after the repair
+ * only both can tell. */
+uint64_t lull_nesting_mask(uint64_t mask);
+
+void lull_nesting_begin(struct lull_nesting *nesting, uint64_t mask, bool unordered);
 void lull_nesting_end(struct lull_nesting *nesting); /* releases */
 
 /* Events in, events out: *events and *count are replaced by a repaired copy (in *scratch, grown

@@ -38,6 +38,7 @@ static lull_status visit(const struct lull_visitor *visitor, unsigned worker, ui
 struct active {
     uint32_t location;
     bool busy;
+    double done;                /* share of its time, 0 .. 1 */
     struct lull_stream *stream; /* NULL before the first block */
     struct lull_nesting nesting;
 };
@@ -53,7 +54,8 @@ struct scheduler {
     struct active **active; /* malloc'd, as many as a few processes have locations */
     size_t n_active, capacity;
     uint32_t next_process;
-    uint32_t ended, total;
+    uint32_t total;
+    double done;        /* sum of the locations' shares */
     lull_status status; /* of the first failure; ends everything */
     struct lull_error *err;
 };
@@ -72,7 +74,7 @@ static bool add_active(struct scheduler *scheduler, uint32_t location)
     if (!active)
         return false;
     active->location = location;
-    lull_nesting_begin(&active->nesting);
+    lull_nesting_begin(&active->nesting, scheduler->mask, false);
     scheduler->active[scheduler->n_active++] = active;
     return true;
 }
@@ -139,7 +141,8 @@ static void release_active(const struct scheduler *scheduler, struct active *act
     free(active);
 }
 
-static void report_progress(struct scheduler *scheduler, const struct active *active)
+/* Every location counts alike, by the time it has reached. */
+static void report_progress(struct scheduler *scheduler, struct active *active, bool ended)
 {
     const struct lull_scan_options *options = scheduler->options;
     if (!options->progress)
@@ -147,10 +150,11 @@ static void report_progress(struct scheduler *scheduler, const struct active *ac
     double part = scheduler->trace->duration > 0
                       ? (double)active->nesting.last_time / (double)scheduler->trace->duration
                       : 0;
-    if (part < 0 || part > 1)
-        part = 0;
-    options->progress(options->progress_context,
-                      (scheduler->ended + part) / (scheduler->total ? scheduler->total : 1));
+    part = ended || part > 1 ? 1 : part;
+    scheduler->done += part - active->done;
+    active->done = part;
+    double share = scheduler->done / scheduler->total;
+    options->progress(options->progress_context, share < 1 ? share : 1);
 }
 
 static void give_back(struct scheduler *scheduler, struct active *active, bool ended,
@@ -163,8 +167,7 @@ static void give_back(struct scheduler *scheduler, struct active *active, bool e
         if (scheduler->err)
             *scheduler->err = *err;
     }
-    scheduler->ended += ended;
-    report_progress(scheduler, active);
+    report_progress(scheduler, active, ended);
     if (ended || status != LULL_OK) {
         size_t i = 0;
         while (scheduler->active[i] != active)
@@ -180,8 +183,9 @@ static lull_status begin_location(struct scheduler *scheduler, unsigned worker,
                                   struct active *active, struct lull_error *err)
 {
     const struct lull_visitor *visitor = scheduler->visitor;
-    lull_status status = scheduler->trace->format->stream_open(
-        scheduler->trace, active->location, scheduler->mask, &active->stream, err);
+    lull_status status = scheduler->trace->format->stream_open(scheduler->trace, active->location,
+                                                               lull_nesting_mask(scheduler->mask),
+                                                               &active->stream, err);
     if (status == LULL_OK && visitor->begin)
         status = visitor->begin(visitor->context, worker, active->location, err);
     return status;
@@ -274,6 +278,7 @@ struct lull_sink {
     struct lull_nesting *nesting; /* per location */
     bool *begun;
     struct lull_event_buffer scratch;
+    double progress; /* reported last */
 };
 
 static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct lull_error *err)
@@ -292,7 +297,7 @@ lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
     if (count == 0 || !selected(sink->trace, sink->options, location))
         return LULL_OK;
     lull_status status = sink_begin(sink, location, err);
-    if (status == LULL_OK && !sink->options->unordered)
+    if (status == LULL_OK)
         status = lull_nesting_repair(&sink->nesting[location], sink->trace, location, &events,
                                      &count, &sink->scratch, err);
     if (status == LULL_OK)
@@ -302,8 +307,10 @@ lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
 
 void lull_sink_progress(struct lull_sink *sink, double share)
 {
-    if (sink->options->progress)
-        sink->options->progress(sink->options->progress_context, share);
+    if (!sink->options->progress || !(share > sink->progress))
+        return;
+    sink->progress = share < 1 ? share : 1;
+    sink->options->progress(sink->options->progress_context, sink->progress);
 }
 
 static lull_status sink_end(struct lull_sink *sink, uint32_t location, struct lull_error *err)
@@ -334,8 +341,9 @@ static lull_status scan_push(const struct lull_trace *trace,
                            trace->n_locations);
     } else {
         for (uint32_t l = 0; l < trace->n_locations; l++)
-            lull_nesting_begin(&sink.nesting[l]);
-        status = trace->format->drive(trace, mask, options->unordered, &sink, err);
+            lull_nesting_begin(&sink.nesting[l], mask, options->unordered);
+        status =
+            trace->format->drive(trace, lull_nesting_mask(mask), options->unordered, &sink, err);
         for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
             if (selected(trace, options, l))
                 status = sink_end(&sink, l, err);

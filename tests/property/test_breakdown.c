@@ -282,8 +282,28 @@ static void add_instant(const struct instant *at, bool master, int64_t *useful,
     }
 }
 
-/* The sums of the executions of one name: regions 0 and 1, or 2 for a team without a region; as
- * the random trace deals them out. */
+/* What names an execution of the random trace: region 0 or 1, or where it is a team (each fifth)
+ * the first parallel region inside, or 2 for none. */
+static uint32_t name_of_execution(const struct random_trace *made, uint32_t process, uint32_t index)
+{
+    if (index % 5 != 4)
+        return index % 3 ? 0 : 1;
+    uint32_t master = made->trace->processes[process].first_location, teams = index / 5 + 1;
+    for (uint32_t i = 0; i < made->locations[master].count; i++) {
+        const struct lull_event *event = &made->locations[master].events[i];
+        if (event->kind == LULL_EVENT_TEAM_BEGIN)
+            teams--;
+        if (teams > 0)
+            continue;
+        if (event->kind == LULL_EVENT_TEAM_END)
+            return 2;
+        if (event->kind == LULL_EVENT_ENTER && event->id < RANDOM_PARALLEL_REGIONS)
+            return event->id;
+    }
+    return 2;
+}
+
+/* The sums of the executions of one name. */
 static struct lull_parallel_breakdown sum_executions(const struct random_trace *made,
                                                      struct instant **instants, uint32_t process,
                                                      uint32_t name,
@@ -293,7 +313,7 @@ static struct lull_parallel_breakdown sum_executions(const struct random_trace *
     struct lull_parallel_breakdown sum = {0};
     for (uint32_t i = 0; i < made->processes[process].count; i++) {
         struct random_execution execution = made->processes[process].executions[i];
-        if ((i % 5 == 4 ? 2u : i % 3 ? 0u : 1u) != name)
+        if (name_of_execution(made, process, i) != name)
             continue;
         int64_t max = 0;
         sum.executions += in_windows(windows, process, execution.begin);

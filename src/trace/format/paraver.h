@@ -55,14 +55,18 @@ struct lull_prv_type {
     uint32_t *dense;               /* region or LULL_NONE */
 };
 
-/* Hash table from type number to index in types[]; by the eight first characters as well, so that
- * the scan need not convert. Size is a power of two. */
+struct lull_prv_text_key {
+    uint64_t key; /* the digits, lull_prv_align; 0: free */
+    uint32_t index;
+};
+
+/* Event types, and hash tables from their numbers to indices in types[]: by the digits as they
+ * stand in the file, so that the scan need not convert, and by number. Sizes are powers of two. */
 struct lull_prv_types {
     struct lull_prv_type *types;
     uint32_t n_types;
+    struct lull_prv_text_key *by_text;
     uint32_t *by_number; /* index + 1; 0: free */
-    uint64_t *text_keys;
-    uint32_t *by_text;
     uint32_t mask;
     unsigned shift;
     uint32_t unnamed_marker; /* for types that are named nowhere */
@@ -73,8 +77,8 @@ static inline uint32_t lull_prv_hash(uint64_t key, unsigned shift)
     return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> shift);
 }
 
-/* NULL if unknown. */
-const struct lull_prv_type *lull_prv_type_find(const struct lull_prv_types *types, uint64_t number);
+/* LULL_NONE if unknown. */
+uint32_t lull_prv_type_index(const struct lull_prv_types *types, uint64_t number);
 /* The region of a value; the catch-all if the value is named nowhere (*ret_named false). */
 uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, bool *ret_named);
 

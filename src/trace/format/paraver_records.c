@@ -125,10 +125,22 @@ static lull_status bad_object(const struct lull_prv_records *records, const uint
                         process->n_threads);
 }
 
-lull_status lull_prv_object(const struct lull_prv_records *records, const uint8_t **at,
-                            uint32_t *ret_location, struct lull_error *err)
+static void remember_object(struct lull_prv_records *records, const uint8_t *text, size_t length,
+                            uint32_t location)
+{
+    uint8_t mask[sizeof records->object_mask] = {0};
+    records->object_length = length <= sizeof mask ? (uint32_t)length : 0;
+    memset(mask, 0xff, records->object_length);
+    memcpy(records->object_mask, mask, sizeof mask);
+    memcpy(records->object, text, sizeof records->object);
+    records->object_location = location;
+}
+
+lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_t **at,
+                                  uint32_t *ret_location, struct lull_error *err)
 {
     const struct lull_paraver *paraver = records->paraver;
+    const uint8_t *text = *at;
     uint64_t ids[4];
     for (int i = 0; i < 4; i++)
         if (!field(at, &ids[i]))
@@ -143,6 +155,7 @@ lull_status lull_prv_object(const struct lull_prv_records *records, const uint8_
     if (ids[3] - 1 >= process->n_threads)
         return bad_object(records, ids, err);
     *ret_location = process->first_location + (uint32_t)(ids[3] - 1);
+    remember_object(records, text, (size_t)(*at - text), *ret_location);
     return LULL_OK;
 }
 

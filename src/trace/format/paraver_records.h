@@ -4,6 +4,8 @@
 
 #include "trace/format/paraver.h"
 
+#include <string.h>
+
 struct lull_prv_records {
     const struct lull_trace *trace;
     const struct lull_paraver *paraver;
@@ -12,6 +14,9 @@ struct lull_prv_records {
     size_t n_carry;
     uint64_t line; /* of the record being read, from 1; the caller counts */
     bool ended;
+    /* The last object met, as text of up to 16 characters: runs of lines speak of one thread. */
+    uint64_t object[2], object_mask[2];
+    uint32_t object_length, object_location;
 };
 
 lull_status lull_prv_records_open(const struct lull_trace *trace, struct lull_prv_records *records,
@@ -27,8 +32,20 @@ lull_status lull_prv_bad(const struct lull_prv_records *records, struct lull_err
                          const char *what, ...) __attribute__((format(printf, 3, 4)));
 
 /* cpu:application:task:thread: */
-lull_status lull_prv_object(const struct lull_prv_records *records, const uint8_t **at,
-                            uint32_t *ret_location, struct lull_error *err);
+lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_t **at,
+                                  uint32_t *ret_location, struct lull_error *err);
+static inline lull_status lull_prv_object(struct lull_prv_records *records, const uint8_t **at,
+                                          uint32_t *ret_location, struct lull_error *err)
+{
+    uint64_t text[2];
+    memcpy(text, *at, sizeof text);
+    if (((text[0] ^ records->object[0]) & records->object_mask[0]) |
+        ((text[1] ^ records->object[1]) & records->object_mask[1]) | !records->object_length)
+        return lull_prv_parse_object(records, at, ret_location, err);
+    *at += records->object_length;
+    *ret_location = records->object_location;
+    return LULL_OK;
+}
 
 /* A time in ns, cut off at the end of the run. */
 lull_status lull_prv_time(struct lull_prv_records *records, const uint8_t **at, int64_t *ret_time,

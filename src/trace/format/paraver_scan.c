@@ -35,6 +35,9 @@ struct place {
     size_t next_half, last_half;
 };
 
+/* What the mask needs of an event type. */
+enum need { NEED_NOTHING, NEED_VALUE, NEED_READING };
+
 struct pair {
     const struct lull_prv_type *type; /* NULL: named nowhere */
     uint64_t value;
@@ -48,13 +51,15 @@ struct scan {
     uint64_t mask;
     bool unordered, wants_events, wants_messages;
     struct lull_prv_messages messages; /* in time order, unless `unordered` */
-    bool *wanted;                      /* per type */
+    uint8_t *needs;                    /* per type, enum need */
     struct place *places;
     size_t buffer_size;
     size_t counted_words;
     int64_t last_time;
     struct pair *pairs; /* of the line */
     size_t n_pairs, pairs_capacity;
+    struct lull_reading *readings; /* of the line; as many as there are counters */
+    uint32_t n_readings;
     /* the line at hand */
     struct place *place;
     uint32_t location;
@@ -78,21 +83,25 @@ static lull_status out_of_memory(const struct scan *scan, struct lull_error *err
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", scan->trace->path);
 }
 
+/* The location of the line at hand; its buffers are made when it first occurs. */
+static lull_status choose_place(struct scan *scan, uint32_t location, struct lull_error *err)
+{
+    struct place *place = scan->place = &scan->places[location];
+    scan->location = location;
+    if (place->buffer)
+        return LULL_OK;
+    place->counted = calloc(scan->counted_words, sizeof *place->counted);
+    place->buffer = malloc(scan->buffer_size);
+    return place->counted && place->buffer ? LULL_OK : out_of_memory(scan, err);
+}
+
 /* Room for an event and its readings in the buffer of the location at hand. */
-static lull_status make_room(struct scan *scan, size_t readings, struct lull_error *err)
+static inline lull_status make_room(struct scan *scan, size_t readings, struct lull_error *err)
 {
     struct place *place = scan->place;
-    if (!place->buffer) {
-        place->buffer = malloc(scan->buffer_size);
-        place->counted = calloc(scan->counted_words, sizeof *place->counted);
-        if (!place->buffer || !place->counted)
-            return out_of_memory(scan, err);
-    }
     size_t used = (place->n_events + 1) * sizeof(struct lull_event) +
                   (place->n_readings + readings) * sizeof(struct lull_reading);
-    if (used <= scan->buffer_size)
-        return LULL_OK;
-    return hand_over(scan, scan->location, err);
+    return used <= scan->buffer_size ? LULL_OK : hand_over(scan, scan->location, err);
 }
 
 static inline lull_status put(struct scan *scan, const struct lull_event *event,
@@ -141,9 +150,9 @@ static lull_status message_line(struct scan *scan, const uint8_t *at, struct lul
     lull_status status = lull_prv_message(&scan->records, at, halves, err);
     for (int i = 0; status == LULL_OK && i < 2; i++) {
         struct lull_event event = lull_prv_message_event(&scan->records, &halves[i]);
-        scan->location = halves[i].location;
-        scan->place = &scan->places[scan->location];
-        status = put(scan, &event, err);
+        status = choose_place(scan, halves[i].location, err);
+        if (status == LULL_OK)
+            status = put(scan, &event, err);
     }
     return status;
 }
@@ -153,9 +162,12 @@ static lull_status message_line(struct scan *scan, const uint8_t *at, struct lul
 /* Object and time of a state or event record: the file's order is checked here. */
 static lull_status begin_line(struct scan *scan, const uint8_t **at, struct lull_error *err)
 {
-    lull_status status = lull_prv_object(&scan->records, at, &scan->location, err);
+    uint32_t location = 0;
+    lull_status status = lull_prv_object(&scan->records, at, &location, err);
     if (status == LULL_OK)
         status = lull_prv_time(&scan->records, at, &scan->time, err);
+    if (status == LULL_OK)
+        status = choose_place(scan, location, err);
     if (status != LULL_OK)
         return status;
     if (*(*at)++ != ':')
@@ -165,9 +177,12 @@ static lull_status begin_line(struct scan *scan, const uint8_t **at, struct lull
                             "time %lld is before %lld, expected records in order",
                             (long long)scan->time, (long long)scan->last_time);
     scan->last_time = scan->time;
-    scan->place = &scan->places[scan->location];
-    return scan->place->next_half < scan->place->last_half ? put_messages(scan, scan->time, err)
-                                                           : LULL_OK;
+    struct place *place = scan->place;
+    if (place->counted_time != scan->time) {
+        place->counted_time = scan->time;
+        memset(place->counted, 0, scan->counted_words * sizeof *place->counted);
+    }
+    return place->next_half < place->last_half ? put_messages(scan, scan->time, err) : LULL_OK;
 }
 
 static uint32_t find_state(const struct lull_trace *trace, uint64_t number)
@@ -188,16 +203,16 @@ static uint32_t find_state(const struct lull_trace *trace, uint64_t number)
 }
 
 /* 1:<object>:begin:end:state */
-static lull_status state_line(struct scan *scan, const uint8_t *at, struct lull_error *err)
+static lull_status state_line(struct scan *scan, const uint8_t **at, struct lull_error *err)
 {
-    int64_t end;
+    int64_t end = 0;
     uint64_t number;
-    lull_status status = begin_line(scan, &at, err);
+    lull_status status = begin_line(scan, at, err);
     if (status == LULL_OK)
-        status = lull_prv_time(&scan->records, &at, &end, err);
+        status = lull_prv_time(&scan->records, at, &end, err);
     if (status != LULL_OK)
         return status;
-    if (*at++ != ':' || !lull_prv_number(&at, &number) || !lull_prv_line_ends(at))
+    if (*(*at)++ != ':' || !lull_prv_number(at, &number) || !lull_prv_line_ends(*at))
         return lull_prv_bad(&scan->records, err, "expected ':', the state and the end of the line");
     if (end < scan->time)
         return lull_prv_bad(&scan->records, err, "state ends before it begins (%lld, %lld)",
@@ -230,20 +245,30 @@ static bool add_pair(struct scan *scan, const struct lull_prv_type *type, uint64
     return true;
 }
 
-/* "<type>:" by its characters; by its number where that fails (nine digits, leading zeros). */
-static bool read_type(const struct lull_prv_types *types, const uint8_t **at,
-                      const struct lull_prv_type **ret_type)
+/* Of several readings of one counter at one time the first counts, also over several lines. */
+static inline void add_reading(struct scan *scan, uint32_t counter, uint64_t value)
 {
-    uint64_t word = lull_prv_load8(*at), number;
+    uint64_t *word = &scan->place->counted[counter / 64], bit = UINT64_C(1) << (counter % 64);
+    if (*word & bit)
+        return;
+    *word |= bit;
+    scan->readings[scan->n_readings++] = (struct lull_reading){.value = value, .counter = counter};
+}
+
+/* "<type>:" by its digits as they stand; by its number where there are more than eight. */
+static inline bool read_type(const struct lull_prv_types *types, const uint8_t **at,
+                             uint32_t *ret_index)
+{
+    uint64_t word = lull_prv_load(*at), number;
     unsigned digits = lull_prv_digits(word);
     if (digits == 0)
         return false;
     if ((*at)[digits] == ':') {
-        uint64_t key = word << (8 * (8 - digits));
+        uint64_t key = lull_prv_align(word, digits);
         uint32_t slot = lull_prv_hash(key, types->shift);
-        for (; types->by_text[slot]; slot = (slot + 1) & types->mask) {
-            if (types->text_keys[slot] == key) {
-                *ret_type = &types->types[types->by_text[slot] - 1];
+        for (; types->by_text[slot].key; slot = (slot + 1) & types->mask) {
+            if (types->by_text[slot].key == key) {
+                *ret_index = types->by_text[slot].index;
                 *at += digits + 1;
                 return true;
             }
@@ -251,11 +276,11 @@ static bool read_type(const struct lull_prv_types *types, const uint8_t **at,
     }
     if (!lull_prv_number(at, &number) || *(*at)++ != ':')
         return false;
-    *ret_type = lull_prv_type_find(types, number);
+    *ret_index = lull_prv_type_index(types, number);
     return true;
 }
 
-static bool read_value(const uint8_t **at, uint64_t *ret_value)
+static inline bool read_value(const uint8_t **at, uint64_t *ret_value)
 {
     bool negative = **at == '-';
     *at += negative;
@@ -271,83 +296,61 @@ static inline bool skip_value(const uint8_t **at)
     const uint8_t *from = *at += **at == '-';
     unsigned digits;
     do
-        *at += digits = lull_prv_digits(lull_prv_load8(*at));
+        *at += digits = lull_prv_digits(lull_prv_load(*at));
     while (digits == 8);
     return *at > from;
 }
 
-static void unnamed_type(const struct scan *scan)
+static bool unnamed_type(struct scan *scan, uint64_t value)
 {
     lull_trace_add_quirk(scan->trace,
                          "an event type is named nowhere and occurs late; its number is lost",
                          "line %llu", (unsigned long long)scan->records.line);
+    return !(scan->mask >> LULL_EVENT_MARKER & 1) || add_pair(scan, NULL, value);
 }
 
-static lull_status read_pairs(struct scan *scan, const uint8_t *at, struct lull_error *err)
+/* Counters go to scan->readings, the others, as far as they are wanted, to scan->pairs. */
+static lull_status read_pairs(struct scan *scan, const uint8_t **line, struct lull_error *err)
 {
     const struct lull_prv_types *types = scan->types;
-    scan->n_pairs = 0;
-    for (;;) {
-        const struct lull_prv_type *type = NULL;
-        uint64_t value = 0;
-        if (!read_type(types, &at, &type))
+    const uint8_t *at = *line;
+    scan->n_pairs = scan->n_readings = 0;
+    for (;; at++) {
+        uint32_t index;
+        uint64_t value;
+        if (!read_type(types, &at, &index))
             return lull_prv_bad(&scan->records, err, "expected 'type:value' pairs");
-        bool wanted =
-            type ? scan->wanted[type - types->types] : (scan->mask >> LULL_EVENT_MARKER & 1) != 0;
-        if (wanted ? !read_value(&at, &value) : !skip_value(&at))
+        enum need need = index < types->n_types ? (enum need)scan->needs[index] : NEED_VALUE;
+        if (need == NEED_NOTHING ? !skip_value(&at) : !read_value(&at, &value))
             return lull_prv_bad(&scan->records, err, "expected a number as value of an event");
-        if (wanted && !add_pair(scan, type, value))
+        if (need == NEED_READING)
+            add_reading(scan, types->types[index].index, value);
+        else if (need == NEED_VALUE &&
+                 !(index < types->n_types ? add_pair(scan, &types->types[index], value)
+                                          : unnamed_type(scan, value)))
             return out_of_memory(scan, err);
-        if (!type)
-            unnamed_type(scan);
         if (*at != ':')
             break;
-        at++;
     }
-    if (!lull_prv_line_ends(at))
-        return lull_prv_bad(&scan->records, err, "expected ':' or the end of the line");
-    return LULL_OK;
+    *line = at;
+    return lull_prv_line_ends(at)
+               ? LULL_OK
+               : lull_prv_bad(&scan->records, err, "expected ':' or the end of the line");
 }
 
-/* ---- counters -------------------------------------------------------------------------------- */
-
-/* Of several readings of one counter at one time the first counts, also over several lines. */
-static bool first_reading(struct scan *scan, uint32_t counter)
+static lull_status put_counters(struct scan *scan, struct lull_error *err)
 {
-    uint64_t *word = &scan->place->counted[counter / 64], bit = UINT64_C(1) << (counter % 64);
-    if (*word & bit)
-        return false;
-    *word |= bit;
-    return true;
-}
-
-static lull_status put_counters(struct scan *scan, size_t most, struct lull_error *err)
-{
-    lull_status status = make_room(scan, most, err);
+    lull_status status = make_room(scan, scan->n_readings, err);
     if (status != LULL_OK)
         return status;
     struct place *place = scan->place;
-    if (place->counted_time != scan->time) {
-        place->counted_time = scan->time;
-        memset(place->counted, 0, scan->counted_words * sizeof *place->counted);
-    }
-    struct lull_reading *end =
+    place->n_readings += scan->n_readings;
+    struct lull_reading *values =
         (struct lull_reading *)(void *)(place->buffer + scan->buffer_size) - place->n_readings;
-    struct lull_reading *values = end - most;
-    uint32_t count = 0;
-    for (size_t i = 0; i < scan->n_pairs; i++) {
-        const struct pair *pair = &scan->pairs[i];
-        if (pair->type && pair->type->kind == LULL_PRV_COUNTER &&
-            first_reading(scan, pair->type->index))
-            values[count++] =
-                (struct lull_reading){.value = pair->value, .counter = pair->type->index};
-    }
-    if (count == 0)
-        return LULL_OK;
-    place->n_readings += (uint32_t)most;
+    memcpy(values, scan->readings, scan->n_readings * sizeof *values);
     struct lull_event event = {.time = scan->time,
                                .kind = LULL_EVENT_COUNTERS,
-                               .readings = {.values = values, .count = count}};
+                               .readings = {.values = values, .count = scan->n_readings}};
     memcpy(place->buffer + place->n_events++ * sizeof event, &event, sizeof event);
     return LULL_OK;
 }
@@ -589,21 +592,14 @@ static lull_status put_others(struct scan *scan, struct lull_error *err)
 }
 
 /* 2:<object>:time:type:value:type:value... */
-static lull_status event_line(struct scan *scan, const uint8_t *at, struct lull_error *err)
+static lull_status event_line(struct scan *scan, const uint8_t **at, struct lull_error *err)
 {
-    lull_status status = begin_line(scan, &at, err);
+    lull_status status = begin_line(scan, at, err);
     if (status == LULL_OK)
         status = read_pairs(scan, at, err);
-    if (status != LULL_OK)
-        return status;
-    size_t readings = 0;
-    for (size_t i = 0; i < scan->n_pairs; i++)
-        readings += scan->pairs[i].type && scan->pairs[i].type->kind == LULL_PRV_COUNTER;
-    if (readings > scan->trace->n_counters) /* repeated ones do not count */
-        readings = scan->trace->n_counters;
-    if (readings > 0)
-        status = put_counters(scan, readings, err);
-    if (status == LULL_OK && readings < scan->n_pairs)
+    if (status == LULL_OK && scan->n_readings > 0)
+        status = put_counters(scan, err);
+    if (status == LULL_OK && scan->n_pairs > 0)
         status = put_others(scan, err);
     return status;
 }
@@ -628,19 +624,22 @@ static lull_status odd_line(struct scan *scan, const uint8_t *at, struct lull_er
     return lull_prv_bad(&scan->records, err, "expected a record (1:, 2: or 3:), '#' or 'c:'");
 }
 
-static lull_status one_line(struct scan *scan, const uint8_t *at, struct lull_error *err)
+/* Moves *at towards the end of the line. */
+static lull_status one_line(struct scan *scan, const uint8_t **at, struct lull_error *err)
 {
-    if (at[1] != ':')
-        return odd_line(scan, at, err);
-    switch (at[0]) {
+    const uint8_t *line = *at;
+    if (line[1] != ':')
+        return odd_line(scan, line, err);
+    *at += 2;
+    switch (line[0]) {
     case '1':
-        return scan->mask >> LULL_EVENT_STATE & 1 ? state_line(scan, at + 2, err) : LULL_OK;
+        return scan->mask >> LULL_EVENT_STATE & 1 ? state_line(scan, at, err) : LULL_OK;
     case '2':
-        return scan->wants_events ? event_line(scan, at + 2, err) : LULL_OK;
+        return scan->wants_events ? event_line(scan, at, err) : LULL_OK;
     case '3':
-        return message_line(scan, at + 2, err);
+        return message_line(scan, *at, err);
     default:
-        return odd_line(scan, at, err);
+        return odd_line(scan, line, err);
     }
 }
 
@@ -651,10 +650,12 @@ static lull_status all_lines(struct scan *scan, struct lull_error *err)
     while ((status = lull_prv_records_next(&scan->records, &at, &end, err)) == LULL_OK &&
            at < end) {
         while (at < end) {
-            status = one_line(scan, at, err);
+            status = one_line(scan, &at, err);
             if (status != LULL_OK)
                 return status;
-            at = (const uint8_t *)memchr(at, '\n', (size_t)(end - at)) + 1;
+            if (*at != '\n')
+                at = memchr(at, '\n', (size_t)(end - at));
+            at++;
             scan->records.line++;
         }
         lull_sink_progress(scan->sink, lull_prv_source_share(scan->records.source));
@@ -667,10 +668,13 @@ static lull_status finish(struct scan *scan, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < scan->trace->n_locations; l++) {
-        scan->location = l;
-        scan->place = &scan->places[l];
-        status = put_messages(scan, INT64_MAX, err);
-        if (status == LULL_OK && scan->place->n_events > 0)
+        const struct place *place = &scan->places[l];
+        if (place->next_half == place->last_half && place->n_events == 0)
+            continue;
+        status = choose_place(scan, l, err);
+        if (status == LULL_OK)
+            status = put_messages(scan, INT64_MAX, err);
+        if (status == LULL_OK)
             status = hand_over(scan, l, err);
     }
     return status;
@@ -716,12 +720,16 @@ static lull_status prepare(struct scan *scan, struct lull_error *err)
     scan->buffer_size = size_of_buffer(trace);
     scan->counted_words = trace->n_counters / 64 + 1;
     scan->places = calloc(trace->n_locations, sizeof *scan->places);
-    scan->wanted = calloc((size_t)scan->types->n_types + 1, sizeof *scan->wanted);
-    if (!scan->places || !scan->wanted)
+    scan->needs = calloc((size_t)scan->types->n_types + 1, sizeof *scan->needs);
+    scan->readings = calloc((size_t)trace->n_counters + 1, sizeof *scan->readings);
+    if (!scan->places || !scan->needs || !scan->readings)
         return out_of_memory(scan, err);
     for (uint32_t i = 0; i < scan->types->n_types; i++) {
-        scan->wanted[i] = wants(scan->mask, &scan->types->types[i]);
-        scan->wants_events |= scan->wanted[i];
+        const struct lull_prv_type *type = &scan->types->types[i];
+        if (!wants(scan->mask, type))
+            continue;
+        scan->needs[i] = type->kind == LULL_PRV_COUNTER ? NEED_READING : NEED_VALUE;
+        scan->wants_events = true;
     }
     for (uint32_t l = 0; l < trace->n_locations; l++)
         scan->places[l].counted_time = INT64_MIN;
@@ -743,7 +751,8 @@ static void release(struct scan *scan)
         free(scan->places[l].counted);
     }
     free(scan->places);
-    free(scan->wanted);
+    free(scan->needs);
+    free(scan->readings);
     free(scan->pairs);
     lull_prv_messages_free(&scan->messages);
 }

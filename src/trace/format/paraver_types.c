@@ -295,19 +295,15 @@ static void add_type(struct builder *builder, const struct candidate *candidate)
 
 /* ---- look-up --------------------------------------------------------------------------------- */
 
-/* The type's digits as the scan meets them: loaded as a word, shifted so that what follows them is
- * gone. Numbers of more than eight digits have no such key (0). */
+/* The type's digits as the scan meets them (lull_prv_align); 0 for numbers that do not fit. */
 static uint64_t text_key(uint64_t number)
 {
-    uint8_t digits[8];
-    unsigned n = 0;
+    uint64_t key = 0;
     if (number > 99999999)
         return 0;
-    do
-        digits[7 - n++] = (uint8_t)('0' + number % 10);
-    while ((number /= 10) > 0);
-    memset(digits, 0, 8 - n);
-    return lull_prv_load8(digits);
+    for (unsigned bit = 56; number > 0; number /= 10, bit -= 8)
+        key |= (number % 10) << bit;
+    return key;
 }
 
 static void build_index(struct builder *builder)
@@ -322,7 +318,6 @@ static void build_index(struct builder *builder)
     size_t size = (size_t)types->mask + 1;
     types->by_number = lull_arena_zero(arena, size, sizeof *types->by_number);
     types->by_text = lull_arena_zero(arena, size, sizeof *types->by_text);
-    types->text_keys = lull_arena_zero(arena, size, sizeof *types->text_keys);
     for (uint32_t i = 0; i < types->n_types; i++) {
         uint64_t number = types->types[i].number, key = text_key(number);
         uint32_t at = lull_prv_hash(number, types->shift);
@@ -332,20 +327,19 @@ static void build_index(struct builder *builder)
         if (key == 0)
             continue;
         at = lull_prv_hash(key, types->shift);
-        while (types->by_text[at])
+        while (types->by_text[at].key)
             at = (at + 1) & types->mask;
-        types->by_text[at] = i + 1;
-        types->text_keys[at] = key;
+        types->by_text[at] = (struct lull_prv_text_key){key, i};
     }
 }
 
-const struct lull_prv_type *lull_prv_type_find(const struct lull_prv_types *types, uint64_t number)
+uint32_t lull_prv_type_index(const struct lull_prv_types *types, uint64_t number)
 {
     uint32_t at = lull_prv_hash(number, types->shift);
     for (; types->by_number[at]; at = (at + 1) & types->mask)
         if (types->types[types->by_number[at] - 1].number == number)
-            return &types->types[types->by_number[at] - 1];
-    return NULL;
+            return types->by_number[at] - 1;
+    return LULL_NONE;
 }
 
 uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, bool *ret_named)

@@ -51,6 +51,12 @@ uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number
 /* ---- finding the files ------------------------------------------------------------------------
  */
 
+/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
+static bool parse_number(const char *text, size_t length, uint64_t *ret_number)
+{
+    return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
+}
+
 /* "12.3.tape" -> 12 and 3 */
 static bool parse_file_name(const char *name, uint32_t *ret_process, uint32_t *ret_number)
 {
@@ -58,9 +64,9 @@ static bool parse_file_name(const char *name, uint32_t *ret_process, uint32_t *r
     const char *second = dot ? strchr(dot + 1, '.') : NULL;
     uint64_t process, number;
     if (!second || strcmp(second, ".tape") != 0 ||
-        lull_parse_u64(name, (size_t)(dot - name), &process) != LULL_OK ||
-        lull_parse_u64(dot + 1, (size_t)(second - dot - 1), &number) != LULL_OK ||
-        process >= UINT32_MAX || number >= UINT32_MAX)
+        !parse_number(name, (size_t)(dot - name), &process) ||
+        !parse_number(dot + 1, (size_t)(second - dot - 1), &number) || process >= UINT32_MAX ||
+        number >= UINT32_MAX)
         return false;
     *ret_process = (uint32_t)process;
     *ret_number = (uint32_t)number;
@@ -83,7 +89,7 @@ static lull_status list_group(struct lull_trace *trace, uint32_t group, struct l
         data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
                                       data->n_files + 1, sizeof *data->files);
         data->files[data->n_files++] =
-            (struct lull_tape_file){.process = process, .number = number};
+            (struct lull_tape_file){.process = process, .number = number, .open_region = LULL_NONE};
     }
     closedir(folder);
     return LULL_OK;
@@ -106,7 +112,7 @@ static lull_status list_files(struct lull_trace *trace, struct lull_error *err)
     lull_status status = LULL_OK;
     for (struct dirent *entry; status == LULL_OK && (entry = readdir(folder));) {
         uint64_t group;
-        if (lull_parse_u64(entry->d_name, strlen(entry->d_name), &group) == LULL_OK &&
+        if (parse_number(entry->d_name, strlen(entry->d_name), &group) &&
             group <= UINT32_MAX / LULL_TAPE_GROUP)
             status = list_group(trace, (uint32_t)group, err);
     }
@@ -143,7 +149,8 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
             err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes of records, the file holds %lld", path,
             (unsigned long long)header->committed, (long long)file_size - LULL_TAPE_HEADER_SIZE);
     if (memchr(header->name, '\0', sizeof header->name) == NULL)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 48: name is not terminated", path);
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
+                         offsetof(struct lull_tape_header, name));
     return LULL_OK;
 }
 
@@ -245,16 +252,13 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
-/* ---- length of a run that did not say it ------------------------------------------------------
+/* ---- how a run ended that did not say it ------------------------------------------------------
  */
 
-/* Reads the records of one chunk; *ret_got is 0 behind the end. */
-static lull_status read_chunk(const char *path, const struct lull_tape_file *file, uint64_t begin,
+/* Reads `want` bytes of records from `begin` on, less at the end of the file. */
+static lull_status read_slots(const char *path, uint64_t begin, size_t want,
                               union lull_tape_slot *slots, size_t *ret_got, struct lull_error *err)
 {
-    size_t want = file->header.committed - begin < LULL_TAPE_CHUNK
-                      ? (size_t)(file->header.committed - begin)
-                      : LULL_TAPE_CHUNK;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot open", path);
@@ -268,54 +272,89 @@ static lull_status read_chunk(const char *path, const struct lull_tape_file *fil
     return status;
 }
 
-/* Latest end of a record in the slots, in ticks. */
-static uint64_t latest_end(const union lull_tape_slot *slots, size_t count)
+/* In ticks; empty: first > last. */
+struct span {
+    uint64_t first, last;
+};
+
+static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
 {
-    uint64_t latest = 0;
-    for (size_t i = 0; i < count;) {
-        const struct lull_tape_record *record = &slots[i].record;
-        unsigned kind = lull_tape_kind_of(record->head), extra = lull_tape_extra_of(record->head);
-        if (kind == LULL_TAPE_PAD || kind == LULL_TAPE_NOTHING)
-            break;
-        bool spans = (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_ICOLLECTIVE) ||
-                     kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
-        uint64_t end = record->time + (spans ? record->value : 0);
-        bool own_slot =
-            extra == 1 && i + 1 < count &&
-            (kind == LULL_TAPE_CALL || kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH);
-        if (own_slot)
-            end = record->time + slots[i + 1].u64[0];
-        if (end > latest)
-            latest = end;
-        i += 1 + extra;
-    }
-    return latest;
+    const struct lull_tape_record *record = &slots->record;
+    unsigned kind = lull_tape_kind_of(record->head);
+    bool call = kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_ICOLLECTIVE;
+    bool span = kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
+    if ((span || kind == LULL_TAPE_CALL) && lull_tape_extra_of(record->head) > 0)
+        return record->time + (count > 1 ? slots[1].u64[0] : 0);
+    return record->time + (span || call ? record->value : 0);
 }
 
-static lull_status span_of_file(const struct lull_trace *trace, const struct lull_tape_file *file,
-                                union lull_tape_slot *slots, int64_t *ret_first, int64_t *ret_last,
+/* Widens the span by the records in one chunk. */
+static void span_chunk(const union lull_tape_slot *slots, size_t count, struct span *span)
+{
+    for (size_t i = 0; i < count; i += 1 + lull_tape_extra_of(slots[i].record.head)) {
+        unsigned kind = lull_tape_kind_of(slots[i].record.head);
+        if (kind == LULL_TAPE_PAD || kind == LULL_TAPE_NOTHING)
+            break;
+        uint64_t end = end_of(&slots[i], count - i);
+        span->first = slots[i].record.time < span->first ? slots[i].record.time : span->first;
+        span->last = end > span->last ? end : span->last;
+    }
+}
+
+/* A CALL behind the committed records that has begun and not ended; its fields may be being
+ * written just now, so that anything else found there means nothing. */
+static void find_open_call(struct lull_tape_file *file, const union lull_tape_slot *behind,
+                           struct span *span)
+{
+    const struct lull_tape_record *record = &behind->record;
+    const struct lull_tape_ids *regions = &file->ids->maps[LULL_TAPE_MAP_REGION];
+    uint32_t region = lull_tape_id_of(record->head);
+    if (lull_tape_kind_of(record->head) != LULL_TAPE_CALL || record->value != LULL_TAPE_OPEN ||
+        region >= regions->count || regions->index[region] == LULL_NONE ||
+        record->time < span->last)
+        return;
+    file->open_region = regions->index[region];
+    file->open_time = span->last = record->time;
+    span->first = record->time < span->first ? record->time : span->first;
+}
+
+/* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
+ * the messages in it. */
+static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
+                                union lull_tape_slot *slots, struct span *span,
                                 struct lull_error *err)
 {
     char path[PATH_SIZE];
     lull_tape_file_path(trace, file, path, sizeof path);
-    size_t got;
-    lull_status status = read_chunk(path, file, 0, slots, &got, err);
-    if (status != LULL_OK || got == 0)
-        return status;
-    uint64_t first = slots[0].record.time, last;
-    uint64_t chunk = (file->header.committed - 1) / LULL_TAPE_CHUNK * LULL_TAPE_CHUNK;
-    if (chunk > 0)
-        status = read_chunk(path, file, chunk, slots, &got, err);
-    if (status != LULL_OK)
-        return status;
-    last = latest_end(slots, got);
-    bool ticks = file->clock->n_segments > 0;
-    size_t segment = 0;
-    *ret_first = ticks ? lull_tape_ns(file->clock, first, &segment) : (int64_t)first;
-    *ret_last = ticks ? lull_tape_ns(file->clock, last, &segment) : (int64_t)last;
-    return LULL_OK;
+    uint64_t committed = file->header.committed;
+    uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
+    size_t got = 0;
+    lull_status status = LULL_OK;
+    for (uint64_t c = 0; status == LULL_OK && c < chunks; c++) {
+        if (c > 0 && c + 2 < chunks)
+            c = chunks - 2;
+        uint64_t begin = c * LULL_TAPE_CHUNK, left = committed - begin;
+        status = read_slots(path, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots,
+                            &got, err);
+        if (status == LULL_OK)
+            span_chunk(slots, got, span);
+    }
+    if (status == LULL_OK)
+        status = read_slots(path, committed, sizeof *slots, slots, &got, err);
+    if (status == LULL_OK && got > 0)
+        find_open_call(file, slots, span);
+    return status;
 }
 
+static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
+{
+    size_t segment = 0;
+    return file->clock->n_segments > 0 ? lull_tape_ns(file->clock, ticks, &segment)
+                                       : (int64_t)ticks;
+}
+
+/* Without a RUN definition the records say where the run begins and ends; with one, locations that
+ * did not end in an orderly way may have gone on longer. */
 static lull_status measure_length(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -325,14 +364,24 @@ static lull_status measure_length(struct lull_trace *trace, struct lull_error *e
     int64_t first = INT64_MAX, last = INT64_MIN;
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
-        int64_t file_first = INT64_MAX, file_last = INT64_MIN;
-        status = span_of_file(trace, &data->files[l], slots, &file_first, &file_last, err);
+        struct lull_tape_file *file = &data->files[l];
+        struct span span = {UINT64_MAX, 0};
+        if (data->closed && file->header.flags & LULL_TAPE_CLOSED)
+            continue;
+        status = span_of_file(trace, file, slots, &span, err);
+        if (status != LULL_OK || span.first > span.last)
+            continue;
+        int64_t file_first = ns_of(file, span.first), file_last = ns_of(file, span.last);
         first = file_first < first ? file_first : first;
         last = file_last > last ? file_last : last;
     }
     free(slots);
-    data->origin = first == INT64_MAX ? 0 : first;
-    trace->duration = last > data->origin ? last - data->origin : 0;
+    if (!data->closed)
+        data->origin = first == INT64_MAX ? 0 : first;
+    int64_t duration;
+    if (last > data->origin && !__builtin_sub_overflow(last, data->origin, &duration) &&
+        (!data->closed || duration > trace->duration))
+        trace->duration = duration;
     return status;
 }
 
@@ -370,8 +419,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     if (status != LULL_OK)
         return status;
     choose_scopes(trace);
-    if (!data->closed)
-        status = measure_length(trace, err);
+    status = measure_length(trace, err);
     return status == LULL_OK ? lull_trace_complete(trace, err) : status;
 }
 

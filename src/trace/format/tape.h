@@ -50,6 +50,9 @@ struct lull_tape_file {
     struct lull_tape_header header;
     const struct lull_tape_scope *ids;
     const struct lull_tape_scope *clock; /* without segments: ticks are ns */
+    /* The call in which the location was when the tape was opened, if it had not ended. */
+    uint32_t open_region; /* LULL_NONE: there is none */
+    uint64_t open_time;   /* ticks */
 };
 
 struct lull_tape_data {

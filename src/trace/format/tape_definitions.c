@@ -111,13 +111,19 @@ static const char *take_text(struct lull_tape_merge *merge, struct lull_tape_fie
 
 /* ---- one kind after the other ---------------------------------------------------------------- */
 
-static void define_run(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+/* That of a process cannot know how long the others went on. */
+static void define_run(struct lull_tape_merge *merge, bool whole_run,
+                       struct lull_tape_fields *fields)
 {
     struct lull_trace *trace = merge->trace;
-    trace->duration = (int64_t)lull_tape_field_u64(fields);
     struct lull_tape_data *data = trace->format_data;
-    data->origin = (int64_t)lull_tape_field_u64(fields);
-    data->closed = true;
+    int64_t duration = (int64_t)lull_tape_field_u64(fields);
+    int64_t origin = (int64_t)lull_tape_field_u64(fields);
+    if (whole_run) {
+        trace->duration = duration;
+        data->origin = origin;
+        data->closed = true;
+    }
     trace->start_realtime = (int64_t)lull_tape_field_u64(fields);
     trace->clock_resolution = lull_tape_field_f64(fields);
     trace->clock_error = lull_tape_field_f64(fields);
@@ -336,7 +342,7 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
     switch (definition->kind) {
     case LULL_TAPE_DEFINE_RUN:
-        define_run(merge, fields);
+        define_run(merge, whole_run, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_CLOCK:
         define_clock(merge, scope, fields);
@@ -356,10 +362,11 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
 }
 
-static lull_status walk(struct lull_tape_merge *merge, const char *path, bool whole_run,
+static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_t process,
                         const struct lull_mapping *file, struct lull_tape_scope *scope,
                         struct lull_error *err)
 {
+    bool whole_run = process == LULL_TAPE_WHOLE_RUN;
     struct lull_tape_definitions_header header;
     if (file->size < sizeof header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zu bytes, expected a header of %zu",
@@ -373,6 +380,10 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, bool wh
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u, this one reads %d", path,
                          header.version, LULL_TAPE_VERSION);
+    if (header.process != process)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: belongs to process %u, expected %u",
+                         path, offsetof(struct lull_tape_definitions_header, process),
+                         header.process, process);
     uint64_t committed = __atomic_load_n(
         &((const struct lull_tape_definitions_header *)(const void *)file->data)->committed,
         __ATOMIC_ACQUIRE);
@@ -423,8 +434,8 @@ static lull_status make_segments(struct lull_trace *trace, const char *path,
     scope->segments = lull_arena_zero(trace->arena, n - 1, sizeof *scope->segments);
     for (size_t i = 0; i + 1 < n; i++) {
         const struct lull_tape_clock_point *a = &scope->points[i], *b = a + 1;
-        double slope = (double)(b->ns - a->ns) / (double)(b->ticks - a->ticks);
-        if (!(slope > 1e-6 && slope < 1e6))
+        double slope = (double)((uint64_t)b->ns - (uint64_t)a->ns) / (double)(b->ticks - a->ticks);
+        if (b->ns <= a->ns || !(slope > 1e-6 && slope < 1e6))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: clock does not run forward at %llu ticks",
                              path, (unsigned long long)a->ticks);
         int exponent;
@@ -444,10 +455,12 @@ int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t
         ++*segment;
     const struct lull_tape_segment *s = &scope->segments[*segment];
     if (ticks >= s->base_ticks)
-        return s->base_ns +
-               (int64_t)((unsigned __int128)(ticks - s->base_ticks) * s->multiplier >> s->shift);
-    return s->base_ns -
-           (int64_t)((unsigned __int128)(s->base_ticks - ticks) * s->multiplier >> s->shift);
+        return (int64_t)((uint64_t)s->base_ns +
+                         (uint64_t)((unsigned __int128)(ticks - s->base_ticks) * s->multiplier >>
+                                    s->shift));
+    return (int64_t)((uint64_t)s->base_ns -
+                     (uint64_t)((unsigned __int128)(s->base_ticks - ticks) * s->multiplier >>
+                                s->shift));
 }
 
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
@@ -461,7 +474,7 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     lull_status status = lull_map_file(path, &file, err);
     if (status != LULL_OK)
         return status;
-    status = walk(merge, path, process == LULL_TAPE_WHOLE_RUN, &file, scope, err);
+    status = walk(merge, path, process, &file, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
         status = make_segments(merge->trace, path, scope, err);

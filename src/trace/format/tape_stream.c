@@ -72,11 +72,13 @@ static inline uint32_t index_of(const struct lull_stream *stream, enum lull_tape
     return id < ids->count ? ids->index[id] : LULL_NONE;
 }
 
+/* Unsigned, as all arithmetic on times from a file: garbage wraps and is found by its range. */
 static inline int64_t ns_of(struct lull_stream *stream, uint64_t ticks)
 {
-    if (!stream->ticks)
-        return (int64_t)ticks - stream->data->origin;
-    return lull_tape_ns(stream->file->clock, ticks, &stream->segment) - stream->data->origin;
+    uint64_t ns = ticks;
+    if (stream->ticks)
+        ns = (uint64_t)lull_tape_ns(stream->file->clock, ticks, &stream->segment);
+    return (int64_t)(ns - (uint64_t)stream->data->origin);
 }
 
 /* A duration is the difference of two converted times, so that what follows never overlaps. */
@@ -85,27 +87,39 @@ static inline int64_t duration_of(struct lull_stream *stream, uint64_t ticks, ui
     if (!stream->ticks)
         return (int64_t)length;
     size_t segment = stream->segment;
-    return lull_tape_ns(stream->file->clock, ticks + length, &segment) -
-           lull_tape_ns(stream->file->clock, ticks, &stream->segment);
+    return (int64_t)((uint64_t)lull_tape_ns(stream->file->clock, ticks + length, &segment) -
+                     (uint64_t)lull_tape_ns(stream->file->clock, ticks, &stream->segment));
+}
+
+/* Whether what begins at `begin` and lasts `duration` lies in the run. */
+static inline bool in_run(const struct lull_stream *stream, int64_t begin, int64_t duration)
+{
+    int64_t end = stream->trace->duration;
+    return begin >= 0 && begin <= end && duration >= 0 && duration <= end - begin;
 }
 
 /* Peers are process numbers or ranks in the communicator; wildcards are negative. */
-static int32_t process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm)
+static lull_status process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
+                              int32_t *ret_process, struct lull_error *err)
 {
-    if (peer < 0)
-        return peer;
-    uint32_t process;
-    if (stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
-        process = lull_tape_process_index(stream->trace, (uint32_t)peer);
-    } else if (comm < stream->trace->n_comms) {
-        const struct lull_comm *group = &stream->trace->comms[comm];
-        if (group->remote != LULL_NONE)
-            group = &stream->trace->comms[group->remote];
-        process = lull_comm_member(group, (uint32_t)peer);
-    } else {
-        process = LULL_NONE;
+    const struct lull_trace *trace = stream->trace;
+    uint32_t process = LULL_NONE;
+    if (peer == LULL_ANY || peer == LULL_PROC_NULL) {
+        *ret_process = peer;
+        return LULL_OK;
     }
-    return process == LULL_NONE ? LULL_ANY : (int32_t)process;
+    if (stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
+        process = lull_tape_process_index(trace, (uint32_t)peer);
+    } else if (comm < trace->n_comms && trace->comms[comm].paradigm != LULL_PARADIGM_OPENMP) {
+        const struct lull_comm *group = &trace->comms[comm];
+        if (group->remote != LULL_NONE)
+            group = &trace->comms[group->remote];
+        process = lull_comm_member(group, (uint32_t)peer);
+    }
+    if (process >= trace->n_processes)
+        return bad_record(stream, "unknown process or rank", (uint32_t)peer, err);
+    *ret_process = (int32_t)process;
+    return LULL_OK;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------
@@ -194,7 +208,10 @@ static lull_status continue_wait(struct lull_stream *stream, struct lull_event *
             return bad_record(stream, "wait completes a request that is not open:",
                               fields[0] + waiting->done, err);
         if (matched) {
-            request->peer = process_of(stream, waiting->slot->i32[1], request->comm);
+            lull_status status =
+                process_of(stream, waiting->slot->i32[1], request->comm, &request->peer, err);
+            if (status != LULL_OK)
+                return status;
             request->tag = waiting->slot->i32[2];
             request->bytes = large ? waiting->slot[1].u64[0]
                                    : fields[3] & ~(LULL_TAPE_MATCHED | LULL_TAPE_LARGE);
@@ -252,11 +269,9 @@ static lull_status message_of(const struct lull_stream *stream, const union lull
     uint32_t comm = index_of(stream, LULL_TAPE_MAP_COMM, id);
     if (comm == LULL_NONE)
         return bad_record(stream, "unknown communicator", id, err);
-    *ret_message = (struct request){.bytes = slot->u64[1] & LULL_TAPE_BYTES_MASK,
-                                    .peer = process_of(stream, slot->i32[0], comm),
-                                    .tag = slot->i32[1],
-                                    .comm = comm};
-    return LULL_OK;
+    *ret_message = (struct request){
+        .bytes = slot->u64[1] & LULL_TAPE_BYTES_MASK, .tag = slot->i32[1], .comm = comm};
+    return process_of(stream, slot->i32[0], comm, &ret_message->peer, err);
 }
 
 static lull_status decode_message_call(struct lull_stream *stream, unsigned kind, int64_t begin,
@@ -296,13 +311,17 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
     uint32_t comm = index_of(stream, LULL_TAPE_MAP_COMM, id);
     if (comm == LULL_NONE)
         return bad_record(stream, "unknown communicator", id, err);
-    struct request collective = {
-        .bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
-        .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
-        .peer = root == LULL_TAPE_NO_ROOT ? LULL_ANY : process_of(stream, (int32_t)root, comm),
-        .comm = comm,
-        .op = stream->trace->regions[region].collective,
-        .record = LULL_TAPE_CALL_ICOLLECTIVE};
+    struct request collective = {.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
+                                 .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                 .peer = LULL_ANY,
+                                 .comm = comm,
+                                 .op = stream->trace->regions[region].collective,
+                                 .record = LULL_TAPE_CALL_ICOLLECTIVE};
+    lull_status status = LULL_OK;
+    if (root != LULL_TAPE_NO_ROOT)
+        status = process_of(stream, (int32_t)root, comm, &collective.peer, err);
+    if (status != LULL_OK)
+        return status;
     bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
     uint64_t request = blocking ? LULL_NO_REQUEST : stream->requests.next;
     if (!blocking && !open_request(&stream->requests, &collective))
@@ -330,8 +349,8 @@ static inline lull_status decode_call(struct lull_stream *stream, unsigned kind,
         length = stream->at[1].u64[0];
     int64_t begin = ns_of(stream, record->time);
     int64_t duration = duration_of(stream, record->time, length);
-    if (duration < 0)
-        return bad_record(stream, "call of impossible length", length, err);
+    if (!in_run(stream, begin, duration))
+        return bad_record(stream, "call does not lie in the run, length", length, err);
     if (wanted(stream, LULL_EVENT_CALL))
         add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
     if (kind == LULL_TAPE_CALL || !stream->requests_matter)
@@ -377,6 +396,8 @@ static const uint8_t number_kinds[LULL_TAPE_NUMBERS] = {
 static lull_status decode_counters(struct lull_stream *stream, int64_t time, unsigned extra,
                                    struct out *out, struct lull_error *err)
 {
+    if (stream->trace->n_counters == 0)
+        return bad_record(stream, "reading of an unknown counter", stream->at[1].u32[2], err);
     struct lull_reading *readings = stream->readings + stream->n_readings;
     for (unsigned i = 0; i < extra; i++) {
         const union lull_tape_slot *slot = stream->at + 1 + i;
@@ -404,10 +425,11 @@ static lull_status decode_span(struct lull_stream *stream, unsigned kind, unsign
             return bad_record(stream, "unknown state", lull_tape_id_of(record->head), err);
     }
     uint64_t length = extra ? stream->at[1].u64[0] : record->value;
+    int64_t begin = ns_of(stream, record->time);
     int64_t duration = duration_of(stream, record->time, length);
-    if (duration < 0)
-        return bad_record(stream, "span of impossible length", length, err);
-    add(out, kind, ns_of(stream, record->time), id)->duration = duration;
+    if (!in_run(stream, begin, duration))
+        return bad_record(stream, "span does not lie in the run, length", length, err);
+    add(out, kind, begin, id)->duration = duration;
     return LULL_OK;
 }
 
@@ -434,9 +456,8 @@ static lull_status decode_general_message(struct lull_stream *stream, unsigned k
     struct lull_event *event = add(out, kind, ns_of(stream, stream->at->record.time), comm);
     event->message.bytes = slot[0].u64[0];
     event->message.request = slot[0].u64[1];
-    event->message.peer = process_of(stream, slot[1].i32[0], comm);
     event->message.tag = slot[1].i32[1];
-    return LULL_OK;
+    return process_of(stream, slot[1].i32[0], comm, &event->message.peer, err);
 }
 
 static lull_status decode_general_collective(struct lull_stream *stream, unsigned kind, unsigned op,
@@ -452,7 +473,29 @@ static lull_status decode_general_collective(struct lull_stream *stream, unsigne
     event->collective.sent = slot[0].u64[0];
     event->collective.received = slot[0].u64[1];
     event->collective.request = slot[1].u64[0];
-    event->collective.root = process_of(stream, slot[1].i32[2], comm);
+    return process_of(stream, slot[1].i32[2], comm, &event->collective.root, err);
+}
+
+/* Targets are process numbers: windows have no definition that could give them ranks. */
+static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, unsigned op,
+                                   struct out *out, struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    uint32_t id = lull_tape_id_of(record->head), process = LULL_NONE;
+    int32_t target = stream->at[1].i32[2];
+    if (op >= (kind == LULL_EVENT_RMA ? (unsigned)LULL_RMA_OPS : (unsigned)LULL_IO_OPS))
+        return bad_record(stream, "unknown operation", op, err);
+    if (target != LULL_ANY && target != LULL_PROC_NULL) {
+        process = lull_tape_process_index(stream->trace, (uint32_t)target);
+        if (process == LULL_NONE)
+            return bad_record(stream, "unknown process", (uint32_t)target, err);
+        target = (int32_t)process;
+    }
+    struct lull_event *event =
+        add(out, kind, ns_of(stream, record->time), id == LULL_TAPE_NO_ID ? LULL_NONE : id);
+    event->op = (uint8_t)op;
+    event->transfer.bytes = stream->at[1].u64[0];
+    event->transfer.target = target;
     return LULL_OK;
 }
 
@@ -479,7 +522,8 @@ static lull_status decode_other(struct lull_stream *stream, unsigned kind, unsig
     static const uint8_t least_extra[LULL_TAPE_KINDS] = {[LULL_TAPE_MESSAGE] = 2,
                                                          [LULL_TAPE_COLLECTIVE] = 2,
                                                          [LULL_TAPE_TRANSFER] = 1,
-                                                         [LULL_TAPE_NUMBER] = 1};
+                                                         [LULL_TAPE_NUMBER] = 1,
+                                                         [LULL_TAPE_COUNTERS] = 1};
     if (kind >= LULL_TAPE_KINDS || kind == LULL_TAPE_NOTHING)
         return bad_record(stream, "unknown record kind", kind, err);
     if (extra < least_extra[kind])
@@ -502,16 +546,8 @@ static lull_status decode_other(struct lull_stream *stream, unsigned kind, unsig
                                      : LULL_OK;
     }
     case LULL_TAPE_TRANSFER: {
-        unsigned kind_of_event = high ? LULL_EVENT_RMA : LULL_EVENT_IO;
-        if (!wanted(stream, kind_of_event))
-            return LULL_OK;
-        uint32_t id = lull_tape_id_of(record->head);
-        struct lull_event *event = add(out, kind_of_event, ns_of(stream, record->time),
-                                       id == LULL_TAPE_NO_ID ? LULL_NONE : id);
-        event->op = (uint8_t)op;
-        event->transfer.bytes = stream->at[1].u64[0];
-        event->transfer.target = stream->at[1].i32[2];
-        return LULL_OK;
+        unsigned event = high ? LULL_EVENT_RMA : LULL_EVENT_IO;
+        return wanted(stream, event) ? decode_transfer(stream, event, op, out, err) : LULL_OK;
     }
     case LULL_TAPE_NUMBER:
         if (value >= LULL_TAPE_NUMBERS)
@@ -649,15 +685,10 @@ static void decode_common(struct lull_stream *stream, struct out *out, size_t ca
 /* A process that died inside a call left its record open behind the committed ones. */
 static void decode_open_call(struct lull_stream *stream, struct out *out)
 {
-    const uint8_t *file_end = stream->mapping.data + stream->mapping.size;
+    const struct lull_tape_file *file = stream->file;
     stream->at = NULL;
-    if (file_end - (const uint8_t *)stream->end < (ptrdiff_t)sizeof *stream->end)
-        return;
-    const struct lull_tape_record *record = &stream->end->record;
-    uint32_t region = index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
-    if (lull_tape_kind_of(record->head) == LULL_TAPE_CALL && record->value == LULL_TAPE_OPEN &&
-        region != LULL_NONE && wanted(stream, LULL_EVENT_ENTER))
-        add(out, LULL_EVENT_ENTER, ns_of(stream, record->time), region);
+    if (file->open_region != LULL_NONE && wanted(stream, LULL_EVENT_ENTER))
+        add(out, LULL_EVENT_ENTER, ns_of(stream, file->open_time), file->open_region);
 }
 
 static lull_status decode_one(struct lull_stream *stream, struct out *out, struct lull_error *err)
@@ -713,6 +744,21 @@ static void slide_window(struct lull_stream *stream)
     stream->window = begin + (left < WINDOW ? left : WINDOW);
 }
 
+/* The scan sees to it that time runs forward: so the first and the last event say that all lie in
+ * the run. */
+static lull_status check_block(const struct lull_stream *stream, const struct lull_event *events,
+                               size_t count, struct lull_error *err)
+{
+    int64_t first = events[0].time, last = events[count - 1].time;
+    if (in_run(stream, first, 0) && in_run(stream, last, 0))
+        return LULL_OK;
+    char path[4096];
+    return lull_fail(
+        err, LULL_ERR_FORMAT, "%s: an event at %lld ns lies outside of the run of %lld ns",
+        lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
+        (long long)(in_run(stream, first, 0) ? last : first), (long long)stream->trace->duration);
+}
+
 lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
                                   size_t capacity, size_t *ret_count, struct lull_error *err)
 {
@@ -740,6 +786,8 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             break;
         status = decode_one(stream, &out, err);
     }
+    if (status == LULL_OK && out.count > 0)
+        status = check_block(stream, events, out.count, err);
     if (status == LULL_OK)
         *ret_count = out.count;
     return status;

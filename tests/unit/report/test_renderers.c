@@ -238,7 +238,8 @@ static void json_holds_facts_notes_and_attachments(void **state)
 {
     (void)state;
     struct lull_document *document = lull_document_create(arena, "lull-test/1", "A \"title\"");
-    lull_document_fact(document, "big", "Big", lull_cell_count(UINT64_C(9007199254740993)));
+    lull_document_fact(document, "big", "Big", lull_cell_count(UINT64_MAX));
+    lull_document_fact(document, "exact", "Exact", lull_cell_count(UINT64_C(1) << 53));
     lull_document_fact(document, "start", "Start", lull_cell_absent("not recorded"));
     lull_document_note(document, LULL_NOTE_WARNING, "%d oddities", 3);
     lull_document_attach(document, "extra", write_attachment, "mine");
@@ -247,7 +248,8 @@ static void json_holds_facts_notes_and_attachments(void **state)
     lull_table_column(table, "run", "run");
     json_t *root = load(document);
     json_t *facts = json_object_get(root, "facts");
-    assert_true(json_integer_value(json_object_get(facts, "big")) == INT64_C(9007199254740993));
+    assert_string_equal(string_of(facts, "big"), "18446744073709551615");
+    assert_true(json_integer_value(json_object_get(facts, "exact")) == INT64_C(9007199254740992));
     assert_true(json_is_null(json_object_get(facts, "start")));
     assert_string_equal(string_of(json_object_get(root, "facts_absent"), "start"), "not recorded");
     json_t *note = json_array_get(json_object_get(root, "notes"), 0);

@@ -1,0 +1,251 @@
+/* Process and threads: when recording begins and ends. */
+#include "record/core.h"
+
+#include "record/buffer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+__thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
+struct rec_thread rec_nobody = {.depth = UINT32_MAX / 2, .fd = -1};
+struct rec_process rec_process = {.rank = 0};
+
+static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_thread *threads; /* those that have not ended */
+static uint32_t n_threads;         /* ever */
+static pthread_key_t thread_key;
+static bool started, paused;
+
+/* ---- settings ---------------------------------------------------------------------------------
+ */
+
+static bool number_of(const char *name, uint64_t *ret_value)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*end || errno != 0 || *text == '-')
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+/* The rank before MPI_Init, by what launchers tell their children. */
+static uint32_t rank_from_launcher(void)
+{
+    static const char *const names[] = {"LULL_RECORD_PROCESS", "OMPI_COMM_WORLD_RANK",
+                                        "PMIX_RANK",           "PMI_RANK",
+                                        "MPI_LOCALRANKID",     "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint64_t rank;
+        if (number_of(names[i], &rank) && rank < UINT32_MAX / 2)
+            return (uint32_t)rank;
+    }
+    return 0;
+}
+
+static void make_anchor(const char *run)
+{
+    char path[4096];
+    mkdir(run, 0777);
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, run);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return;
+    if (write(fd, LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR)) < 0)
+        unlink(path);
+    close(fd);
+}
+
+/* ---- process ----------------------------------------------------------------------------------
+ */
+
+/* Two points at once, so that also a program that dies in its first moments has a clock: a fifth
+ * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes. */
+static void start_clock(void)
+{
+    rec_process.tsc = lull_clock_tsc_is_safe();
+    struct lull_clock_point first = lull_clock_pair(rec_process.tsc), second;
+    do
+        second = lull_clock_pair(rec_process.tsc);
+    while (second.ns - first.ns < 200000);
+    rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
+}
+
+static void end_of_thread(void *thread)
+{
+    (void)thread;
+    rec_thread_end();
+}
+
+void rec_start(void)
+{
+    if (started)
+        return;
+    started = true;
+    const char *run = getenv("LULL_RECORD_DIR");
+    uint64_t value;
+    if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
+        return;
+    rec_process.budget = number_of("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
+    rec_process.profile = number_of("LULL_RECORD_PROFILE", &value) && value != 0;
+    rec_process.number = rec_process.rank = rank_from_launcher();
+    start_clock();
+    make_anchor(run);
+    if (!rec_definitions_begin(run, &rec_process.number))
+        return;
+    rec_define_clock(0);
+    rec_define_process();
+    rec_process.on = true;
+    rec_thread_begin(REC_ROLE_MASTER);
+    rec_define_clock(0);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    rec_start();
+}
+
+void rec_stop(void)
+{
+    if (!rec_process.on)
+        return;
+    rec_process.on = false;
+    rec_thread_end();
+    pthread_mutex_lock(&threads_lock);
+    for (struct rec_thread *thread = threads; thread; thread = thread->next) {
+        rec_sums_until(thread, rec_now());
+        rec_buffer_end(thread, true);
+    }
+    pthread_mutex_unlock(&threads_lock);
+    rec_define_clock(0);
+    rec_definitions_end();
+}
+
+__attribute__((destructor)) static void stop(void)
+{
+    rec_stop();
+}
+
+void rec_leave_to_parent(void)
+{
+    rec_process.on = false;
+    rec_self_or_null = &rec_nobody;
+}
+
+void rec_set_rank(uint32_t rank)
+{
+    if (!rec_process.on || rank == rec_process.rank)
+        return;
+    rec_process.rank = rank;
+    rec_define_process();
+    pthread_mutex_lock(&threads_lock);
+    for (struct rec_thread *thread = threads; thread; thread = thread->next)
+        rec_buffer_name(thread);
+    pthread_mutex_unlock(&threads_lock);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------
+ */
+
+static struct rec_thread *make_thread(enum rec_role role)
+{
+    /* Not malloc: the program may have replaced it, and this may be a signal handler's thread. */
+    struct rec_thread *self = mmap(NULL, sizeof *self, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (self == MAP_FAILED)
+        return NULL;
+    self->role = (uint8_t)role;
+    self->fd = self->sums_file.fd = -1;
+    self->number = __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
+    if (!rec_buffer_begin(self, rec_now())) {
+        munmap(self, sizeof *self);
+        return NULL;
+    }
+    pthread_mutex_lock(&threads_lock);
+    self->next = threads;
+    if (threads)
+        threads->previous = self;
+    threads = self;
+    pthread_mutex_unlock(&threads_lock);
+    return self;
+}
+
+struct rec_thread *rec_thread_begin(enum rec_role role)
+{
+    rec_start();
+    if (rec_self_or_null)
+        return rec_self_or_null;
+    rec_self_or_null = &rec_nobody; /* whatever is called from here on passes through */
+    struct rec_thread *self = rec_process.on ? make_thread(role) : NULL;
+    if (!self)
+        return &rec_nobody;
+    pthread_setspecific(thread_key, self);
+    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, rec_now());
+    if (__atomic_load_n(&paused, __ATOMIC_RELAXED))
+        rec_pause(self);
+    rec_self_or_null = self;
+    return self;
+}
+
+void rec_thread_set_role(struct rec_thread *self, enum rec_role role)
+{
+    if (self == &rec_nobody || self->role == role)
+        return;
+    self->role = (uint8_t)role;
+    self->header->role = (uint8_t)role;
+}
+
+void rec_thread_end(void)
+{
+    struct rec_thread *self = rec_self_or_null;
+    if (!self || self == &rec_nobody)
+        return;
+    rec_self_or_null = &rec_nobody;
+    uint64_t now = rec_now();
+    rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+    rec_sums_until(self, now);
+    pthread_mutex_lock(&threads_lock);
+    if (self->previous)
+        self->previous->next = self->next;
+    else
+        threads = self->next;
+    if (self->next)
+        self->next->previous = self->previous;
+    rec_buffer_end(self, false);
+    pthread_mutex_unlock(&threads_lock);
+    munmap(self, sizeof *self);
+}
+
+void rec_pause(struct rec_thread *self)
+{
+    __atomic_store_n(&paused, true, __ATOMIC_RELAXED);
+    if (self == &rec_nobody || self->paused)
+        return;
+    self->paused = true;
+    self->paused_at = rec_now();
+    self->depth += REC_PAUSED;
+    rec_number(self, LULL_TAPE_NUMBER_MEASURE_OFF, LULL_TAPE_NO_ID, 0, self->paused_at);
+}
+
+void rec_resume(struct rec_thread *self)
+{
+    __atomic_store_n(&paused, false, __ATOMIC_RELAXED);
+    if (self == &rec_nobody || !self->paused)
+        return;
+    uint64_t now = rec_now();
+    self->paused = false;
+    self->depth -= REC_PAUSED;
+    self->sums_file.header->paused += now - self->paused_at;
+    rec_number(self, LULL_TAPE_NUMBER_MEASURE_ON, LULL_TAPE_NO_ID, 0, now);
+}

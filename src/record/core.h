@@ -1,0 +1,222 @@
+/* The recorder: what its parts share. See docs/recorder.md for the whole.
+ *
+ * Loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as a tool), it is
+ * told what to do by environment variables, which `lull record` sets:
+ *
+ *     LULL_RECORD_DIR       the run's folder, made by `lull record` or else here; unset: record
+ * nothing LULL_RECORD_BYTES     size budget of events per process in bytes; unset: 1 GiB
+ *     LULL_RECORD_PROFILE   1: keep running sums only, no events
+ *     LULL_RECORD_PROCESS   number of this process, for launchers that lull does not know
+ *
+ * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
+ * the program, but where a thread, a definition or a chunk begins; whatever fails switches
+ * recording off and lets the program go on; the program may die at any instruction. */
+#ifndef LULL_RECORD_CORE_H
+#define LULL_RECORD_CORE_H
+
+#include "base/clock.h"
+#include "record/definitions.h"
+#include "record/sums.h"
+#include "tape/encode.h"
+#include "tape/layout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REC_EXPORT      __attribute__((visibility("default")))
+#define REC_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define REC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA) /* of one record */
+#define REC_MOST_FRAMES 64   /* nested regions whose own time is known apart */
+#define REC_PAUSED      1024 /* added to the depth of a thread that the program has paused */
+
+struct rec_frame {
+    uint64_t begin, inside; /* ticks: when entered; spent in the regions within the one around */
+};
+
+/* One thread of the program. Everything that the hot path touches is in the first cache lines. */
+struct rec_thread {
+    union lull_tape_slot
+        *at; /* next record; in the tail, or in a private chunk that goes nowhere */
+    union lull_tape_slot *end;  /* of the chunk */
+    uint64_t bias;              /* committed = (uintptr_t)at + bias */
+    uint64_t *committed;        /* in the mapped header */
+    uint32_t depth;             /* > 0: inside a recorded call, or not recording: pass through */
+    uint32_t parallel;          /* 1 inside an OpenMP parallel region: which sum is added to */
+    struct lull_tape_sum *sums; /* by region id, two each: outside, inside of parallel regions */
+    uint32_t n_sums;            /* regions that have sums so far */
+    uint32_t next_request;      /* number of the next MPI request that this thread opens */
+    uint64_t inside;            /* ticks in regions within the current frame */
+    uint32_t n_frames;
+    bool storing; /* events are kept; false: at the budget, after an error, in a profile */
+    bool paused;  /* by the program */
+    uint64_t paused_at;
+    uint32_t number;
+    uint8_t role;
+    struct rec_frame frames[REC_MOST_FRAMES];
+
+    union lull_tape_slot *tail; /* the chunk that `at` walks through */
+    struct lull_tape_header *header;
+    struct rec_sums sums_file;
+    uint64_t flushed;
+    int fd;                             /* of the tape file; -1: none */
+    void *omp;                          /* of record/omp, which see */
+    struct rec_thread *next, *previous; /* all threads of the process */
+};
+
+/* What this thread records into: a thread, or rec_nobody whose depth is not 0. NULL until asked. */
+extern __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
+extern struct rec_thread rec_nobody;
+
+/* Settings and state of the process; constant once the program runs, but where said. */
+struct rec_process {
+    bool on; /* changes to false at the end and in a forked child */
+    bool tsc;
+    double ns_per_tick; /* roughly, as measured at the start */
+    bool profile;
+    uint32_t number;   /* p of the file names */
+    uint32_t rank;     /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
+    uint64_t budget;   /* bytes of events */
+    uint64_t used;     /* atomic */
+    char folder[3072]; /* RUN/<p / 1000> */
+};
+extern struct rec_process rec_process;
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+/* Starts the recorder unless it runs already; called by the constructor, and safe to call from
+ * other constructors that may come first. */
+void rec_start(void);
+/* The process ends in an orderly way: closes all tapes. Later calls of the program pass through. */
+void rec_stop(void);
+/* In a forked child: nothing is recorded, nothing of the parent's files is touched. */
+void rec_leave_to_parent(void);
+
+/* enum lull_thread_role of the reader */
+enum rec_role { REC_ROLE_UNKNOWN, REC_ROLE_MASTER, REC_ROLE_WORKER, REC_ROLE_FREE };
+
+/* Makes the calling thread a location; does nothing when it is one. Writes THREAD_BEGIN. */
+struct rec_thread *rec_thread_begin(enum rec_role role);
+/* Ends the calling thread's location; happens by itself when the thread ends. */
+void rec_thread_end(void);
+void rec_thread_set_role(struct rec_thread *self, enum rec_role role);
+
+/* The calling thread; rec_nobody when nothing is recorded. Never NULL. */
+static inline struct rec_thread *rec_current(void)
+{
+    struct rec_thread *self = rec_self_or_null;
+    return REC_LIKELY(self != NULL) ? self : rec_thread_begin(REC_ROLE_UNKNOWN);
+}
+
+/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h).
+ * For all threads that begin later as well. Inside a call it takes effect when the call ends. */
+void rec_pause(struct rec_thread *self);
+void rec_resume(struct rec_thread *self);
+
+/* World rank and names of the locations, when MPI tells them. */
+void rec_set_rank(uint32_t rank);
+
+static inline uint64_t rec_now(void)
+{
+    return lull_clock_now(rec_process.tsc);
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
+
+/* Goes on to a fresh chunk (buffer.c). */
+void rec_flush(struct rec_thread *self);
+
+/* Makes sure that `slots` fit at self->at. */
+static inline void rec_reserve(struct rec_thread *self, unsigned slots)
+{
+    if (REC_UNLIKELY(self->end - self->at < (ptrdiff_t)slots))
+        rec_flush(self);
+}
+
+/* The `slots` at self->at are complete: readers may see them. */
+static inline void rec_commit(struct rec_thread *self, unsigned slots)
+{
+    self->at += slots;
+    __atomic_store_n(self->committed, (uint64_t)(uintptr_t)self->at + self->bias, __ATOMIC_RELEASE);
+}
+
+/* Shows the call that begins now, behind what is committed, to whoever reads the tape after the
+ * program died or hung in it; returns the time. There is room for a record of any size behind. */
+static inline uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
+{
+    rec_reserve(self, REC_MOST_SLOTS);
+    union lull_tape_slot *slot = self->at;
+    slot->record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
+    slot->record.value = LULL_TAPE_OPEN;
+    uint64_t now = rec_now();
+    slot->record.time = now;
+    return now;
+}
+
+static inline void rec_add_sum(struct rec_thread *self, uint32_t region, uint64_t ticks)
+{
+    if (REC_UNLIKELY(region >= self->n_sums) && !rec_sums_grow(self, region))
+        return;
+    struct lull_tape_sum *sum = &self->sums[region * 2 + self->parallel];
+    sum->visits++;
+    sum->ticks += ticks;
+}
+
+/* A call without regions inside, from `begin` on; without a message. */
+static inline void rec_call(struct rec_thread *self, uint32_t region, uint64_t begin,
+                            uint64_t duration)
+{
+    rec_reserve(self, 2);
+    rec_commit(self, lull_tape_put_call(self->at, begin, region, duration));
+    rec_add_sum(self, region, duration);
+    self->inside += duration;
+}
+
+/* A region that may hold others. */
+static inline void rec_enter(struct rec_thread *self, uint32_t region, uint64_t now)
+{
+    rec_reserve(self, 1);
+    self->at->record.time = now;
+    self->at->record.head = lull_tape_head(LULL_TAPE_ENTER, 0, region);
+    self->at->record.value = 0;
+    rec_commit(self, 1);
+    if (REC_LIKELY(self->n_frames < REC_MOST_FRAMES)) {
+        self->frames[self->n_frames].begin = now;
+        self->frames[self->n_frames].inside = self->inside;
+        self->inside = 0;
+    }
+    self->n_frames++;
+}
+
+/* `parallel` of the thread must be what it was at rec_enter. */
+static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t now)
+{
+    rec_reserve(self, 1);
+    self->at->record.time = now;
+    self->at->record.head = lull_tape_head(LULL_TAPE_LEAVE, 0, region);
+    self->at->record.value = 0;
+    rec_commit(self, 1);
+    if (self->n_frames == 0)
+        return; /* entered while the program had paused us */
+    if (REC_LIKELY(--self->n_frames < REC_MOST_FRAMES)) {
+        uint64_t total = now - self->frames[self->n_frames].begin;
+        rec_add_sum(self, region, total - self->inside);
+        self->inside = self->frames[self->n_frames].inside + total;
+    }
+}
+
+/* LULL_TAPE_NUMBER: `what` is an enum lull_tape_number, id a communicator, marker or NO_ID. */
+static inline void rec_number(struct rec_thread *self, unsigned what, uint32_t id, uint64_t number,
+                              uint64_t now)
+{
+    rec_reserve(self, 2);
+    self->at[0].record.time = now;
+    self->at[0].record.head = lull_tape_head(LULL_TAPE_NUMBER, 1, id);
+    self->at[0].record.value = what;
+    self->at[1].u64[0] = number;
+    self->at[1].u64[1] = 0;
+    rec_commit(self, 2);
+}
+
+#endif

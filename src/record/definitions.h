@@ -1,0 +1,43 @@
+/* The definitions of this process: appended to its mapped file under a mutex, never on the hot
+ * path. Ids are given out here, from 1 on; 0 says that there is none (yet). */
+#ifndef LULL_RECORD_DEFINITIONS_H
+#define LULL_RECORD_DEFINITIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rec_region {
+    uint32_t paradigm, role; /* enum lull_tape_paradigm, enum lull_tape_role */
+    bool parallel;           /* inside it is inside an OpenMP parallel region */
+    uint32_t line;
+    const char *name;
+    const char *file; /* NULL: unknown */
+};
+
+struct rec_comm {
+    uint64_t key; /* the same at all members, different from all others; 0: of this process alone */
+    uint32_t paradigm;
+    uint32_t size;
+    uint32_t first;          /* process number of rank 0, when the members follow each other */
+    uint32_t parent, remote; /* ids or UINT32_MAX */
+    const uint32_t *members; /* process numbers; NULL: `size` from `first` on */
+    const char *name;
+};
+
+/* Creates RUN/<p / 1000>/<p>.definitions and claims the process number by that: *number becomes
+ * the first free one from itself on. False: nothing can be recorded. */
+bool rec_definitions_begin(const char *run, uint32_t *number);
+void rec_definitions_end(void);
+
+uint32_t rec_define_region(const struct rec_region *region);
+/* Once for every place: *id is set when it is 0, by whichever thread comes first. */
+uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region);
+uint32_t rec_define_comm(const struct rec_comm *comm);
+uint32_t rec_define_marker(const char *name);
+uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
+void rec_define_process(void); /* from rec_process; again when the rank changes */
+
+/* Adds a calibration point of the clock if the last one is older than `ns`. */
+void rec_define_clock(int64_t ns);
+
+#endif

@@ -1,0 +1,105 @@
+#include "record/sums.h"
+
+#include "record/core.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Address space for the sums of all regions that a program is expected to define; what comes
+ * after has no sums. */
+enum { STEP = 16 << 10, FIRST_REGION = 128 };
+#define MOST_BYTES ((size_t)4 << 20)
+
+static size_t size_for(uint64_t regions)
+{
+    size_t size = sizeof(struct lull_tape_sums_header) + regions * 2 * sizeof(struct lull_tape_sum);
+    return (size + STEP - 1) / STEP * STEP;
+}
+
+static bool map_more(struct rec_sums *sums, size_t size)
+{
+    if (size > MOST_BYTES || sums->fd < 0 || posix_fallocate(sums->fd, 0, (off_t)size) != 0)
+        return false;
+    void *place = (unsigned char *)sums->header + sums->size;
+    if (mmap(place, size - sums->size, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED | MAP_POPULATE, sums->fd, (off_t)sums->size) == MAP_FAILED)
+        return false;
+    sums->size = size;
+    return true;
+}
+
+static void set_count(struct rec_thread *self)
+{
+    struct rec_sums *sums = &self->sums_file;
+    uint64_t regions = (sums->size - sizeof *sums->header) / (2 * sizeof(struct lull_tape_sum));
+    self->sums = (struct lull_tape_sum *)(sums->header + 1);
+    sums->header->regions = regions;
+    self->n_sums = (uint32_t)regions;
+}
+
+bool rec_sums_begin(struct rec_thread *self, uint64_t now)
+{
+    struct rec_sums *sums = &self->sums_file;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%u.%u.sums", rec_process.folder, rec_process.number,
+             self->number);
+    sums->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (sums->fd < 0)
+        return false;
+    void *space =
+        mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    sums->header = space == MAP_FAILED ? NULL : space;
+    if (!sums->header || !map_more(sums, size_for(FIRST_REGION))) {
+        if (sums->header)
+            munmap(space, MOST_BYTES);
+        close(sums->fd);
+        sums->fd = -1;
+        sums->header = NULL;
+        return false;
+    }
+    struct lull_tape_sums_header *header = sums->header;
+    memcpy(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic);
+    header->version = LULL_TAPE_VERSION;
+    header->byte_order = LULL_TAPE_BYTE_ORDER;
+    header->header_size = sizeof *header;
+    header->sum_size = sizeof(struct lull_tape_sum);
+    header->process = rec_process.number;
+    header->number = self->number;
+    header->begin = header->end = now;
+    set_count(self);
+    return true;
+}
+
+bool rec_sums_grow(struct rec_thread *self, uint32_t region)
+{
+    struct rec_sums *sums = &self->sums_file;
+    if (!sums->header || !map_more(sums, size_for((uint64_t)region + 1)))
+        return false;
+    set_count(self);
+    return true;
+}
+
+void rec_sums_until(struct rec_thread *self, uint64_t now)
+{
+    if (self->sums_file.header)
+        self->sums_file.header->end = now;
+}
+
+/* The mapping of a running thread becomes private memory in one step. */
+void rec_sums_end(struct rec_thread *self, bool running)
+{
+    struct rec_sums *sums = &self->sums_file;
+    if (!sums->header)
+        return;
+    if (running)
+        mmap(sums->header, sums->size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    else
+        munmap(sums->header, MOST_BYTES);
+    if (sums->fd >= 0)
+        close(sums->fd);
+    sums->fd = -1;
+}

@@ -1,0 +1,346 @@
+/* The identities of the POP metrics, on random runs. */
+#include "metrics/pop.h"
+#include "stats/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define EXACT 1e-12
+enum { PROCESSES = 12, METRICS = 128 };
+
+struct run {
+    struct lull_pop_input input;
+    struct lull_pop_process processes[PROCESSES];
+};
+
+struct style {
+    bool openmp, other, ideal, counters, devices;
+};
+
+static double uniform(struct lull_random *random)
+{
+    return lull_random_uniform(random);
+}
+
+static void draw_process(struct lull_random *random, struct style style, double runtime,
+                         struct lull_pop_process *process)
+{
+    memset(process, 0, sizeof *process);
+    process->threads = style.openmp ? 1 + (uint32_t)lull_random_below(random, 8) : 1;
+    double left = runtime * (0.2 + 0.8 * uniform(random));
+    process->parallel = style.openmp ? left * uniform(random) : 0.0;
+    left -= process->parallel;
+    process->other = style.other ? left * 0.3 * uniform(random) : 0.0;
+    process->device = style.devices ? process->other * uniform(random) : 0.0;
+    process->serial_useful = left - process->other;
+    for (uint32_t t = 0; t < process->threads; t++) {
+        double inside = process->parallel * uniform(random);
+        double useful = inside + (t == 0 ? process->serial_useful : 0.0);
+        process->useful += useful;
+        process->parallel_useful += inside;
+        process->max_useful = fmax(process->max_useful, useful);
+    }
+}
+
+static double time_outside_mpi(const struct lull_pop_process *process)
+{
+    return process->serial_useful + process->parallel + process->other;
+}
+
+static void draw_run(struct lull_random *random, struct style style, struct run *run)
+{
+    struct lull_pop_input *input = &run->input;
+    memset(run, 0, sizeof *run);
+    input->runtime = exp(6.0 * uniform(random) - 3.0);
+    input->n_processes = 1 + (uint32_t)lull_random_below(random, PROCESSES);
+    input->processes = run->processes;
+    double longest = 0.0;
+    for (uint32_t p = 0; p < input->n_processes; p++) {
+        draw_process(random, style, input->runtime, &run->processes[p]);
+        longest = fmax(longest, time_outside_mpi(&run->processes[p]));
+    }
+    input->ideal_runtime =
+        style.ideal ? longest + (input->runtime - longest) * uniform(random) : NAN;
+    input->instructions = style.counters ? 1e9 * (1.0 + uniform(random)) : NAN;
+    input->cycles = style.counters ? 1e9 * (1.0 + uniform(random)) : NAN;
+    input->causes.imbalance = 0.1 * input->runtime * uniform(random);
+    input->causes.lock = 0.1 * input->runtime * uniform(random);
+    if (!style.devices)
+        return;
+    input->n_devices = 1 + (uint32_t)lull_random_below(random, 4);
+    input->device_max_useful = 0.7 * input->runtime * uniform(random);
+    input->device_max_busy = input->device_max_useful * (1.0 + 0.3 * uniform(random));
+    input->device_useful = input->n_devices * input->device_max_useful * uniform(random);
+}
+
+static struct style draw_style(struct lull_random *random)
+{
+    uint64_t bits = lull_random_u64(random);
+    return (struct style){bits & 1, bits & 2, bits & 4, bits & 8, bits & 16};
+}
+
+static void compute(const struct run *run, const struct run *reference, enum lull_scaling scaling,
+                    struct lull_metric_value *values)
+{
+    struct lull_error err = {""};
+    assert_true(lull_metric_count <= METRICS);
+    for (int i = 0; i < METRICS; i++) /* each is to be set */
+        values[i] = (struct lull_metric_value){.value = NAN};
+    lull_status status =
+        lull_pop_compute(&run->input, reference ? &reference->input : NULL, scaling, values, &err);
+    if (status != LULL_OK)
+        fprintf(stderr, "%s\n", err.text);
+    assert_int_equal(status, LULL_OK);
+}
+
+/* ---- the trees close ----------------------------------------------------------------------- */
+
+/* Joins the group that `member` belongs to; false where one of it has no value. */
+static bool join_group(const struct lull_metric_value *values, int member, double *ret_parent)
+{
+    const struct lull_metric_def *def = &lull_metric_defs[member];
+    bool product = def->combine == LULL_COMBINE_PRODUCT;
+    double joined = product ? 1.0 : 0.0;
+    for (int i = 0; i < lull_metric_count; i++) {
+        const struct lull_metric_def *other = &lull_metric_defs[i];
+        if (other->parent != def->parent || other->scheme != def->scheme ||
+            other->split != def->split || other->combine == LULL_COMBINE_NONE)
+            continue;
+        assert_int_equal(other->combine, def->combine);
+        if (values[i].absent)
+            return false;
+        joined = product ? joined * values[i].value : joined + (1.0 - values[i].value);
+    }
+    *ret_parent = product ? joined : 1.0 - joined;
+    return true;
+}
+
+/* Every group makes its parent, and what is not marked as residual lies in [0, 1]. */
+static void check_trees(const struct lull_metric_value *values)
+{
+    for (int i = 0; i < lull_metric_count; i++) {
+        const struct lull_metric_def *def = &lull_metric_defs[i];
+        assert_true(def->parent < i);
+        assert_true(values[i].absent || isfinite(values[i].value));
+        if (!values[i].absent && !def->residual)
+            assert_true(values[i].value >= -EXACT && values[i].value <= 1.0 + EXACT);
+        double joined;
+        if (def->combine == LULL_COMBINE_NONE || !join_group(values, i, &joined))
+            continue;
+        const struct lull_metric_value *parent = &values[def->parent];
+        if (parent->absent)
+            continue;
+        if (fabs(joined - parent->value) > EXACT * fmax(1.0, fabs(parent->value)))
+            fail_msg("%s: %.17g, its children make %.17g", lull_metric_defs[def->parent].id,
+                     parent->value, joined);
+    }
+}
+
+static void test_trees_close(void **state)
+{
+    struct lull_random *random = *state;
+    for (int i = 0; i < 4000; i++) {
+        struct run run, reference;
+        struct lull_metric_value values[METRICS];
+        draw_run(random, draw_style(random), &run);
+        draw_run(random, draw_style(random), &reference);
+        compute(&run, &reference, i & 1 ? LULL_SCALING_WEAK : LULL_SCALING_STRONG, values);
+        check_trees(values);
+        compute(&run, NULL, LULL_SCALING_STRONG, values);
+        check_trees(values);
+    }
+}
+
+/* ---- the published formulas, written out here a second time -------------------------------- */
+
+static double value_of(const struct lull_metric_value *values, const char *id)
+{
+    int index = lull_metric_find(id);
+    assert_true(index >= 0);
+    assert_null(values[index].absent);
+    return values[index].value;
+}
+
+static void check_value(const struct lull_metric_value *values, const char *id, double want)
+{
+    double got = value_of(values, id);
+    if (!(fabs(got - want) <= EXACT * fmax(1.0, fabs(want))))
+        fail_msg("%s: %.17g, expected %.17g", id, got, want);
+}
+
+struct means {
+    double n, u, su, omp, ou, o, max_o, max_u, serial_loss, region_loss;
+};
+
+/* Process by process, thread-weighted at the end: sum(t x) / sum(t). */
+static struct means take_means(const struct run *run)
+{
+    struct means m = {0};
+    for (uint32_t p = 0; p < run->input.n_processes; p++)
+        m.n += run->processes[p].threads;
+    for (uint32_t p = 0; p < run->input.n_processes; p++) {
+        const struct lull_pop_process *process = &run->processes[p];
+        double w = process->threads / m.n, t = process->threads;
+        double o = process->serial_useful + process->parallel;
+        m.u += w * process->useful / t;
+        m.su += w * process->serial_useful;
+        m.omp += w * process->parallel;
+        m.ou += w * process->parallel_useful / t;
+        m.o += w * o;
+        m.max_o = fmax(m.max_o, o);
+        m.max_u = fmax(m.max_u, process->max_useful);
+        m.serial_loss += w * process->serial_useful * (1.0 - 1.0 / t);
+        m.region_loss += w * (process->parallel - process->parallel_useful / t);
+    }
+    return m;
+}
+
+static void test_published_hybrid(void **state)
+{
+    struct lull_random *random = *state;
+    for (int i = 0; i < 2000; i++) {
+        struct run run;
+        struct lull_metric_value v[METRICS];
+        draw_run(random, (struct style){.openmp = true, .ideal = true}, &run);
+        compute(&run, NULL, LULL_SCALING_STRONG, v);
+        struct means m = take_means(&run);
+        double T = run.input.runtime, ideal = run.input.ideal_runtime;
+        check_value(v, "parallel_efficiency", m.u / T);
+        check_value(v, "process_efficiency", (m.omp + m.su) / T);
+        check_value(v, "process_load_balance", 1 - (m.max_o - m.o) / T);
+        check_value(v, "process_communication", m.max_o / T);
+        check_value(v, "process_transfer", ideal / T);
+        check_value(v, "process_serialisation", 1 - (ideal - m.max_o) / T);
+        check_value(v, "thread_efficiency", 1 - (m.omp + m.su - m.u) / T);
+        check_value(v, "openmp_region_efficiency", 1 - m.region_loss / T);
+        check_value(v, "serial_region_efficiency", 1 - m.serial_loss / T);
+        check_value(v, "outside_runtimes", 1.0);
+        check_value(v, "load_balance", m.u / m.max_u);
+        check_value(v, "communication_efficiency", m.max_u / T);
+        check_value(v, "mpi_parallel_efficiency", m.o / T);
+        check_value(v, "mpi_load_balance", m.o / m.max_o);
+        check_value(v, "mpi_communication", m.max_o / T);
+        check_value(v, "mpi_transfer", ideal / T);
+        check_value(v, "mpi_serialisation", m.max_o / ideal);
+        check_value(v, "outside_runtimes_ratio", 1.0);
+        check_value(v, "openmp_parallel_efficiency", (m.u / T) / (m.o / T));
+        check_value(v, "openmp_load_balance", (m.u / m.max_u) / (m.o / m.max_o));
+        check_value(v, "openmp_communication", (m.max_u / T) / (m.max_o / T));
+        check_value(v, "nag_thread_efficiency", m.u / (m.omp + m.su));
+        check_value(v, "nag_region_efficiency", (m.ou + m.su) / (m.omp + m.su));
+        check_value(v, "nag_serial_efficiency", m.u / (m.ou + m.su));
+    }
+}
+
+/* Without OpenMP and without other time all schemes say what the original ones say. */
+static void test_published_mpi(void **state)
+{
+    struct lull_random *random = *state;
+    for (int i = 0; i < 1000; i++) {
+        struct run run;
+        struct lull_metric_value v[METRICS];
+        draw_run(random, (struct style){.ideal = true}, &run);
+        compute(&run, NULL, LULL_SCALING_STRONG, v);
+        struct means m = take_means(&run);
+        double T = run.input.runtime, ideal = run.input.ideal_runtime;
+        static const char *const products[][3] = {
+            {"load_balance", "mpi_load_balance", "mpi_only_load_balance"},
+            {"communication_efficiency", "mpi_communication", "mpi_only_communication"},
+            {"mpi_transfer", "nag_mpi_transfer", "mpi_only_transfer"},
+            {"mpi_serialisation", "nag_mpi_serialisation", "mpi_only_serialisation"},
+        };
+        const double wanted[] = {m.u / m.max_u, m.max_u / T, ideal / T, m.max_u / ideal};
+        for (int row = 0; row < 4; row++) {
+            for (int column = 0; column < 3; column++)
+                check_value(v, products[row][column], wanted[row]);
+        }
+        check_value(v, "process_load_balance", 1 - (m.max_u - m.u) / T);
+        check_value(v, "mpi_only_additive_load_balance", 1 - (m.max_u - m.u) / T);
+        check_value(v, "mpi_only_additive_communication", m.max_u / T);
+        check_value(v, "mpi_only_additive_transfer", ideal / T);
+        check_value(v, "mpi_only_additive_serialisation", 1 - (ideal - m.max_u) / T);
+        check_value(v, "thread_efficiency", 1.0);
+        check_value(v, "openmp_parallel_efficiency", 1.0);
+    }
+}
+
+static void test_scaling(void **state)
+{
+    struct lull_random *random = *state;
+    for (int i = 0; i < 1000; i++) {
+        struct style style = draw_style(random);
+        style.counters = true;
+        struct run run, reference;
+        struct lull_metric_value strong[METRICS], weak[METRICS];
+        draw_run(random, style, &run);
+        draw_run(random, style, &reference);
+        compute(&run, &reference, LULL_SCALING_STRONG, strong);
+        compute(&run, &reference, LULL_SCALING_WEAK, weak);
+        struct means m = take_means(&run), r = take_means(&reference);
+        double growth = m.n / r.n;
+        const struct lull_pop_input *a = &run.input, *b = &reference.input;
+        check_value(strong, "computation_scaling", r.u * r.n / (m.u * m.n));
+        check_value(weak, "computation_scaling", r.u / m.u);
+        check_value(strong, "speedup", b->runtime / a->runtime);
+        check_value(weak, "speedup", growth * b->runtime / a->runtime);
+        check_value(strong, "instruction_scaling", b->instructions / a->instructions);
+        check_value(weak, "instruction_scaling", growth * b->instructions / a->instructions);
+        check_value(weak, "ipc_scaling",
+                    a->instructions / a->cycles / (b->instructions / b->cycles));
+        check_value(weak, "frequency_scaling", a->cycles / (m.u * m.n) / (b->cycles / (r.u * r.n)));
+        /* the speed-up is the global efficiency without what the reference lacks itself */
+        check_value(strong, "global_efficiency",
+                    value_of(strong, "speedup") / growth * (r.u / b->runtime));
+    }
+}
+
+static void test_permutation(void **state)
+{
+    struct lull_random *random = *state;
+    for (int i = 0; i < 1000; i++) {
+        struct run run, shuffled;
+        struct lull_metric_value before[METRICS], after[METRICS];
+        draw_run(random, draw_style(random), &run);
+        shuffled = run;
+        shuffled.input.processes = shuffled.processes;
+        for (uint32_t p = run.input.n_processes; p > 1; p--) {
+            uint64_t other = lull_random_below(random, p);
+            struct lull_pop_process swap = shuffled.processes[p - 1];
+            shuffled.processes[p - 1] = shuffled.processes[other];
+            shuffled.processes[other] = swap;
+        }
+        compute(&run, &run, LULL_SCALING_STRONG, before);
+        compute(&shuffled, &run, LULL_SCALING_STRONG, after);
+        for (int m = 0; m < lull_metric_count; m++) {
+            assert_ptr_equal(before[m].absent, after[m].absent);
+            if (!before[m].absent)
+                check_value(after, lull_metric_defs[m].id, before[m].value);
+        }
+    }
+}
+
+static int set_up(void **state)
+{
+    static struct lull_random random;
+    uint64_t seed = 20240608;
+    printf("seed %llu\n", (unsigned long long)seed);
+    lull_random_seed(&random, seed);
+    *state = &random;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trees_close),   cmocka_unit_test(test_published_hybrid),
+        cmocka_unit_test(test_published_mpi), cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_permutation),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,16 @@
+/* A folder of its own for a test's files, in $TMPDIR or /tmp. */
+#ifndef LULL_TESTS_FOLDER_H
+#define LULL_TESTS_FOLDER_H
+
+#include <stddef.h>
+
+const char *folder_make(void);             /* its path; one per program at a time */
+const char *folder_path(const char *name); /* a path in it, valid until the 8th next call */
+void folder_remove(void);                  /* with all that is in it */
+size_t folder_entries(const char *path);   /* number of entries of a folder, hidden ones too */
+/* Writes a file; ends the test when that fails. */
+void folder_write(const char *path, const void *bytes, size_t size);
+/* Reads a whole file into malloc'd memory. */
+unsigned char *folder_read(const char *path, size_t *ret_size);
+
+#endif
