@@ -1,10 +1,10 @@
 /* Where the dynamic linker would find a program's libraries. */
 #include "cli/elf.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <glob.h>
 #include <unistd.h>
 
 enum { MOST_LIBRARIES = 512 };
@@ -13,7 +13,7 @@ static const char *const standard_folders[] = {"/lib64", "/usr/lib64", "/lib", "
 
 struct library {
     const char *name;
-    const char *path;   /* NULL: not found */
+    const char *path; /* NULL: not found */
 };
 
 struct walk {
@@ -61,13 +61,12 @@ static const char *try_folder(struct walk *walk, const char *folder, size_t leng
         if (length < mark || memcmp(folder, marks[i], mark) != 0)
             continue;
         size_t home = (size_t)(strrchr(origin, '/') ? strrchr(origin, '/') - origin : 0);
-        folder = lull_arena_printf(walk->arena, "%.*s%.*s", (int)home, origin,
-                                   (int)(length - mark), folder + mark);
+        folder = lull_arena_printf(walk->arena, "%.*s%.*s", (int)home, origin, (int)(length - mark),
+                                   folder + mark);
         length = strlen(folder);
         break;
     }
-    const char *path =
-        lull_arena_printf(walk->arena, "%.*s/%s", (int)length, folder, name);
+    const char *path = lull_arena_printf(walk->arena, "%.*s/%s", (int)length, folder, name);
     return length > 0 && access(path, R_OK) == 0 ? path : NULL;
 }
 
@@ -115,8 +114,8 @@ static void add_needed(struct walk *walk, const struct lull_elf *elf, const char
             continue;
         walk->libraries = lull_arena_grow(walk->arena, walk->libraries, &walk->capacity,
                                           walk->count + 1, sizeof *walk->libraries);
-        walk->libraries[walk->count++] = (struct library){
-            .name = name, .path = find_library(walk, elf->rpath, origin, name)};
+        walk->libraries[walk->count++] =
+            (struct library){.name = name, .path = find_library(walk, elf->rpath, origin, name)};
     }
 }
 

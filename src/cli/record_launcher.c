@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun",
-                                        "aprun",  "jsrun",   "ibrun"};
+static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun",
+                                        "srun",   "aprun",   "jsrun",   "ibrun"};
 
 /* Options with arguments in words of their own. Open MPI takes its long ones with one dash or
  * two, Hydra with one; srun's long ones are mostly written with "=". */

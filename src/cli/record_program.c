@@ -33,8 +33,8 @@ static const struct {
 };
 
 static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "env"};
-static const char *const interpreters[] = {"python", "perl", "ruby", "lua", "julia", "R", "Rscript",
-                                           "octave", "node", "java"};
+static const char *const interpreters[] = {"python", "perl",    "ruby",   "lua",  "julia",
+                                           "R",      "Rscript", "octave", "node", "java"};
 
 static const char *last_part(const char *path)
 {

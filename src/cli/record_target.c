@@ -77,8 +77,8 @@ void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job)
         job->family = job_variables[i].family;
         const char *key = job_variables[i].key ? getenv(job_variables[i].key) : NULL;
         const char *step = getenv("SLURM_STEP_ID");
-        job->key = key ? lull_arena_printf(arena, "%s/%s", key, step ? step : "")
-                       : parent_key(arena);
+        job->key =
+            key ? lull_arena_printf(arena, "%s/%s", key, step ? step : "") : parent_key(arena);
         return;
     }
     job->key = lull_arena_printf(arena, "%s/%d", parent_key(arena), (int)getpid());
@@ -102,8 +102,7 @@ static uint32_t threads_of(const struct lull_program *program)
 const char *lull_target_default(const struct lull_program *program, const struct lull_job *job,
                                 struct lull_arena *arena)
 {
-    return lull_arena_printf(arena, "%s.%ux%u.lull", program->name, job->size,
-                             threads_of(program));
+    return lull_arena_printf(arena, "%s.%ux%u.lull", program->name, job->size, threads_of(program));
 }
 
 /* ---- making it -------------------------------------------------------------------------------
@@ -232,7 +231,8 @@ enum lull_target_found lull_target_claim(const char *path, const struct lull_job
     if (make_parents(path, arena, err) != LULL_OK)
         return LULL_TARGET_FAILED;
     const char *slash = strrchr(path, '/');
-    const char *parent = slash > path ? lull_arena_strndup(arena, path, (size_t)(slash - path)) : "/";
+    const char *parent =
+        slash > path ? lull_arena_strndup(arena, path, (size_t)(slash - path)) : "/";
     int lock = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock >= 0) /* where locks do not work, the names still are taken one by one */
         flock(lock, LOCK_EX);

@@ -12,10 +12,10 @@
 
 /* What the environment says about the job that this process is part of. */
 struct lull_job {
-    bool parallel;       /* a launcher of MPI programs started us */
-    uint32_t rank, size; /* 0 and 1 if not */
+    bool parallel;               /* a launcher of MPI programs started us */
+    uint32_t rank, size;         /* 0 and 1 if not */
     enum lull_mpi_family family; /* whose launcher, as far as it can be told */
-    const char *key;     /* the same for all processes of the job, and for no other job */
+    const char *key;             /* the same for all processes of the job, and for no other job */
 };
 
 void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job);

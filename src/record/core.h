@@ -6,6 +6,7 @@
  *     LULL_RECORD_DIR       the run's folder, made by `lull record` or else here; unset: record
  * nothing LULL_RECORD_BYTES     size budget of events per process in bytes; unset: 1 GiB
  *     LULL_RECORD_PROFILE   1: keep running sums only, no events
+ *     LULL_RECORD_FOLLOW    1: record also the programs that this one executes
  *     LULL_RECORD_PROCESS   number of this process, for launchers that lull does not know
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
@@ -63,6 +64,7 @@ struct rec_thread {
     int fd;                             /* of the tape file; -1: none */
     void *omp;                          /* of record/omp, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
+    struct rec_thread *next_resting;
 };
 
 /* What this thread records into: a thread, or rec_nobody whose depth is not 0. NULL until asked. */
@@ -90,6 +92,10 @@ extern struct rec_process rec_process;
 void rec_start(void);
 /* The process ends in an orderly way: closes all tapes. Later calls of the program pass through. */
 void rec_stop(void);
+/* Sees to what the program starts: forked children do not record, and programs that it executes
+ * are recorded only with LULL_RECORD_FOLLOW=1. False: this is a shell that is only followed
+ * (fork.c). */
+bool rec_prepare_children(void);
 /* In a forked child: nothing is recorded, nothing of the parent's files is touched. */
 void rec_leave_to_parent(void);
 
