@@ -12,12 +12,12 @@ typedef void rec_copy(void *, void *);
 
 /* ---- loops: X(name, ordered) of those that begin with the parameters in the macro's name ----- */
 
-#define REC_GOMP_CHUNKED(X)                                                             \
-    X(static)                                                                           \
-    X(dynamic)                                                                          \
-    X(guided)                                                                           \
-    X(nonmonotonic_dynamic) X(nonmonotonic_guided) X(ordered_static) X(ordered_dynamic) \
-        X(ordered_guided)
+#define REC_GOMP_CHUNKED(X) \
+    X(static)               \
+    X(dynamic)              \
+    X(guided)               \
+    X(nonmonotonic_dynamic) \
+    X(nonmonotonic_guided) X(ordered_static) X(ordered_dynamic) X(ordered_guided)
 #define REC_GOMP_BY_RUNTIME(X) \
     X(runtime) X(nonmonotonic_runtime) X(maybe_nonmonotonic_runtime) X(ordered_runtime)
 #define REC_GOMP_DOACROSS(X) X(static) X(dynamic) X(guided)

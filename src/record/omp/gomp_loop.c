@@ -13,7 +13,7 @@ static struct rec_thread *begin(enum rec_omp_region construct, enum rec_omp_regi
         rec_omp_skip();
         return NULL;
     }
-    rec_omp_enter(self, construct, rec_now());
+    rec_omp_enter(self, construct, rec_omp_now(self));
     rec_omp_open(self, request);
     return self;
 }

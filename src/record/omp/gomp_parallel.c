@@ -18,7 +18,7 @@ static void run(void *argument)
 {
     const struct parallel *parallel = argument;
     if (!rec_self_or_null)
-        rec_thread_begin(REC_ROLE_WORKER);
+        rec_omp_thread_begin();
     struct rec_thread *self = rec_omp_self();
     if (!self) {
         if (parallel->construct != NO_CONSTRUCT)
@@ -28,7 +28,7 @@ static void run(void *argument)
     }
     rec_omp_begin(self, &parallel->fork);
     if (parallel->construct != NO_CONSTRUCT)
-        rec_omp_enter(self, parallel->construct, rec_now());
+        rec_omp_enter(self, parallel->construct, rec_omp_now(self));
     parallel->body(parallel->data);
     rec_omp_arrive(self, &parallel->fork);
 }
@@ -122,7 +122,7 @@ static void old_begun(const struct parallel *parallel)
     struct rec_thread *self = parallel->fork.master;
     rec_omp_begin(self, &parallel->fork);
     if (parallel->construct != NO_CONSTRUCT)
-        rec_omp_enter(self, parallel->construct, rec_now());
+        rec_omp_enter(self, parallel->construct, rec_omp_now(self));
 }
 
 #define OLD_PARALLEL(construct, name, ...)                            \
@@ -182,7 +182,7 @@ void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, 
 {
     struct rec_thread *self = rec_gomp_self();
     if (self)
-        rec_omp_enter(self, REC_OMP_TEAMS, rec_now());
+        rec_omp_enter(self, REC_OMP_TEAMS, rec_omp_now(self));
     else
         rec_omp_skip();
     rec_gomp.GOMP_teams_reg(body, data, teams, limit, flags);

@@ -141,6 +141,13 @@ struct rec_omp *rec_omp_make(struct rec_thread *self)
     return omp;
 }
 
+void rec_omp_thread_begin(void)
+{
+    struct rec_thread *self = rec_thread_begin(REC_ROLE_WORKER);
+    if (self->omp) /* of another thread that had this location */
+        rec_omp_of(self)->last = rec_now();
+}
+
 /* When the region ended in which a worker waits. A master that has begun more regions than its
  * ring holds without this thread has forgotten it: then nothing is known but that it ended. */
 static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)

@@ -105,6 +105,14 @@ static inline struct rec_omp *rec_omp_of(struct rec_thread *self)
     return self->omp;
 }
 
+/* The present, with room for the records that this time is written into: a flush writes its own
+ * time, which must not lie behind theirs. */
+static inline uint64_t rec_omp_now(struct rec_thread *self)
+{
+    rec_reserve(self, REC_MOST_SLOTS);
+    return rec_now();
+}
+
 /* Something begins inside of the construct that is open. */
 static inline void rec_omp_unfold(struct rec_thread *self)
 {
@@ -166,7 +174,7 @@ static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
         return;
     struct rec_omp *omp = rec_omp_of(self);
     if (omp->constructs & 1)
-        rec_leave(self, rec_omp_ids[region], now ? now : rec_now());
+        rec_leave(self, rec_omp_ids[region], now ? now : rec_omp_now(self));
     omp->constructs >>= 1;
 }
 
@@ -183,10 +191,13 @@ static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork, 
     fork->ends = omp->ring;
     fork->generation = ++omp->forked;
     fork->around = self->parallel;
-    fork->begin = rec_now();
+    fork->begin = rec_omp_now(self);
     self->parallel = 1;
     rec_enter(self, region, fork->begin);
 }
+
+/* The calling thread is new and the runtime's. */
+void rec_omp_thread_begin(void);
 
 /* The threads of a region begin with its code, and have ended it. For the master in between
  * rec_omp_fork and rec_omp_join. */
@@ -222,13 +233,14 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now);
 static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
 {
     rec_omp_unfold(self);
-    rec_enter(self, region, rec_now());
+    rec_enter(self, region, rec_omp_now(self));
 }
 
+/* Room is made for the end of a barrier around, too, whose time may be known late. */
 static inline void rec_omp_task_end(struct rec_thread *self, uint32_t region)
 {
-    rec_omp_unfold(self);
-    rec_leave(self, region, rec_now());
+    rec_leave(self, region, rec_omp_now(self));
+    rec_reserve(self, REC_MOST_SLOTS);
 }
 
 #endif

@@ -1,0 +1,44 @@
+# Programs with known behaviour, recorded and checked. Built by each compiler that is here, because
+# the OpenMP runtimes differ.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+    add_executable(check_run ${CMAKE_CURRENT_LIST_DIR}/check_run.c)
+    target_link_libraries(check_run PRIVATE lull_metrics lull_trace lull_base)
+    find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
+    find_program(LULL_CLANG NAMES clang clang-14 clang-15 clang-16)
+    set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
+    file(MAKE_DIRECTORY ${record_bin})
+
+    # record_program(name compiler flags...): tests/record/NAME.c as NAME.COMPILER
+    function(record_program name compiler)
+        get_filename_component(short ${compiler} NAME_WE)
+        set(output ${record_bin}/${name}.${short})
+        set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
+        add_custom_command(OUTPUT ${output} DEPENDS ${source}
+            COMMAND ${compiler} -std=gnu17 -O1 -g -I${PROJECT_SOURCE_DIR}/include ${source}
+                    -o ${output} ${ARGN} VERBATIM)
+        add_custom_target(record.${name}.${short} ALL DEPENDS ${output})
+    endfunction()
+
+    # record_test(name program arguments...)
+    function(record_test name label)
+        add_test(NAME record.${name}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${ARGN})
+        set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 300
+                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+    endfunction()
+
+    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+        get_filename_component(short ${compiler} NAME_WE)
+        execute_process(COMMAND ${compiler} -fopenmp -x c /dev/null -c -o ${record_bin}/probe.o
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(failed)
+            continue()
+        endif()
+        record_program(omp_constructs ${compiler} -fopenmp)
+        record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
+        record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
+                    ${record_bin}/omp_constructs.${short} basic)
+    endforeach()
+endif()
