@@ -1,10 +1,8 @@
 /* check_run RUN < EXPECTED: whether a run holds what its program says. Lines of EXPECTED:
  *
- *     expect VISITS REGION        visits of all regions of that name (what follows " @" is left out)
- *     threads N                   locations
- *     processes N
- *     above SHARE REGION          the region's own time is more than that share of all threads' time
- *     below SHARE REGION
+ *     expect VISITS REGION        visits of all regions of that name (what follows " @" is left
+ * out) threads N                   locations processes N above SHARE REGION          the region's
+ * own time is more than that share of all threads' time below SHARE REGION
  *
  * Other lines are the program's own output. Prints what differs; the status is 1 then. */
 #include "metrics/breakdown.h"

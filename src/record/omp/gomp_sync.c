@@ -125,12 +125,33 @@ void GOMP_ordered_end(void)
     {                                      \
         CALL(region, rec_gomp.name(lock)); \
     }
-#define TEST(name, region)                          \
-    int name(void *lock)                            \
-    {                                               \
-        int result;                                 \
-        CALL(region, result = rec_gomp.name(lock)); \
-        return result;                              \
+/* Under the tools interface these are recorded here, too: it does not tell the end of a test. */
+static struct rec_thread *begin_test(enum rec_omp_region region)
+{
+    rec_gomp_self();
+    struct rec_thread *self = rec_omp_self();
+    if (!self)
+        return NULL;
+    rec_omp_of(self)->tests_lock = true;
+    rec_omp_open(self, region);
+    return self;
+}
+
+static void end_test(struct rec_thread *self, enum rec_omp_region region)
+{
+    if (!self)
+        return;
+    rec_omp_of(self)->tests_lock = false;
+    rec_omp_close(self, region);
+}
+
+#define TEST(name, region)                            \
+    int name(void *lock)                              \
+    {                                                 \
+        struct rec_thread *self = begin_test(region); \
+        int result = rec_gomp.name(lock);             \
+        end_test(self, region);                       \
+        return result;                                \
     }
 
 LOCK(omp_set_lock, REC_OMP_SET_LOCK)

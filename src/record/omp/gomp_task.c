@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { DETACHES = 1 << 13, REDUCES = 1 << 12 }; /* of the flags of a task and of a taskloop */
+enum {
+    NOGROUP = 1 << 11,
+    REDUCES = 1 << 12,
+    DETACHES = 1 << 13
+}; /* of the flags of a task and of a taskloop */
 
 /* At the start of the block. The runtime writes a taskloop's bounds into the first two words; the
  * program's own block stands `offset` bytes behind, aligned as it asks. */
@@ -110,10 +114,11 @@ void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long ali
     prepare(&source, body, data, copier, size, &align);                                           \
     if (flags & REDUCES)                                                                          \
         memcpy(source.words, data, sizeof source.words);                                          \
-    rec_omp_open(self, REC_OMP_TASKLOOP);                                                         \
+    enum rec_omp_region region = flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP;   \
+    rec_omp_open(self, region);                                                                   \
     rec_gomp.name(run_taskloop, &source, copy, (long)(source.head.offset + source.size), align,   \
                   flags, tasks, priority, begin, end, step);                                      \
-    rec_omp_close(self, REC_OMP_TASKLOOP)
+    rec_omp_close(self, region)
 
 void GOMP_taskloop(rec_body *body, void *data, rec_copy *copier, long size, long align,
                    unsigned flags, unsigned long tasks, int priority, long begin, long end,

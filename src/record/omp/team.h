@@ -35,6 +35,7 @@ enum rec_omp_region {
     REC_OMP_REDUCTION,
     REC_OMP_TASK_CREATE,
     REC_OMP_TASKLOOP,
+    REC_OMP_TASKLOOP_NOGROUP,
     REC_OMP_TASK_WAIT,
     REC_OMP_TASKGROUP,
     REC_OMP_TASK_YIELD,
@@ -51,7 +52,10 @@ enum rec_omp_region {
 /* Regions that are told apart by the function that the compiler has made of them. */
 enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_TASK, REC_OMP_OUTLINED };
 
-#define REC_OMP_ENDS 256 /* a power of two */
+#define REC_OMP_ENDS  256 /* a power of two */
+#define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
+#define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
+#define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
 
 struct rec_omp_end {
     uint64_t generation, time;
@@ -65,6 +69,7 @@ struct rec_fork {
     uint64_t begin; /* when the master asked for it */
     uint32_t region;
     uint32_t around; /* `parallel` of the master outside */
+    bool arrived;    /* the master waits for the others (ompt.c) */
 };
 
 /* A thread's share, made at its first construct; belongs to its location for good. */
@@ -77,8 +82,14 @@ struct rec_omp {
     const struct rec_omp_end *ends;
     uint64_t generation;
     uint32_t region;
-    uint64_t constructs; /* a bit for each ENTER without a stack frame of ours: was it written? */
-    uint64_t forked;     /* regions that this thread has begun as a master */
+    uint32_t n_constructs;              /* begun, whose end comes in another call of ours */
+    uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
+    uint64_t forked;                    /* regions that this thread has begun as a master */
+    uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
+    struct rec_fork forks[REC_OMP_FORKS];
+    bool tests_lock;  /* in a function that tests a lock: the runtime calls that setting it */
+    uint32_t n_tasks; /* that run on this thread, one inside of the other */
+    const void *tasks[REC_OMP_TASKS];
     struct rec_omp_end ring[REC_OMP_ENDS];
 };
 
@@ -149,12 +160,27 @@ static inline uint64_t rec_omp_close(struct rec_thread *self, enum rec_omp_regio
     return now;
 }
 
-/* ENTER and LEAVE of constructs that begin and end in different calls of the runtime. */
+/* Constructs that begin and end in different calls of the runtime: the program may have paused or
+ * resumed recording in between. */
+static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
+{
+    uint32_t at = omp->n_constructs++;
+    if (REC_LIKELY(at < REC_OMP_DEPTH))
+        omp->constructs[at] = region;
+}
+
+static inline bool rec_omp_pop(struct rec_omp *omp)
+{
+    if (omp->n_constructs == 0)
+        return false;
+    uint32_t at = --omp->n_constructs;
+    return at >= REC_OMP_DEPTH || omp->constructs[at] != 0;
+}
+
 static inline void rec_omp_enter(struct rec_thread *self, enum rec_omp_region region, uint64_t now)
 {
-    struct rec_omp *omp = rec_omp_of(self);
     rec_omp_unfold(self);
-    omp->constructs = omp->constructs << 1 | 1;
+    rec_omp_push(self->omp, rec_omp_ids[region]);
     rec_enter(self, rec_omp_ids[region], now);
 }
 
@@ -163,19 +189,22 @@ static inline void rec_omp_skip(void)
 {
     struct rec_thread *self = rec_current();
     if (self->omp)
-        rec_omp_of(self)->constructs <<= 1;
+        rec_omp_push(self->omp, 0);
+}
+
+/* The calling thread if the beginning was recorded of what ends now, else NULL. */
+static inline struct rec_thread *rec_omp_ending(void)
+{
+    struct rec_thread *self = rec_current();
+    return self->omp && rec_omp_pop(self->omp) ? self : NULL;
 }
 
 /* `now` 0: the present. */
 static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
 {
-    struct rec_thread *self = rec_current();
-    if (!self->omp)
-        return;
-    struct rec_omp *omp = rec_omp_of(self);
-    if (omp->constructs & 1)
+    struct rec_thread *self = rec_omp_ending();
+    if (self)
         rec_leave(self, rec_omp_ids[region], now ? now : rec_omp_now(self));
-    omp->constructs >>= 1;
 }
 
 /* ---- parallel regions -------------------------------------------------------------------------
