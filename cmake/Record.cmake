@@ -22,3 +22,42 @@ function(lull_recorder target)
 endfunction()
 
 lull_recorder(liblull-record)
+
+# One recorder per family of MPI libraries, from the table of functions and the family's mpi.h.
+find_package(Python3 COMPONENTS Interpreter)
+function(lull_mpi_recorder family)
+    find_program(LULL_MPICC_${family} NAMES mpicc.${family})
+    if(NOT LULL_MPICC_${family})
+        set(LULL_RECORD_${family} FALSE PARENT_SCOPE)
+        return()
+    endif()
+    set(wrapper ${LULL_MPICC_${family}})
+    execute_process(COMMAND ${wrapper} -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(REGEX MATCHALL "-I[^ ]+" folders "${command}")
+    list(TRANSFORM folders REPLACE "^-I" "")
+
+    set(generated ${CMAKE_BINARY_DIR}/generated/record-${family})
+    set(source_folder ${PROJECT_SOURCE_DIR}/src/record/mpi)
+    file(MAKE_DIRECTORY ${generated})
+    file(WRITE ${generated}/include_mpi.c "#include <mpi.h>\n")
+    add_custom_command(OUTPUT ${generated}/mpi.i
+        COMMAND ${wrapper} -E -P ${generated}/include_mpi.c -o ${generated}/mpi.i
+        DEPENDS ${generated}/include_mpi.c VERBATIM)
+    add_custom_command(OUTPUT ${generated}/wrappers.c
+        COMMAND ${Python3_EXECUTABLE} ${source_folder}/generate.py ${source_folder}/functions.txt
+                ${generated}/mpi.i ${generated}/wrappers.c
+        DEPENDS ${source_folder}/generate.py ${source_folder}/functions.txt ${generated}/mpi.i VERBATIM)
+
+    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c)
+    set(target liblull-record-${family})
+    lull_recorder(${target} ${sources} ${generated}/wrappers.c)
+    target_include_directories(${target} SYSTEM PRIVATE ${folders})
+    # mpi.h marks some functions that programs should not use any more; they are recorded all the same.
+    target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+    set(LULL_RECORD_${family} TRUE PARENT_SCOPE)
+endfunction()
+
+if(Python3_FOUND)
+    lull_mpi_recorder(openmpi)
+    lull_mpi_recorder(mpich)
+endif()

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -128,14 +129,33 @@ lull_status lull_remove_tree(const char *path, struct lull_error *err)
 }
 
 struct lull_output {
+    struct lull_output *next; /* in the list of those in progress */
     bool directory;
     bool replace;
     char *target;
     char *temporary;
 };
 
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lull_output *pending;
+
+static void add_pending(struct lull_output *output)
+{
+    pthread_mutex_lock(&pending_lock);
+    output->next = pending;
+    pending = output;
+    pthread_mutex_unlock(&pending_lock);
+}
+
 static void free_output(struct lull_output *output)
 {
+    pthread_mutex_lock(&pending_lock);
+    struct lull_output **at = &pending;
+    while (*at && *at != output)
+        at = &(*at)->next;
+    if (*at)
+        *at = output->next;
+    pthread_mutex_unlock(&pending_lock);
     free(output->target);
     free(output->temporary);
     free(output);
@@ -152,20 +172,34 @@ static char *without_trailing_slash(const char *path)
 
 static lull_status make_temporary(struct lull_output *output, struct lull_error *err)
 {
+    mode_t mask = umask(0);
+    umask(mask);
     if (output->directory) {
         if (!mkdtemp(output->temporary))
             return lull_fail_errno(err, "%s: cannot create", output->target);
-        chmod(output->temporary, 0755);
+        chmod(output->temporary, 0777 & ~mask);
         return LULL_OK;
     }
     int fd = mkostemp(output->temporary, O_CLOEXEC);
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot create", output->target);
-    mode_t mask = umask(0);
-    umask(mask);
     fchmod(fd, 0666 & ~mask);
     close(fd);
     return LULL_OK;
+}
+
+/* What may be replaced: a file, and a folder by a folder. */
+static lull_status check_replaced(const struct lull_output *output, struct lull_error *err)
+{
+    struct stat info;
+    if (lstat(output->target, &info) != 0 || S_ISLNK(info.st_mode))
+        return LULL_OK;
+    if (!output->replace)
+        return lull_fail(err, LULL_ERR_IO, "%s: exists already", output->target);
+    if (S_ISREG(info.st_mode) || (S_ISDIR(info.st_mode) && output->directory))
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_IO, "%s: is a %s, which is not replaced", output->target,
+                     S_ISDIR(info.st_mode) ? "folder" : "special file");
 }
 
 lull_status lull_output_begin(const char *path, bool directory, bool replace,
@@ -181,15 +215,16 @@ lull_status lull_output_begin(const char *path, bool directory, bool replace,
     if (!output->target || asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0) {
         output->temporary = NULL;
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
-    } else if (!replace && access(output->target, F_OK) == 0) {
-        status = lull_fail(err, LULL_ERR_IO, "%s: exists already", output->target);
     } else {
-        status = make_temporary(output, err);
+        status = check_replaced(output, err);
+        if (status == LULL_OK)
+            status = make_temporary(output, err);
     }
     if (status != LULL_OK) {
         free_output(output);
         return status;
     }
+    add_pending(output);
     *ret_output = output;
     return LULL_OK;
 }
@@ -199,18 +234,70 @@ const char *lull_output_path(const struct lull_output *output)
     return output->temporary;
 }
 
+/* A folder is replaced only by its like: both have a file of the same name in them. So `--force`
+ * with the wrong name does not cost the user's home. */
+static bool is_alike(const char *old, const char *new)
+{
+    DIR *folder = opendir(new);
+    bool alike = !folder, empty = true; /* a missing new one is for rename() to report */
+    for (struct dirent *entry; !alike && (entry = readdir(folder));) {
+        char path[PATH_MAX];
+        struct stat info;
+        snprintf(path, sizeof path, "%s/%s", old, entry->d_name);
+        alike = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    }
+    if (folder)
+        closedir(folder);
+    folder = opendir(old);
+    for (struct dirent *entry; folder && empty && (entry = readdir(folder));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (folder)
+        closedir(folder);
+    return alike || empty;
+}
+
+/* rename() replaces neither a folder that holds something nor a file by a folder. Exchanging the
+ * two does, at no moment without the one or the other; then what was there is under the temporary
+ * name. File systems that cannot exchange get the old one removed first. */
+static lull_status replace_target(struct lull_output *output, struct lull_error *err)
+{
+    if (lull_is_directory(output->target) && !is_alike(output->target, output->temporary))
+        return lull_fail(err, LULL_ERR_IO,
+                         "%s: is a folder with other things in it than what would replace it",
+                         output->target);
+    if (renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target, RENAME_EXCHANGE) == 0) {
+        lull_remove_tree(output->temporary, NULL);
+        return LULL_OK;
+    }
+    bool unable = errno == EINVAL || errno == ENOSYS;
+    if (unable && access(output->temporary, F_OK) == 0) {
+        lull_status status = lull_remove_tree(output->target, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (rename(output->temporary, output->target) != 0)
+        return lull_fail_errno(err, "%s: cannot create", output->target);
+    return LULL_OK;
+}
+
 lull_status lull_output_commit(struct lull_output *output, struct lull_error *err)
 {
     lull_status status = LULL_OK;
-    /* rename() replaces a file but not a folder that holds something. */
-    if (output->replace && lull_is_directory(output->target))
-        status = lull_remove_tree(output->target, err);
-    if (status == LULL_OK && rename(output->temporary, output->target) != 0)
+    if (output->replace)
+        status = replace_target(output, err);
+    else if (rename(output->temporary, output->target) != 0)
         status = lull_fail_errno(err, "%s: cannot create", output->target);
     if (status != LULL_OK)
         lull_remove_tree(output->temporary, NULL);
     free_output(output);
     return status;
+}
+
+void lull_output_discard_pending(void)
+{
+    pthread_mutex_lock(&pending_lock); /* never given back: nothing more is to be committed */
+    for (const struct lull_output *output = pending; output; output = output->next)
+        lull_remove_tree(output->temporary, NULL);
 }
 
 void lull_output_discard(struct lull_output *output)

@@ -28,7 +28,8 @@ lull_status lull_read_head(const char *path, void *buffer, size_t size, size_t *
 bool lull_is_directory(const char *path);
 
 /* An output under a temporary name in the target's own folder, renamed on commit. `directory`
- * chooses a folder instead of a file. Fails when `path` exists and `replace` is false. */
+ * chooses a folder instead of a file. Fails when `path` exists and `replace` is false; with it,
+ * files replace files, and folders replace folders that hold a file of the same name or nothing. */
 struct lull_output;
 lull_status lull_output_begin(const char *path, bool directory, bool replace,
                               struct lull_output **ret_output, struct lull_error *err);
@@ -36,6 +37,9 @@ const char *lull_output_path(const struct lull_output *output); /* the temporary
 /* Renames into place; on failure the temporary is removed. Frees `output` in either case. */
 lull_status lull_output_commit(struct lull_output *output, struct lull_error *err);
 void lull_output_discard(struct lull_output *output); /* NULL is allowed */
+/* For a process that is about to end by a signal: removes the temporaries of all outputs in
+ * progress. Outputs begun, committed or discarded after that wait for ever. */
+void lull_output_discard_pending(void);
 
 /* Removes a file or a folder with all that is in it; missing is no error. */
 lull_status lull_remove_tree(const char *path, struct lull_error *err);

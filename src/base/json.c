@@ -152,8 +152,8 @@ void lull_json_number(struct lull_json *json, double value)
         lull_json_null(json);
         return;
     }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
+    char text[40] = "-0.0"; /* "-0" is an integer to many readers, and loses its sign */
+    for (int digits = 15; digits <= 17 && (value != 0 || !signbit(value)); digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;

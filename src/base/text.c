@@ -39,7 +39,9 @@ static const struct unit size_units[] = {
 /* The number at the start of `text`; strtod alone would take "inf", "nan" and hexadecimal. */
 static bool leading_number(const char *text, double *ret_value, const char **ret_rest)
 {
-    if (strspn(text, "+-.0123456789") == 0 || strpbrk(text, "xXnNiI") == text + 1)
+    const char *digits = text + (*text == '+' || *text == '-');
+    if (strspn(digits, ".0123456789") == 0 ||
+        (digits[0] == '0' && strchr("xX", digits[1]) && digits[1]))
         return false;
     char *rest;
     errno = 0;
@@ -87,9 +89,9 @@ lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_e
                          "'%s' is no size, expected a number with B, kB, MB, GB, KiB, MiB or GiB",
                          text);
     double bytes = value * factor;
-    if (bytes >= 1.8e19)
+    if (bytes >= 0x1p64)
         return lull_fail(err, LULL_ERR_RANGE, "'%s' is too large a size", text);
-    *ret_bytes = (uint64_t)(bytes + 0.5);
+    *ret_bytes = (uint64_t)round(bytes);
     return LULL_OK;
 }
 
@@ -107,9 +109,9 @@ const char *lull_format_time(int64_t ns, char *buffer, size_t size)
     double magnitude = fabs((double)ns);
     if (magnitude < 1e3)
         snprintf(buffer, size, "%lld ns", (long long)ns);
-    else if (magnitude < 1e6)
+    else if (magnitude < 999.95e3) /* what would be printed as 1000.0 goes to the next unit */
         format_scaled((double)ns / 1e3, "us", buffer, size);
-    else if (magnitude < 1e9)
+    else if (magnitude < 999.95e6)
         format_scaled((double)ns / 1e6, "ms", buffer, size);
     else
         format_scaled((double)ns / 1e9, "s", buffer, size);
@@ -125,7 +127,7 @@ const char *lull_format_size(uint64_t bytes, char *buffer, size_t size)
     }
     double value = (double)bytes / 1024;
     size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < sizeof names / sizeof *names; unit++)
+    for (; value >= 1023.95 && unit + 1 < sizeof names / sizeof *names; unit++)
         value /= 1024;
     return format_scaled(value, names[unit], buffer, size);
 }
@@ -135,11 +137,15 @@ const char *lull_format_count(uint64_t count, char *buffer, size_t size)
     char digits[32];
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
     size_t out = 0;
-    for (int i = 0; i < length && out + 2 < size; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
+    for (int i = 0; i < length; i++) {
+        bool comma = i > 0 && (length - i) % 3 == 0;
+        if (out + comma + 1 >= size)
+            break;
+        if (comma)
             buffer[out++] = ',';
         buffer[out++] = digits[i];
     }
-    buffer[out] = '\0';
+    if (size > 0)
+        buffer[out] = '\0';
     return buffer;
 }

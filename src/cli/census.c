@@ -98,6 +98,6 @@ lull_status lull_census_take(const struct lull_trace *trace, unsigned workers,
         return status;
     for (unsigned i = 1; i < parts; i++)
         add(&counting.parts[0], &counting.parts[i], trace->n_counters);
-    *ret_census = &counting.parts[0];
+    *ret_census = counting.parts;
     return LULL_OK;
 }

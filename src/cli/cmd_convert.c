@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/warnings.h"
@@ -46,6 +47,7 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     int status = check_target(to);
     if (status != LULL_EXIT_OK)
         return status;
+    lull_interrupt_clean_up();
     struct lull_error err;
     struct lull_trace *trace;
     if (lull_trace_open(from, &trace, &err) != LULL_OK)

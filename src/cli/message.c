@@ -13,6 +13,9 @@ void lull_cli_set_command(const char *name)
     command = name;
 }
 
+static void put_message(const char *format, va_list arguments)
+    __attribute__((format(printf, 1, 0)));
+
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
  * message stays one line. */
 static void put_message(const char *format, va_list arguments)

@@ -1,4 +1,5 @@
 #include "cli/output.h"
+#include "cli/interrupt.h"
 
 #include "base/file.h"
 #include "cli/command.h"
@@ -77,6 +78,7 @@ int lull_output_write(const struct lull_output_settings *settings,
     if (is_special(settings->path))
         return write_file(settings, document, settings->path);
     struct lull_error err;
+    lull_interrupt_clean_up();
     struct lull_output *output;
     if (lull_output_begin(settings->path, false, true, &output, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);

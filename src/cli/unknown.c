@@ -12,7 +12,7 @@ int lull_unknown_command(const char *name)
 {
     const char *names[CANDIDATES];
     size_t count = 0;
-    for (; lull_commands[count] && count < CANDIDATES; count++)
+    for (; count < CANDIDATES && lull_commands[count]; count++)
         names[count] = lull_commands[count]->name;
     const char *meant = lull_suggest(name, names, count);
     lull_cli_set_command(NULL);
@@ -25,7 +25,7 @@ static const char *similar_option(const struct poptOption *options, const char *
 {
     const char *names[CANDIDATES];
     size_t count = 0;
-    for (; options[count].longName && count < CANDIDATES; count++)
+    for (; count < CANDIDATES && options[count].longName; count++)
         names[count] = options[count].longName;
     return lull_suggest(typed + strspn(typed, "-"), names, count);
 }

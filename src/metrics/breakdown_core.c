@@ -3,8 +3,8 @@
  * what decides the slot. Things that end by themselves (states, calls, flushes, windows) are
  * deadlines: the earliest is `limit`, and the clock stops there on its way.
  *
- * The common case, a run of CALLs, needs none of this and has a loop of its own (run_of_calls):
- * nothing per event but two additions and a table look-up. */
+ * The common case, regions that are not parallel, needs none of this and has a loop of its own
+ * (run_of_regions): nothing per event but two additions and a table look-up. */
 #include "metrics/breakdown_place.h"
 
 #include <assert.h>
@@ -407,29 +407,60 @@ static lull_status handle(const struct lull_core *core, struct place *place,
     }
 }
 
-/* Takes CALLs for as long as each ends before the next event and before every deadline. Returns
- * the first event that is left; the last of a block is always left. */
-static const struct lull_event *run_of_calls(const struct lull_core *core, struct place *place,
-                                             const struct lull_event *event,
-                                             const struct lull_event *end)
+static inline uint8_t slot_of(const struct place *place, uint8_t top, unsigned parallel)
+{
+    return SLOT(top == INHERIT ? place->base : top, parallel);
+}
+
+/* Takes ENTERs, LEAVEs and CALLs for as long as they come before every deadline, are no parallel
+ * regions, and each CALL ends before the next event. Returns the first event that is left; the
+ * last of a block is always left. */
+static const struct lull_event *run_of_regions(const struct lull_core *core, struct place *place,
+                                               const struct lull_event *event,
+                                               const struct lull_event *end)
 {
     const struct region_code *codes = core->codes;
-    int64_t *ns = place->ns + (place->slot & 1);
-    const unsigned around = place->slot / 2;
+    struct frame *stack = place->stack;
+    int64_t *ns = place->ns, now = place->now;
     const int64_t limit = place->limit;
-    int64_t now = place->now, between = 0;
-    for (; event + 1 < end && event->kind == LULL_EVENT_CALL; event++) {
-        struct region_code code = codes[event->id];
-        if (event->duration >= limit - event->time || code.parallel || event->time < now)
+    const unsigned parallel = place->slot & 1;
+    uint32_t depth = place->depth;
+    uint8_t slot = place->slot, top = top_activity(place);
+    for (; event + 1 < end && event->kind <= LULL_EVENT_CALL; event++) {
+        const int64_t time = event->time;
+        if (time < now || time >= limit)
             break;
-        int64_t leave = event->time + event->duration;
-        if (leave > event[1].time)
+        if (event->kind == LULL_EVENT_LEAVE) {
+            if (depth == 0 || stack[depth - 1].code.parallel)
+                break;
+            ns[slot] += time - now;
+            now = time;
+            depth--;
+            top = depth ? stack[depth - 1].code.activity : INHERIT;
+            slot = slot_of(place, top, parallel);
+            continue;
+        }
+        const struct region_code code = codes[event->id];
+        if (code.parallel)
             break;
-        between += event->time - now;
-        ns[2 * (code.activity == INHERIT ? around : code.activity)] += event->duration;
-        now = leave;
+        if (event->kind == LULL_EVENT_ENTER) {
+            if (depth == place->capacity)
+                break;
+            ns[slot] += time - now;
+            now = time;
+            top = code.activity == INHERIT ? top : code.activity;
+            slot = slot_of(place, top, parallel);
+            stack[depth++] = (struct frame){.region = event->id, .code = {.activity = top}};
+            continue;
+        }
+        if (event->duration >= limit - time || time + event->duration > event[1].time)
+            break;
+        ns[slot] += time - now;
+        now = time + event->duration;
+        ns[code.activity == INHERIT ? slot : SLOT(code.activity, parallel)] += event->duration;
     }
-    place->ns[place->slot] += between;
+    place->slot = slot;
+    place->depth = depth;
     place->now = now;
     return event;
 }
@@ -459,8 +490,8 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
     place->sums = sums_of_worker(core, worker);
     const struct lull_event *end = block->events + block->count;
     for (const struct lull_event *event = block->events; event < end; event++) {
-        if (place->quick && event->kind == LULL_EVENT_CALL)
-            event = run_of_calls(core, place, event, end);
+        if (place->quick && place->call_end == NEVER)
+            event = run_of_regions(core, place, event, end);
         lull_status status = handle(core, place, event, err);
         if (status != LULL_OK)
             return status;

@@ -43,7 +43,7 @@ struct place {
     uint8_t last; /* where the last length of time went, for counters */
     bool plain;   /* the slot depends on the stack and the base alone */
     bool detail;  /* more than ns[] is kept: counters or region sums */
-    bool quick;   /* plain, no detail: runs of CALLs may be taken in one go */
+    bool quick;   /* plain, no detail: runs of regions may be taken in one go */
     uint8_t base; /* activity below all regions */
 
     bool began, alive; /* has had an event; lives now */

@@ -16,6 +16,7 @@ struct queue {
 struct thread {
     struct queue spans; /* touched by the thread's reader only, until it has ended */
     int64_t until;
+    int64_t settled; /* no span that begins earlier waits or will come */
 };
 
 struct lull_executions {
@@ -225,10 +226,16 @@ static void settle_spans(struct lull_executions *executions, uint32_t thread)
     while (spans->count > 0) {
         const struct lull_span *span = queue_at(spans, 0);
         if (span->end > horizon)
-            return;
+            break;
         deal_out(executions, thread, span);
         queue_drop_first(spans);
     }
+    int64_t settled = executions->threads[thread].until;
+    if (spans->count > 0) {
+        const struct lull_span *span = queue_at(spans, 0);
+        settled = span->begin < settled ? span->begin : settled;
+    }
+    executions->threads[thread].settled = settled;
 }
 
 /* Programs run their regions in the same order again and again: the one after the last is tried
@@ -286,19 +293,13 @@ static bool add_execution(struct lull_executions *executions, const struct execu
     return true;
 }
 
-/* No thread will add to executions that end before this. */
+/* No thread will add to executions that end before this. The queues themselves belong to their
+ * readers and are not looked at. */
 static int64_t all_passed(const struct lull_executions *executions)
 {
     int64_t passed = INT64_MAX;
-    for (uint32_t i = 0; i < executions->n_threads; i++) {
-        const struct thread *thread = &executions->threads[i];
-        int64_t until = thread->until;
-        if (thread->spans.count > 0) {
-            const struct lull_span *span = queue_at(&thread->spans, 0);
-            until = span->begin < until ? span->begin : until;
-        }
-        passed = until < passed ? until : passed;
-    }
+    for (uint32_t i = 0; i < executions->n_threads; i++)
+        passed = executions->threads[i].settled < passed ? executions->threads[i].settled : passed;
     return passed;
 }
 

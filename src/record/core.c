@@ -256,7 +256,24 @@ void rec_thread_end(void)
         self->next->previous = self->previous;
     rec_buffer_end(self, false);
     pthread_mutex_unlock(&threads_lock);
+    if (self->scratch)
+        munmap(self->scratch, self->scratch_size);
     munmap(self, sizeof *self);
+}
+
+void *rec_thread_scratch(struct rec_thread *self, size_t size)
+{
+    if (size <= self->scratch_size)
+        return self->scratch;
+    size_t larger = size * 2;
+    void *got = mmap(NULL, larger, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED)
+        return NULL;
+    if (self->scratch)
+        munmap(self->scratch, self->scratch_size);
+    self->scratch = got;
+    self->scratch_size = larger;
+    return got;
 }
 
 void rec_pause(struct rec_thread *self)

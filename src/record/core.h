@@ -61,7 +61,12 @@ struct rec_thread {
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;
-    int fd;                             /* of the tape file; -1: none */
+    int fd;                     /* of the tape file; -1: none */
+    union lull_tape_slot *poll; /* of record/mpi: the last query that found nothing */
+    uint64_t poll_end;
+    uint32_t poll_region;
+    void *scratch; /* see rec_thread_scratch */
+    size_t scratch_size;
     void *omp;                          /* of record/omp, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
@@ -107,6 +112,9 @@ struct rec_thread *rec_thread_begin(enum rec_role role);
 /* Ends the calling thread's location; happens by itself when the thread ends. */
 void rec_thread_end(void);
 void rec_thread_set_role(struct rec_thread *self, enum rec_role role);
+
+/* Memory of the thread, its content undefined; NULL when there is none. */
+void *rec_thread_scratch(struct rec_thread *self, size_t size);
 
 /* The calling thread; rec_nobody when nothing is recorded. Never NULL. */
 static inline struct rec_thread *rec_current(void)

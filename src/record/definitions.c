@@ -190,6 +190,20 @@ uint32_t rec_define_comm(const struct rec_comm *comm)
     return define(LULL_TAPE_DEFINE_COMM, &all.n_comms, fill_comm, comm);
 }
 
+uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote)
+{
+    pthread_mutex_lock(&all.lock);
+    uint32_t id = all.n_comms + 1;
+    local->remote = id + 1;
+    remote->remote = id;
+    bool good = id + 1 < LULL_TAPE_MOST_IDS &&
+                append(LULL_TAPE_DEFINE_COMM, id, fill_comm, local) &&
+                append(LULL_TAPE_DEFINE_COMM, id + 1, fill_comm, remote);
+    all.n_comms += 2;
+    pthread_mutex_unlock(&all.lock);
+    return good ? id : 0;
+}
+
 static void fill_marker(struct lull_tape_builder *builder, const void *what)
 {
     lull_tape_build_u64(builder, 0);

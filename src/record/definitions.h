@@ -33,6 +33,8 @@ uint32_t rec_define_region(const struct rec_region *region);
 /* Once for every place: *id is set when it is 0, by whichever thread comes first. */
 uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region);
 uint32_t rec_define_comm(const struct rec_comm *comm);
+/* Two groups that are each other's `remote`; returns the local one's id. */
+uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
 uint32_t rec_define_marker(const char *name);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_process(void); /* from rec_process; again when the rank changes */

@@ -21,6 +21,21 @@ static inline unsigned lull_tape_put_call(union lull_tape_slot *slot, uint64_t t
     return 1 + extra;
 }
 
+/* Gives the call in `slot`, which has `extra` slots, its duration; a long one needs one more. */
+static inline unsigned lull_tape_set_duration(union lull_tape_slot *slot, unsigned extra,
+                                              uint64_t duration)
+{
+    if (__builtin_expect(duration < LULL_TAPE_OPEN, 1)) {
+        slot[0].record.value = (uint32_t)duration;
+        return 1 + extra;
+    }
+    slot[0].record.head += 1 << 6;
+    slot[0].record.value = LULL_TAPE_OPEN;
+    slot[1 + extra].u64[0] = duration;
+    slot[1 + extra].u64[1] = 0;
+    return 2 + extra;
+}
+
 /* CALL_SEND, CALL_RECV, CALL_ISEND, CALL_IRECV. Usable when the duration is below LULL_TAPE_OPEN,
  * bytes fit 40 and the communicator 24 bits. */
 static inline unsigned lull_tape_put_message_call(union lull_tape_slot *slot, unsigned kind,

@@ -90,11 +90,13 @@ enum lull_tape_kind {
     LULL_TAPE_PAD,         /* skip to the next chunk */
 
     /* id: region. A CALL* holds no other ENTER, LEAVE or CALL; value: duration in ticks, below
-     * LULL_TAPE_OPEN. A CALL may have its duration in a slot of its own; one that is open stands
-     * behind the committed length and shows where a process died or hangs. */
+     * LULL_TAPE_OPEN. A CALL may have its duration in a slot of its own; so may the others, in
+     * their last one, when value is LULL_TAPE_OPEN. A CALL with that value behind the committed
+     * length is open and shows where a process died or hangs. */
     LULL_TAPE_ENTER,
     LULL_TAPE_LEAVE,
-    LULL_TAPE_CALL,             /* + u64[0] duration if extra is 1 */
+    LULL_TAPE_CALL,             /* + u64[0] duration, u64[1] how many more calls of the same kind
+                                   the record stands for, if extra is 1 */
     LULL_TAPE_CALL_SEND,        /* + message: the whole of a blocking send */
     LULL_TAPE_CALL_RECV,        /* + message: the whole of a blocking receive, matched */
     LULL_TAPE_CALL_ISEND,       /* + message: opens the location's next request */
@@ -102,6 +104,7 @@ enum lull_tape_kind {
     LULL_TAPE_CALL_WAIT,        /* + completions */
     LULL_TAPE_CALL_COLLECTIVE,  /* + collective, the operation follows from the region */
     LULL_TAPE_CALL_ICOLLECTIVE, /* + collective: opens the location's next request */
+    LULL_TAPE_CALL_SENDRECV,    /* + message sent + message received */
 
     LULL_TAPE_STATE, /* id: state; value or u64[0]: duration */
     LULL_TAPE_FLUSH, /* value or u64[0]: duration */
@@ -112,6 +115,7 @@ enum lull_tape_kind {
     LULL_TAPE_TRANSFER,   /* value: op, bit 31: RMA else I/O; + u64 bytes, i32[2] target */
     LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0] */
     LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
+    LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
     LULL_TAPE_KINDS
 };
 
@@ -125,11 +129,38 @@ enum lull_tape_kind {
 /* Completion slot of CALL_WAIT. A location's requests are numbered from 0 in the order in which
  * CALL_ISEND, CALL_IRECV and CALL_ICOLLECTIVE opened them.
  *  u32[3] = 0: requests u32[0] .. u32[0] + u32[1] - 1 have completed as they were posted;
+ *  u32[3] = LULL_TAPE_CANCELLED: request u32[0] was withdrawn;
  *  else:       receive u32[0] has matched source i32[1] and tag i32[2];
  *              u32[3] = LULL_TAPE_MATCHED | size, or with LULL_TAPE_LARGE the size is in u64[0] of
  *              one slot more. */
-#define LULL_TAPE_MATCHED UINT32_C(0x80000000)
-#define LULL_TAPE_LARGE   UINT32_C(0x40000000)
+#define LULL_TAPE_CANCELLED UINT32_C(1)
+#define LULL_TAPE_MATCHED   UINT32_C(0x80000000)
+#define LULL_TAPE_LARGE     UINT32_C(0x40000000)
+
+/* As the request of a MESSAGE or a COLLECTIVE: opens the location's next one. */
+#define LULL_TAPE_NEXT_REQUEST (UINT64_MAX - 1)
+
+/* The operation of a COLLECTIVE record. */
+enum lull_tape_op {
+    LULL_TAPE_OP_BARRIER,
+    LULL_TAPE_OP_BCAST,
+    LULL_TAPE_OP_GATHER,
+    LULL_TAPE_OP_GATHERV,
+    LULL_TAPE_OP_SCATTER,
+    LULL_TAPE_OP_SCATTERV,
+    LULL_TAPE_OP_ALLGATHER,
+    LULL_TAPE_OP_ALLGATHERV,
+    LULL_TAPE_OP_ALLTOALL,
+    LULL_TAPE_OP_ALLTOALLV,
+    LULL_TAPE_OP_ALLTOALLW,
+    LULL_TAPE_OP_ALLREDUCE,
+    LULL_TAPE_OP_REDUCE,
+    LULL_TAPE_OP_REDUCE_SCATTER,
+    LULL_TAPE_OP_REDUCE_SCATTER_BLOCK,
+    LULL_TAPE_OP_SCAN,
+    LULL_TAPE_OP_EXSCAN,
+    LULL_TAPE_OP_NEIGHBOUR
+};
 
 enum lull_tape_message {
     LULL_TAPE_MESSAGE_SEND,

@@ -18,29 +18,25 @@ struct lull_cursor {
     struct lull_event events[BLOCK_EVENTS];
 };
 
+/* The output is never committed: its temporary folder holds the copy until the trace is closed. */
 static lull_status convert_to_tape(const struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_trace_shared *shared = trace->shared;
     const char *folder = getenv("TMPDIR");
-    char *path = NULL;
-    if (asprintf(&path, "%s/lull-XXXXXX", folder && *folder ? folder : "/tmp") < 0)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    if (!mkdtemp(path)) {
-        lull_status status = lull_fail_errno(err, "%s: cannot create", path);
-        free(path);
+    const char *path =
+        lull_arena_printf(trace->arena, "%s/lull", folder && *folder ? folder : "/tmp");
+    lull_status status = lull_output_begin(path, true, true, &shared->by_location_output, err);
+    if (status != LULL_OK)
         return status;
-    }
-    char *tape = lull_arena_printf(trace->arena, "%s/tape", path);
-    lull_status status =
-        lull_convert(trace, tape, lull_format_find("tape"), false, NULL, NULL, err);
+    const char *tape =
+        lull_arena_printf(trace->arena, "%s/tape", lull_output_path(shared->by_location_output));
+    status = lull_convert(trace, tape, lull_format_find("tape"), false, NULL, NULL, err);
     if (status == LULL_OK)
         status = lull_trace_open(tape, &shared->by_location, err);
-    if (status == LULL_OK) {
-        shared->by_location_path = path;
-        return LULL_OK;
+    if (status != LULL_OK) {
+        lull_output_discard(shared->by_location_output);
+        shared->by_location_output = NULL;
     }
-    lull_remove_tree(path, NULL);
-    free(path);
     return status;
 }
 

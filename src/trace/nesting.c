@@ -200,12 +200,49 @@ static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
     return nesting->hidden ? hide(nesting, trace, location, events, count, scratch, err) : LULL_OK;
 }
 
+/* Takes regions and calls for as long as all is regular, from events[i] on; what is most of a
+ * trace is checked here, with everything in registers. Returns the first that is left. */
+static uint32_t take_regular(struct lull_nesting *nesting, const struct lull_event *events,
+                             uint32_t i, uint32_t count)
+{
+    int64_t last = nesting->last_time, call_end = nesting->call_end;
+    uint32_t depth = nesting->depth;
+    uint32_t *open = nesting->open;
+    for (; i < count; i++) {
+        const struct lull_event *event = &events[i];
+        const int64_t time = event->time;
+        if (time < last || time < call_end)
+            break;
+        if (event->kind == LULL_EVENT_CALL) {
+            if (event->duration < 0 || event->duration > INT64_MAX / 2 || time > INT64_MAX / 2)
+                break;
+            call_end = time + event->duration;
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            if (depth == nesting->capacity)
+                break;
+            open[depth++] = event->id;
+            nesting->cut_begin = false;
+        } else if (event->kind == LULL_EVENT_LEAVE) {
+            if (depth == 0 || open[depth - 1] != event->id)
+                break;
+            depth--;
+        } else {
+            break;
+        }
+        last = time;
+    }
+    nesting->last_time = last;
+    nesting->call_end = call_end;
+    nesting->depth = depth;
+    return i;
+}
+
 lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_trace *trace,
                                 uint32_t location, const struct lull_event **events,
                                 uint32_t *count, struct lull_event_buffer *scratch,
                                 struct lull_error *err)
 {
-    for (uint32_t i = 0; i < *count; i++) {
+    for (uint32_t i = 0; (i = take_regular(nesting, *events, i, *count)) < *count; i++) {
         const struct lull_event *event = &(*events)[i];
         if (!passed_by(nesting, event) && !in_order(nesting, event))
             return bad_order(nesting, trace, location, event, err);

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BLOCK_EVENTS = 1024 };
+enum { BLOCK_EVENTS = 512, MOST_AHEAD = 4 };
 
 static bool selected(const struct lull_trace *trace, const struct lull_scan_options *options,
                      uint32_t location)
@@ -38,6 +38,9 @@ static lull_status visit(const struct lull_visitor *visitor, unsigned worker, ui
 struct active {
     uint32_t location;
     bool busy;
+    uint64_t taken[MOST_AHEAD]; /* when its last blocks were taken, by the scheduler's count */
+    uint64_t n_taken;
+    int64_t time; /* of its last event, as of the last block given back */
     double done;                /* share of its time, 0 .. 1 */
     struct lull_stream *stream; /* NULL before the first block */
     struct lull_nesting nesting;
@@ -53,6 +56,7 @@ struct scheduler {
     pthread_cond_t changed;
     struct active **active; /* malloc'd, as many as a few processes have locations */
     size_t n_active, capacity;
+    uint64_t n_taken; /* blocks, by all workers */
     uint32_t next_process;
     uint32_t total;
     double done;        /* sum of the locations' shares */
@@ -101,15 +105,34 @@ static bool begin_process(struct scheduler *scheduler)
     return added;
 }
 
+/* Whether `active` would run away from a thread of its process whose block is being worked on:
+ * it has taken MOST_AHEAD blocks since that one was taken. Without this a worker that is held up
+ * would let the others go on without bound. */
+static bool runs_away(const struct scheduler *scheduler, const struct active *active)
+{
+    if (active->n_taken < MOST_AHEAD)
+        return false;
+    uint32_t process = scheduler->trace->locations[active->location].process;
+    uint64_t oldest = active->taken[active->n_taken % MOST_AHEAD];
+    for (size_t i = 0; i < scheduler->n_active; i++) {
+        const struct active *other = scheduler->active[i];
+        if (other->busy && other->time < active->time &&
+            scheduler->trace->locations[other->location].process == process &&
+            oldest > other->taken[(other->n_taken - 1) % MOST_AHEAD])
+            return true;
+    }
+    return false;
+}
+
 static struct active *most_lagging(struct scheduler *scheduler)
 {
     struct active *best = NULL;
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
-        if (!active->busy && (!best || active->nesting.last_time < best->nesting.last_time))
+        if (!active->busy && (!best || active->time < best->time))
             best = active;
     }
-    return best;
+    return best && runs_away(scheduler, best) ? NULL : best;
 }
 
 /* The next location to read, marked busy; NULL when all is done or something failed. */
@@ -127,8 +150,10 @@ static struct active *take(struct scheduler *scheduler)
     }
     if (scheduler->status != LULL_OK)
         active = NULL;
-    if (active)
+    if (active) {
         active->busy = true;
+        active->taken[active->n_taken++ % MOST_AHEAD] = scheduler->n_taken++;
+    }
     pthread_mutex_unlock(&scheduler->lock);
     return active;
 }
@@ -162,6 +187,7 @@ static void give_back(struct scheduler *scheduler, struct active *active, bool e
 {
     pthread_mutex_lock(&scheduler->lock);
     active->busy = false;
+    active->time = active->nesting.last_time;
     if (status != LULL_OK && scheduler->status == LULL_OK) {
         scheduler->status = status;
         if (scheduler->err)

@@ -33,8 +33,8 @@ struct lull_block {
  *  - The calls for one location never overlap and come in order: begin, block ..., end.
  *  - Calls for different locations may overlap, on `workers` threads; `worker` < workers.
  *  - Skew: a process is begun when a worker has nothing to do in the processes already begun, and
- *    within a process the location that lags most in time goes next. So two threads of a process
- *    are never apart by more than about workers + 1 blocks, unless one of them has ended.
+ *    within a process the location that lags most in time goes next. A thread of a process takes no
+ *    more than four blocks while a block of another, earlier in time, is being visited.
  * A status other than LULL_OK ends the scan and is returned from it. begin and end may be NULL. */
 struct lull_visitor {
     void *context;

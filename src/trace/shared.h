@@ -2,6 +2,7 @@
 #ifndef LULL_TRACE_SHARED_H
 #define LULL_TRACE_SHARED_H
 
+#include "base/file.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ struct lull_trace_shared {
     /* A temporary tape with the same locations, for cursors on formats that cannot be read by
      * location; made by the first cursor. */
     struct lull_trace *by_location;
-    char *by_location_path;
+    struct lull_output *by_location_output;
 };
 
 #endif

@@ -33,9 +33,7 @@ void lull_trace_close(struct lull_trace *trace)
         return;
     struct lull_trace_shared *shared = trace->shared;
     lull_trace_close(shared->by_location);
-    if (shared->by_location_path)
-        lull_remove_tree(shared->by_location_path, NULL);
-    free(shared->by_location_path);
+    lull_output_discard(shared->by_location_output);
     if (trace->format && trace->format->close)
         trace->format->close(trace);
     pthread_mutex_destroy(&shared->convert_lock);

@@ -62,11 +62,13 @@ static uint32_t thread_of(const struct chrome *chrome, uint32_t location)
     return location - chrome->trace->processes[process_of(chrome, location)].first_location;
 }
 
-/* Spans that may cross those of the program, states and flushes, have a track of their own. */
-static uint32_t shadow_of(const struct chrome *chrome, uint32_t location)
+/* Spans that may cross those of the program have tracks of their own. */
+enum extra_track { TRACK_STATES = 1, TRACK_FLUSHES };
+
+static uint32_t track_of(const struct chrome *chrome, uint32_t location, enum extra_track track)
 {
-    return chrome->trace->processes[process_of(chrome, location)].n_locations +
-           thread_of(chrome, location);
+    uint32_t n_locations = chrome->trace->processes[process_of(chrome, location)].n_locations;
+    return (uint32_t)track * n_locations + thread_of(chrome, location);
 }
 
 static void write_text(struct chrome *chrome, const char *key, const char *text)
@@ -75,10 +77,14 @@ static void write_text(struct chrome *chrome, const char *key, const char *text)
     lull_json_string(&chrome->json, text);
 }
 
+/* Readers of the format hold numbers in doubles or signed 64-bit integers. */
 static void write_count(struct chrome *chrome, const char *key, uint64_t count)
 {
     lull_json_key(&chrome->json, key);
-    lull_json_uint(&chrome->json, count);
+    if (count <= INT64_MAX)
+        lull_json_uint(&chrome->json, count);
+    else
+        lull_json_number(&chrome->json, (double)count);
 }
 
 /* Microseconds are the unit of the format; doubles hold them to the ns for 100 days. */
@@ -292,14 +298,14 @@ static void write_state(struct chrome *chrome, uint32_t location, const struct l
     const struct lull_state *state = &chrome->trace->states[event->id];
     const struct span span = {state->name, lull_activity_name(state->activity), event->time,
                               event->time + event->duration};
-    write_span(chrome, location, shadow_of(chrome, location), &span);
+    write_span(chrome, location, track_of(chrome, location, TRACK_STATES), &span);
 }
 
 static void write_flush(struct chrome *chrome, uint32_t location, const struct lull_event *event)
 {
     const struct span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH), event->time,
                               event->time + event->duration};
-    write_span(chrome, location, shadow_of(chrome, location), &span);
+    write_span(chrome, location, track_of(chrome, location, TRACK_FLUSHES), &span);
 }
 
 static void write_instant(struct chrome *chrome, uint32_t location, const struct lull_event *event,
@@ -406,14 +412,13 @@ static void write_names(struct chrome *chrome)
         write_sort_index(chrome, "process_sort_index", first, 0, p);
     }
     for (uint32_t l = 0; l < trace->n_locations; l++) {
-        uint32_t thread = thread_of(chrome, l);
+        uint32_t thread = thread_of(chrome, l), states = track_of(chrome, l, TRACK_STATES);
         write_name(chrome, "thread_name", l, thread, trace->locations[l].name, "");
         write_sort_index(chrome, "thread_sort_index", l, thread, 2 * thread);
         if (!trace->has_states)
             continue;
-        write_name(chrome, "thread_name", l, shadow_of(chrome, l), trace->locations[l].name,
-                   ", states");
-        write_sort_index(chrome, "thread_sort_index", l, shadow_of(chrome, l), 2 * thread + 1);
+        write_name(chrome, "thread_name", l, states, trace->locations[l].name, ", states");
+        write_sort_index(chrome, "thread_sort_index", l, states, 2 * thread + 1);
     }
 }
 

@@ -106,6 +106,9 @@ static inline int64_t lull_otf2_ns(const struct lull_otf2_clock *clock, uint64_t
     return (int64_t)(product >> clock->shift);
 }
 
+/* 30 years in ns: what spans more is no run, but a time of day among times since a start. */
+#define LULL_OTF2_LONGEST_RUN (INT64_C(1000000000) * 1000000000)
+
 /* ---- the open archive ------------------------------------------------------------------------ */
 
 /* How the values of a metric become differences. */
@@ -130,6 +133,7 @@ struct lull_otf2_archive {
     bool local_definitions; /* there are .def files per location */
     struct lull_otf2_clock clock;
     struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
+    bool *self_comms;          /* per communicator: of every process its own */
     uint32_t *context_regions; /* region index per calling context */
     uint32_t *window_comms;    /* communicator index per window */
     struct lull_otf2_class *class_list;
@@ -169,6 +173,7 @@ struct lull_stream {
     uint64_t mask;
     struct lull_otf2_handle handle;
     bool ended;
+    bool reported_end;
     bool probing; /* this is not the visit that reports oddities */
 
     struct lull_event *next; /* where the next event goes */

@@ -7,7 +7,6 @@ struct builder {
     struct lull_otf2_definitions *definitions;
     const struct lull_otf2_map *location_index;
     struct lull_otf2_map groups;
-    uint32_t broken_members;
 };
 
 /* Paradigms whose ranks are threads of a process. */
@@ -145,7 +144,8 @@ static void resolve_group(struct builder *builder, struct lull_comm *comm,
 {
     comm->paradigm = is_threading(group->paradigm) ? LULL_PARADIGM_OPENMP : LULL_PARADIGM_MPI;
     if (group->type == OTF2_GROUP_TYPE_COMM_SELF) {
-        comm->size = 1; /* of every process its own; events have the process itself as peer */
+        builder->archive->self_comms[comm - builder->trace->comms] = true;
+        comm->size = 1;
         return;
     }
     const struct lull_otf2_group *all = comm_locations(builder->definitions, group->paradigm);
@@ -247,6 +247,7 @@ void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *a
     uint32_t count = definitions->comms.count;
     uint32_t *values = lull_arena_alloc(definitions->arena, count * sizeof *values);
     trace->comms = lull_arena_zero(trace->arena, (size_t)count * 2, sizeof *trace->comms);
+    archive->self_comms = lull_arena_zero(trace->arena, (size_t)count * 2, sizeof(bool));
     index_groups(&builder);
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_otf2_comm *comm = &definitions->comms.items[i];

@@ -131,9 +131,9 @@ static int32_t process_of_rank(const struct lull_stream *stream, uint32_t index,
 {
     if (index == LULL_NONE)
         return process_in_world(stream, rank);
-    const struct lull_comm *comm = rank_group(stream, index);
-    if (comm->size == 1 && rank == 0 && comm->remote == LULL_NONE)
+    if (stream->archive->self_comms[index])
         return (int32_t)stream->process;
+    const struct lull_comm *comm = rank_group(stream, index);
     uint32_t process =
         comm->paradigm == LULL_PARADIGM_OPENMP ? LULL_NONE : lull_comm_member(comm, rank);
     if (process != LULL_NONE)

@@ -1,16 +1,20 @@
 /* When the run begins and ends.
  *
- * Clock properties are right in archives of Score-P and wrong or missing in others, so the first
- * and the last event of every location are looked at. Finding the last one does not need all
- * events: event files consist of chunks of one size, and the header of the last chunk holds the
- * number of the last event, to which libotf2 can jump. The same pass finds missing and damaged
- * files before anything is computed. */
+ * Clock properties are right in archives of Score-P and of lull. Those of other tracers are wrong
+ * or missing, so there the first and the last event of every location are looked at. Finding the
+ * last one does not need all events: event files consist of chunks of one size, the header of the
+ * last chunk holds the number of the last event, and libotf2 can jump to it. In either case every
+ * file's header is read, which finds missing and cut files before anything is computed. */
+#include "base/parallel.h"
 #include "trace/format/otf2.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +50,21 @@ static uint64_t read_number(const uint8_t *bytes, bool little_endian)
     return value;
 }
 
+/* Every file ends with the marks of the end of a chunk and of the file; libotf2 does not miss them
+ * and would go on with what its buffer held before. (Line ends behind them come from tools that
+ * took the file for text, and harm nothing.) */
+static bool has_end_mark(int file, uint64_t size)
+{
+    enum { TAIL = 8, END_OF_CHUNK = 2, END_OF_FILE = 1 };
+    uint8_t tail[TAIL];
+    if (size < CHUNK_HEADER + 2 || pread(file, tail, TAIL, (off_t)(size - TAIL)) != TAIL)
+        return false;
+    int last = TAIL - 1;
+    while (last > 1 && (tail[last] == '\n' || tail[last] == '\r'))
+        last--;
+    return tail[last] == END_OF_FILE && tail[last - 1] == END_OF_CHUNK;
+}
+
 static lull_status read_last_header(const char *path, int file, uint64_t chunk_size,
                                     uint64_t *ret_count, struct lull_error *err)
 {
@@ -62,6 +81,10 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: byte %" PRIu64 ": the file ends inside the header of a chunk", path,
                          at + (uint64_t)got);
+    if (!has_end_mark(file, size))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: the file is cut: no end mark at its end (byte %" PRIu64 ")", path,
+                         size);
     *ret_count = read_number(header + CHUNK_LAST_EVENT, header[1] == LITTLE_ENDIAN_MARK);
     return LULL_OK;
 }
@@ -129,54 +152,97 @@ static lull_status read_ends(const struct lull_trace *trace, struct lull_stream 
     return status;
 }
 
-static lull_status probe_location(struct lull_trace *trace, const struct lull_otf2_archive *archive,
-                                  uint32_t location, uint64_t chunk_size, struct extent *extent,
-                                  struct lull_error *err)
+/* Locations are independent of each other: all processors probe. */
+struct probe {
+    struct lull_trace *trace;
+    const struct lull_otf2_archive *archive;
+    uint64_t chunk_size;
+    bool headers_only;
+    atomic_uint next_location;
+    pthread_mutex_t lock; /* of what follows */
+    struct extent extent;
+    lull_status status; /* of the lowest location that failed */
+    uint32_t failed;
+    struct lull_error *err;
+};
+
+static lull_status probe_location(const struct probe *probe, uint32_t location,
+                                  struct extent *extent, struct lull_error *err)
 {
     uint64_t n_events;
-    lull_status status = last_event(trace, archive, location, chunk_size, &n_events, err);
-    if (status != LULL_OK || n_events == 0)
+    lull_status status =
+        last_event(probe->trace, probe->archive, location, probe->chunk_size, &n_events, err);
+    if (status != LULL_OK || n_events == 0 || probe->headers_only)
         return status;
     struct lull_stream *stream;
-    status = lull_otf2_stream_open(trace, location, LULL_MASK_ALL, &stream, err);
+    status = lull_otf2_stream_open(probe->trace, location, LULL_MASK_ALL, &stream, err);
     if (status != LULL_OK)
         return status;
-    status = read_ends(trace, stream, n_events, extent, err);
+    status = read_ends(probe->trace, stream, n_events, extent, err);
     lull_otf2_stream_close(stream);
     return status;
 }
 
-static lull_status probe_locations(struct lull_trace *trace,
-                                   const struct lull_otf2_archive *archive, uint64_t chunk_size,
-                                   struct extent *extent, struct lull_error *err)
+static void merge_result(struct probe *probe, uint32_t location, lull_status status,
+                         const struct extent *extent, const struct lull_error *err)
 {
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
-        lull_status status = probe_location(trace, archive, l, chunk_size, extent, err);
-        if (status != LULL_OK)
-            return status;
+    pthread_mutex_lock(&probe->lock);
+    if (status != LULL_OK && location < probe->failed) {
+        probe->failed = location;
+        probe->status = lull_fail(probe->err, status, "%s", err->text);
     }
-    return LULL_OK;
+    if (extent->any && (!probe->extent.any || extent->first < probe->extent.first))
+        probe->extent.first = extent->first;
+    if (extent->any && (!probe->extent.any || extent->last > probe->extent.last))
+        probe->extent.last = extent->last;
+    probe->extent.any |= extent->any;
+    pthread_mutex_unlock(&probe->lock);
+}
+
+static void probe_some(void *context, unsigned worker)
+{
+    struct probe *probe = context;
+    (void)worker;
+    for (;;) {
+        uint32_t location = atomic_fetch_add(&probe->next_location, 1);
+        if (location >= probe->trace->n_locations)
+            return;
+        struct extent extent = {0};
+        struct lull_error error;
+        lull_status status = probe_location(probe, location, &extent, &error);
+        if (status != LULL_OK || extent.any)
+            merge_result(probe, location, status, &extent, &error);
+    }
+}
+
+static lull_status probe_locations(struct probe *probe, struct lull_error *err)
+{
+    probe->err = err;
+    probe->failed = UINT32_MAX;
+    pthread_mutex_init(&probe->lock, NULL);
+    lull_parallel_run(probe->headers_only ? 1 : lull_worker_count(), probe_some, probe);
+    pthread_mutex_destroy(&probe->lock);
+    return probe->status;
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
 /* The clock properties count as far as the events agree: the run cannot be shorter than its
- * events. A stretch without events longer than this many times the rest is taken as nonsense, e.g.
- * the time of day in the place of a length. */
-enum { MOST_SLACK = 1000 };
+ * events, and when it is longer by more than 1 / LEAST_AGREEMENT of them, nobody knows what the
+ * rest was (EZTrace writes lengths that have nothing to do with its events). */
+enum { LEAST_AGREEMENT = 16 };
 
 static void apply_properties(const struct lull_trace *trace, struct extent *extent,
-                             const struct lull_otf2_clock_properties *clock, bool trusted)
+                             const struct lull_otf2_clock_properties *clock)
 {
     uint64_t begin = clock->offset, end = clock->offset + clock->length;
-    if (!clock->given || (clock->length == 0 && extent->any && !trusted))
+    if (!clock->given || (clock->length == 0 && extent->any))
         return;
-    if (!extent->any) {
+    if (!extent->any) { /* no events, or none were looked at */
         *extent = (struct extent){begin, end < begin ? begin : end, true};
         return;
     }
-    uint64_t span = extent->last - extent->first;
-    uint64_t slack = trusted || span > UINT64_MAX / MOST_SLACK ? UINT64_MAX : span * MOST_SLACK;
+    uint64_t slack = (extent->last - extent->first) / LEAST_AGREEMENT;
     bool begin_fits = begin <= extent->first && extent->first - begin <= slack;
     bool end_fits = end >= begin && end >= extent->last && end - extent->last <= slack;
     if (!begin_fits || !end_fits)
@@ -190,6 +256,16 @@ static void apply_properties(const struct lull_trace *trace, struct extent *exte
         extent->first = begin;
     if (end_fits)
         extent->last = end;
+}
+
+/* Score-P computes them from all processes at the end; an aborted run has no length. */
+static bool trustworthy(const struct lull_trace *trace, const struct lull_otf2_archive *archive,
+                        const struct lull_otf2_clock_properties *clock)
+{
+    static const char score_p[] = "Score-P";
+    bool known = archive->own || strncmp(trace->producer, score_p, sizeof score_p - 1) == 0;
+    return known && clock->given && clock->length > 0 &&
+           clock->offset + clock->length > clock->offset;
 }
 
 static uint64_t resolution_of(const struct lull_trace *trace,
@@ -206,15 +282,19 @@ lull_status lull_otf2_find_extent(struct lull_trace *trace, struct lull_otf2_arc
                                   const struct lull_otf2_clock_properties *clock,
                                   uint64_t chunk_size, struct lull_error *err)
 {
-    struct extent extent = {0};
+    struct probe probe = {.trace = trace,
+                          .archive = archive,
+                          .chunk_size = chunk_size,
+                          .headers_only = trustworthy(trace, archive, clock)};
     lull_otf2_clock_set(&archive->clock, 0, 1000000000); /* ticks as they are */
-    lull_status status = probe_locations(trace, archive, chunk_size, &extent, err);
+    lull_status status = probe_locations(&probe, err);
     if (status != LULL_OK)
         return status;
-    apply_properties(trace, &extent, clock, archive->own);
+    struct extent extent = probe.extent;
+    apply_properties(trace, &extent, clock);
     uint64_t resolution = resolution_of(trace, clock);
     double seconds = (double)(extent.last - extent.first) / (double)resolution;
-    if (seconds > 1e9) /* 30 years */
+    if (seconds * 1e9 > (double)LULL_OTF2_LONGEST_RUN)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: the events span %.0f s (ticks %" PRIu64 " to %" PRIu64
                          "), expected one run",

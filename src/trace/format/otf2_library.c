@@ -8,9 +8,9 @@
 
 static _Thread_local char first_message[256];
 
-static OTF2_ErrorCode take_message(void *context, const char *file, uint64_t line,
-                                   const char *function, OTF2_ErrorCode code, const char *format,
-                                   va_list arguments)
+__attribute__((format(printf, 6, 0))) static OTF2_ErrorCode
+take_message(void *context, const char *file, uint64_t line, const char *function,
+             OTF2_ErrorCode code, const char *format, va_list arguments)
 {
     (void)context;
     (void)file;

@@ -162,6 +162,30 @@ static void report_missing(struct lull_stream *stream)
                              stream->collectives_begun);
 }
 
+/* Where clock properties were trusted, do the events keep to them? Times go up within a block (the
+ * scan checks that), so its ends tell. */
+static lull_status check_times(struct lull_stream *stream, const struct lull_event *events,
+                               size_t count, struct lull_error *err)
+{
+    const struct lull_trace *trace = stream->trace;
+    uint64_t id = trace->locations[stream->location].source_id;
+    if (count == 0)
+        return LULL_OK;
+    /* A time before the origin wraps around: beyond anything that a run may last. */
+    if (events[0].time < 0 || events[0].time > LULL_OTF2_LONGEST_RUN)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: location %" PRIu64 ": events before tick %" PRIu64
+                         ", at which the run begins by its clock properties",
+                         trace->path, id, stream->archive->clock.origin);
+    if (events[count - 1].time > trace->duration && !stream->reported_end) {
+        stream->reported_end = true;
+        lull_trace_add_quirk(trace, "events lie behind the end of the run",
+                             "location %" PRIu64 ": %" PRId64 " ns, the run ends at %" PRId64, id,
+                             events[count - 1].time, trace->duration);
+    }
+    return LULL_OK;
+}
+
 lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
                                   size_t capacity, size_t *ret_count, struct lull_error *err)
 {
@@ -183,7 +207,7 @@ lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event 
         }
     }
     *ret_count = (size_t)(stream->next - events);
-    return LULL_OK;
+    return stream->probing ? LULL_OK : check_times(stream, events, *ret_count, err);
 }
 
 void lull_otf2_stream_close(struct lull_stream *stream)

@@ -12,7 +12,6 @@
 /* libotf2 holds up to one chunk per location: less where there are many. */
 enum { FEW_LOCATIONS = 256 };
 static const uint64_t large_chunk = UINT64_C(1) << 20;
-static const uint64_t definition_chunk = UINT64_C(4) << 20;
 
 /* ---- states in properties -------------------------------------------------------------------- */
 
@@ -80,12 +79,31 @@ static uint32_t rank_of(const struct lull_comm *comm, uint32_t process)
     return lull_comm_rank(comm, process);
 }
 
-/* Two groups that are each other's remote are one OTF2 inter-communicator, with the lower id. */
-static OTF2_CommRef comm_id(const struct lull_trace *trace, uint32_t comm)
+static bool is_world(const struct lull_trace *trace, const struct lull_comm *comm)
 {
-    uint32_t remote = trace->comms[comm].remote;
-    return remote != LULL_NONE && remote < comm && trace->comms[remote].remote == comm ? remote
-                                                                                       : comm;
+    return comm->paradigm != LULL_PARADIGM_OPENMP && comm->remote == LULL_NONE && !comm->members &&
+           comm->first == 0 && comm->size == trace->n_processes;
+}
+
+/* Two groups that are each other's remote are one inter-communicator in OTF2. */
+static void number_comms(struct lull_otf2_output *output)
+{
+    const struct lull_trace *trace = output->trace;
+    uint32_t count = 0;
+    output->comm_ids = lull_arena_zero(output->arena, trace->n_comms, sizeof *output->comm_ids);
+    output->self_comms = lull_arena_zero(output->arena, trace->n_comms, sizeof(bool));
+    for (uint32_t c = 0; c < trace->n_comms; c++) {
+        uint32_t remote = trace->comms[c].remote;
+        bool numbered = remote != LULL_NONE && remote < c && trace->comms[remote].remote == c;
+        output->comm_ids[c] = numbered ? output->comm_ids[remote] : count++;
+    }
+    output->world_comm = count;
+    output->own_world = true;
+    for (uint32_t c = trace->n_comms; c-- > 0;)
+        if (is_world(trace, &trace->comms[c])) {
+            output->world_comm = output->comm_ids[c];
+            output->own_world = false;
+        }
 }
 
 struct lull_otf2_address lull_otf2_address(struct lull_otf2_output *output, uint32_t comm,
@@ -94,16 +112,20 @@ struct lull_otf2_address lull_otf2_address(struct lull_otf2_output *output, uint
     const struct lull_trace *trace = output->trace;
     bool known = comm < trace->n_comms && trace->comms[comm].paradigm != LULL_PARADIGM_OPENMP;
     if (known && process < 0)
-        return (struct lull_otf2_address){comm_id(trace, comm), none_rank};
+        return (struct lull_otf2_address){output->comm_ids[comm], none_rank};
     if (known) {
         const struct lull_comm *group = addressed_group(trace, comm, self);
-        uint32_t rank =
-            group->size == 1 && (uint32_t)process == self ? 0 : rank_of(group, (uint32_t)process);
+        uint32_t rank = rank_of(group, (uint32_t)process);
+        if (rank == LULL_NONE && group->size == 1 && (uint32_t)process == self) {
+            output->self_comms[comm] = true; /* such as MPI_COMM_SELF */
+            rank = 0;
+        }
         if (rank != LULL_NONE)
-            return (struct lull_otf2_address){comm_id(trace, comm), rank};
+            return (struct lull_otf2_address){output->comm_ids[comm], rank};
     }
     output->world_used = true;
-    return (struct lull_otf2_address){trace->n_comms, process < 0 ? none_rank : (uint32_t)process};
+    return (struct lull_otf2_address){output->world_comm,
+                                      process < 0 ? none_rank : (uint32_t)process};
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -195,6 +217,26 @@ static OTF2_ErrorCode write_request(struct target *target, const struct lull_eve
     }
 }
 
+/* Between groups a root is this process, or somebody in its own group, or a rank of the other. */
+static struct lull_otf2_address root_address(struct target *target, const struct lull_event *event)
+{
+    const struct lull_trace *trace = target->output->trace;
+    int32_t root = event->collective.root;
+    uint32_t none = OTF2_COLLECTIVE_ROOT_NONE;
+    bool between = event->id < trace->n_comms && trace->comms[event->id].remote != LULL_NONE;
+    if (between && root >= 0 && (uint32_t)root == target->process) {
+        root = LULL_ANY;
+        none = OTF2_COLLECTIVE_ROOT_SELF;
+    } else if (between && root >= 0) {
+        const struct lull_comm *remote = addressed_group(trace, event->id, target->process);
+        if (rank_of(remote, (uint32_t)root) == LULL_NONE) {
+            root = LULL_ANY;
+            none = OTF2_COLLECTIVE_ROOT_THIS_GROUP;
+        }
+    }
+    return lull_otf2_address(target->output, event->id, target->process, root, none);
+}
+
 static OTF2_ErrorCode write_collective(struct target *target, const struct lull_event *event)
 {
     uint64_t time = (uint64_t)event->time, request = event->collective.request;
@@ -203,9 +245,7 @@ static OTF2_ErrorCode write_collective(struct target *target, const struct lull_
         return blocking ? OTF2_EvtWriter_MpiCollectiveBegin(target->writer, NULL, time)
                         : OTF2_EvtWriter_NonBlockingCollectiveRequest(target->writer, NULL, time,
                                                                       request);
-    struct lull_otf2_address root =
-        lull_otf2_address(target->output, event->id, target->process, event->collective.root,
-                          OTF2_COLLECTIVE_ROOT_NONE);
+    struct lull_otf2_address root = root_address(target, event);
     OTF2_CollectiveOp op = lull_otf2_collective_to(event->op);
     if (blocking)
         return OTF2_EvtWriter_MpiCollectiveEnd(target->writer, NULL, time, op, root.comm, root.rank,
@@ -217,14 +257,16 @@ static OTF2_ErrorCode write_collective(struct target *target, const struct lull_
 
 static uint32_t window_id(struct lull_otf2_output *output, uint32_t window)
 {
-    enum { MOST_WINDOWS = 1 << 20 };
-    if (window >= MOST_WINDOWS) {
-        output->no_window_used = true;
-        return LULL_OTF2_NO_WINDOW;
-    }
-    if (window >= output->n_windows)
-        output->n_windows = window + 1;
-    return window;
+    enum { MOST_WINDOWS = 4096 }; /* those beyond share the last id */
+    for (uint32_t w = 0; w < output->n_windows; w++)
+        if (output->windows[w] == window)
+            return w;
+    if (output->n_windows == MOST_WINDOWS)
+        return MOST_WINDOWS - 1;
+    output->windows = lull_arena_grow(output->arena, output->windows, &output->windows_capacity,
+                                      (size_t)output->n_windows + 1, sizeof *output->windows);
+    output->windows[output->n_windows] = window;
+    return output->n_windows++;
 }
 
 /* All windows are written as windows of the world, so targets are ranks of the world. */
@@ -275,7 +317,8 @@ static OTF2_ErrorCode write_thread(struct target *target, const struct lull_even
     uint64_t time = (uint64_t)event->time, number = event->number;
     uint32_t high = (uint32_t)(number >> 32), low = (uint32_t)number;
     OTF2_EvtWriter *writer = target->writer;
-    uint32_t team = event->id < target->output->trace->n_comms ? event->id : OTF2_UNDEFINED_COMM;
+    uint32_t team = event->id < target->output->trace->n_comms ? target->output->comm_ids[event->id]
+                                                               : OTF2_UNDEFINED_COMM;
     switch (event->kind) {
     case LULL_EVENT_FORK:
         return OTF2_EvtWriter_ThreadFork(writer, NULL, time, OTF2_PARADIGM_OPENMP, low);
@@ -359,9 +402,9 @@ static OTF2_ErrorCode write_readings(struct target *target, const struct lull_ev
             values[i].unsigned_int = location->totals[readings[i].counter] += readings[i].value;
         }
         location->last_set = find_set(target, readings, count);
-        OTF2_ErrorCode code = OTF2_EvtWriter_Metric(target->writer, NULL, (uint64_t)event->time,
-                                                    LULL_OTF2_STATE_CLASS + 1 + location->last_set,
-                                                    (uint8_t)count, types, values);
+        OTF2_ErrorCode code = OTF2_EvtWriter_Metric(
+            target->writer, NULL, (uint64_t)event->time,
+            target->output->first_set_class + location->last_set, (uint8_t)count, types, values);
         if (code != OTF2_SUCCESS)
             return code;
     }
@@ -373,8 +416,7 @@ static OTF2_ErrorCode write_state(struct target *target, const struct lull_event
     const OTF2_Type types[] = {OTF2_TYPE_UINT64, OTF2_TYPE_UINT64};
     const OTF2_MetricValue values[] = {{.unsigned_int = event->id},
                                        {.unsigned_int = (uint64_t)event->duration}};
-    return OTF2_EvtWriter_Metric(target->writer, NULL, (uint64_t)event->time, LULL_OTF2_STATE_CLASS,
-                                 2, types, values);
+    return OTF2_EvtWriter_Metric(target->writer, NULL, (uint64_t)event->time, 0, 2, types, values);
 }
 
 static OTF2_ErrorCode write_tracer(struct target *target, const struct lull_event *event)
@@ -482,6 +524,20 @@ static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_Location
     return OTF2_FLUSH;
 }
 
+/* A record must fit into a chunk, and groups have records as long as the run has processes; readers
+ * clear a chunk for every location, so it should not be larger than needed. */
+static uint64_t definition_chunk(const struct lull_trace *trace)
+{
+    enum { MEMBER = 10, OTHER_FIELDS = 4096 };
+    uint64_t most = trace->n_locations;
+    for (uint32_t c = 0; c < trace->n_comms; c++)
+        most = trace->comms[c].size > most ? trace->comms[c].size : most;
+    uint64_t size = OTF2_CHUNK_SIZE_MIN;
+    while (size < OTF2_CHUNK_SIZE_MAX && size < OTHER_FIELDS + most * MEMBER)
+        size *= 2;
+    return size;
+}
+
 static OTF2_ErrorCode set_up(struct lull_otf2_output *output)
 {
     /* No callback after flushes: it would add BufferFlush records to the events. */
@@ -490,7 +546,7 @@ static OTF2_ErrorCode set_up(struct lull_otf2_output *output)
     uint64_t chunk = trace->n_locations <= FEW_LOCATIONS ? large_chunk : OTF2_CHUNK_SIZE_MIN;
     output->archive =
         OTF2_Archive_Open(lull_output_path(output->files), "traces", OTF2_FILEMODE_WRITE, chunk,
-                          definition_chunk, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+                          definition_chunk(trace), OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     if (!output->archive)
         return OTF2_ERROR_INVALID;
     OTF2_ErrorCode code = OTF2_Archive_SetFlushCallbacks(output->archive, &flush, NULL);
@@ -586,6 +642,8 @@ lull_status lull_otf2_writer_open(const struct lull_trace *trace, const char *pa
     output->arena = lull_arena_create(NULL);
     output->files = files;
     output->locations = locations;
+    output->first_set_class = trace->has_states;
+    number_comms(output);
     lull_otf2_quiet();
     OTF2_ErrorCode code = set_up(output);
     if (code != OTF2_SUCCESS) {

@@ -13,13 +13,9 @@ void lull_otf2_state_print(char *buffer, size_t size, const struct lull_state *s
 bool lull_otf2_state_parse(struct lull_state *ret_state, const char *text,
                            struct lull_arena *arena);
 
-/* Ids in the archives we write. Processes, locations, regions, counters, communicators, markers
- * and windows keep their indices; what has none gets an id behind them or one of these. */
-enum {
-    LULL_OTF2_STATE_CLASS = 0, /* metric class; those of counter sets begin at 1 */
-    LULL_OTF2_NO_WINDOW = 0x7fffffff,
-    LULL_OTF2_IO_HANDLE = 0
-};
+/* Ids in the archives we write. Definitions of a kind are numbered from 0 without gaps, as
+ * libotf2's tools expect: processes, locations, regions, counters and markers by their indices. */
+enum { LULL_OTF2_IO_HANDLE = 0 };
 
 /* Counters that were read together: a metric class. */
 struct lull_otf2_counter_set {
@@ -47,10 +43,17 @@ struct lull_otf2_output {
     struct lull_otf2_counter_set *sets;
     size_t sets_capacity;
     uint32_t n_sets;
-    uint64_t io_operations;
+    uint32_t
+        first_set_class; /* metric class of set 0; before it, that of states if there are any */
+    uint32_t *comm_ids;  /* per communicator; two groups share one inter-communicator */
+    bool *self_comms;    /* per communicator: of every process its own */
+    uint32_t world_comm; /* id of the communicator of all processes */
+    bool own_world;      /* the trace has none: written in addition if it is used */
+    bool world_used;
+    uint32_t *windows; /* by id, in the order of first use: index or LULL_NONE */
+    size_t windows_capacity;
     uint32_t n_windows;
-    bool world_used, no_window_used;
-    OTF2_ErrorCode code; /* of the first call that failed */
+    uint64_t io_operations;
 };
 
 /* Everything but the events; after all of them have been written. */

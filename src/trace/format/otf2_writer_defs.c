@@ -10,6 +10,7 @@ struct writer {
     const struct lull_trace *trace;
     OTF2_GlobalDefWriter *global;
     OTF2_ErrorCode code;
+    uint32_t *node_ids; /* per tree node */
     /* Strings already written, an open hash table of ids + 1. */
     const char **strings;
     size_t strings_capacity;
@@ -92,60 +93,65 @@ static void write_node(struct writer *writer, uint32_t node, const char *name,
                       parent == LULL_NONE ? OTF2_UNDEFINED_SYSTEM_TREE_NODE : parent));
 }
 
-/* Nodes that processes run on share memory by definition. Nodes may stand before their parents,
- * which OTF2 does not allow: parents are written first. */
-static void write_tree_from(struct writer *writer, uint32_t node, bool *written)
+/* Parents come first in OTF2, and ids go up: nodes are numbered as they are written. */
+static uint32_t write_tree_to(struct writer *writer, uint32_t node, uint32_t n_written)
 {
     const struct lull_trace *trace = writer->trace;
-    uint32_t chain[64], depth = 0;
-    while (node < trace->n_nodes && !written[node] && depth < 64) {
+    enum { DEEPEST = 64 };
+    uint32_t chain[DEEPEST], depth = 0;
+    for (; node < trace->n_nodes && writer->node_ids[node] == LULL_NONE && depth < DEEPEST;
+         node = trace->nodes[node].parent) {
         chain[depth++] = node;
-        written[node] = true;
-        node = trace->nodes[node].parent;
+        writer->node_ids[node] = OTF2_UNDEFINED_SYSTEM_TREE_NODE - 1; /* visited: no circles */
     }
     while (depth > 0) {
-        uint32_t next = chain[--depth];
-        uint32_t parent = trace->nodes[next].parent;
-        write_node(writer, next, trace->nodes[next].name, trace->nodes[next].class_name,
-                   parent < trace->n_nodes ? parent : LULL_NONE);
+        uint32_t next = chain[--depth], parent = trace->nodes[next].parent;
+        writer->node_ids[next] = n_written++;
+        write_node(writer, writer->node_ids[next], trace->nodes[next].name,
+                   trace->nodes[next].class_name,
+                   parent < trace->n_nodes ? writer->node_ids[parent] : LULL_NONE);
     }
+    return n_written;
 }
 
+/* Nodes that processes run on share memory by definition. */
 static void write_system_tree(struct writer *writer)
 {
     const struct lull_trace *trace = writer->trace;
+    struct lull_arena *arena = writer->output->arena;
     if (trace->n_nodes == 0) {
         write_node(writer, 0, "machine", "machine", LULL_NONE);
         return;
     }
-    bool *written = lull_arena_zero(writer->output->arena, trace->n_nodes, sizeof *written);
-    bool *home = lull_arena_zero(writer->output->arena, trace->n_nodes, sizeof *home);
+    writer->node_ids = lull_arena_alloc(arena, trace->n_nodes * sizeof *writer->node_ids);
     for (uint32_t n = 0; n < trace->n_nodes; n++)
-        write_tree_from(writer, n, written);
+        writer->node_ids[n] = LULL_NONE;
+    for (uint32_t n = 0, written = 0; n < trace->n_nodes; n++)
+        written = write_tree_to(writer, n, written);
+    bool *home = lull_arena_zero(arena, trace->n_nodes, sizeof *home);
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         uint32_t node = trace->processes[p].node;
         if (node >= trace->n_nodes || home[node])
             continue;
         home[node] = true;
-        check(writer, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
-                          writer->global, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+        check(writer,
+              OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(
+                  writer->global, writer->node_ids[node], OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
     }
 }
 
-/* Streams of a process form a group of their own, behind those of the processes. */
+static uint32_t node_of(const struct writer *writer, const struct lull_process *process)
+{
+    return process->node < writer->trace->n_nodes ? writer->node_ids[process->node] : 0;
+}
+
 static void write_process(struct writer *writer, uint32_t p)
 {
-    const struct lull_trace *trace = writer->trace;
-    const struct lull_process *process = &trace->processes[p];
-    uint32_t node = process->node < trace->n_nodes ? process->node : 0;
+    const struct lull_process *process = &writer->trace->processes[p];
     OTF2_StringRef name = string_id(writer, process->name);
-    check(writer, OTF2_GlobalDefWriter_WriteLocationGroup(writer->global, p, name,
-                                                          OTF2_LOCATION_GROUP_TYPE_PROCESS, node,
-                                                          OTF2_UNDEFINED_LOCATION_GROUP));
-    if (process->n_threads < process->n_locations)
-        check(writer, OTF2_GlobalDefWriter_WriteLocationGroup(
-                          writer->global, trace->n_processes + p, name,
-                          OTF2_LOCATION_GROUP_TYPE_ACCELERATOR, node, p));
+    check(writer, OTF2_GlobalDefWriter_WriteLocationGroup(
+                      writer->global, p, name, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                      node_of(writer, process), OTF2_UNDEFINED_LOCATION_GROUP));
     if (process->application > 0) {
         OTF2_StringRef property = string_id(writer, LULL_OTF2_APPLICATION);
         check(writer, OTF2_GlobalDefWriter_WriteLocationGroupProperty(
@@ -154,18 +160,35 @@ static void write_process(struct writer *writer, uint32_t p)
     }
 }
 
-static void write_location(struct writer *writer, uint32_t l)
+/* The streams of a process form a location group of their own, behind those of the processes. */
+static void write_locations(struct writer *writer)
 {
     const struct lull_trace *trace = writer->trace;
-    const struct lull_location *location = &trace->locations[l];
-    bool device = location->kind == LULL_LOCATION_DEVICE;
-    OTF2_StringRef name = string_id(writer, location->name);
-    check(writer,
-          OTF2_GlobalDefWriter_WriteLocation(
-              writer->global, l, name,
-              device ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM : OTF2_LOCATION_TYPE_CPU_THREAD,
-              writer->output->locations[l].n_events,
-              device ? trace->n_processes + location->process : location->process));
+    uint32_t *device_groups =
+        lull_arena_alloc(writer->output->arena, trace->n_processes * sizeof *device_groups);
+    uint32_t n_groups = trace->n_processes;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        write_process(writer, p);
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        if (process->n_threads == process->n_locations)
+            continue;
+        device_groups[p] = n_groups++;
+        check(writer, OTF2_GlobalDefWriter_WriteLocationGroup(
+                          writer->global, device_groups[p], string_id(writer, process->name),
+                          OTF2_LOCATION_GROUP_TYPE_ACCELERATOR, node_of(writer, process), p));
+    }
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_location *location = &trace->locations[l];
+        bool device = location->kind == LULL_LOCATION_DEVICE;
+        OTF2_StringRef name = string_id(writer, location->name);
+        check(writer,
+              OTF2_GlobalDefWriter_WriteLocation(
+                  writer->global, l, name,
+                  device ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM : OTF2_LOCATION_TYPE_CPU_THREAD,
+                  writer->output->locations[l].n_events,
+                  device ? device_groups[location->process] : location->process));
+    }
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -205,8 +228,13 @@ static void write_region(struct writer *writer, uint32_t r)
 
 /* ---- communicators --------------------------------------------------------------------------- */
 
-/* Groups: all processes, all locations, every communicator's members, the world's. */
-enum { GROUP_PROCESSES, GROUP_LOCATIONS, GROUP_FIRST_COMM };
+/* Groups: all processes, all locations if there are thread teams, a process alone if there are
+ * such communicators, every communicator's members, and those of the world. */
+struct groups {
+    uint32_t self;
+    uint32_t first_comm; /* group of communicator 0 */
+    uint64_t *members;   /* room for the largest */
+};
 
 static void write_group(struct writer *writer, uint32_t id, OTF2_GroupType type,
                         OTF2_Paradigm paradigm, uint32_t count, const uint64_t *members)
@@ -216,89 +244,99 @@ static void write_group(struct writer *writer, uint32_t id, OTF2_GroupType type,
                                                   OTF2_GROUP_FLAG_NONE, count, members));
 }
 
-static void write_location_groups(struct writer *writer, uint64_t *members)
+static void write_location_lists(struct writer *writer, struct groups *groups)
 {
     const struct lull_trace *trace = writer->trace;
-    bool teams = false;
-    for (uint32_t c = 0; c < trace->n_comms; c++)
+    uint32_t most = trace->n_locations;
+    bool teams = false, selves = false;
+    for (uint32_t c = 0; c < trace->n_comms; c++) {
+        selves |= writer->output->self_comms[c];
+        most = trace->comms[c].size > most ? trace->comms[c].size : most;
         teams |= trace->comms[c].paradigm == LULL_PARADIGM_OPENMP;
+    }
+    groups->members = lull_arena_alloc(writer->output->arena, most * sizeof *groups->members);
+    groups->self = teams ? 2 : 1;
+    groups->first_comm = groups->self + selves;
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        members[p] = trace->processes[p].first_location;
-    write_group(writer, GROUP_PROCESSES, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
-                trace->n_processes, members);
+        groups->members[p] = trace->processes[p].first_location;
+    write_group(writer, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI, trace->n_processes,
+                groups->members);
     for (uint32_t l = 0; l < trace->n_locations; l++)
-        members[l] = l;
+        groups->members[l] = l;
     if (teams)
-        write_group(writer, GROUP_LOCATIONS, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_OPENMP,
-                    trace->n_locations, members);
+        write_group(writer, 1, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_OPENMP,
+                    trace->n_locations, groups->members);
+    if (selves)
+        write_group(writer, groups->self, OTF2_GROUP_TYPE_COMM_SELF, OTF2_PARADIGM_MPI, 0, NULL);
 }
 
-static void write_comm_group(struct writer *writer, uint32_t c, uint64_t *members)
+static void write_comm_group(struct writer *writer, const struct groups *groups, uint32_t c)
 {
     const struct lull_comm *comm = &writer->trace->comms[c];
     for (uint32_t r = 0; r < comm->size; r++)
-        members[r] = lull_comm_member(comm, r);
-    write_group(writer, GROUP_FIRST_COMM + c, OTF2_GROUP_TYPE_COMM_GROUP,
+        groups->members[r] = lull_comm_member(comm, r);
+    write_group(writer, groups->first_comm + c, OTF2_GROUP_TYPE_COMM_GROUP,
                 comm->paradigm == LULL_PARADIGM_OPENMP ? OTF2_PARADIGM_OPENMP : OTF2_PARADIGM_MPI,
-                comm->size, members);
+                comm->size, groups->members);
 }
 
-static void write_comm(struct writer *writer, uint32_t c)
+static void write_comm(struct writer *writer, const struct groups *groups, uint32_t c)
 {
     const struct lull_trace *trace = writer->trace;
     const struct lull_comm *comm = &trace->comms[c];
+    const uint32_t *ids = writer->output->comm_ids;
     OTF2_StringRef name = string_id(writer, comm->name);
-    OTF2_CommRef parent =
-        comm->parent != LULL_NONE && comm->parent < c ? comm->parent : OTF2_UNDEFINED_COMM;
+    OTF2_CommRef parent = comm->parent < trace->n_comms && ids[comm->parent] < ids[c]
+                              ? ids[comm->parent]
+                              : OTF2_UNDEFINED_COMM;
     bool between = comm->remote != LULL_NONE && trace->comms[comm->remote].remote == c;
     if (!between)
-        check(writer, OTF2_GlobalDefWriter_WriteComm(writer->global, c, name, GROUP_FIRST_COMM + c,
-                                                     parent, OTF2_COMM_FLAG_NONE));
+        check(writer,
+              OTF2_GlobalDefWriter_WriteComm(writer->global, ids[c], name, groups->first_comm + c,
+                                             parent, OTF2_COMM_FLAG_NONE));
     else if (c < comm->remote)
         check(writer, OTF2_GlobalDefWriter_WriteInterComm(
-                          writer->global, c, name, GROUP_FIRST_COMM + c,
-                          GROUP_FIRST_COMM + comm->remote, parent, OTF2_COMM_FLAG_NONE));
+                          writer->global, ids[c], name, groups->first_comm + c,
+                          groups->first_comm + comm->remote, parent, OTF2_COMM_FLAG_NONE));
+}
+
+static void write_world(struct writer *writer, const struct groups *groups)
+{
+    const struct lull_trace *trace = writer->trace;
+    uint32_t group = groups->first_comm + trace->n_comms;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        groups->members[p] = p;
+    write_group(writer, group, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, trace->n_processes,
+                groups->members);
+    OTF2_StringRef name = string_id(writer, "all processes");
+    check(writer, OTF2_GlobalDefWriter_WriteComm(writer->global, writer->output->world_comm, name,
+                                                 group, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
 }
 
 static void write_comms(struct writer *writer)
 {
     const struct lull_trace *trace = writer->trace;
-    uint32_t world = trace->n_comms;
-    if (world == 0 && trace->n_processes == 1 && !writer->output->world_used)
+    bool world =
+        writer->output->own_world && (writer->output->world_used || writer->output->n_windows > 0);
+    if (trace->n_comms == 0 && trace->n_processes == 1 && !world)
         return;
-    uint32_t most = trace->n_locations; /* members of the largest group */
+    struct groups groups;
+    write_location_lists(writer, &groups);
     for (uint32_t c = 0; c < trace->n_comms; c++)
-        if (trace->comms[c].size > most)
-            most = trace->comms[c].size;
-    uint64_t *members = lull_arena_alloc(writer->output->arena, most * sizeof *members);
-    write_location_groups(writer, members);
+        write_comm_group(writer, &groups, c);
     for (uint32_t c = 0; c < trace->n_comms; c++)
-        write_comm_group(writer, c, members);
-    for (uint32_t c = 0; c < trace->n_comms; c++)
-        write_comm(writer, c);
-    if (!writer->output->world_used)
-        return;
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        members[p] = p;
-    write_group(writer, GROUP_FIRST_COMM + world, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
-                trace->n_processes, members);
-    OTF2_StringRef name = string_id(writer, "all processes");
-    check(writer,
-          OTF2_GlobalDefWriter_WriteComm(writer->global, world, name, GROUP_FIRST_COMM + world,
-                                         OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE));
+        write_comm(writer, &groups, c);
+    if (world)
+        write_world(writer, &groups);
 }
 
 static void write_windows(struct writer *writer)
 {
-    const struct lull_otf2_output *output = writer->output;
     OTF2_StringRef name = string_id(writer, "");
-    for (uint32_t w = 0; w < output->n_windows; w++)
-        check(writer, OTF2_GlobalDefWriter_WriteRmaWin(
-                          writer->global, w, name, writer->trace->n_comms, OTF2_RMA_WIN_FLAG_NONE));
-    if (output->no_window_used)
+    for (uint32_t w = 0; w < writer->output->n_windows; w++)
         check(writer,
-              OTF2_GlobalDefWriter_WriteRmaWin(writer->global, LULL_OTF2_NO_WINDOW, name,
-                                               writer->trace->n_comms, OTF2_RMA_WIN_FLAG_NONE));
+              OTF2_GlobalDefWriter_WriteRmaWin(writer->global, w, name, writer->output->world_comm,
+                                               OTF2_RMA_WIN_FLAG_NONE));
 }
 
 /* ---- metrics, markers, files ----------------------------------------------------------------- */
@@ -328,7 +366,7 @@ static void write_state_class(struct writer *writer)
                           OTF2_METRIC_ABSOLUTE_NEXT, OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, unit));
     }
     check(writer,
-          OTF2_GlobalDefWriter_WriteMetricClass(writer->global, LULL_OTF2_STATE_CLASS, 2, members,
+          OTF2_GlobalDefWriter_WriteMetricClass(writer->global, 0, 2, members,
                                                 OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
 }
 
@@ -341,8 +379,8 @@ static void write_metrics(struct writer *writer)
     for (uint32_t s = 0; s < writer->output->n_sets; s++) {
         const struct lull_otf2_counter_set *set = &writer->output->sets[s];
         check(writer, OTF2_GlobalDefWriter_WriteMetricClass(
-                          writer->global, LULL_OTF2_STATE_CLASS + 1 + s, set->count, set->counters,
-                          OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
+                          writer->global, writer->output->first_set_class + s, set->count,
+                          set->counters, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU));
     }
 }
 
@@ -378,14 +416,9 @@ static void write_global(struct writer *writer)
     write_clock(writer);
     write_paradigms(writer);
     write_system_tree(writer);
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        write_process(writer, p);
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        write_location(writer, l);
+    write_locations(writer);
     for (uint32_t r = 0; r < trace->n_regions; r++)
         write_region(writer, r);
-    if (writer->output->n_windows > 0 || writer->output->no_window_used)
-        writer->output->world_used = true;
     write_comms(writer);
     write_windows(writer);
     write_metrics(writer);

@@ -33,6 +33,7 @@ enum lull_prv_parameter {
     LULL_PRV_TARGET,
     LULL_PRV_BYTES,
     LULL_PRV_ROOT_RANK, /* lull's own: process index + 1 */
+    LULL_PRV_TAG,       /* lull's own, of 32 bits */
     LULL_PRV_PARAMETERS
 };
 
@@ -151,6 +152,10 @@ void lull_prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels *l
 void lull_prv_read_row(struct lull_trace *trace);
 /* "dir/run.prv.gz" with ".pcf" -> "dir/run.pcf"; lives in `arena`. */
 const char *lull_prv_sibling(const char *path, const char *suffix, struct lull_arena *arena);
+
+/* Before the name of a thread in the .row: it is a stream of a device. Extrae's are "CUDA-D1.S1".
+ */
+#define LULL_PRV_STREAM "STREAM "
 
 /* Fills regions, states, counters and markers of the trace, and paraver->types. */
 void lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver,

@@ -280,14 +280,16 @@ static lull_status make_locations(struct header *header, struct lull_error *err)
         struct lull_process *process = &trace->processes[p];
         name_process(trace, process);
         process->first_location = trace->n_locations;
-        for (uint32_t t = 0; t < header->threads[p]; t++)
-            trace->locations[trace->n_locations++] = (struct lull_location){
+        for (uint32_t t = 0; t < header->threads[p]; t++) {
+            trace->locations[trace->n_locations] = (struct lull_location){
                 .name = lull_arena_printf(trace->arena, "THREAD %u.%u.%u", process->application + 1,
                                           process->rank + 1, t + 1),
                 .source_id = trace->n_locations,
                 .process = p,
                 .number = t,
                 .kind = LULL_LOCATION_THREAD};
+            trace->n_locations++;
+        }
     }
     return LULL_OK;
 }
@@ -514,7 +516,7 @@ lull_status lull_prv_read_header(struct lull_trace *trace, struct lull_paraver *
                                  struct lull_prv_sample *sample, struct lull_error *err)
 {
     struct lines lines = {.path = trace->path};
-    lull_status status = lull_prv_source_open(trace, 0, &lines.source, err);
+    lull_status status = lull_prv_source_open(trace, 0, true, &lines.source, err);
     if (status != LULL_OK)
         return status;
     struct header header = {.trace = trace, .paraver = paraver, .lines = &lines};

@@ -203,7 +203,11 @@ static void rename_process(struct lull_trace *trace, uint32_t index, const char 
 
 static void rename_location(struct lull_trace *trace, uint32_t index, const char *name)
 {
-    trace->locations[index].name = name;
+    struct lull_location *location = &trace->locations[index];
+    bool stream = strncmp(name, LULL_PRV_STREAM, strlen(LULL_PRV_STREAM)) == 0;
+    if (stream || strncmp(name, "CUDA-D", 6) == 0)
+        location->kind = LULL_LOCATION_DEVICE;
+    location->name = stream ? name + strlen(LULL_PRV_STREAM) : name;
 }
 
 /* "LEVEL THREAD SIZE 8" */

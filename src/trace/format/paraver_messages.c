@@ -78,7 +78,7 @@ lull_status lull_prv_messages_read(const struct lull_trace *trace,
 {
     struct lull_prv_records records;
     *messages = (struct lull_prv_messages){0};
-    lull_status status = lull_prv_records_open(trace, &records, err);
+    lull_status status = lull_prv_records_open(trace, true, &records, err);
     if (status != LULL_OK)
         return status;
     status = collect(&records, messages, err);

@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-lull_status lull_prv_records_open(const struct lull_trace *trace, struct lull_prv_records *records,
-                                  struct lull_error *err)
+lull_status lull_prv_records_open(const struct lull_trace *trace, bool again,
+                                  struct lull_prv_records *records, struct lull_error *err)
 {
-    *records = (struct lull_prv_records){.trace = trace, .paraver = trace->format_data};
+    *records =
+        (struct lull_prv_records){.trace = trace, .paraver = trace->format_data, .again = again};
     records->line = records->paraver->records_line;
     records->carry = malloc(LULL_PRV_HEAD + 1 + LULL_PRV_PAD);
     if (!records->carry)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     lull_status status =
-        lull_prv_source_open(trace, records->paraver->records_offset, &records->source, err);
+        lull_prv_source_open(trace, records->paraver->records_offset, again, &records->source, err);
     if (status != LULL_OK)
         free(records->carry);
     return status;
@@ -42,8 +43,9 @@ static void last_line(struct lull_prv_records *records, const uint8_t **ret_begi
     memset(line + size + 1, 0, LULL_PRV_PAD);
     *ret_end = line + size + 1;
     records->n_carry = 0;
-    lull_trace_add_quirk(records->trace, "the last line does not end; it is taken as it is", "%s",
-                         "");
+    if (!records->again)
+        lull_trace_add_quirk(records->trace, "the last line does not end; it is taken as it is",
+                             "%s", "");
 }
 
 lull_status lull_prv_records_next(struct lull_prv_records *records, const uint8_t **ret_begin,
@@ -122,7 +124,7 @@ static lull_status bad_object(const struct lull_prv_records *records, const uint
     const struct lull_process *process =
         &records->trace->processes[application->first_process + ids[2] - 1];
     return lull_prv_bad(records, err, "thread %llu, expected 1 to %u", (unsigned long long)ids[3],
-                        process->n_threads);
+                        process->n_locations);
 }
 
 static void remember_object(struct lull_prv_records *records, const uint8_t *text, size_t length,
@@ -152,7 +154,7 @@ lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_
         return bad_object(records, ids, err);
     const struct lull_process *process =
         &records->trace->processes[application->first_process + ids[2] - 1];
-    if (ids[3] - 1 >= process->n_threads)
+    if (ids[3] - 1 >= process->n_locations)
         return bad_object(records, ids, err);
     *ret_location = process->first_location + (uint32_t)(ids[3] - 1);
     remember_object(records, text, (size_t)(*at - text), *ret_location);

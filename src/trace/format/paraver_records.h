@@ -13,14 +13,15 @@ struct lull_prv_records {
     uint8_t *carry; /* the beginning of a line that goes on in the next chunk */
     size_t n_carry;
     uint64_t line; /* of the record being read, from 1; the caller counts */
+    bool again;    /* another pass counts the quirks */
     bool ended;
     /* The last object met, as text of up to 16 characters: runs of lines speak of one thread. */
     uint64_t object[2], object_mask[2];
     uint32_t object_length, object_location;
 };
 
-lull_status lull_prv_records_open(const struct lull_trace *trace, struct lull_prv_records *records,
-                                  struct lull_error *err);
+lull_status lull_prv_records_open(const struct lull_trace *trace, bool again,
+                                  struct lull_prv_records *records, struct lull_error *err);
 /* The next lines, each ended by '\n' and followed by LULL_PRV_PAD readable bytes;
  * *ret_begin == *ret_end at the end. */
 lull_status lull_prv_records_next(struct lull_prv_records *records, const uint8_t **ret_begin,

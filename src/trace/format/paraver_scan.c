@@ -31,6 +31,7 @@ struct place {
     int64_t counted_time; /* of the last readings */
     uint64_t *counted;    /* a bit for each counter that has been read at that time */
     bool in_collective;
+    uint32_t collective_open;     /* index of its call in open[] */
     struct lull_event collective; /* what its end will say */
     size_t next_half, last_half;
 };
@@ -374,8 +375,10 @@ static lull_status leave(struct scan *scan, uint32_t at, struct lull_error *err)
     place->n_open--;
     memmove(place->open + at, place->open + at + 1, (place->n_open - at) * sizeof *place->open);
     lull_status status = LULL_OK;
-    if (left.type->collective && place->in_collective)
+    if (place->in_collective && at == place->collective_open)
         status = end_collective(scan, err);
+    else if (place->in_collective && at < place->collective_open)
+        place->collective_open--;
     if (status == LULL_OK)
         status = put_simple(scan, LULL_EVENT_LEAVE, left.region, err);
     return status;
@@ -500,8 +503,18 @@ static lull_status begin_collective(struct scan *scan, const struct parameters *
         return LULL_OK;
     uint8_t op = scan->trace->regions[place->open[open - 1].region].collective;
     place->in_collective = true;
+    place->collective_open = open - 1;
     place->collective = collective_event(scan, parameters, op);
     return put(scan, &place->collective, err);
+}
+
+/* A process index + 1, or nobody; 0 or anything else: unknown. */
+static int32_t target_of(const struct scan *scan, const struct parameters *parameters)
+{
+    uint64_t process = parameters->values[LULL_PRV_TARGET] - 1;
+    if (process == LULL_PRV_NOBODY - UINT64_C(1))
+        return LULL_PROC_NULL;
+    return process < scan->trace->n_processes ? (int32_t)process : LULL_ANY;
 }
 
 static lull_status own_event(struct scan *scan, const struct pair *pair,
@@ -533,6 +546,14 @@ static lull_status own_event(struct scan *scan, const struct pair *pair,
                                     ? (int32_t)(parameters->values[LULL_PRV_TARGET] - 1)
                                     : LULL_ANY;
         break;
+    case LULL_EVENT_SEND:
+    case LULL_EVENT_RECV:
+        event.id = comm_of(scan, parameters);
+        event.message.bytes = parameters->values[LULL_PRV_BYTES];
+        event.message.request = LULL_NO_REQUEST;
+        event.message.peer = target_of(scan, parameters);
+        event.message.tag = (int32_t)(uint32_t)parameters->values[LULL_PRV_TAG];
+        break;
     default:
         break;
     }
@@ -559,7 +580,11 @@ static lull_status put_others(struct scan *scan, struct lull_error *err)
         const struct pair *pair = &scan->pairs[i];
         switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
         case LULL_PRV_REGION:
-            status = region_event(scan, pair->type, pair->value, err);
+            if (line.given) /* of the call before, which may end on this very line */
+                status = begin_collective(scan, &line, err);
+            line = (struct parameters){.given = 0};
+            if (status == LULL_OK)
+                status = region_event(scan, pair->type, pair->value, err);
             break;
         case LULL_PRV_SWITCH:
             status = put_simple(scan, pair->value ? LULL_EVENT_MEASURE_ON : LULL_EVENT_MEASURE_OFF,
@@ -695,7 +720,8 @@ static bool wants(uint64_t mask, const struct lull_prv_type *type)
     case LULL_PRV_MARKER:
         return mask & LULL_MASK(LULL_EVENT_MARKER);
     case LULL_PRV_PARAMETER:
-        return mask & (collectives | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO));
+        return mask & (collectives | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) |
+                       LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV));
     case LULL_PRV_SWITCH:
         return mask & (LULL_MASK(LULL_EVENT_MEASURE_ON) | LULL_MASK(LULL_EVENT_MEASURE_OFF));
     case LULL_PRV_OWN:
@@ -770,7 +796,7 @@ lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool u
                             mask & (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV))};
     lull_status status = prepare(&scan, err);
     if (status == LULL_OK)
-        status = lull_prv_records_open(trace, &scan.records, err);
+        status = lull_prv_records_open(trace, false, &scan.records, err);
     if (status == LULL_OK) {
         status = all_lines(&scan, err);
         if (status == LULL_OK)

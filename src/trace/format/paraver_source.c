@@ -20,7 +20,7 @@ struct chunk {
 struct lull_prv_source {
     const struct lull_trace *trace;
     int fd;
-    bool gzip;
+    bool gzip, again;
     uint64_t file_size;
     _Atomic uint64_t consumed; /* bytes of the file */
     struct chunk ring[RING];   /* a plain file uses the first alone */
@@ -93,9 +93,10 @@ static void begin_member(struct inflater *inflater)
     if (inflater->stream.avail_in == 0)
         return;
     if (inflater->any_member && *inflater->stream.next_in != 0x1f) {
-        lull_trace_add_quirk(inflater->source->trace,
-                             "bytes behind the gzip data are no gzip data; ignored",
-                             "compressed offset %llu", (unsigned long long)packed_offset(inflater));
+        if (!inflater->source->again)
+            lull_trace_add_quirk(
+                inflater->source->trace, "bytes behind the gzip data are no gzip data; ignored",
+                "compressed offset %llu", (unsigned long long)packed_offset(inflater));
         inflater->stream.avail_in = 0;
         inflater->at_end = true;
         return;
@@ -278,13 +279,14 @@ static lull_status prepare(struct lull_prv_source *source, uint64_t offset, stru
     return LULL_OK;
 }
 
-lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset,
+lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset, bool again,
                                  struct lull_prv_source **ret_source, struct lull_error *err)
 {
     struct lull_prv_source *source = calloc(1, sizeof *source);
     if (!source)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     source->trace = trace;
+    source->again = again;
     pthread_mutex_init(&source->lock, NULL);
     pthread_cond_init(&source->changed, NULL);
     source->fd = open(trace->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

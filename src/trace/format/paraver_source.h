@@ -17,8 +17,9 @@ enum {
 
 struct lull_prv_source;
 
-/* Begins at byte `offset` of the (uncompressed) content. `trace` gives path and quirk list. */
-lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset,
+/* Begins at byte `offset` of the (uncompressed) content. `trace` gives path and quirk list;
+ * `again`: the file has been or will be read by another source, which counts the quirks. */
+lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset, bool again,
                                  struct lull_prv_source **ret_source, struct lull_error *err);
 
 /* The next chunk, with room as promised above, the caller's to change until the next call;

@@ -39,8 +39,8 @@ const struct lull_prv_known_type lull_prv_known_types[] = {
     REGION_WITH(60010, "OpenMP target", DEVICE, FUNCTION, false, true, true),
     REGION_WITH(60012, "OpenMP outlined function", USER, FUNCTION, true, true, false),
     /* tracing itself */
-    REGION(LULL_PRV_FLUSH, "flush", MEASUREMENT, ARTIFICIAL),
-    REGION(40000004, "I/O", IO, FILE_IO),
+    REGION_WITH(LULL_PRV_FLUSH, "flush", MEASUREMENT, ARTIFICIAL, false, true, false),
+    REGION_WITH(40000004, "I/O", IO, FILE_IO, false, true, true),
     {LULL_PRV_TRACING, "Tracing", LULL_PRV_SWITCH, 0, 0, 0, 0, 0, 0},
     /* MPI */
     REGION(LULL_PRV_MPI_P2P, "MPI point-to-point", MPI, POINT2POINT),
@@ -95,7 +95,10 @@ const struct lull_prv_known_type lull_prv_known_types[] = {
     OWN(13, "Collective end (operation + 1)", COLLECTIVE_END),
     OWN(14, "One-sided transfer (operation + 1)", RMA),
     OWN(15, "I/O transfer (operation + 1)", IO),
+    OWN(16, "Send without receive", SEND),
+    OWN(17, "Receive without send", RECV),
     PARAMETER(LULL_PRV_OWN_ROOT, "Root of collective (rank + 1)", LULL_PRV_ROOT_RANK),
+    PARAMETER(LULL_PRV_OWN_TAG, "Tag of message", LULL_PRV_TAG),
 };
 const size_t lull_prv_n_known_types = COUNT(lull_prv_known_types);
 
@@ -238,7 +241,7 @@ const size_t lull_prv_n_known_states = COUNT(lull_prv_known_states);
 
 /* ---- MPI calls ------------------------------------------------------------------------------- */
 
-const struct lull_prv_mpi_call lull_prv_mpi_calls[] = {
+const struct lull_prv_known_name lull_prv_mpi_calls[] = {
     {1, "MPI_Send"},
     {2, "MPI_Recv"},
     {3, "MPI_Isend"},
@@ -298,3 +301,12 @@ const struct lull_prv_mpi_call lull_prv_mpi_calls[] = {
     {194, "MPI_Comm_split_type"},
 };
 const size_t lull_prv_n_mpi_calls = COUNT(lull_prv_mpi_calls);
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+const struct lull_prv_known_name lull_prv_known_counters[] = {
+    {42000000, "PAPI_L1_DCM"},  {42000002, "PAPI_L2_DCM"},  {42000008, "PAPI_L3_TCM"},
+    {42000046, "PAPI_BR_MSP"},  {42000050, "PAPI_TOT_INS"}, {42000055, "PAPI_BR_INS"},
+    {42000059, "PAPI_TOT_CYC"}, {42000107, "PAPI_REF_CYC"},
+};
+const size_t lull_prv_n_known_counters = COUNT(lull_prv_known_counters);

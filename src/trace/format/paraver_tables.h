@@ -29,9 +29,9 @@ struct lull_prv_known_state {
     const char *label;
 };
 
-/* Calls of MPI have one numbering over all MPI types. */
-struct lull_prv_mpi_call {
-    uint32_t value;
+/* Calls of MPI have one numbering over all MPI types; counters are called by their type. */
+struct lull_prv_known_name {
+    uint32_t number;
     const char *name;
 };
 
@@ -41,10 +41,19 @@ extern const struct lull_prv_known_value lull_prv_known_values[]; /* sorted by t
 extern const size_t lull_prv_n_known_values;
 extern const struct lull_prv_known_state lull_prv_known_states[]; /* sorted by number */
 extern const size_t lull_prv_n_known_states;
-extern const struct lull_prv_mpi_call lull_prv_mpi_calls[];
+extern const struct lull_prv_known_name lull_prv_mpi_calls[];
 extern const size_t lull_prv_n_mpi_calls;
+extern const struct lull_prv_known_name lull_prv_known_counters[];
+extern const size_t lull_prv_n_known_counters;
 
 const struct lull_prv_known_type *lull_prv_known_type(uint64_t number); /* NULL if unknown */
+
+/* A region type of lull's own says paradigm, role and parallel by its number. */
+bool lull_prv_own_region(uint64_t number, struct lull_prv_known_type *ret_known);
+
+/* The region that a value called `name` of a type becomes. */
+struct lull_region lull_prv_make_region(const char *name, const struct lull_prv_known_type *known,
+                                        uint8_t role);
 
 enum {
     LULL_PRV_MPI_P2P = 50000001,
@@ -69,7 +78,11 @@ enum {
     LULL_PRV_OWN_REGIONS = 91000000,
     LULL_PRV_OWN_REGIONS_END = 91800000,
     LULL_PRV_OWN_EVENTS = 91900000,
+    LULL_PRV_OWN_SEND = 91900016,
+    LULL_PRV_OWN_RECEIVE = 91900017,
     LULL_PRV_OWN_ROOT = 91900100,
+    LULL_PRV_OWN_TAG = 91900101,
+    LULL_PRV_NOBODY = INT32_MAX, /* as a target: MPI_PROC_NULL */
     /* Values from here on are numbered by lull; their labels are complete names. */
     LULL_PRV_OWN_VALUES = 1000
 };

@@ -65,25 +65,31 @@ static struct candidate *collect(const struct builder *builder,
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
+struct lull_region lull_prv_make_region(const char *name, const struct lull_prv_known_type *known,
+                                        uint8_t role)
+{
+    struct lull_region region = {.name = name,
+                                 .file = "",
+                                 .paradigm = known->paradigm,
+                                 .role = role,
+                                 .parallel = known->parallel};
+    if (known->number == LULL_PRV_MPI_COLLECTIVE) {
+        /* the type knows that it is a collective, the name knows which */
+        struct lull_region named = {.name = name, .file = "", .paradigm = LULL_PARADIGM_MPI};
+        lull_classify_region(&named);
+        if (named.role != LULL_ROLE_FUNCTION)
+            region.role = named.role;
+    }
+    return region;
+}
+
 static uint32_t add_region(struct builder *builder, const char *name,
                            const struct lull_prv_known_type *known, uint8_t role)
 {
     struct lull_trace *trace = builder->trace;
     trace->regions = lull_arena_grow(trace->arena, trace->regions, &builder->regions_capacity,
                                      trace->n_regions + 1, sizeof *trace->regions);
-    struct lull_region *region = &trace->regions[trace->n_regions];
-    *region = (struct lull_region){.name = name,
-                                   .file = "",
-                                   .paradigm = known->paradigm,
-                                   .role = role,
-                                   .parallel = known->parallel};
-    if (known->number == LULL_PRV_MPI_COLLECTIVE) {
-        /* the type knows that it is a collective, the name knows which */
-        struct lull_region named = {.name = name, .file = "", .paradigm = LULL_PARADIGM_MPI};
-        lull_classify_region(&named);
-        if (named.role != LULL_ROLE_FUNCTION)
-            region->role = named.role;
-    }
+    trace->regions[trace->n_regions] = lull_prv_make_region(name, known, role);
     return trace->n_regions++;
 }
 
@@ -140,9 +146,9 @@ static void add_known_values(struct builder *builder, struct lull_prv_type *type
     if (known->paradigm != LULL_PARADIGM_MPI)
         return;
     for (size_t i = 0; i < lull_prv_n_mpi_calls; i++) {
-        const struct lull_prv_mpi_call *call = &lull_prv_mpi_calls[i];
+        const struct lull_prv_known_name *call = &lull_prv_mpi_calls[i];
         if (type_of_call(call->name) == type->number)
-            add_value(builder, type, known, call->value, call->name, capacity);
+            add_value(builder, type, known, call->number, call->name, capacity);
     }
 }
 
@@ -205,15 +211,9 @@ static const char *short_name(struct lull_arena *arena, const char *label)
 
 static const char *known_counter(uint64_t number)
 {
-    static const struct {
-        uint32_t number;
-        const char *name;
-    } known[] = {{42000000, "PAPI_L1_DCM"},  {42000002, "PAPI_L2_DCM"},  {42000008, "PAPI_L3_TCM"},
-                 {42000046, "PAPI_BR_MSP"},  {42000050, "PAPI_TOT_INS"}, {42000055, "PAPI_BR_INS"},
-                 {42000059, "PAPI_TOT_CYC"}, {42000107, "PAPI_REF_CYC"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].number == number)
-            return known[i].name;
+    for (size_t i = 0; i < lull_prv_n_known_counters; i++)
+        if (lull_prv_known_counters[i].number == number)
+            return lull_prv_known_counters[i].name;
     return NULL;
 }
 
@@ -244,8 +244,7 @@ static uint32_t add_marker(struct builder *builder, const char *name, uint64_t s
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* A region type of lull's own says paradigm, role and parallel by its number. */
-static bool own_region_type(uint64_t number, struct lull_prv_known_type *ret_known)
+bool lull_prv_own_region(uint64_t number, struct lull_prv_known_type *ret_known)
 {
     if (number < LULL_PRV_OWN_REGIONS || number >= LULL_PRV_OWN_REGIONS_END)
         return false;
@@ -267,7 +266,7 @@ static void add_type(struct builder *builder, const struct candidate *candidate)
     struct lull_prv_types *types = builder->types;
     struct lull_prv_known_type own;
     const struct lull_prv_known_type *known = lull_prv_known_type(candidate->number);
-    if (!known && own_region_type(candidate->number, &own))
+    if (!known && lull_prv_own_region(candidate->number, &own))
         known = &own;
     bool labelled = candidate->label && candidate->label->text[0];
     types->types = lull_arena_grow(arena, types->types, &builder->types_capacity,

@@ -29,7 +29,6 @@ struct comm_draft {
     uint32_t parent, remote; /* ids in `scope` */
     const struct lull_tape_scope *scope;
     bool whole_run;
-    bool listed; /* members came from a file */
 };
 
 struct lull_tape_merge {
@@ -144,13 +143,16 @@ static void define_clock(struct lull_tape_merge *merge, struct lull_tape_scope *
         merge->trace->clock_error = error;
 }
 
+static uint32_t index_of(const struct lull_tape_ids *ids, uint32_t id)
+{
+    return id < ids->count ? ids->index[id] : LULL_NONE;
+}
+
 static void define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
                         struct lull_tape_fields *fields)
 {
     struct lull_node *node = NEW_ELEMENT(merge, LULL_TAPE_MAP_NODE, nodes, n_nodes);
-    uint32_t parent = lull_tape_field_u32(fields);
-    const struct lull_tape_ids *ids = &scope->maps[LULL_TAPE_MAP_NODE];
-    node->parent = parent < ids->count ? ids->index[parent] : LULL_NONE;
+    node->parent = index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(fields));
     node->name = take_text(merge, fields);
     node->class_name = take_text(merge, fields);
 }
@@ -168,9 +170,7 @@ static void define_process(struct lull_tape_merge *merge, const struct lull_tape
     }
     process->application = lull_tape_field_u32(fields);
     process->rank = lull_tape_field_u32(fields);
-    uint32_t node = lull_tape_field_u32(fields);
-    const struct lull_tape_ids *ids = &scope->maps[LULL_TAPE_MAP_NODE];
-    process->node = node < ids->count ? ids->index[node] : LULL_NONE;
+    process->node = index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(fields));
     process->name = take_text(merge, fields);
 }
 
@@ -298,6 +298,29 @@ static uint32_t next_index(const struct lull_trace *trace, int map)
     return counts[map];
 }
 
+/* What means the same in several processes has the same content; only the parent of a node is
+ * named by an id of the process. `*index` is the index of a new one. */
+static lull_status unify_definition(struct lull_tape_merge *merge,
+                                    const struct lull_tape_scope *scope, enum lull_tape_map map,
+                                    const struct lull_tape_fields *fields, uint32_t *index,
+                                    bool *ret_fresh)
+{
+    size_t size = (size_t)(fields->end - fields->at);
+    if (map != LULL_TAPE_MAP_NODE)
+        return unify(merge, map, fields->at, size, *index, index, ret_fresh);
+    struct lull_tape_fields copy = *fields;
+    uint32_t parent = index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(&copy));
+    unsigned char *content = malloc(size + sizeof parent);
+    if (!content)
+        return LULL_ERR_MEMORY;
+    memcpy(content, &parent, sizeof parent);
+    memcpy(content + sizeof parent, copy.at, (size_t)(copy.end - copy.at));
+    lull_status status = unify(merge, map, content, sizeof parent + (size_t)(copy.end - copy.at),
+                               *index, index, ret_fresh);
+    free(content);
+    return status;
+}
+
 static void define_unified(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
                            unsigned kind, struct lull_tape_fields *fields)
 {
@@ -332,8 +355,8 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         /* In the scope of the run every definition stands for itself. */
         index = next_index(merge->trace, map);
         if (!whole_run)
-            status = unify(merge, (enum lull_tape_map)map, fields->at,
-                           (size_t)(fields->end - fields->at), index, &index, &fresh);
+            status =
+                unify_definition(merge, scope, (enum lull_tape_map)map, fields, &index, &fresh);
         if (status == LULL_OK && fresh)
             define_unified(merge, scope, definition->kind, fields);
         if (status == LULL_OK)
@@ -485,8 +508,43 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
 
 static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
 {
-    const struct lull_tape_ids *ids = &draft->scope->maps[LULL_TAPE_MAP_COMM];
-    return id < ids->count ? ids->index[id] : LULL_NONE;
+    return index_of(&draft->scope->maps[LULL_TAPE_MAP_COMM], id);
+}
+
+/* Index of thread `number` of a process, LULL_NONE if it has no tape. */
+static uint32_t thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
+{
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (trace->locations[l].process == process && trace->locations[l].number == number)
+            return l;
+    return LULL_NONE;
+}
+
+/* The members of a team are locations: in the scope of the run their indices, in that of a process
+ * thread numbers. */
+static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struct lull_error *err)
+{
+    struct lull_trace *trace = merge->trace;
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_comm *comm = &trace->comms[c];
+    const struct comm_draft *draft = &merge->drafts[c];
+    if (draft->whole_run)
+        return LULL_OK;
+    uint32_t process = (uint32_t)(draft->scope - data->scopes);
+    uint32_t *members = NULL;
+    bool missing = comm->size > trace->n_locations;
+    if (!missing)
+        members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
+    for (uint32_t r = 0; !missing && r < comm->size; r++) {
+        members[r] =
+            thread_index(trace, process, comm->members ? comm->members[r] : comm->first + r);
+        missing = members[r] == LULL_NONE;
+    }
+    if (missing)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: team '%s' has a thread without a tape",
+                         trace->path, comm->name);
+    comm->members = members;
+    return LULL_OK;
 }
 
 /* Process numbers become indices, ids of other communicators become indices. */
@@ -498,7 +556,7 @@ static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struc
     comm->parent = mapped_comm(draft, draft->parent);
     comm->remote = mapped_comm(draft, draft->remote);
     if (comm->paradigm == LULL_PARADIGM_OPENMP)
-        return LULL_OK; /* its members are locations */
+        return resolve_team(merge, c, err);
     bool missing = false;
     if (comm->members) {
         uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);

@@ -1,0 +1,293 @@
+/* A communicator gets a key that all its members compute alike, without a message: a hash of its
+ * members, its parent and its tag, and how many of the same were made before. All members of one
+ * take part in making every other one of the same members, so that they count alike; MPI itself
+ * demands that they do it in the same order. */
+#include "record/mpi/comms.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Members are listed by rank 0 of a communicator, and by all of small ones. */
+enum { LISTED_BY_ALL = 64 };
+#define UNKNOWN UINT32_MAX
+
+struct rec_mpi_comm rec_mpi_world;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_map comms;  /* handle -> rec_mpi_comm */
+static struct rec_map counts; /* hash of a kind of communicator -> how many there were */
+static uint32_t *world_numbers;
+static MPI_Group world_group;
+
+/* ---- members ----------------------------------------------------------------------------------
+ */
+
+/* Process numbers of a group, in memory of its own; NULL when there is none. */
+static uint32_t *numbers_of(MPI_Group group, int size)
+{
+    uint32_t *numbers = malloc(sizeof *numbers * (size_t)(size > 0 ? size : 1));
+    int *ranks = malloc(sizeof *ranks * 2 * (size_t)(size > 0 ? size : 1));
+    if (!numbers || !ranks) {
+        free(numbers);
+        free(ranks);
+        return NULL;
+    }
+    for (int r = 0; r < size; r++)
+        ranks[r] = r;
+    int *world = ranks + size;
+    bool good = world_numbers &&
+                PMPI_Group_translate_ranks(group, size, ranks, world_group, world) == MPI_SUCCESS;
+    for (int r = 0; r < size; r++)
+        numbers[r] = good && world[r] >= 0 ? world_numbers[world[r]] : UNKNOWN;
+    free(ranks);
+    return numbers;
+}
+
+static const uint32_t *local_members(MPI_Comm comm, int size)
+{
+    MPI_Group group;
+    if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
+        return NULL;
+    uint32_t *numbers = numbers_of(group, size);
+    PMPI_Group_free(&group);
+    return numbers;
+}
+
+static const uint32_t *remote_members(MPI_Comm comm, int size)
+{
+    MPI_Group group;
+    if (PMPI_Comm_remote_group(comm, &group) != MPI_SUCCESS)
+        return NULL;
+    uint32_t *numbers = numbers_of(group, size);
+    PMPI_Group_free(&group);
+    return numbers;
+}
+
+static bool follow_each_other(const uint32_t *members, int size)
+{
+    for (int r = 1; r < size; r++)
+        if (members[r] != members[0] + (uint32_t)r)
+            return false;
+    return true;
+}
+
+static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
+{
+    int kind, n, weighted;
+    if (info->inter || PMPI_Topo_test(comm, &kind) != MPI_SUCCESS)
+        return;
+    if (kind == MPI_CART && PMPI_Cartdim_get(comm, &n) == MPI_SUCCESS)
+        info->sources = info->targets = 2 * n;
+    else if (kind == MPI_GRAPH && PMPI_Graph_neighbors_count(comm, info->rank, &n) == MPI_SUCCESS)
+        info->sources = info->targets = n;
+    else if (kind == MPI_DIST_GRAPH)
+        PMPI_Dist_graph_neighbors_count(comm, &info->sources, &info->targets, &weighted);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------
+ */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t mix_members(uint64_t hash, const uint32_t *members, int size)
+{
+    hash = mix(hash, (uint64_t)size);
+    for (int r = 0; r < size; r++)
+        hash = mix(hash, members[r]);
+    return hash;
+}
+
+/* With the lock held. 0 when a member is not known: such a one is nobody else's. */
+static uint64_t make_key(const struct rec_mpi_comm *info, const struct rec_mpi_comm *parent,
+                         int tag)
+{
+    for (int r = 0; r < info->size; r++)
+        if (info->members[r] == UNKNOWN)
+            return 0;
+    for (int r = 0; info->inter && r < info->peers; r++)
+        if (info->remote[r] == UNKNOWN)
+            return 0;
+    uint64_t base = mix(0x6c756c6c, (uint64_t)(int64_t)tag);
+    if (info->inter) { /* the two sides come from different parents, and see each other swapped */
+        bool first = info->members[0] < info->remote[0];
+        base = mix_members(base, first ? info->members : info->remote,
+                           first ? info->size : info->peers);
+        base = mix_members(base, first ? info->remote : info->members,
+                           first ? info->peers : info->size);
+    } else {
+        base = mix_members(mix(base, parent ? parent->key : 0), info->members, info->size);
+    }
+    uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
+    rec_map_put(&counts, (uintptr_t)(base | 1), count);
+    return mix(base, count) | 1;
+}
+
+/* ---- definitions ------------------------------------------------------------------------------
+ */
+
+static struct rec_comm definition_of(const struct rec_mpi_comm *info, const char *name)
+{
+    bool row = info->members[0] != UNKNOWN && follow_each_other(info->members, info->size);
+    bool listed = !row && (info->rank == 0 || info->size <= LISTED_BY_ALL);
+    return (struct rec_comm){.key = info->key,
+                             .paradigm = LULL_TAPE_PARADIGM_MPI,
+                             .size = (uint32_t)info->size,
+                             .first = info->members[0],
+                             .parent = UINT32_MAX,
+                             .remote = UINT32_MAX,
+                             .members = listed ? info->members : NULL,
+                             .name = name};
+}
+
+static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent, const char *name)
+{
+    struct rec_comm local = definition_of(info, name);
+    if (parent)
+        local.parent = parent->id;
+    if (!info->inter) {
+        info->id = rec_define_comm(&local);
+        return;
+    }
+    /* Each group is a communicator of its own, with a key that both sides can tell. */
+    struct rec_mpi_comm there = {.key = info->key ? mix(info->key, info->remote[0]) | 1 : 0,
+                                 .size = info->peers,
+                                 .rank = 0,
+                                 .members = info->remote};
+    struct rec_comm remote = definition_of(&there, name);
+    local.key = info->key ? mix(info->key, info->members[0]) | 1 : 0;
+    info->id = rec_define_intercomm(&local, &remote);
+}
+
+static void set_name(MPI_Comm comm, char *name)
+{
+    int length = 0;
+    name[0] = '\0';
+    if (PMPI_Comm_get_name(comm, name, &length) != MPI_SUCCESS)
+        name[0] = '\0';
+}
+
+/* Fills what the library tells about a communicator. */
+static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info)
+{
+    int inter = 0;
+    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        PMPI_Comm_size(comm, &info->size) != MPI_SUCCESS ||
+        PMPI_Comm_rank(comm, &info->rank) != MPI_SUCCESS || info->size < 1)
+        return false;
+    info->inter = inter;
+    info->peers = info->size;
+    info->members = local_members(comm, info->size);
+    if (inter) {
+        if (PMPI_Comm_remote_size(comm, &info->peers) != MPI_SUCCESS || info->peers < 1)
+            return false;
+        info->remote = remote_members(comm, info->peers);
+    }
+    count_neighbours(comm, info);
+    return info->members && (!inter || info->remote);
+}
+
+/* `shared`: all members are here, in the call that makes it. */
+static const struct rec_mpi_comm *add(MPI_Comm comm, struct rec_mpi_comm *info,
+                                      const struct rec_mpi_comm *parent, int tag, bool shared,
+                                      const char *name)
+{
+    pthread_mutex_lock(&lock);
+    info->key = shared ? make_key(info, parent, tag) : 0;
+    define(info, parent, name);
+    if (info->id != 0)
+        rec_map_put(&comms, (uintptr_t)comm, (uintptr_t)info);
+    pthread_mutex_unlock(&lock);
+    return info->id != 0 ? info : &rec_mpi_world;
+}
+
+static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct rec_mpi_comm *parent, int tag,
+                                          bool shared)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    struct rec_mpi_comm *info = calloc(1, sizeof *info);
+    if (!info || !look_at(comm, info))
+        return &rec_mpi_world;
+    set_name(comm, name);
+    return add(comm, info, parent, tag, shared, name);
+}
+
+const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
+{
+    const struct rec_mpi_comm *info =
+        (const struct rec_mpi_comm *)rec_map_get(&comms, (uintptr_t)comm);
+    if (REC_LIKELY(info != NULL))
+        return info;
+    return comm == MPI_COMM_NULL ? &rec_mpi_world : add_new(comm, NULL, 0, false);
+}
+
+/* ---- the world --------------------------------------------------------------------------------
+ */
+
+/* A process that runs alone, or under a launcher that does not tell the rank before MPI_Init, has
+ * taken the first number that was free; then all must be told. */
+static bool exchange_numbers(MPI_Comm world, int size)
+{
+    world_numbers = malloc(sizeof *world_numbers * (size_t)size);
+    return world_numbers && PMPI_Comm_group(world, &world_group) == MPI_SUCCESS &&
+           PMPI_Allgather(&rec_process.number, (int)sizeof rec_process.number, MPI_BYTE,
+                          world_numbers, (int)sizeof rec_process.number, MPI_BYTE,
+                          world) == MPI_SUCCESS;
+}
+
+bool rec_mpi_begin_world(MPI_Comm world)
+{
+    struct rec_mpi_comm *info = &rec_mpi_world;
+    int size, rank;
+    if (PMPI_Comm_size(world, &size) != MPI_SUCCESS ||
+        PMPI_Comm_rank(world, &rank) != MPI_SUCCESS || !exchange_numbers(world, size))
+        return false;
+    rec_set_rank((uint32_t)rank);
+    if (!look_at(world, info) || !add(world, info, NULL, 0, true, "MPI_COMM_WORLD")->id)
+        return false;
+    static struct rec_mpi_comm self;
+    if (look_at(MPI_COMM_SELF, &self))
+        add(MPI_COMM_SELF, &self, NULL, 0, false, "MPI_COMM_SELF");
+    return true;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+static void end_constructor(struct rec_mpi_call *call, const struct rec_mpi_comm *parent)
+{
+    if (parent)
+        rec_mpi_collective(call, rec_now(), parent, REC_NO_ROOT, 0, 0);
+    else
+        rec_mpi_call(call);
+}
+
+void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
+                      MPI_Comm fresh)
+{
+    const struct rec_mpi_comm *info = parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent);
+    if (result == MPI_SUCCESS && fresh != MPI_COMM_NULL)
+        add_new(fresh, info, tag, true);
+    end_constructor(call, info);
+}
+
+/* The same members; a non-blocking duplicate may not be asked about itself yet. */
+void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh)
+{
+    const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
+    struct rec_mpi_comm *copy = result == MPI_SUCCESS ? malloc(sizeof *copy) : NULL;
+    if (copy) {
+        *copy = *info;
+        add(fresh, copy, info, 0, true, "");
+    }
+    end_constructor(call, info);
+}
+
+void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *comm)
+{
+    rec_mpi_collective(call, rec_now(), comm, REC_NO_ROOT, 0, 0);
+}

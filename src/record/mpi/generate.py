@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Makes the wrappers of MPI functions from functions.txt and the prototypes in mpi.h.
+
+usage: generate.py functions.txt PREPROCESSED_MPI_H OUTPUT.c
+       generate.py --check functions.txt PREPROCESSED_MPI_H     names that the table does not know
+"""
+import fnmatch
+import re
+import sys
+
+# What each class of functions does around the real call. `{role}` is the argument with that role,
+# REAL the call itself; everything called rec_mpi_* is in wrap.h.
+SIMPLE = {
+    "call": "rec_mpi_call(&call);",
+    "send": "rec_mpi_send(&call, result, {count}, {type}, {dest}, {tag}, {comm});",
+    "isend": "rec_mpi_isend(&call, result, {count}, {type}, {dest}, {tag}, {comm}, {request});",
+    "irecv": "rec_mpi_irecv(&call, result, {count}, {type}, {source}, {tag}, {comm}, {request});",
+    "isendrecv": "rec_mpi_isendrecv(&call, result, rec_mpi_bytes({count}, {type}), {dest}, {tag}, "
+                 "rec_mpi_bytes({rcount}, {rtype}), {source}, {rtag}, {comm}, {request});",
+    "send_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_ISEND, "
+                 "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
+    "recv_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_IRECV, "
+                 "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
+    "psend_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_ISEND, (uint64_t){parts} * "
+                  "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
+    "precv_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_IRECV, (uint64_t){parts} * "
+                  "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
+    "poll": "rec_mpi_poll(&call, result, *{flag});",
+    "start": "rec_mpi_start(&call, result, 1, {request});",
+    "startall": "rec_mpi_start(&call, result, {n}, {requests});",
+    "mprobe": "rec_mpi_mprobe(&call, result, 1, {comm}, {message});",
+    "improbe": "rec_mpi_mprobe(&call, result, *{flag}, {comm}, {message});",
+    "new_window": "rec_mpi_new_window(&call, result, {comm}, {window});",
+    "dup_comm": "rec_mpi_dup_comm(&call, result, {comm}, *{newcomm});",
+    "rma_put": "rec_mpi_rma(&call, result, REC_RMA_PUT, rec_mpi_bytes({count}, {type}), {target}, "
+               "{win});",
+    "rma_get": "rec_mpi_rma(&call, result, REC_RMA_GET, rec_mpi_bytes({count}, {type}), {target}, "
+               "{win});",
+    "rma_atomic": "rec_mpi_rma(&call, result, REC_RMA_ATOMIC, rec_mpi_bytes({count}, {type}), "
+                  "{target}, {win});",
+    "rma_atomic_1": "rec_mpi_rma(&call, result, REC_RMA_ATOMIC, rec_mpi_bytes(1, {type}), "
+                    "{target}, {win});",
+    "io_open": "rec_mpi_io(&call, result, REC_IO_OPEN, 0);",
+    "io_close": "rec_mpi_io(&call, result, REC_IO_CLOSE, 0);",
+    "io_iread": "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
+    "io_iwrite": "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
+    "init": "rec_mpi_init(&call, result, MPI_THREAD_SINGLE);",
+    "init_thread": "rec_mpi_init(&call, result, *{provided});",
+}
+
+# Classes that must look at their arguments before the call, which changes them, or bring a status
+# of their own where the program ignores it: statements before, and after.
+STATUS = "MPI_Status own_status, *seen = REC_SEEN_STATUS({status}, own_status);"
+STATUSES = "struct rec_mpi_waited waited;\n    MPI_Status *seen = " \
+           "rec_mpi_waits(&waited, call.self, {n}, {requests}, {statuses});"
+BRACKET = {
+    "recv": (STATUS, "rec_mpi_recv(&call, result, seen, {source}, {comm});"),
+    "sendrecv": (STATUS, "rec_mpi_sendrecv(&call, result, rec_mpi_bytes({count}, {type}), {dest}, "
+                         "{tag}, {source}, {comm}, seen);"),
+    "wait": (STATUS + "\n    const MPI_Request waited = *{request};",
+             "rec_mpi_wait(&call, result, 1, waited, seen);"),
+    "test": (STATUS + "\n    const MPI_Request waited = *{request};",
+             "rec_mpi_wait(&call, result, *{flag}, waited, seen);"),
+    "waitall": (STATUSES, "rec_mpi_waitall(&call, result, 1, &waited, seen);"),
+    "testall": (STATUSES, "rec_mpi_waitall(&call, result, *{flag}, &waited, seen);"),
+    "waitany": (STATUS + "\n    struct rec_mpi_waited waited;\n    "
+                "rec_mpi_waits(&waited, call.self, {n}, {requests}, MPI_STATUSES_IGNORE);",
+                "rec_mpi_waitany(&call, result, 1, *{index}, &waited, seen);"),
+    "testany": (STATUS + "\n    struct rec_mpi_waited waited;\n    "
+                "rec_mpi_waits(&waited, call.self, {n}, {requests}, MPI_STATUSES_IGNORE);",
+                "rec_mpi_waitany(&call, result, *{flag}, *{index}, &waited, seen);"),
+    "waitsome": (STATUSES, "rec_mpi_waitsome(&call, result, *{done}, {indices}, &waited, seen);"),
+    "testsome": (STATUSES, "rec_mpi_waitsome(&call, result, *{done}, {indices}, &waited, seen);"),
+    "request_free": ("const MPI_Request waited = *{request};",
+                     "rec_mpi_request_free(&call, result, waited);"),
+    "mrecv": (STATUS + "\n    const MPI_Message matched = *{message};",
+              "rec_mpi_mrecv(&call, result, matched, seen);"),
+    "imrecv": ("const MPI_Message matched = *{message};",
+               "rec_mpi_imrecv(&call, result, rec_mpi_bytes({count}, {type}), matched, {request});"),
+    "free_comm": ("const struct rec_mpi_comm *in_comm = rec_mpi_comm_of(*{comm});",
+                  "rec_mpi_free_comm(&call, in_comm);"),
+    "io_read": (STATUS, "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_status_bytes(seen));"),
+    "io_write": (STATUS, "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
+}
+
+# Bytes that a process gives to a collective, and gets from it. COUNT * TYPE is written B(...), the
+# sum over the members of the communicator V(...); `at_root` and `members` are about `in_comm`.
+B_S, B_R = "rec_mpi_bytes({scount}, {stype})", "rec_mpi_bytes({rcount}, {rtype})"
+V_S = "REC_MPI_SUM({scounts}, {stype}, %s)"
+V_R = "REC_MPI_SUM({rcounts}, {rtype}, %s)"
+W_S = "REC_MPI_SUM_TYPES({scounts}, {stypes}, %s)"
+W_R = "REC_MPI_SUM_TYPES({rcounts}, {rtypes}, %s)"
+B = "rec_mpi_bytes({count}, {type})"
+N = "in_comm->peers"
+IN_PLACE = "({sbuf} == MPI_IN_PLACE)"
+COLLECTIVES = {
+    "Barrier": ("0", "0"),
+    "Bcast": ("at_root ? %s : 0" % B, "gets ? %s : 0" % B),
+    "Gather": ("!gives || %s ? 0 : %s" % (IN_PLACE, B_S), "at_root ? %s * %s : 0" % (N, B_R)),
+    "Gatherv": ("!gives || %s ? 0 : %s" % (IN_PLACE, B_S), "at_root ? %s : 0" % V_R % N),
+    "Scatter": ("at_root ? %s * %s : 0" % (N, B_S),
+                "!gives || {rbuf} == MPI_IN_PLACE ? 0 : %s" % B_R),
+    "Scatterv": ("at_root ? %s : 0" % V_S % N, "!gives || {rbuf} == MPI_IN_PLACE ? 0 : %s" % B_R),
+    "Allgather": ("%s ? %s : %s" % (IN_PLACE, B_R, B_S), "%s * %s" % (N, B_R)),
+    "Allgatherv": ("%s ? rec_mpi_bytes({rcounts}[in_comm->rank], {rtype}) : %s" % (IN_PLACE, B_S),
+                   V_R % N),
+    "Alltoall": ("%s * (%s ? %s : %s)" % (N, IN_PLACE, B_R, B_S), "%s * %s" % (N, B_R)),
+    "Alltoallv": ("%s ? %s : %s" % (IN_PLACE, V_R % N, V_S % N), V_R % N),
+    "Alltoallw": ("%s ? %s : %s" % (IN_PLACE, W_R % N, W_S % N), W_R % N),
+    "Reduce": ("gives ? %s : 0" % B, "at_root ? %s : 0" % B),
+    "Allreduce": (B, B),
+    "Reduce_scatter": ("REC_MPI_SUM({rcounts}, {type}, in_comm->size)",
+                       "rec_mpi_bytes({rcounts}[in_comm->rank], {type})"),
+    "Reduce_scatter_block": ("in_comm->size * %s" % B, B),
+    "Scan": (B, B),
+    "Exscan": (B, B),
+    "Neighbor_allgather": (B_S, "in_comm->sources * %s" % B_R),
+    "Neighbor_allgatherv": (B_S, V_R % "in_comm->sources"),
+    "Neighbor_alltoall": ("in_comm->targets * %s" % B_S, "in_comm->sources * %s" % B_R),
+    "Neighbor_alltoallv": (V_S % "in_comm->targets", V_R % "in_comm->sources"),
+    "Neighbor_alltoallw": (W_S % "in_comm->targets", W_R % "in_comm->sources"),
+}
+
+
+class Row:
+    def __init__(self, name, kind, roles, base):
+        self.name, self.kind, self.roles, self.base = name, kind, roles, base
+
+
+def read_table(path):
+    rows, none = {}, []
+    for line in open(path):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        name, kind, roles = words[0], words[1], words[2:]
+        if kind == "none":
+            none.append(name)
+            continue
+        rows[name] = Row(name, kind, roles, name[4:])
+        if kind in ("collective", "neighbour"):
+            base = name[4:]
+            rows["MPI_I" + base[0].lower() + base[1:]] = Row(
+                name, "icollective", roles + ["request"], base)
+            rows[name + "_init"] = Row(name, "collective_init", roles + [".", "request"], base)
+    return rows, none
+
+
+def argument(text, place):
+    """A declared argument and its name; a prototype may leave the name out."""
+    text = " ".join(text.split())
+    before, bracket, after = text.partition("[")
+    words = [word for word in re.findall(r"[\w.]+", before) if word != "const"]
+    if len(words) > 1 or words == ["..."]:
+        return text, words[-1]
+    name = "argument_%d" % place
+    return "%s %s%s%s" % (before.rstrip(), name, bracket, after), name
+
+
+def prototypes(path):
+    """name without P -> list of (declaration, name) of its arguments"""
+    text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", open(path).read())
+    found = {}
+    for name, arguments in re.findall(r"\bint\s+P(MPI_\w+)\s*\(([^()]*)\)", text):
+        parts = [] if arguments.strip() == "void" else arguments.split(",")
+        found[name] = [argument(part, place) for place, part in enumerate(parts)]
+    return found
+
+
+def all_names(path):
+    return set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", open(path).read()))
+
+
+def row_of(rows, name):
+    if name in rows:
+        return rows[name]
+    return rows.get(name[:-2]) if name.endswith("_c") else None
+
+
+def body_of(row, fill):
+    """Statements before the call, and after it."""
+    if row.kind in SIMPLE:
+        return "", fill(SIMPLE[row.kind])
+    if row.kind in BRACKET:
+        before, after = BRACKET[row.kind]
+        return fill(before), fill(after)
+    if row.kind == "new_comm":
+        comm = "{comm}" if "comm" in row.roles else "MPI_COMM_NULL"
+        tag = "{tag}" if "tag" in row.roles else "0"
+        return "", fill("rec_mpi_new_comm(&call, result, %s, %s, *{newcomm});" % (comm, tag))
+    if row.kind in ("collective", "icollective", "collective_init", "neighbour"):
+        sent, received = COLLECTIVES[row.base]
+        lines = ["const uint64_t end = rec_now();",
+                 "const struct rec_mpi_comm *in_comm = rec_mpi_comm_of({comm});"]
+        root = "REC_NO_ROOT"
+        if "root" in row.roles:
+            root = "{root}"
+            conditions = {"at_root": "rec_mpi_at_root(in_comm, {root})",
+                          "gets": "rec_mpi_gets(in_comm, {root})",
+                          "gives": "rec_mpi_gives(in_comm, {root})"}
+            for word, condition in conditions.items():
+                if re.search(r"\b%s\b" % word, sent + " " + received):
+                    lines.append("const bool %s = %s;" % (word, condition))
+        lines.append("const uint64_t sent = %s;" % sent)
+        lines.append("const uint64_t received = %s;" % received)
+        if row.kind in ("collective", "neighbour"):
+            lines.append("rec_mpi_collective(&call, end, in_comm, %s, sent, received);" % root)
+        else:
+            function, op = "rec_mpi_icollective", ""
+            if row.kind == "collective_init":
+                function = "rec_mpi_persistent_collective"
+                op = ", LULL_TAPE_OP_" + ("NEIGHBOUR" if row.base.startswith("Neighbor")
+                                          else row.base.upper())
+            lines.append("%s(&call, end, result, in_comm, %s, sent, received, {request}%s);"
+                         % (function, root, op))
+        return "", fill("\n    ".join(lines))
+    sys.exit("%s: unknown class '%s'" % (row.name, row.kind))
+
+
+def wrapper(name, row, arguments):
+    declared = [a for a in arguments if a[0] != "..."]
+    if len(declared) != len(row.roles):
+        sys.exit("%s: the table has %d arguments, mpi.h %d" % (name, len(row.roles), len(declared)))
+    names = {role: argument[1] for role, argument in zip(row.roles, declared) if role != "."}
+
+    def fill(text):
+        return re.sub(r"\{(\w+)\}", lambda m: names[m.group(1)], text)
+
+    # MPI_Isendrecv_replace receives as many as it sends
+    for role, same in (("rcount", "count"), ("rtype", "type")):
+        if role not in names and same in names:
+            names[role] = names[same]
+    before, after = body_of(row, fill)
+    passed = ", ".join(argument[1] for argument in declared)
+    passed_inside = passed
+    if "*seen" in before:
+        status = names["status" if "status" in names else "statuses"]
+        passed_inside = re.sub(r"\b%s\b" % status, "seen", passed)
+    lines = ["REC_EXPORT int P%s(%s)" % (name, ", ".join(a[0] for a in arguments) or "void"),
+             "{",
+             "    static __typeof__(&P%s) real;" % name,
+             "    if (REC_UNLIKELY(!real))",
+             "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
+             "    struct rec_mpi_call call;",
+             "    if (!rec_mpi_begin(&call, REC_%s))" % name,
+             "        return real(%s);" % passed]
+    if before:
+        lines.append("    " + before)
+    lines.append("    call.begin = rec_open_call(call.self, call.region);")
+    lines.append("    int result = real(%s);" % passed_inside)
+    lines.append("    " + after)
+    lines.append("    rec_mpi_end(&call);")
+    lines.append("    return result;")
+    lines.append("}")
+    lines.append("REC_ALIAS(%s)" % name)
+    return "\n".join(lines) + "\n"
+
+
+def generate(table, header, output):
+    rows, _ = read_table(table)
+    found = prototypes(header)
+    names = sorted(name for name in found
+                   if row_of(rows, name) and row_of(rows, name).kind != "by_hand")
+    with open(output, "w") as out:
+        out.write("/* Made by generate.py from functions.txt and mpi.h. */\n")
+        out.write("#include \"record/mpi/wrap.h\"\n\n")
+        out.write("enum {\n%s    REC_FUNCTIONS\n};\n\n" % "".join(
+            "    REC_%s,\n" % name for name in names))
+        out.write("uint32_t rec_mpi_regions[REC_FUNCTIONS];\n\n")
+        out.write("const char *const rec_mpi_names[REC_FUNCTIONS] = {\n%s};\n\n" % "".join(
+            "    \"%s\",\n" % name for name in names))
+        for name in names:
+            out.write(wrapper(name, row_of(rows, name), found[name]) + "\n")
+
+
+def check(table, header):
+    rows, none = read_table(table)
+    names = all_names(header)
+    unknown = [name for name in sorted(names) if not row_of(rows, name)
+               and not any(fnmatch.fnmatchcase(name, pattern) or
+                           fnmatch.fnmatchcase(name, pattern + "_c") for pattern in none)]
+    for name in unknown:
+        print("%s: neither wrapped nor listed as not wrapped" % name)
+    wrapped = [name for name in names if row_of(rows, name)]
+    print("%d functions in mpi.h, %d wrapped" % (len(names), len(wrapped)))
+    return 1 if unknown or not wrapped else 0
+
+
+def main(arguments):
+    if len(arguments) == 3 and arguments[0] == "--check":
+        return check(arguments[1], arguments[2])
+    if len(arguments) != 3:
+        sys.exit(__doc__)
+    generate(*arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

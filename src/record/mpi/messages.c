@@ -1,0 +1,156 @@
+/* Records of messages, transfers and queries that are not on the hot path of wrap.h. */
+#include "record/mpi/wrap.h"
+
+#include <pthread.h>
+
+/* Polls that follow each other within this many ns, and for so long, become one record: their time
+ * in MPI is exact, its place within that span is not. */
+enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000 };
+
+void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
+                      int source, MPI_Comm comm, const MPI_Status *status)
+{
+    uint64_t end = rec_now();
+    (void)source;
+    if (result != MPI_SUCCESS) {
+        rec_call(call->self, call->region, call->begin, end - call->begin);
+        return;
+    }
+    union lull_tape_slot *slot = call->self->at;
+    uint64_t comm_bits = (uint64_t)rec_mpi_comm_of(comm)->id << 40;
+    lull_tape_put_message_call(slot, LULL_TAPE_CALL_SENDRECV, call->begin, call->region, 0,
+                               rec_mpi_peer(dest), rec_mpi_tag(tag), rec_mpi_comm_of(comm)->id,
+                               bytes);
+    slot[0].record.head = lull_tape_head(LULL_TAPE_CALL_SENDRECV, 2, call->region);
+    slot[2].i32[0] = rec_mpi_peer(status->MPI_SOURCE);
+    slot[2].i32[1] = rec_mpi_tag(status->MPI_TAG);
+    slot[2].u64[1] = (rec_mpi_status_bytes(status) & LULL_TAPE_BYTES_MASK) | comm_bits;
+    rec_mpi_close(call, 2, end);
+}
+
+/* A query that found nothing is added to the ones before it, where nothing else lies between. */
+void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
+{
+    uint64_t end = rec_now(), duration = end - call->begin;
+    struct rec_thread *self = call->self;
+    const double ticks_per_ns = 1 / rec_process.ns_per_tick;
+    union lull_tape_slot *last = self->poll;
+    bool nothing = result == MPI_SUCCESS && !found;
+    if (!nothing) {
+        rec_call(self, call->region, call->begin, duration);
+        return;
+    }
+    if (last && last + 2 == self->at && self->poll_region == call->region &&
+        (double)(call->begin - self->poll_end) < POLL_GAP_NS * ticks_per_ns &&
+        (double)(end - last->record.time) < POLL_SPAN_NS * ticks_per_ns) {
+        last[1].u64[0] += duration;
+        last[1].u64[1]++;
+    } else {
+        last = self->at;
+        last[0].record.time = call->begin;
+        last[0].record.head = lull_tape_head(LULL_TAPE_CALL, 1, call->region);
+        last[0].record.value = 0;
+        last[1].u64[0] = duration;
+        last[1].u64[1] = 0;
+        rec_commit(self, 2);
+        self->poll = last;
+        self->poll_region = call->region;
+    }
+    self->poll_end = end;
+    rec_add_sum(self, call->region, duration);
+    self->inside += duration;
+}
+
+/* ---- matched probes ---------------------------------------------------------------------------
+ */
+
+static struct rec_map handles; /* messages and windows: to the rec_mpi_comm they belong to */
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void remember(uintptr_t handle, const struct rec_mpi_comm *comm)
+{
+    if (rec_map_get(&handles, handle) == (uintptr_t)comm)
+        return;
+    pthread_mutex_lock(&handles_lock);
+    rec_map_put(&handles, handle, (uintptr_t)comm);
+    pthread_mutex_unlock(&handles_lock);
+}
+
+static const struct rec_mpi_comm *comm_behind(uintptr_t handle)
+{
+    const struct rec_mpi_comm *comm = (const struct rec_mpi_comm *)rec_map_get(&handles, handle);
+    return comm ? comm : &rec_mpi_world;
+}
+
+void rec_mpi_mprobe(struct rec_mpi_call *call, int result, int found, MPI_Comm comm,
+                    const MPI_Message *message)
+{
+    rec_mpi_poll(call, result, found);
+    if (result == MPI_SUCCESS && found && *message != MPI_MESSAGE_NO_PROC)
+        remember((uintptr_t)*message, rec_mpi_comm_of(comm));
+}
+
+void rec_mpi_mrecv(struct rec_mpi_call *call, int result, MPI_Message matched,
+                   const MPI_Status *status)
+{
+    uint64_t end = rec_now();
+    if (result != MPI_SUCCESS) {
+        rec_call(call->self, call->region, call->begin, end - call->begin);
+        return;
+    }
+    rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG,
+                    comm_behind((uintptr_t)matched)->id, rec_mpi_status_bytes(status));
+}
+
+void rec_mpi_imrecv(struct rec_mpi_call *call, int result, uint64_t bytes, MPI_Message matched,
+                    const MPI_Request *request)
+{
+    uint64_t end = rec_now();
+    rec_mpi_post(call, result, LULL_TAPE_CALL_IRECV, bytes, MPI_ANY_SOURCE, MPI_ANY_TAG, end,
+                 comm_behind((uintptr_t)matched), request);
+}
+
+/* ---- one-sided and files ----------------------------------------------------------------------
+ */
+
+void rec_mpi_new_window(struct rec_mpi_call *call, int result, MPI_Comm comm, const MPI_Win *window)
+{
+    const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
+    if (result == MPI_SUCCESS)
+        remember((uintptr_t)*window, info);
+    rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
+}
+
+static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes, int32_t target)
+{
+    struct rec_thread *self = call->self;
+    rec_reserve(self, 2);
+    self->at[0].record.time = call->begin;
+    self->at[0].record.head = lull_tape_head(LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID);
+    self->at[0].record.value = op;
+    self->at[1].u64[0] = bytes;
+    self->at[1].i32[2] = target;
+    self->at[1].i32[3] = 0;
+    rec_commit(self, 2);
+}
+
+/* Targets are process numbers, which also a reader without the window's communicator knows. */
+void rec_mpi_rma(struct rec_mpi_call *call, int result, enum rec_rma op, uint64_t bytes, int target,
+                 MPI_Win window)
+{
+    rec_mpi_call(call);
+    if (result != MPI_SUCCESS)
+        return;
+    const struct rec_mpi_comm *comm = comm_behind((uintptr_t)window);
+    int32_t process = rec_mpi_peer(target);
+    if (process >= 0 && process < comm->size && comm->members)
+        process = (int32_t)comm->members[process];
+    put_transfer(call, (uint32_t)op | UINT32_C(1) << 31, bytes, process);
+}
+
+void rec_mpi_io(struct rec_mpi_call *call, int result, enum rec_io op, uint64_t bytes)
+{
+    rec_mpi_call(call);
+    if (result == MPI_SUCCESS)
+        put_transfer(call, (uint32_t)op, bytes, REC_ANY);
+}

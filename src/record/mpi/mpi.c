@@ -1,0 +1,132 @@
+/* The MPI library of the program, and what is true of the whole of it: its functions, its data
+ * types, when it begins, and whether the program wants to be measured. */
+#include "record/mpi/comms.h"
+#include "record/mpi/wrap.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef void function(void);
+static const char *const libraries[] = REC_MPI_LIBRARIES;
+static const char *const files[] = REC_MPI_FILES;
+
+static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_map types; /* handle -> 2 * size + 1 of a named type, NOT_NAMED of others */
+enum { NOT_NAMED = 2 };
+
+/* ---- functions --------------------------------------------------------------------------------
+ */
+
+/* Behind us in the order of the linker; or in a library that was loaded for a plug-in alone (as
+ * Python does with its modules), which is made visible to all. */
+static void *find_symbol(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    for (size_t i = 0; !found && i < sizeof files / sizeof *files; i++) {
+        void *library = dlopen(files[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+        if (library)
+            found = dlsym(library, name);
+    }
+    return found;
+}
+
+function *rec_mpi_real(const char *name)
+{
+    void *found = find_symbol(name);
+    if (!found) {
+        /* The program would not have started without us: the same words, and the same end. */
+        static const char text[] = ": symbol lookup error: undefined symbol\n";
+        if (write(STDERR_FILENO, name, strlen(name)) >= 0 &&
+            write(STDERR_FILENO, text, sizeof text - 1) >= 0) {
+        }
+        _exit(127);
+    }
+    function *real;
+    memcpy(&real, &found, sizeof real);
+    return real;
+}
+
+/* Handles of another family of libraries must not be touched. */
+static bool is_our_family(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    int (*version)(char *, int *) =
+        (int (*)(char *, int *))rec_mpi_real("PMPI_Get_library_version");
+    if (version(text, &length) != MPI_SUCCESS)
+        return false;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strncmp(text, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    return false;
+}
+
+uint32_t rec_mpi_define(unsigned which)
+{
+    static int family; /* 1: ours, -1: another */
+    if (family == 0)
+        family = is_our_family() ? 1 : -1;
+    if (family < 0)
+        return 0;
+    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_MPI,
+                                      .role = LULL_TAPE_ROLE_FUNCTION,
+                                      .name = rec_mpi_names[which]};
+    return rec_define_region_once(&rec_mpi_regions[which], &region);
+}
+
+/* ---- data types -------------------------------------------------------------------------------
+ */
+
+static uint64_t ask_size(MPI_Datatype type)
+{
+    MPI_Count size = 0;
+    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
+        return 0;
+    return (uint64_t)size;
+}
+
+/* Sizes of named types are kept; the handle of another may come back as a different type. */
+uint64_t rec_mpi_type_size(MPI_Datatype type)
+{
+    uintptr_t known = rec_map_get(&types, (uintptr_t)type);
+    if (REC_LIKELY(known & 1))
+        return known >> 1;
+    uint64_t size = ask_size(type);
+    int integers, addresses, inner, combiner;
+    if (known == 0 &&
+        PMPI_Type_get_envelope(type, &integers, &addresses, &inner, &combiner) == MPI_SUCCESS) {
+        pthread_mutex_lock(&types_lock);
+        rec_map_put(&types, (uintptr_t)type,
+                    combiner == MPI_COMBINER_NAMED ? (uintptr_t)(size * 2 + 1) : NOT_NAMED);
+        pthread_mutex_unlock(&types_lock);
+    }
+    return size;
+}
+
+/* ---- begin and pause --------------------------------------------------------------------------
+ */
+
+void rec_mpi_init(struct rec_mpi_call *call, int result, int provided)
+{
+    if (result == MPI_SUCCESS) {
+        rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
+        if (!rec_mpi_begin_world(MPI_COMM_WORLD))
+            call->self->depth += REC_PAUSED; /* nothing that follows could be understood */
+        rec_define_clock(10000000);
+    }
+    rec_mpi_call(call);
+}
+
+REC_EXPORT int PMPI_Pcontrol(const int level, ...)
+{
+    struct rec_thread *self = rec_current();
+    if (level == 0)
+        rec_pause(self);
+    else
+        rec_resume(self);
+    return MPI_SUCCESS;
+}
+REC_ALIAS(MPI_Pcontrol)

@@ -1,0 +1,334 @@
+/* What the generated wrappers are made of: the hot path inline, the rest in the files beside.
+ *
+ * A wrapper records the outermost call only: MPI libraries call their own functions, and some
+ * Fortran bindings call PMPI_X where others call MPI_X. */
+#ifndef LULL_RECORD_MPI_WRAP_H
+#define LULL_RECORD_MPI_WRAP_H
+
+#include "record/mpi/abi.h"
+#include "record/mpi/map.h"
+
+#include "record/core.h"
+
+/* Both names are the same function. */
+#define REC_ALIAS(name) REC_EXPORT __typeof__(P##name) name __attribute__((alias("P" #name)));
+
+#define REC_SEEN_STATUS(status, own) ((status) == MPI_STATUS_IGNORE ? &(own) : (status))
+
+#define REC_NO_ROOT (-1)
+#define REC_ANY     (-1)
+#define REC_NOBODY  (-2) /* MPI_PROC_NULL */
+
+struct rec_mpi_call {
+    struct rec_thread *self;
+    uint32_t region;
+    uint64_t begin;
+};
+
+struct rec_mpi_comm {
+    uint32_t id;
+    int size, rank; /* of the local group */
+    int peers;      /* ranks on the other side: of this group, or of the remote one */
+    bool inter;
+    int sources, targets; /* neighbours in its topology */
+    uint64_t key;
+    const uint32_t *members, *remote; /* process numbers by rank; UINT32_MAX: not known */
+};
+
+/* Requests and handles by their value; see requests.c. */
+struct rec_request {
+    uint32_t next;   /* in the queue of its handle, or in the list of free ones */
+    uint32_t number; /* of `owner` */
+    uint32_t owner;  /* thread that opened it */
+    uint32_t comm;
+    int32_t peer, tag; /* as posted; of a collective its root */
+    uint64_t bytes, received;
+    uint8_t kind; /* LULL_TAPE_CALL_ISEND, _IRECV, _ICOLLECTIVE */
+    uint8_t op;
+    bool persistent, active;
+};
+
+enum { REC_WAITED_HERE = 32 };
+
+/* The requests that a call waits for, as they were before it, and statuses for them. */
+struct rec_mpi_waited {
+    int n;
+    const MPI_Request *requests;
+    MPI_Request own_requests[REC_WAITED_HERE];
+    MPI_Status own_statuses[REC_WAITED_HERE];
+};
+
+enum rec_rma { REC_RMA_PUT, REC_RMA_GET, REC_RMA_ATOMIC, REC_RMA_SYNC };
+enum rec_io { REC_IO_READ, REC_IO_WRITE, REC_IO_OPEN, REC_IO_CLOSE };
+
+extern uint32_t rec_mpi_regions[];        /* generated: id of each function, 0: not yet called */
+extern const char *const rec_mpi_names[]; /* generated */
+extern struct rec_mpi_comm rec_mpi_world;
+
+/* The function of the next library, for a wrapper's first call. */
+void (*rec_mpi_real(const char *name))(void);
+/* Defines the region; 0: MPI cannot be recorded in this program. */
+uint32_t rec_mpi_define(unsigned function);
+const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
+uint64_t rec_mpi_type_size(MPI_Datatype type);
+
+static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function)
+{
+    struct rec_thread *self = rec_current();
+    if (REC_UNLIKELY(self->depth != 0))
+        return false;
+    uint32_t region = rec_mpi_regions[function];
+    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_define(function)) == 0)
+        return false;
+    self->depth = 1;
+    call->self = self;
+    call->region = region;
+    return true;
+}
+
+static inline void rec_mpi_end(struct rec_mpi_call *call)
+{
+    call->self->depth--;
+}
+
+static inline const struct rec_mpi_comm *rec_mpi_comm_of(MPI_Comm comm)
+{
+    return REC_LIKELY(comm == MPI_COMM_WORLD) ? &rec_mpi_world : rec_mpi_find_comm(comm);
+}
+
+static inline uint64_t rec_mpi_bytes_of(uint64_t count, MPI_Datatype type)
+{
+    return count == 0 ? 0 : count * rec_mpi_type_size(type);
+}
+#define rec_mpi_bytes(count, type) rec_mpi_bytes_of((uint64_t)(count), type)
+
+/* Sums over the ranks of `counts` with one type, or one each. */
+#define REC_MPI_SUM(counts, type, n)          \
+    __extension__({                           \
+        uint64_t total_ = 0;                  \
+        for (int i_ = 0; i_ < (n); i_++)      \
+            total_ += (uint64_t)(counts)[i_]; \
+        rec_mpi_bytes(total_, type);          \
+    })
+#define REC_MPI_SUM_TYPES(counts, types, n)                     \
+    __extension__({                                             \
+        uint64_t total_ = 0;                                    \
+        for (int i_ = 0; i_ < (n); i_++)                        \
+            total_ += rec_mpi_bytes((counts)[i_], (types)[i_]); \
+        total_;                                                 \
+    })
+
+static inline int32_t rec_mpi_peer(int rank)
+{
+    if (REC_LIKELY(rank >= 0))
+        return rank;
+    return rank == MPI_PROC_NULL ? REC_NOBODY : REC_ANY;
+}
+
+static inline int32_t rec_mpi_tag(int tag)
+{
+    return tag == MPI_ANY_TAG ? REC_ANY : tag;
+}
+
+/* ---- ends of calls ----------------------------------------------------------------------------
+ */
+
+/* The record at self->at has `extra` slots; gives it its duration, and makes it visible. */
+static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
+{
+    struct rec_thread *self = call->self;
+    uint64_t duration = end - call->begin;
+    rec_commit(self, lull_tape_set_duration(self->at, extra, duration));
+    rec_add_sum(self, call->region, duration);
+    self->inside += duration;
+}
+
+static inline void rec_mpi_call(struct rec_mpi_call *call)
+{
+    rec_call(call->self, call->region, call->begin, rec_now() - call->begin);
+}
+
+static inline void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
+                                   int tag, uint32_t comm, uint64_t bytes)
+{
+    lull_tape_put_message_call(call->self->at, kind, call->begin, call->region, 0,
+                               rec_mpi_peer(peer), rec_mpi_tag(tag), comm, bytes);
+    rec_mpi_close(call, 1, end);
+}
+
+static inline void rec_mpi_send(struct rec_mpi_call *call, int result, int64_t count,
+                                MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    uint64_t end = rec_now();
+    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
+        rec_call(call->self, call->region, call->begin, end - call->begin);
+        return;
+    }
+    rec_mpi_message(call, LULL_TAPE_CALL_SEND, end, dest, tag, rec_mpi_comm_of(comm)->id,
+                    rec_mpi_bytes(count, type));
+}
+
+static inline void rec_mpi_recv(struct rec_mpi_call *call, int result, const MPI_Status *status,
+                                int source, MPI_Comm comm)
+{
+    uint64_t end = rec_now();
+    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
+        rec_call(call->self, call->region, call->begin, end - call->begin);
+        return;
+    }
+    (void)source;
+    rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG,
+                    rec_mpi_comm_of(comm)->id, rec_mpi_status_bytes(status));
+}
+
+void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
+                      int source, MPI_Comm comm, const MPI_Status *status);
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+/* Remembers a request that was opened by the next number of this thread. */
+void rec_request_open(struct rec_thread *self, MPI_Request handle, const struct rec_request *what);
+
+static inline void rec_mpi_post(struct rec_mpi_call *call, int result, unsigned kind,
+                                uint64_t bytes, int peer, int tag, uint64_t end,
+                                const struct rec_mpi_comm *comm, const MPI_Request *request)
+{
+    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
+        rec_call(call->self, call->region, call->begin, end - call->begin);
+        return;
+    }
+    rec_mpi_message(call, kind, end, peer, tag, comm->id, bytes);
+    const struct rec_request what = {.kind = (uint8_t)kind,
+                                     .comm = comm->id,
+                                     .peer = rec_mpi_peer(peer),
+                                     .tag = rec_mpi_tag(tag),
+                                     .bytes = bytes,
+                                     .active = true};
+    rec_request_open(call->self, *request, &what);
+}
+
+static inline void rec_mpi_isend(struct rec_mpi_call *call, int result, int64_t count,
+                                 MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                                 const MPI_Request *request)
+{
+    uint64_t end = rec_now();
+    rec_mpi_post(call, result, LULL_TAPE_CALL_ISEND, rec_mpi_bytes(count, type), dest, tag, end,
+                 rec_mpi_comm_of(comm), request);
+}
+
+static inline void rec_mpi_irecv(struct rec_mpi_call *call, int result, int64_t count,
+                                 MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                                 const MPI_Request *request)
+{
+    uint64_t end = rec_now();
+    rec_mpi_post(call, result, LULL_TAPE_CALL_IRECV, rec_mpi_bytes(count, type), source, tag, end,
+                 rec_mpi_comm_of(comm), request);
+}
+
+void rec_mpi_isendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
+                       uint64_t room, int source, int rtag, MPI_Comm comm,
+                       const MPI_Request *request);
+void rec_mpi_persistent(struct rec_mpi_call *call, int result, unsigned kind, uint64_t bytes,
+                        int peer, int tag, MPI_Comm comm, const MPI_Request *request);
+void rec_mpi_start(struct rec_mpi_call *call, int result, int n, const MPI_Request *requests);
+void rec_mpi_request_free(struct rec_mpi_call *call, int result, MPI_Request request);
+
+/* `complete`: whether a test found anything. */
+void rec_mpi_wait(struct rec_mpi_call *call, int result, int complete, MPI_Request waited,
+                  const MPI_Status *status);
+/* Copies the requests before the call overwrites them; returns where the statuses are to go. */
+MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self, int n,
+                          const MPI_Request *requests, MPI_Status *statuses);
+void rec_mpi_waitall(struct rec_mpi_call *call, int result, int complete,
+                     const struct rec_mpi_waited *waited, const MPI_Status *statuses);
+void rec_mpi_waitany(struct rec_mpi_call *call, int result, int complete, int which,
+                     const struct rec_mpi_waited *waited, const MPI_Status *status);
+void rec_mpi_waitsome(struct rec_mpi_call *call, int result, int done, const int *which,
+                      const struct rec_mpi_waited *waited, const MPI_Status *statuses);
+/* A query that is repeated until it finds something. */
+void rec_mpi_poll(struct rec_mpi_call *call, int result, int found);
+
+void rec_mpi_mprobe(struct rec_mpi_call *call, int result, int found, MPI_Comm comm,
+                    const MPI_Message *message);
+void rec_mpi_mrecv(struct rec_mpi_call *call, int result, MPI_Message matched,
+                   const MPI_Status *status);
+void rec_mpi_imrecv(struct rec_mpi_call *call, int result, uint64_t bytes, MPI_Message matched,
+                    const MPI_Request *request);
+
+/* ---- collectives ------------------------------------------------------------------------------
+ */
+
+static inline bool rec_mpi_at_root(const struct rec_mpi_comm *comm, int root)
+{
+    return comm->inter ? root == MPI_ROOT : root == comm->rank;
+}
+
+/* Gets what one root has. */
+static inline bool rec_mpi_gets(const struct rec_mpi_comm *comm, int root)
+{
+    return comm->inter ? root >= 0 : root != comm->rank;
+}
+
+/* Exchanges something with a root, which may be itself. */
+static inline bool rec_mpi_gives(const struct rec_mpi_comm *comm, int root)
+{
+    return !comm->inter || root >= 0;
+}
+
+static inline void rec_mpi_put_collective(struct rec_mpi_call *call, unsigned kind, uint64_t end,
+                                          const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                          uint64_t received)
+{
+    lull_tape_put_collective_call(call->self->at, kind, call->begin, call->region, 0, comm->id,
+                                  root < 0 ? LULL_TAPE_NO_ROOT : (uint32_t)root, sent, received);
+    rec_mpi_close(call, 1, end);
+}
+
+static inline void rec_mpi_collective(struct rec_mpi_call *call, uint64_t end,
+                                      const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                      uint64_t received)
+{
+    rec_mpi_put_collective(call, LULL_TAPE_CALL_COLLECTIVE, end, comm, root, sent, received);
+}
+
+static inline void rec_mpi_icollective(struct rec_mpi_call *call, uint64_t end, int result,
+                                       const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                       uint64_t received, const MPI_Request *request)
+{
+    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
+        rec_call(call->self, call->region, call->begin, end - call->begin);
+        return;
+    }
+    rec_mpi_put_collective(call, LULL_TAPE_CALL_ICOLLECTIVE, end, comm, root, sent, received);
+    const struct rec_request what = {.kind = LULL_TAPE_CALL_ICOLLECTIVE,
+                                     .comm = comm->id,
+                                     .peer = root,
+                                     .bytes = sent,
+                                     .received = received,
+                                     .active = true};
+    rec_request_open(call->self, *request, &what);
+}
+
+void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int result,
+                                   const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                   uint64_t received, const MPI_Request *request, unsigned op);
+
+/* ---- the rest ---------------------------------------------------------------------------------
+ */
+
+void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
+void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
+                      MPI_Comm fresh);
+void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh);
+void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *comm);
+void rec_mpi_new_window(struct rec_mpi_call *call, int result, MPI_Comm comm,
+                        const MPI_Win *window);
+void rec_mpi_rma(struct rec_mpi_call *call, int result, enum rec_rma op, uint64_t bytes, int target,
+                 MPI_Win window);
+void rec_mpi_io(struct rec_mpi_call *call, int result, enum rec_io op, uint64_t bytes);
+
+/* Looks up or makes what belongs to a thread level. */
+void rec_requests_begin(bool shared);
+
+#endif

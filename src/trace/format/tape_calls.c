@@ -1,0 +1,229 @@
+/* Decoding MPI calls with their messages, requests and completions. */
+#include "trace/format/tape_stream.h"
+
+#include <stdlib.h>
+
+enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS = 64 };
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+static bool open_request(struct tape_requests *requests, const struct tape_request *request)
+{
+    if (requests->next - requests->oldest == requests->capacity) {
+        uint64_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_REQUESTS;
+        struct tape_request *ring =
+            capacity > MOST_REQUESTS ? NULL : calloc((size_t)capacity, sizeof *ring);
+        if (!ring)
+            return false;
+        for (uint64_t r = requests->oldest; r < requests->next; r++)
+            ring[r & (capacity - 1)] = requests->ring[r & (requests->capacity - 1)];
+        free(requests->ring);
+        requests->ring = ring;
+        requests->capacity = capacity;
+    }
+    requests->ring[requests->next++ & (requests->capacity - 1)] = *request;
+    return true;
+}
+
+/* NULL when the request is not open. Record numbers are 32 bits wide; the open ones are within
+ * 2^24 of each other. */
+static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number,
+                                         uint64_t *ret_number)
+{
+    uint64_t full = requests->oldest + (uint32_t)(number - (uint32_t)requests->oldest);
+    if (full >= requests->next)
+        return NULL;
+    struct tape_request *request = &requests->ring[full & (requests->capacity - 1)];
+    *ret_number = full;
+    return request->record ? request : NULL;
+}
+
+static void complete_request(struct tape_requests *requests, struct tape_request *request)
+{
+    request->record = 0;
+    while (requests->oldest < requests->next &&
+           requests->ring[requests->oldest & (requests->capacity - 1)].record == 0)
+        requests->oldest++;
+}
+
+/* The event that says that `request` is complete; its matched values are filled in already. */
+static struct lull_event completion_event(const struct tape_request *request, uint64_t number,
+                                          int64_t time)
+{
+    struct lull_event event = {.time = time, .id = request->comm};
+    if (request->record == LULL_TAPE_CALL_ICOLLECTIVE) {
+        event.kind = LULL_EVENT_COLLECTIVE_END;
+        event.op = request->op;
+        event.collective.sent = request->bytes;
+        event.collective.received = request->received;
+        event.collective.root = request->peer;
+        event.collective.request = number;
+        return event;
+    }
+    event.kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
+    event.message.request = number;
+    event.message.bytes = request->bytes;
+    event.message.peer = request->peer;
+    event.message.tag = request->tag;
+    return event;
+}
+
+/* Writes the completions of the CALL_WAIT in progress as far as they fit. */
+lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
+                                    size_t capacity, size_t *count, struct lull_error *err)
+{
+    struct tape_waiting *waiting = &stream->waiting;
+    while (waiting->slot < waiting->end && *count < capacity) {
+        const uint32_t *fields = waiting->slot->u32;
+        bool matched = fields[3] & LULL_TAPE_MATCHED, large = fields[3] & LULL_TAPE_LARGE;
+        uint64_t number = 0;
+        struct tape_request *request = NULL;
+        if (matched || fields[1] > 0)
+            request =
+                find_request(&stream->requests, fields[0] + (matched ? 0 : waiting->done), &number);
+        if ((large && waiting->slot + 1 >= waiting->end) || (!request && (matched || fields[1])))
+            return lull_tape_bad_record(stream, "wait completes a request that is not open:",
+                                        fields[0] + waiting->done, err);
+        if (matched) {
+            lull_status status = lull_tape_process_of(stream, waiting->slot->i32[1], request->comm,
+                                                      &request->peer, err);
+            if (status != LULL_OK)
+                return status;
+            request->tag = waiting->slot->i32[2];
+            request->bytes = large ? waiting->slot[1].u64[0]
+                                   : fields[3] & ~(LULL_TAPE_MATCHED | LULL_TAPE_LARGE);
+        }
+        if (request) {
+            struct lull_event event = completion_event(request, number, waiting->time);
+            complete_request(&stream->requests, request);
+            if (tape_wanted(stream, event.kind))
+                events[(*count)++] = event;
+        }
+        if (matched || ++waiting->done >= fields[1]) {
+            waiting->slot += 1 + (matched && large);
+            waiting->done = 0;
+        }
+    }
+    return LULL_OK;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
+                        int64_t time, const struct tape_request *message, uint64_t request)
+{
+    if (!tape_wanted(stream, kind))
+        return;
+    struct lull_event *event = tape_add(out, kind, time, message->comm);
+    event->message.bytes = message->bytes;
+    event->message.peer = message->peer;
+    event->message.tag = message->tag;
+    event->message.request = request;
+}
+
+/* The second slot of CALL_SEND and its like. */
+static lull_status message_of(const struct lull_stream *stream, const union lull_tape_slot *slot,
+                              struct tape_request *ret_message, struct lull_error *err)
+{
+    uint32_t id = (uint32_t)(slot->u64[1] >> 40);
+    uint32_t comm = tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
+    if (comm == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown communicator", id, err);
+    *ret_message = (struct tape_request){
+        .bytes = slot->u64[1] & LULL_TAPE_BYTES_MASK, .tag = slot->i32[1], .comm = comm};
+    return lull_tape_process_of(stream, slot->i32[0], comm, &ret_message->peer, err);
+}
+
+static lull_status decode_message_call(struct lull_stream *stream, unsigned kind, int64_t begin,
+                                       int64_t end, struct tape_out *out, struct lull_error *err)
+{
+    struct tape_request message;
+    lull_status status = message_of(stream, stream->at + 1, &message, err);
+    if (status != LULL_OK)
+        return status;
+    uint64_t request = LULL_NO_REQUEST;
+    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV) {
+        message.record = (uint8_t)kind;
+        request = stream->requests.next;
+        if (!open_request(&stream->requests, &message))
+            return lull_tape_bad_record(stream, "too many open requests:", request, err);
+    }
+    switch (kind) {
+    case LULL_TAPE_CALL_RECV:
+        add_message(stream, out, LULL_EVENT_RECV, end, &message, request);
+        break;
+    case LULL_TAPE_CALL_IRECV:
+        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message, request);
+        break;
+    default:
+        add_message(stream, out, LULL_EVENT_SEND, begin, &message, request);
+        break;
+    }
+    return LULL_OK;
+}
+
+static lull_status decode_collective_call(struct lull_stream *stream, unsigned kind,
+                                          uint32_t region, int64_t begin, int64_t end,
+                                          struct tape_out *out, struct lull_error *err)
+{
+    const union lull_tape_slot *slot = stream->at + 1;
+    uint32_t id = (uint32_t)(slot->u64[0] >> 40), root = (uint32_t)(slot->u64[1] >> 40);
+    uint32_t comm = tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
+    if (comm == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown communicator", id, err);
+    struct tape_request collective = {.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
+                                      .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                      .peer = LULL_ANY,
+                                      .comm = comm,
+                                      .op = stream->trace->regions[region].collective,
+                                      .record = LULL_TAPE_CALL_ICOLLECTIVE};
+    lull_status status = LULL_OK;
+    if (root != LULL_TAPE_NO_ROOT)
+        status = lull_tape_process_of(stream, (int32_t)root, comm, &collective.peer, err);
+    if (status != LULL_OK)
+        return status;
+    bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
+    uint64_t request = blocking ? LULL_NO_REQUEST : stream->requests.next;
+    if (!blocking && !open_request(&stream->requests, &collective))
+        return lull_tape_bad_record(stream, "too many open requests:", request, err);
+    struct lull_event event = completion_event(&collective, request, begin);
+    event.kind = LULL_EVENT_COLLECTIVE_BEGIN;
+    if (tape_wanted(stream, event.kind))
+        out->events[out->count++] = event;
+    event.kind = LULL_EVENT_COLLECTIVE_END;
+    event.time = end;
+    if (blocking && tape_wanted(stream, event.kind))
+        out->events[out->count++] = event;
+    return LULL_OK;
+}
+
+lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
+                                  struct tape_out *out, struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    uint32_t region = tape_index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
+    if (region == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown region", lull_tape_id_of(record->head), err);
+    uint64_t length = record->value;
+    if (kind == LULL_TAPE_CALL && extra)
+        length = stream->at[1].u64[0];
+    int64_t begin = tape_ns_of(stream, record->time);
+    int64_t duration = tape_duration_of(stream, record->time, length);
+    if (!tape_in_run(stream, begin, duration))
+        return lull_tape_bad_record(stream, "call does not lie in the run, length", length, err);
+    if (tape_wanted(stream, LULL_EVENT_CALL))
+        tape_add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
+    if (kind == LULL_TAPE_CALL || !stream->requests_matter)
+        return LULL_OK;
+    if (extra == 0)
+        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
+    if (kind == LULL_TAPE_CALL_WAIT) {
+        stream->waiting = (struct tape_waiting){
+            .slot = stream->at + 1, .end = stream->at + 1 + extra, .time = begin + duration};
+        return LULL_OK;
+    }
+    if (kind == LULL_TAPE_CALL_COLLECTIVE || kind == LULL_TAPE_CALL_ICOLLECTIVE)
+        return decode_collective_call(stream, kind, region, begin, begin + duration, out, err);
+    return decode_message_call(stream, kind, begin, begin + duration, out, err);
+}

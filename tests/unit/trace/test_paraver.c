@@ -1,0 +1,457 @@
+/* The Paraver reader on traces written by hand: what each record becomes. */
+#include "support/folder.h"
+#include "support/same_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEADER "#Paraver (01/02/2026 at 10:20):1000_ns:1(2):1:2(1:1,1:1),1\nc:1:1:2:1:2\n"
+
+static struct lull_error err;
+static struct lull_trace *trace;
+static struct same_sequence *sequences; /* per location */
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lull_trace_close(trace);
+    trace = NULL;
+    folder_remove();
+    return 0;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    folder_write(folder_path(name), text, strlen(text));
+}
+
+static void open_text(const char *text)
+{
+    write_text("run.prv", text);
+    lull_trace_close(trace);
+    trace = NULL;
+    if (lull_trace_open(folder_path("run.prv"), &trace, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+}
+
+static void read_text(const char *text)
+{
+    open_text(text);
+    if (collect_by_scan(trace, LULL_MASK_ALL, 1, trace->arena, &sequences, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+}
+
+/* Reading must fail, with a message that holds `expected`. */
+static void refuse(const char *text, const char *expected)
+{
+    struct lull_trace *bad = NULL;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct same_sequence *unused;
+    write_text("bad.prv", text);
+    lull_status status = lull_trace_open(folder_path("bad.prv"), &bad, &err);
+    if (status == LULL_OK)
+        status = collect_by_scan(bad, LULL_MASK_ALL, 1, arena, &unused, &err);
+    lull_trace_close(bad);
+    lull_arena_destroy(arena);
+    assert_int_not_equal(status, LULL_OK);
+    if (!strstr(err.text, expected) || !strstr(err.text, "bad.prv"))
+        fail_msg("message '%s', expected '%s' and the file in it", err.text, expected);
+}
+
+static uint64_t quirk_count(const char *part)
+{
+    struct lull_quirk *quirks;
+    uint32_t n = lull_trace_quirks(trace, trace->arena, &quirks);
+    for (uint32_t i = 0; i < n; i++)
+        if (strstr(quirks[i].kind, part))
+            return quirks[i].count;
+    return 0;
+}
+
+/* Events of a location as text: "enter MPI_Send@5 leave MPI_Send@9". */
+static const char *story(uint32_t location)
+{
+    static char text[4096];
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sequences[location].count; i++) {
+        const struct lull_event *event = &sequences[location].events[i];
+        const char *name = "";
+        if (event->kind == LULL_EVENT_ENTER || event->kind == LULL_EVENT_LEAVE)
+            name = trace->regions[event->id].name;
+        else if (event->kind == LULL_EVENT_STATE)
+            name = trace->states[event->id].name;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%s@%lld",
+                                   i ? " | " : "", lull_event_kind_name(event->kind),
+                                   *name ? " " : "", name, (long long)event->time);
+        if (event->kind == LULL_EVENT_STATE)
+            length += (size_t)snprintf(text + length, sizeof text - length, "+%lld",
+                                       (long long)event->duration);
+    }
+    return text;
+}
+
+static const struct lull_event *find_event(uint32_t location, unsigned kind)
+{
+    for (size_t i = 0; i < sequences[location].count; i++)
+        if (sequences[location].events[i].kind == kind)
+            return &sequences[location].events[i];
+    fail_msg("no %s on location %u: %s", lull_event_kind_name(kind), location, story(location));
+    return NULL;
+}
+
+static const struct lull_region *find_region(const char *name)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (strcmp(trace->regions[r].name, name) == 0)
+            return &trace->regions[r];
+    fail_msg("no region '%s'", name);
+    return NULL;
+}
+
+/* ---- header ---------------------------------------------------------------------------------- */
+
+static void test_header(void **state)
+{
+    (void)state;
+    open_text("#Paraver (01/02/2026 at 10:20):1000_ns:2(4,2):1:3(2:1,1:2,1:2),1\nc:1:1:3:1:2:3\n");
+    assert_int_equal(trace->duration, 1000);
+    assert_int_equal(trace->n_nodes, 2);
+    assert_int_equal(trace->n_processes, 3);
+    assert_int_equal(trace->n_locations, 4);
+    assert_int_equal(trace->processes[0].n_threads, 2);
+    assert_int_equal(trace->processes[1].node, 1);
+    assert_int_equal(trace->locations[1].process, 0);
+    assert_int_equal(trace->locations[1].number, 1);
+    assert_int_equal(trace->n_comms, 1);
+    assert_int_equal(trace->comms[0].size, 3);
+    assert_false(trace->has_states);
+}
+
+static void test_header_variants(void **state)
+{
+    (void)state;
+    open_text("#Paraver (1/2/26 at 9:5):7:0:1:1(1:0)\n"); /* us, no nodes, two-digit year */
+    assert_int_equal(trace->duration, 7000);
+    assert_int_equal(trace->processes[0].node, LULL_NONE);
+    assert_int_equal(trace->comms[0].size, 1); /* a world, though none is listed */
+    open_text("#Paraver (01/02/2026 at 10:20):9_ns:1(3):2:2(1:1,1:1),1(1:1),0\n"); /* Extrae */
+    assert_int_equal(trace->n_applications, 2);
+    assert_int_equal(trace->processes[2].application, 1);
+    assert_int_equal(trace->processes[2].rank, 0);
+    open_text("#Paraver (01/02/2026 at 10:20):9_ns:1(3):2:2(1:1,1:1),4:1(1:1),0\r\n\n#comment\n");
+    assert_int_equal(trace->n_applications, 2);
+    assert_int_equal(trace->n_processes, 3);
+}
+
+static void test_bad_headers(void **state)
+{
+    (void)state;
+    refuse("#Paraver\n", "#Paraver (date");
+    refuse("#Paraver (01/02/2026 at 10:20):x", "duration");
+    refuse("#Paraver (01/02/2026 at 10:20):99999999999999999999999_ns:1(1):1:1(1:1)\n", "duration");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:3(1):1:1(1:1)\n", "nodes");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1000000000000000000(1):1:1(1:1)\n", "nodes");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1000000000000000000:1(1:1)\n", "applications");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1000000000000000000(1:1)\n", "tasks");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1(1000000000000000000:1)\n", "threads");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:2(9000:1,9000:1)\n", "threads");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1(1:2)\n", "node");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1(0:1)\n", "no thread");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1(1:1", "expected ')'");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):2:1(1:1)\n", "next application");
+    refuse(HEADER "c:1:2:900000000000:1\n", "more members");
+    refuse(HEADER "c:2:2:1:1\n", "application");
+    refuse(HEADER "c:1:2:2:1\n", "next member");
+}
+
+static void test_comms(void **state)
+{
+    (void)state;
+    open_text("#Paraver (01/02/2026 at 10:20):9_ns:1(3):1:3(1:1,1:1,1:1),3\n"
+              "c:1:7:2:1:3\nc:1:2:3:1:2:3\nc:1:9:2:2:5\n");
+    assert_int_equal(trace->n_comms, 2);
+    assert_int_equal(lull_comm_member(&trace->comms[0], 1), 2);
+    assert_string_equal(trace->comms[1].name, "world");
+    assert_int_equal(quirk_count("members that its application lacks"), 1);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void test_states(void **state)
+{
+    (void)state;
+    read_text(HEADER "1:1:1:1:1:0:10:1\n1:0:1:2:1:0:1000:0\n1:1:1:1:1:10:10:5\n"
+                     "1:1:1:1:1:10:30:13\n1:1:1:1:1:30:40:77\n");
+    assert_true(trace->has_states);
+    assert_string_equal(story(0), "state Running@0+10 | state Group Communication@10+20 | "
+                                  "state state named nowhere@30+10");
+    assert_string_equal(story(1), "state Idle@0+1000");
+    assert_int_equal(quirk_count("a number that is named nowhere"), 1);
+}
+
+static void test_regions(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:1:1:1:1:5:50000001:1\n2:1:1:1:1:9:50000001:0\n"
+                     "2:2:1:2:1:9:60000001:3\n2:2:1:2:1:10:60000018:44\n"
+                     "2:2:1:2:1:11:60000018:0:60000001:0\n");
+    assert_string_equal(story(0), "enter MPI_Send@5 | leave MPI_Send@9");
+    assert_string_equal(story(1),
+                        "enter OpenMP parallel: region@9 | enter OpenMP outlined function@10 | "
+                        "leave OpenMP outlined function@11 | leave OpenMP parallel: region@11");
+    assert_int_equal(find_region("MPI_Send")->activity, LULL_MPI_P2P);
+    assert_true(find_region("OpenMP parallel: region")->parallel);
+    assert_true(find_region("OpenMP outlined function")->parallel);
+    assert_true(find_region("OpenMP barrier")->parallel);
+    assert_false(find_region("OpenMP named critical: lock")->parallel);
+}
+
+/* Extrae's criticals: waiting, inside, giving back, outside, each by the value that follows. */
+static void test_critical(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:1:1:1:1:1:60000006:3\n2:1:1:1:1:2:60000006:6:60000032:93984374241408\n"
+                     "2:1:1:1:1:3:60000006:5\n2:1:1:1:1:4:60000006:0:60000032:0\n");
+    assert_string_equal(story(0),
+                        "enter OpenMP named critical: lock@1 | leave OpenMP named critical: lock@2 "
+                        "| enter OpenMP named critical: locked@2 | marker@2 | "
+                        "leave OpenMP named critical: locked@3 | enter OpenMP named critical: "
+                        "unlock@3 | leave OpenMP named critical: unlock@4 | marker@4");
+    assert_int_equal(find_region("OpenMP named critical: lock")->activity, LULL_OMP_LOCK);
+    assert_int_equal(find_region("OpenMP named critical: locked")->activity, LULL_USEFUL);
+    assert_int_equal(find_region("OpenMP named critical: unlock")->activity, LULL_OMP_LOCK);
+}
+
+/* User functions stack; MPI calls do not: there a new value replaces the last. */
+static void test_stacking(void **state)
+{
+    (void)state;
+    write_text("run.pcf",
+               "EVENT_TYPE\n0 60000019 User function\nVALUES\n0 End\n7 outer\n8\tinner\n");
+    read_text(HEADER "2:1:1:1:1:1:60000019:7\n2:1:1:1:1:2:60000019:8\n2:1:1:1:1:3:60000019:0\n"
+                     "2:1:1:1:1:4:60000019:0\n2:1:1:1:1:5:50000003:31\n2:1:1:1:1:6:50000003:32\n"
+                     "2:1:1:1:1:7:50000003:0\n");
+    assert_string_equal(story(0), "enter outer@1 | enter inner@2 | leave inner@3 | leave outer@4 | "
+                                  "enter MPI_Init@5 | leave MPI_Init@6 | enter MPI_Finalize@6 | "
+                                  "leave MPI_Finalize@7");
+}
+
+/* The newer OpenMP family: fork on the master, then the region. */
+static void test_newer_openmp(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:1:1:1:1:1:60002:1\n2:1:1:1:1:2:60002:2\n2:1:1:1:1:3:60004:26\n"
+                     "2:1:1:1:1:4:60004:0\n2:1:1:1:1:5:60002:0\n2:1:1:1:1:6:60002:0\n");
+    assert_string_equal(story(0),
+                        "enter OpenMP parallel: region fork and join@1 | enter OpenMP parallel: "
+                        "region@2 | enter OpenMP synchronization: barrier@3 | leave OpenMP "
+                        "synchronization: barrier@4 | leave OpenMP parallel: region@5 | leave "
+                        "OpenMP parallel: region fork and join@6");
+    assert_int_equal(find_region("OpenMP parallel: region fork and join")->activity,
+                     LULL_OMP_SCHEDULE);
+    assert_int_equal(find_region("OpenMP synchronization: barrier")->activity, LULL_OMP_SYNC);
+}
+
+static void test_counters(void **state)
+{
+    (void)state;
+    write_text("run.pcf", "EVENT_TYPE\n7  42000050 PAPI_TOT_INS [Instr completed]\n"
+                          "7  44000123 MY_EVENT ([native])\n");
+    read_text(HEADER "2:1:1:1:1:5:50000001:1:42000050:100:42000059:18446744073709551615\n"
+                     "2:1:1:1:1:5:42000050:7:44000123:3\n2:1:1:1:1:6:42000050:50:42000050:60\n");
+    const struct same_sequence *first = &sequences[0];
+    assert_string_equal(story(0), "counters@5 | enter MPI_Send@5 | counters@5 | counters@6 | "
+                                  "leave MPI_Send@1000");
+    assert_int_equal(first->events[0].readings.count, 2);
+    assert_int_equal(first->events[0].readings.values[0].value, 100);
+    assert_true(first->events[0].readings.values[1].value == UINT64_MAX);
+    assert_int_equal(first->events[2].readings.count, 1); /* 42000050 was read at 5 already */
+    assert_int_equal(first->events[2].readings.values[0].value, 3);
+    assert_int_equal(first->events[3].readings.count, 1); /* the first of a line alone */
+    assert_int_equal(first->events[3].readings.values[0].value, 50);
+    uint32_t instructions = first->events[0].readings.values[0].counter;
+    uint32_t cycles = first->events[0].readings.values[1].counter;
+    assert_string_equal(trace->counters[instructions].name, "PAPI_TOT_INS");
+    assert_int_equal(trace->counters[instructions].role, LULL_COUNTER_INSTRUCTIONS);
+    assert_int_equal(trace->counters[cycles].role, LULL_COUNTER_CYCLES);
+}
+
+static void test_collective(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:2:1:2:1:3:50000002:7:50100001:64:50100002:0:50100003:1:50100004:1\n"
+                     "2:1:1:1:1:5:50000002:10:50100001:8:50100002:16:50100004:1:42000050:9\n"
+                     "2:1:1:1:1:9:50000002:0:42000050:2\n2:2:1:2:1:9:50000002:0\n");
+    assert_string_equal(story(0), "counters@5 | enter MPI_Allreduce@5 | collective begin@5 | "
+                                  "counters@9 | collective end@9 | leave MPI_Allreduce@9");
+    const struct lull_event *end = find_event(0, LULL_EVENT_COLLECTIVE_END);
+    assert_int_equal(end->op, LULL_COLLECTIVE_ALLREDUCE);
+    assert_int_equal(end->id, 0);
+    assert_int_equal(end->collective.sent, 8);
+    assert_int_equal(end->collective.received, 16);
+    assert_int_equal(end->collective.root, LULL_ANY);
+    const struct lull_event *root = find_event(1, LULL_EVENT_COLLECTIVE_BEGIN);
+    assert_int_equal(root->op, LULL_COLLECTIVE_BCAST);
+    assert_int_equal(root->collective.root, 1);
+    assert_int_equal(root->collective.sent, 64);
+}
+
+/* Communication records come out of order; each half takes its place among its location's events:
+ * a receive before the end of the call at the same time, a send behind the begin. */
+static void test_messages(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:1:1:1:1:5:50000001:1\n2:2:1:2:1:6:50000001:2\n2:1:1:1:1:9:50000001:0\n"
+                     "2:2:1:2:1:20:50000001:0\n"
+                     "3:2:1:2:1:30:31:1:1:1:1:8:40:1024:-5\n"
+                     "3:1:1:1:1:5:7:2:1:2:1:6:20:4096:77\n");
+    assert_string_equal(story(0), "enter MPI_Send@5 | send@5 | leave MPI_Send@9 | receive@40");
+    assert_string_equal(story(1), "enter MPI_Recv@6 | receive@20 | leave MPI_Recv@20 | send@30");
+    const struct lull_event *send = find_event(0, LULL_EVENT_SEND);
+    assert_int_equal(send->message.bytes, 4096);
+    assert_int_equal(send->message.tag, 77);
+    assert_int_equal(send->message.peer, 1);
+    assert_int_equal(find_event(0, LULL_EVENT_RECV)->message.tag, -5);
+}
+
+static void test_trace_control(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:1:1:1:1:1:40000012:0\n2:1:1:1:1:2:40000012:1\n2:1:1:1:1:3:40000003:1\n"
+                     "2:1:1:1:1:4:40000003:0\n2:1:1:1:1:5:40000033:7\n");
+    assert_string_equal(story(0), "measurement off@1 | measurement on@2 | enter flush@3 | "
+                                  "leave flush@4 | marker@5");
+    assert_int_equal(find_region("flush")->activity, LULL_FLUSH);
+    assert_int_equal(find_event(0, LULL_EVENT_MARKER)->number, 7);
+    assert_int_equal(trace->markers[find_event(0, LULL_EVENT_MARKER)->id].source_id, 40000033);
+}
+
+static void test_microseconds(void **state)
+{
+    (void)state;
+    read_text("#Paraver (01/02/2026 at 10:20):7:1(1):1:1(1:1),0\n1:1:1:1:1:2:5:1\n");
+    assert_string_equal(story(0), "state Running@2000+3000");
+}
+
+/* ---- oddities -------------------------------------------------------------------------------- */
+
+static void test_quirks(void **state)
+{
+    (void)state;
+    read_text(HEADER "#20220121:CUTTER:ORIGINAL:\"x\":3\n\n2:1:1:1:1:0:50000001:0\n"
+                     "2:1:1:1:1:1:50000001:987654\n2:1:1:1:1:2:50000001:0\r\n"
+                     "2:1:1:1:1:3:50000003:31:777777777777:-1\n5:anything\nc:1:4:1:1\n"
+                     "2:1:1:1:1:2000:50000003:0");
+    assert_string_equal(story(0), "enter MPI point-to-point@1 | leave MPI point-to-point@2 | "
+                                  "enter MPI_Init@3 | marker@3 | leave MPI_Init@1000");
+    assert_true(find_event(0, LULL_EVENT_MARKER)->number == UINT64_MAX);
+    assert_int_equal(quirk_count("ends that did not begin"), 1);
+    assert_int_equal(quirk_count("a value of an event type is named nowhere"), 1);
+    assert_int_equal(quirk_count("unknown kind"), 1);
+    assert_int_equal(quirk_count("behind the first record"), 1);
+    assert_int_equal(quirk_count("the last line does not end"), 1);
+    assert_int_equal(quirk_count("behind the end of the run"), 1);
+    assert_int_equal(quirk_count("no .pcf"), 1);
+    assert_int_equal(quirk_count("no .row"), 1);
+}
+
+static void test_bad_records(void **state)
+{
+    (void)state;
+    refuse(HEADER "1:1:1:1:1:50:40:1\n", "line 3: state ends before it begins");
+    refuse(HEADER "1:1:1:1:1:50:60:1\n2:1:1:1:1:40:40000001:1\n", "line 4: time 40 is before 50");
+    refuse(HEADER "2:3:1:1:1:5:40000001:1\n", "line 3: processor 3");
+    refuse(HEADER "2:1:0:1:1:5:40000001:1\n", "line 3: application 0");
+    refuse(HEADER "2:1:2:1:1:5:40000001:1\n", "line 3: application 2");
+    refuse(HEADER "2:1:1:3:1:5:40000001:1\n", "line 3: task 3");
+    refuse(HEADER "2:1:1:1:2:5:40000001:1\n", "line 3: thread 2");
+    refuse(HEADER "2:1:1:1:18446744073709551615:5:40000001:1\n", "line 3: thread");
+    refuse(HEADER "2:1:1:1:1:5\n", "line 3: the record ends early");
+    refuse(HEADER "2:1:1:1:1:5:40000001\n", "line 3: expected 'type:value'");
+    refuse(HEADER "2:1:1:1:1:5:40000033:\n", "line 3: expected a number");
+    refuse(HEADER "2:1:1:1:1:5:40000033:99999999999999999999\n", "line 3: expected a number");
+    refuse(HEADER "2:1:1:1:1:-5:40000033:1\n", "line 3: expected a time");
+    refuse(HEADER "2:1:1:1:1:5:40000033:1x\n", "line 3: expected ':' or the end");
+    refuse(HEADER "1:1:1:1:1:5\n", "line 3");
+    refuse(HEADER "1:1:1:1:1:5:7\n", "line 3: expected ':', the state");
+    refuse(HEADER "3:1:1:1:1:5:7:2:1:2:1:6:20:4096\n", "line 3: expected 'size:tag'");
+    refuse(HEADER "3:1:1:1:1:5:7:2:1:9:1:6:20:4096:1\n", "line 3: task 9");
+    refuse(HEADER "3:1:1:1:1:5\n", "line 3");
+    refuse(HEADER "\x01\x02\x03\n", "line 3: expected a record");
+    refuse(HEADER "2\n", "line 3: expected a record");
+}
+
+static void test_long_line(void **state)
+{
+    (void)state;
+    size_t size = 3 << 20;
+    char *text = malloc(size + 1);
+    memset(text, '7', size);
+    memcpy(text, HEADER, strlen(HEADER));
+    memcpy(text + strlen(HEADER), "2:1:1:1:1:5:40000033:", 21);
+    text[size] = '\0';
+    refuse(text, "longer than");
+    free(text);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void test_names(void **state)
+{
+    (void)state;
+    write_text("run.pcf",
+               "STATES\n0\tIdle\n1 Computing\n40 Mine\n\nSTATES_COLOR\n0 {1,2,3}\n\n"
+               "EVENT_TYPE\n9   50000001    Point to point\nVALUES\n1   MPI_Isend\n0 End\n\n"
+               "EVENT_TYPE\n0 123 Phase\n0 124\n7 42000008 PAPI_L3_TCM [x y]\n");
+    write_text("run.row",
+               "LEVEL CPU SIZE 2\na\nb\n\nLEVEL NODE SIZE 1\nlogin1\n\nLEVEL THREAD SIZE 2\n"
+               "THREAD 1.1.1\nCUDA-D1.S2-login1\nsurplus\n");
+    read_text("#Paraver (01/02/2026 at 10:20):1000_ns:1(2):1:1(2:1),1\nc:1:1:1:1\n"
+              "2:1:1:1:1:1:50000001:1:123:5:42000008:1\n1:1:1:1:1:1:2:1\n1:1:1:1:2:2:3:40\n");
+    assert_string_equal(trace->nodes[0].name, "login1");
+    assert_string_equal(trace->locations[0].name, "THREAD 1.1.1");
+    assert_int_equal(trace->locations[1].kind, LULL_LOCATION_DEVICE);
+    assert_int_equal(trace->processes[0].n_threads, 1);
+    assert_string_equal(story(0), "counters@1 | enter MPI_Isend@1 | marker@1 | state Computing@1+1 "
+                                  "| leave MPI_Isend@1000");
+    assert_string_equal(trace->markers[find_event(0, LULL_EVENT_MARKER)->id].name, "Phase");
+    assert_string_equal(story(1), "state Mine@2+1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_header, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_header_variants, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_headers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_comms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_states, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_regions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_critical, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stacking, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_newer_openmp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_collective, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_trace_control, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_microseconds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_quirks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
