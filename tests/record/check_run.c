@@ -48,6 +48,9 @@ static bool differs(const char *word, double number, const char *name)
     if (strcmp(word, "expect") == 0) {
         is = visits_of(name);
         good = is == number;
+    } else if (strcmp(word, "atleast") == 0) {
+        is = visits_of(name);
+        good = is >= number;
     } else if (strcmp(word, "threads") == 0) {
         is = run->n_threads;
         good = is == number;

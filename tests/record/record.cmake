@@ -42,3 +42,35 @@ if(Python3_FOUND)
                     ${record_bin}/omp_constructs.${short} basic)
     endforeach()
 endif()
+
+# The same under each MPI that is here.
+function(record_mpi family)
+    find_program(LULL_TEST_MPICC_${family} NAMES mpicc.${family})
+    find_program(LULL_TEST_MPIRUN_${family} NAMES mpirun.${family})
+    if(NOT LULL_TEST_MPICC_${family} OR NOT LULL_TEST_MPIRUN_${family} OR NOT Python3_FOUND)
+        return()
+    endif()
+    set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
+    foreach(name ends hybrid)
+        set(output ${bin}/${name}.${family})
+        set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
+        add_custom_command(OUTPUT ${output} DEPENDS ${source}
+            COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -fopenmp ${source} -o ${output}
+            VERBATIM)
+        add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
+    endforeach()
+    add_test(NAME record.ends.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ends.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --program ${bin}/ends.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON
+                         SKIP_RETURN_CODE 77)
+    set(mpi_environment --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+                        --env OMPI_MCA_rmaps_base_oversubscribe=1)
+    foreach(form master inside)
+        record_test(hybrid.${form}.${family} mpi ${mpi_environment} --
+                    ${LULL_TEST_MPIRUN_${family}} -n 2 ${bin}/hybrid.${family} ${form})
+    endforeach()
+endfunction()
+record_mpi(openmpi)
+record_mpi(mpich)
