@@ -48,6 +48,7 @@ struct rec_thread {
     struct lull_tape_sum *sums; /* by region id, two each: outside, inside of parallel regions */
     uint32_t n_sums;            /* regions that have sums so far */
     uint32_t next_request;      /* number of the next MPI request that this thread opens */
+    uint32_t n_open;             /* of those, how many are not complete */
     uint64_t inside;            /* ticks in regions within the current frame */
     uint32_t n_frames;
     bool storing; /* events are kept; false: at the budget, after an error, in a profile */

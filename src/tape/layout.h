@@ -101,7 +101,8 @@ enum lull_tape_kind {
     LULL_TAPE_CALL_RECV,        /* + message: the whole of a blocking receive, matched */
     LULL_TAPE_CALL_ISEND,       /* + message: opens the location's next request */
     LULL_TAPE_CALL_IRECV,       /* + message: opens the location's next request */
-    LULL_TAPE_CALL_WAIT,        /* + completions */
+    LULL_TAPE_CALL_WAIT,        /* + completions; with none: of all open requests, as posted, which
+                                   are the newest ones without a gap */
     LULL_TAPE_CALL_COLLECTIVE,  /* + collective, the operation follows from the region */
     LULL_TAPE_CALL_ICOLLECTIVE, /* + collective: opens the location's next request */
     LULL_TAPE_CALL_SENDRECV,    /* + message sent + message received */

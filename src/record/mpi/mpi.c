@@ -5,9 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef void function(void);
 static const char *const libraries[] = REC_MPI_LIBRARIES;
@@ -33,19 +31,18 @@ static void *find_symbol(const char *name)
     return found;
 }
 
+/* In place of one that the library does not have after all. */
+static int missing(void)
+{
+    return MPI_ERR_INTERN;
+}
+
 function *rec_mpi_real(const char *name)
 {
     void *found = find_symbol(name);
-    if (!found) {
-        /* The program would not have started without us: the same words, and the same end. */
-        static const char text[] = ": symbol lookup error: undefined symbol\n";
-        if (write(STDERR_FILENO, name, strlen(name)) >= 0 &&
-            write(STDERR_FILENO, text, sizeof text - 1) >= 0) {
-        }
-        _exit(127);
-    }
-    function *real;
-    memcpy(&real, &found, sizeof real);
+    function *real = (function *)missing;
+    if (found)
+        memcpy(&real, &found, sizeof real);
     return real;
 }
 

@@ -151,6 +151,7 @@ static bool take(MPI_Request handle, bool gone, struct rec_request *ret_request)
 void rec_request_open(struct rec_thread *self, MPI_Request handle, const struct rec_request *what)
 {
     uint32_t number = self->next_request++;
+    self->n_open++;
     if (handle == MPI_REQUEST_NULL)
         return;
     struct rec_request request = *what;
@@ -239,7 +240,7 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
     rec_call(call->self, call->region, call->begin, end - call->begin);
     const struct rec_request what = {.kind = LULL_TAPE_CALL_ICOLLECTIVE,
                                      .comm = comm->id,
-                                     .peer = root,
+                                     .peer = root < 0 ? REC_ANY : root,
                                      .bytes = sent,
                                      .received = received,
                                      .op = (uint8_t)op,
@@ -256,6 +257,7 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
     if (queue && all.pool[queue->first].persistent) {
         struct rec_request *found = &all.pool[queue->first];
         found->number = self->next_request++;
+        self->n_open++;
         found->owner = self->number;
         found->active = true;
         request = *found;
@@ -292,6 +294,15 @@ struct completions {
 /* One slot is kept for the duration of a long call. */
 enum { MOST_SLOTS = LULL_TAPE_MOST_EXTRA - 1 };
 
+/* Whether the one slot says what the record says without it: all that was open is complete. */
+static bool is_all(const struct completions *done)
+{
+    const struct rec_thread *self = done->call->self;
+    const uint32_t *fields = self->at[1].u32;
+    return done->slots == 1 && self->n_open == 0 && fields[3] == 0 &&
+           fields[0] + fields[1] == self->next_request;
+}
+
 static void close_record(struct completions *done)
 {
     struct rec_mpi_call *call = done->call;
@@ -299,8 +310,10 @@ static void close_record(struct completions *done)
     if (done->first) {
         done->first = false;
         slot->record.time = call->begin;
-        slot->record.head = lull_tape_head(done->slots ? LULL_TAPE_CALL_WAIT : LULL_TAPE_CALL,
-                                           done->slots, call->region);
+        unsigned kind = done->slots ? LULL_TAPE_CALL_WAIT : LULL_TAPE_CALL;
+        if (is_all(done))
+            done->slots = 0;
+        slot->record.head = lull_tape_head(kind, done->slots, call->region);
         rec_mpi_close(call, done->slots, done->end);
     } else if (done->slots > 0) {
         slot->record.time = done->end;
@@ -375,6 +388,7 @@ static void add(struct completions *done, MPI_Request handle, const MPI_Status *
     if (!take(handle, false, &request))
         return;
     bool foreign = request.owner != done->call->self->number;
+    done->call->self->n_open -= !foreign;
     if (request.kind != LULL_TAPE_CALL_ICOLLECTIVE && rec_mpi_status_cancelled(status)) {
         if (!foreign)
             put_slot(done, request.number, 0, 0, LULL_TAPE_CANCELLED);
@@ -474,6 +488,7 @@ void rec_mpi_request_free(struct rec_mpi_call *call, int result, MPI_Request han
     struct rec_request request;
     if (result == MPI_SUCCESS && take(handle, true, &request) &&
         request.owner == call->self->number) {
+        call->self->n_open--;
         if (request.kind == LULL_TAPE_CALL_IRECV)
             put_slot(&done, request.number, 0, 0, LULL_TAPE_CANCELLED);
         else

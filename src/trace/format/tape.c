@@ -129,55 +129,6 @@ static lull_status list_files(struct lull_trace *trace, struct lull_error *err)
 /* ---- headers ----------------------------------------------------------------------------------
  */
 
-static lull_status check_header(const char *path, const struct lull_tape_file *file,
-                                off_t file_size, struct lull_error *err)
-{
-    const struct lull_tape_header *header = &file->header;
-    if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
-        header->byte_order != LULL_TAPE_BYTE_ORDER)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a tape", path);
-    if (header->version != LULL_TAPE_VERSION || header->record_size != 16 ||
-        header->header_size != LULL_TAPE_HEADER_SIZE)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         header->version, LULL_TAPE_VERSION);
-    if (header->process != file->process)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
-    if (header->committed % 16 != 0 ||
-        header->committed > (uint64_t)file_size - LULL_TAPE_HEADER_SIZE)
-        return lull_fail(
-            err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes of records, the file holds %lld", path,
-            (unsigned long long)header->committed, (long long)file_size - LULL_TAPE_HEADER_SIZE);
-    if (memchr(header->name, '\0', sizeof header->name) == NULL)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
-                         offsetof(struct lull_tape_header, name));
-    return LULL_OK;
-}
-
-static lull_status read_header(const struct lull_trace *trace, struct lull_tape_file *file,
-                               struct lull_error *err)
-{
-    char path[PATH_SIZE];
-    lull_tape_file_path(trace, file, path, sizeof path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    struct stat info;
-    lull_status status = LULL_OK;
-    ssize_t got = pread(fd, &file->header, sizeof file->header, 0);
-    if (got < 0 || fstat(fd, &info) != 0)
-        status = lull_fail_errno(err, "%s: cannot read", path);
-    else if (got < (ssize_t)sizeof file->header || info.st_size < LULL_TAPE_HEADER_SIZE)
-        status = lull_fail(err, LULL_ERR_FORMAT,
-                           "%s: truncated: %lld bytes, expected a header of "
-                           "%d",
-                           path, (long long)info.st_size, LULL_TAPE_HEADER_SIZE);
-    else
-        status = check_header(path, file, info.st_size, err);
-    close(fd);
-    return status;
-}
-
 static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -189,7 +140,7 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
         lull_arena_zero(trace->arena, data->n_files, sizeof *data->process_numbers);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
-        lull_status status = read_header(trace, file, err);
+        lull_status status = lull_tape_read_header(trace, file, err);
         if (status != LULL_OK)
             return status;
         if (l == 0 || file->process != data->files[l - 1].process)
@@ -245,6 +196,10 @@ static void choose_scopes(struct lull_trace *trace)
         const struct lull_tape_scope *own = &data->scopes[trace->locations[l].process];
         file->ids = file->header.flags & LULL_TAPE_SHARED_IDS ? &data->run : own;
         file->clock = own->n_segments > 0 ? own : &data->run;
+        if (file->header.flags & LULL_TAPE_WRITE_FAILED)
+            lull_trace_add_quirk(trace,
+                                 "recording could not write any more; later events are missing",
+                                 "%s", trace->locations[l].name);
         if (file->header.flags & LULL_TAPE_BUDGET_REACHED)
             lull_trace_add_quirk(trace,
                                  "recording reached its size budget; later events are missing",
@@ -255,23 +210,6 @@ static void choose_scopes(struct lull_trace *trace)
 /* ---- how a run ended that did not say it ------------------------------------------------------
  */
 
-/* Reads `want` bytes of records from `begin` on, less at the end of the file. */
-static lull_status read_slots(const char *path, uint64_t begin, size_t want,
-                              union lull_tape_slot *slots, size_t *ret_got, struct lull_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    ssize_t got = pread(fd, slots, want, (off_t)(LULL_TAPE_HEADER_SIZE + begin));
-    lull_status status = LULL_OK;
-    if (got < 0)
-        status = lull_fail_errno(err, "%s: cannot read", path);
-    else
-        *ret_got = (size_t)got / sizeof *slots;
-    close(fd);
-    return status;
-}
-
 /* In ticks; empty: first > last. */
 struct span {
     uint64_t first, last;
@@ -281,10 +219,13 @@ static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
 {
     const struct lull_tape_record *record = &slots->record;
     unsigned kind = lull_tape_kind_of(record->head);
-    bool call = kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_ICOLLECTIVE;
+    bool call = kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV;
     bool span = kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
-    if ((span || kind == LULL_TAPE_CALL) && lull_tape_extra_of(record->head) > 0)
+    unsigned extra = lull_tape_extra_of(record->head);
+    if ((span || kind == LULL_TAPE_CALL) && extra > 0)
         return record->time + (count > 1 ? slots[1].u64[0] : 0);
+    if (call && extra > 0 && record->value == LULL_TAPE_OPEN)
+        return record->time + (count > extra ? slots[extra].u64[0] : 0);
     return record->time + (span || call ? record->value : 0);
 }
 
@@ -324,8 +265,6 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
                                 union lull_tape_slot *slots, struct span *span,
                                 struct lull_error *err)
 {
-    char path[PATH_SIZE];
-    lull_tape_file_path(trace, file, path, sizeof path);
     uint64_t committed = file->header.committed;
     uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
     size_t got = 0;
@@ -334,14 +273,14 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
         if (c > 0 && c + 2 < chunks)
             c = chunks - 2;
         uint64_t begin = c * LULL_TAPE_CHUNK, left = committed - begin;
-        status = read_slots(path, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots,
-                            &got, err);
+        status = lull_tape_read_records(
+            trace, file, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots, &got, err);
         if (status == LULL_OK)
-            span_chunk(slots, got, span);
+            span_chunk(slots, got / sizeof *slots, span);
     }
     if (status == LULL_OK)
-        status = read_slots(path, committed, sizeof *slots, slots, &got, err);
-    if (status == LULL_OK && got > 0)
+        status = lull_tape_read_records(trace, file, committed, sizeof *slots, slots, &got, err);
+    if (status == LULL_OK && got == sizeof *slots)
         find_open_call(file, slots, span);
     return status;
 }

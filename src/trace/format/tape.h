@@ -53,6 +53,10 @@ struct lull_tape_file {
     /* The call in which the location was when the tape was opened, if it had not ended. */
     uint32_t open_region; /* LULL_NONE: there is none */
     uint64_t open_time;   /* ticks */
+    /* While it is being recorded: what stood in its tail when the tape was opened, and a slot more
+     * if there was one; NULL: all records are in the file. */
+    const unsigned char *tail;
+    size_t tail_size;
 };
 
 struct lull_tape_data {
@@ -67,6 +71,21 @@ struct lull_tape_data {
 
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 char *buffer, size_t size);
+
+/* tape_tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment. */
+lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
+                                  struct lull_error *err);
+/* Up to `size` bytes of records from `begin` on, as long as they are in one chunk; *ret_got may be
+ * less at the end, but covers what is committed. */
+lull_status lull_tape_read_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, uint64_t begin, size_t size,
+                                   void *bytes, size_t *ret_got, struct lull_error *err);
+/* Maps header and records in a row; the first *ret_in_file bytes are the file itself. Released by
+ * lull_unmap. */
+struct lull_mapping;
+lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
+                          struct lull_mapping *ret_mapping, size_t *ret_in_file,
+                          struct lull_error *err);
 
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);

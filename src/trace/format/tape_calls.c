@@ -8,43 +8,69 @@ enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS = 64 };
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
-static bool open_request(struct tape_requests *requests, const struct tape_request *request)
+/* The place of a number, or the free one where it would be. */
+static struct tape_request *place_of(struct tape_request *table, uint64_t capacity, uint64_t number)
 {
-    if (requests->next - requests->oldest == requests->capacity) {
-        uint64_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_REQUESTS;
-        struct tape_request *ring =
-            capacity > MOST_REQUESTS ? NULL : calloc((size_t)capacity, sizeof *ring);
-        if (!ring)
-            return false;
-        for (uint64_t r = requests->oldest; r < requests->next; r++)
-            ring[r & (capacity - 1)] = requests->ring[r & (requests->capacity - 1)];
-        free(requests->ring);
-        requests->ring = ring;
-        requests->capacity = capacity;
-    }
-    requests->ring[requests->next++ & (requests->capacity - 1)] = *request;
+    uint64_t i = number;
+    while (table[i & (capacity - 1)].record != 0 && table[i & (capacity - 1)].number != number)
+        i++;
+    return &table[i & (capacity - 1)];
+}
+
+static bool grow(struct tape_requests *requests)
+{
+    uint64_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_REQUESTS;
+    struct tape_request *table =
+        capacity > 2 * MOST_REQUESTS ? NULL : calloc((size_t)capacity, sizeof *table);
+    if (!table)
+        return false;
+    for (uint64_t i = 0; i < requests->capacity; i++)
+        if (requests->table[i].record != 0)
+            *place_of(table, capacity, requests->table[i].number) = requests->table[i];
+    free(requests->table);
+    requests->table = table;
+    requests->capacity = capacity;
     return true;
 }
 
-/* NULL when the request is not open. Record numbers are 32 bits wide; the open ones are within
- * 2^24 of each other. */
-static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number,
-                                         uint64_t *ret_number)
+lull_status lull_tape_open_request(struct lull_stream *stream, const struct tape_request *request,
+                                   uint64_t *ret_number, struct lull_error *err)
 {
-    uint64_t full = requests->oldest + (uint32_t)(number - (uint32_t)requests->oldest);
-    if (full >= requests->next)
-        return NULL;
-    struct tape_request *request = &requests->ring[full & (requests->capacity - 1)];
-    *ret_number = full;
-    return request->record ? request : NULL;
+    struct tape_requests *requests = &stream->requests;
+    if (requests->count * 2 >= requests->capacity && !grow(requests))
+        return lull_tape_bad_record(stream, "too many open requests:", requests->count, err);
+    struct tape_request *place = place_of(requests->table, requests->capacity, requests->next);
+    *place = *request;
+    place->number = requests->next;
+    requests->count++;
+    *ret_number = requests->next++;
+    return LULL_OK;
 }
 
+/* NULL when the request is not open. Numbers in records are 32 bits wide and of the past. */
+static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number)
+{
+    uint32_t age = (uint32_t)requests->next - number;
+    if (age == 0 || age > requests->next || requests->capacity == 0)
+        return NULL;
+    struct tape_request *place =
+        place_of(requests->table, requests->capacity, requests->next - age);
+    return place->record != 0 ? place : NULL;
+}
+
+/* Closes the gap, so that every number is found from its own place on. */
 static void complete_request(struct tape_requests *requests, struct tape_request *request)
 {
-    request->record = 0;
-    while (requests->oldest < requests->next &&
-           requests->ring[requests->oldest & (requests->capacity - 1)].record == 0)
-        requests->oldest++;
+    struct tape_request *table = requests->table;
+    const uint64_t mask = requests->capacity - 1;
+    uint64_t gap = (uint64_t)(request - table);
+    for (uint64_t i = (gap + 1) & mask; table[i].record != 0; i = (i + 1) & mask)
+        if (((i - table[i].number) & mask) >= ((i - gap) & mask)) {
+            table[gap] = table[i];
+            gap = i;
+        }
+    table[gap].record = 0;
+    requests->count--;
 }
 
 /* The event that says that `request` is complete; its matched values are filled in already. */
@@ -69,6 +95,29 @@ static struct lull_event completion_event(const struct tape_request *request, ui
     return event;
 }
 
+/* Fills in what a receive has matched. */
+static lull_status match(const struct lull_stream *stream, const union lull_tape_slot *slot,
+                         struct tape_request *request, struct lull_error *err)
+{
+    bool large = slot->u32[3] & LULL_TAPE_LARGE;
+    request->tag = slot->i32[2];
+    request->bytes = large ? slot[1].u64[0] : slot->u32[3] & ~(LULL_TAPE_MATCHED | LULL_TAPE_LARGE);
+    return lull_tape_process_of(stream, slot->i32[1], request->comm, &request->peer, err);
+}
+
+void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time)
+{
+    struct tape_waiting *waiting = &stream->waiting;
+    *waiting =
+        (struct tape_waiting){.slot = stream->at + 1, .end = stream->at + 1 + extra, .time = time};
+    if (extra > 0)
+        return;
+    waiting->all.u32[0] = (uint32_t)(stream->requests.next - stream->requests.count);
+    waiting->all.u32[1] = (uint32_t)stream->requests.count;
+    waiting->slot = &waiting->all;
+    waiting->end = waiting->slot + 1;
+}
+
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */
 lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
                                     size_t capacity, size_t *count, struct lull_error *err)
@@ -76,39 +125,37 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
     struct tape_waiting *waiting = &stream->waiting;
     while (waiting->slot < waiting->end && *count < capacity) {
         const uint32_t *fields = waiting->slot->u32;
-        bool matched = fields[3] & LULL_TAPE_MATCHED, large = fields[3] & LULL_TAPE_LARGE;
-        uint64_t number = 0;
-        struct tape_request *request = NULL;
-        if (matched || fields[1] > 0)
-            request =
-                find_request(&stream->requests, fields[0] + (matched ? 0 : waiting->done), &number);
-        if ((large && waiting->slot + 1 >= waiting->end) || (!request && (matched || fields[1])))
-            return lull_tape_bad_record(stream, "wait completes a request that is not open:",
-                                        fields[0] + waiting->done, err);
-        if (matched) {
-            lull_status status = lull_tape_process_of(stream, waiting->slot->i32[1], request->comm,
-                                                      &request->peer, err);
-            if (status != LULL_OK)
-                return status;
-            request->tag = waiting->slot->i32[2];
-            request->bytes = large ? waiting->slot[1].u64[0]
-                                   : fields[3] & ~(LULL_TAPE_MATCHED | LULL_TAPE_LARGE);
-        }
+        bool matched = fields[3] & LULL_TAPE_MATCHED;
+        bool large = matched && fields[3] & LULL_TAPE_LARGE;
+        bool cancelled = fields[3] == LULL_TAPE_CANCELLED, range = fields[3] == 0;
+        uint32_t number = fields[0] + (range ? waiting->done : 0);
+        struct tape_request *request =
+            range && fields[1] == 0 ? NULL : find_request(&stream->requests, number);
+        if ((large && waiting->slot + 1 >= waiting->end) || !(matched || cancelled || range) ||
+            (!request && !(range && fields[1] == 0)))
+            return lull_tape_bad_record(stream,
+                                        "wait completes a request that is not open:", number, err);
+        lull_status status = matched ? match(stream, waiting->slot, request, err) : LULL_OK;
+        if (status != LULL_OK)
+            return status;
         if (request) {
-            struct lull_event event = completion_event(request, number, waiting->time);
+            struct lull_event event = completion_event(request, request->number, waiting->time);
+            if (cancelled)
+                event.kind = LULL_EVENT_REQUEST_CANCELLED;
             complete_request(&stream->requests, request);
             if (tape_wanted(stream, event.kind))
                 events[(*count)++] = event;
         }
-        if (matched || ++waiting->done >= fields[1]) {
-            waiting->slot += 1 + (matched && large);
+        if (!range || ++waiting->done >= fields[1]) {
+            waiting->slot += 1 + large;
             waiting->done = 0;
         }
     }
     return LULL_OK;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------
+ */
 
 static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
                         int64_t time, const struct tape_request *message, uint64_t request)
@@ -145,9 +192,9 @@ static lull_status decode_message_call(struct lull_stream *stream, unsigned kind
     uint64_t request = LULL_NO_REQUEST;
     if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV) {
         message.record = (uint8_t)kind;
-        request = stream->requests.next;
-        if (!open_request(&stream->requests, &message))
-            return lull_tape_bad_record(stream, "too many open requests:", request, err);
+        status = lull_tape_open_request(stream, &message, &request, err);
+        if (status != LULL_OK)
+            return status;
     }
     switch (kind) {
     case LULL_TAPE_CALL_RECV:
@@ -184,9 +231,11 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
     if (status != LULL_OK)
         return status;
     bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
-    uint64_t request = blocking ? LULL_NO_REQUEST : stream->requests.next;
-    if (!blocking && !open_request(&stream->requests, &collective))
-        return lull_tape_bad_record(stream, "too many open requests:", request, err);
+    uint64_t request = LULL_NO_REQUEST;
+    if (!blocking)
+        status = lull_tape_open_request(stream, &collective, &request, err);
+    if (status != LULL_OK)
+        return status;
     struct lull_event event = completion_event(&collective, request, begin);
     event.kind = LULL_EVENT_COLLECTIVE_BEGIN;
     if (tape_wanted(stream, event.kind))
@@ -195,6 +244,21 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
     event.time = end;
     if (blocking && tape_wanted(stream, event.kind))
         out->events[out->count++] = event;
+    return LULL_OK;
+}
+
+/* A message that was sent and another that was received. */
+static lull_status decode_sendrecv(struct lull_stream *stream, int64_t begin, int64_t end,
+                                   struct tape_out *out, struct lull_error *err)
+{
+    struct tape_request sent, received;
+    lull_status status = message_of(stream, stream->at + 1, &sent, err);
+    if (status == LULL_OK)
+        status = message_of(stream, stream->at + 2, &received, err);
+    if (status != LULL_OK)
+        return status;
+    add_message(stream, out, LULL_EVENT_SEND, begin, &sent, LULL_NO_REQUEST);
+    add_message(stream, out, LULL_EVENT_RECV, end, &received, LULL_NO_REQUEST);
     return LULL_OK;
 }
 
@@ -208,6 +272,8 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
     uint64_t length = record->value;
     if (kind == LULL_TAPE_CALL && extra)
         length = stream->at[1].u64[0];
+    else if (extra && length == LULL_TAPE_OPEN) /* too long for its place: in the last slot */
+        length = stream->at[extra--].u64[0];
     int64_t begin = tape_ns_of(stream, record->time);
     int64_t duration = tape_duration_of(stream, record->time, length);
     if (!tape_in_run(stream, begin, duration))
@@ -216,13 +282,14 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
         tape_add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
     if (kind == LULL_TAPE_CALL || !stream->requests_matter)
         return LULL_OK;
-    if (extra == 0)
-        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
     if (kind == LULL_TAPE_CALL_WAIT) {
-        stream->waiting = (struct tape_waiting){
-            .slot = stream->at + 1, .end = stream->at + 1 + extra, .time = begin + duration};
+        lull_tape_begin_wait(stream, extra, begin + duration);
         return LULL_OK;
     }
+    if (extra < (kind == LULL_TAPE_CALL_SENDRECV ? 2U : 1U))
+        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
+    if (kind == LULL_TAPE_CALL_SENDRECV)
+        return decode_sendrecv(stream, begin, begin + duration, out, err);
     if (kind == LULL_TAPE_CALL_COLLECTIVE || kind == LULL_TAPE_CALL_ICOLLECTIVE)
         return decode_collective_call(stream, kind, region, begin, begin + duration, out, err);
     return decode_message_call(stream, kind, begin, begin + duration, out, err);

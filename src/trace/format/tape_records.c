@@ -81,37 +81,65 @@ static lull_status optional_id(const struct lull_stream *stream, enum lull_tape_
     return LULL_OK;
 }
 
+/* A request number that a general record carries; LULL_TAPE_NEXT_REQUEST opens one. */
+static lull_status take_request(struct lull_stream *stream, uint64_t *request,
+                                const struct tape_request *what, struct lull_error *err)
+{
+    return *request == LULL_TAPE_NEXT_REQUEST ? lull_tape_open_request(stream, what, request, err)
+                                              : LULL_OK;
+}
+
 static lull_status decode_general_message(struct lull_stream *stream, unsigned kind,
                                           struct tape_out *out, struct lull_error *err)
 {
     const union lull_tape_slot *slot = stream->at + 1;
-    uint32_t comm;
-    lull_status status = optional_id(stream, LULL_TAPE_MAP_COMM, &comm, err);
-    if (status != LULL_OK)
+    bool send = kind == LULL_EVENT_SEND;
+    struct tape_request message = {.bytes = slot[0].u64[0],
+                                   .tag = slot[1].i32[1],
+                                   .record = send ? LULL_TAPE_CALL_ISEND : LULL_TAPE_CALL_IRECV};
+    uint64_t request = slot[0].u64[1];
+    lull_status status = optional_id(stream, LULL_TAPE_MAP_COMM, &message.comm, err);
+    if (status == LULL_OK)
+        status = lull_tape_process_of(stream, slot[1].i32[0], message.comm, &message.peer, err);
+    if (status == LULL_OK)
+        status = take_request(stream, &request, &message, err);
+    if (status != LULL_OK || !tape_wanted(stream, kind))
         return status;
     struct lull_event *event =
-        tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), comm);
-    event->message.bytes = slot[0].u64[0];
-    event->message.request = slot[0].u64[1];
-    event->message.tag = slot[1].i32[1];
-    return lull_tape_process_of(stream, slot[1].i32[0], comm, &event->message.peer, err);
+        tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), message.comm);
+    event->message.bytes = message.bytes;
+    event->message.request = request;
+    event->message.tag = message.tag;
+    event->message.peer = message.peer;
+    return LULL_OK;
 }
 
 static lull_status decode_general_collective(struct lull_stream *stream, unsigned kind, unsigned op,
                                              struct tape_out *out, struct lull_error *err)
 {
     const union lull_tape_slot *slot = stream->at + 1;
-    uint32_t comm;
-    lull_status status = optional_id(stream, LULL_TAPE_MAP_COMM, &comm, err);
-    if (status != LULL_OK)
+    struct tape_request collective = {.bytes = slot[0].u64[0],
+                                      .received = slot[0].u64[1],
+                                      .op = op < LULL_COLLECTIVES ? (uint8_t)op
+                                                                  : LULL_COLLECTIVE_UNKNOWN,
+                                      .record = LULL_TAPE_CALL_ICOLLECTIVE};
+    uint64_t request = slot[1].u64[0];
+    lull_status status = optional_id(stream, LULL_TAPE_MAP_COMM, &collective.comm, err);
+    if (status == LULL_OK)
+        status =
+            lull_tape_process_of(stream, slot[1].i32[2], collective.comm, &collective.peer, err);
+    if (status == LULL_OK)
+        status = take_request(stream, &request, &collective, err);
+    if (status != LULL_OK || !tape_wanted(stream, kind))
         return status;
     struct lull_event *event =
-        tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), comm);
-    event->op = op < LULL_COLLECTIVES ? (uint8_t)op : LULL_COLLECTIVE_UNKNOWN;
-    event->collective.sent = slot[0].u64[0];
-    event->collective.received = slot[0].u64[1];
-    event->collective.request = slot[1].u64[0];
-    return lull_tape_process_of(stream, slot[1].i32[2], comm, &event->collective.root, err);
+        tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), collective.comm);
+    event->op = collective.op;
+    event->collective.sent = collective.bytes;
+    event->collective.received = collective.received;
+    event->collective.request = request;
+    event->collective.root = collective.peer;
+    return LULL_OK;
 }
 
 /* Targets are process numbers: windows have no definition that could give them ranks. */
@@ -158,11 +186,9 @@ lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, un
     const struct lull_tape_record *record = &stream->at->record;
     uint32_t value = record->value, op = value & ~(UINT32_C(1) << 31);
     bool high = value >> 31;
-    static const uint8_t least_extra[LULL_TAPE_KINDS] = {[LULL_TAPE_MESSAGE] = 2,
-                                                         [LULL_TAPE_COLLECTIVE] = 2,
-                                                         [LULL_TAPE_TRANSFER] = 1,
-                                                         [LULL_TAPE_NUMBER] = 1,
-                                                         [LULL_TAPE_COUNTERS] = 1};
+    static const uint8_t least_extra[LULL_TAPE_KINDS] = {
+        [LULL_TAPE_MESSAGE] = 2, [LULL_TAPE_COLLECTIVE] = 2, [LULL_TAPE_TRANSFER] = 1,
+        [LULL_TAPE_NUMBER] = 1,  [LULL_TAPE_COUNTERS] = 1,   [LULL_TAPE_COMPLETE] = 1};
     if (kind >= LULL_TAPE_KINDS || kind == LULL_TAPE_NOTHING)
         return lull_tape_bad_record(stream, "unknown record kind", kind, err);
     if (extra < least_extra[kind])
@@ -176,13 +202,13 @@ lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, un
     case LULL_TAPE_MESSAGE:
         if (value >= LULL_TAPE_MESSAGES)
             return lull_tape_bad_record(stream, "unknown message record", value, err);
-        return tape_wanted(stream, message_kinds[value])
+        return stream->requests_matter
                    ? decode_general_message(stream, message_kinds[value], out, err)
                    : LULL_OK;
     case LULL_TAPE_COLLECTIVE: {
         unsigned event = high ? LULL_EVENT_COLLECTIVE_END : LULL_EVENT_COLLECTIVE_BEGIN;
-        return tape_wanted(stream, event) ? decode_general_collective(stream, event, op, out, err)
-                                          : LULL_OK;
+        return stream->requests_matter ? decode_general_collective(stream, event, op, out, err)
+                                       : LULL_OK;
     }
     case LULL_TAPE_TRANSFER: {
         unsigned event = high ? LULL_EVENT_RMA : LULL_EVENT_IO;
@@ -194,6 +220,10 @@ lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, un
         return tape_wanted(stream, number_kinds[value])
                    ? decode_number(stream, number_kinds[value], out, err)
                    : LULL_OK;
+    case LULL_TAPE_COMPLETE:
+        if (stream->requests_matter)
+            lull_tape_begin_wait(stream, extra, tape_ns_of(stream, record->time));
+        return LULL_OK;
     default: /* LULL_TAPE_COUNTERS */
         return tape_wanted(stream, LULL_EVENT_COUNTERS)
                    ? decode_counters(stream, tape_ns_of(stream, record->time), extra, out, err)

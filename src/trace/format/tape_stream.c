@@ -53,6 +53,8 @@ static void make_common_table(struct lull_stream *stream)
     table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
     table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
     table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    if (!stream->requests_matter)
+        table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
         if (!(stream->mask & transfers))
             table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
@@ -60,7 +62,8 @@ static void make_common_table(struct lull_stream *stream)
             continue;
         table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
         table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
-        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_ICOLLECTIVE; kind++)
+        table[lull_tape_head(LULL_TAPE_COMPLETE, extra, 0)] = PASS_OVER;
+        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
             table[lull_tape_head(kind, extra, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     }
 }
@@ -125,7 +128,7 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
             at = next;
             continue;
         }
-        if (id >= n_regions)
+        if (id >= n_regions || value == LULL_TAPE_OPEN)
             break;
         if (ticks &&
             (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
@@ -191,7 +194,7 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
         if (tape_wanted(stream, event))
             tape_add(out, event, tape_ns_of(stream, record->time), region);
         status = LULL_OK;
-    } else if (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_ICOLLECTIVE) {
+    } else if (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) {
         status = lull_tape_decode_call(stream, kind, extra, out, err);
     } else {
         status = lull_tape_decode_other(stream, kind, extra, out, err);
@@ -209,11 +212,11 @@ static void slide_window(struct lull_stream *stream)
     if (!stream->at)
         return;
     size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
-    if (done < stream->window)
+    if (done < stream->window || done >= stream->in_file)
         return;
     uint8_t *base = (uint8_t *)(uintptr_t)stream->mapping.data;
     size_t begin = done / WINDOW * WINDOW;
-    size_t left = stream->mapping.size - begin;
+    size_t left = stream->in_file - begin;
     if (begin >= WINDOW)
         madvise(base + begin - WINDOW, WINDOW, MADV_DONTNEED);
 #ifdef MADV_POPULATE_READ
@@ -301,12 +304,8 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     stream->has_common = (mask & regions) == regions;
     make_common_table(stream);
     stream->ticks = stream->file->clock->n_segments > 0;
-    char path[4096];
-    lull_tape_file_path(trace, stream->file, path, sizeof path);
-    lull_status status = lull_map_file(path, &stream->mapping, err);
-    if (status == LULL_OK &&
-        stream->mapping.size < LULL_TAPE_HEADER_SIZE + stream->file->header.committed)
-        status = lull_fail(err, LULL_ERR_FORMAT, "%s: truncated since it was opened", path);
+    lull_status status =
+        lull_tape_map(trace, stream->file, &stream->mapping, &stream->in_file, err);
     if (status != LULL_OK) {
         lull_tape_stream_close(stream);
         return status;
@@ -321,7 +320,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
 void lull_tape_stream_close(struct lull_stream *stream)
 {
     lull_unmap(&stream->mapping);
-    free(stream->requests.ring);
+    free(stream->requests.table);
     free(stream->readings);
     free(stream);
 }

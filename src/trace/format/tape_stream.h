@@ -12,21 +12,24 @@ struct tape_request {
     uint64_t bytes;
     int32_t peer, tag;
     uint32_t comm;
-    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: complete */
+    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: a free place */
     uint8_t op;
     uint64_t received; /* of a collective; bytes are those sent */
+    uint64_t number;
 };
 
-/* Open requests lie in [oldest, next), in a ring of a power of two. */
+/* Open requests, hashed by their number: most complete in the order in which they were opened, but
+ * one that never does, or does so in another thread, must not hold up the others. */
 struct tape_requests {
-    struct tape_request *ring;
-    uint64_t capacity, oldest, next;
+    struct tape_request *table; /* a power of two, never more than half full */
+    uint64_t capacity, count, next;
 };
 
 /* A CALL_WAIT whose completions did not all fit into the caller's buffer. */
 struct tape_waiting {
     const union lull_tape_slot *slot, *end;
-    uint32_t done; /* of the range in *slot */
+    union lull_tape_slot all; /* stands for the slots of a record that has none */
+    uint32_t done;            /* of the range in *slot */
     int64_t time;
 };
 
@@ -36,7 +39,8 @@ struct lull_stream {
     const struct lull_tape_data *data;
     struct lull_mapping mapping;
     const union lull_tape_slot *first, *at, *end;
-    size_t window; /* bytes of the mapping that have been asked for; see slide_window */
+    size_t in_file; /* bytes of the mapping that are the file's; the tail's copy follows */
+    size_t window;  /* bytes of the mapping that have been asked for; see slide_window */
     uint64_t mask;
     bool ticks;           /* times go through the clock */
     bool requests_matter; /* messages or collectives are wanted: requests must be followed */
@@ -117,9 +121,15 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
 /* CALL and its kin; the completions of a CALL_WAIT follow by lull_tape_continue_wait. */
 lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err);
+/* COMPLETE: completions by themselves, at `time`; they follow by lull_tape_continue_wait. */
+void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time);
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */
 lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
                                     size_t capacity, size_t *count, struct lull_error *err);
+
+/* Opens the location's next request; *ret_number is its number. */
+lull_status lull_tape_open_request(struct lull_stream *stream, const struct tape_request *request,
+                                   uint64_t *ret_number, struct lull_error *err);
 
 /* Everything that is neither a region nor a call. */
 lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, unsigned extra,
