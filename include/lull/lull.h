@@ -42,7 +42,7 @@ static inline const struct lull_marker_functions *lull_recorder(void)
     static int asked = 0;
     if (!asked) { /* several threads may ask, and get the same answer */
         const struct lull_marker_functions *(*get)(void) = NULL;
-        void *symbol = dlsym(RTLD_DEFAULT, "lull_marker_functions");
+        void *symbol = dlsym(NULL, "lull_marker_functions");
         memcpy(&get, &symbol, sizeof get);
         if (get)
             found = get();

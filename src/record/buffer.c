@@ -161,6 +161,7 @@ void rec_flush(struct rec_thread *self)
     use_chunk(self, self->tail);
     rec_define_clock(1000000000);
     uint64_t took = rec_now() - begin;
+    self->flushing += took;
     self->at->record.time = begin;
     self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, 0, LULL_TAPE_NO_ID);
     self->at->record.value = took < LULL_TAPE_OPEN ? (uint32_t)took : LULL_TAPE_OPEN - 1;

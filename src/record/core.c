@@ -3,6 +3,7 @@
 
 #include "record/buffer.h"
 #include "record/omp/team.h"
+#include "record/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,7 @@ void rec_start(void)
     rec_process.number = rec_process.rank = rank_from_launcher();
     if (!rec_prepare_children())
         return;
+    rec_report_begin();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))
@@ -131,11 +133,13 @@ void rec_stop(void)
         uint64_t now = rec_now();
         rec_omp_settle(thread, now);
         rec_sums_until(thread, now);
+        rec_report_add(thread);
         rec_buffer_end(thread, true);
     }
     pthread_mutex_unlock(&threads_lock);
     rec_define_clock(0);
     rec_definitions_end();
+    rec_report();
 }
 
 __attribute__((destructor)) static void stop(void)
@@ -254,6 +258,7 @@ void rec_thread_end(void)
         threads = self->next;
     if (self->next)
         self->next->previous = self->previous;
+    rec_report_add(self);
     rec_buffer_end(self, false);
     pthread_mutex_unlock(&threads_lock);
     if (self->scratch)

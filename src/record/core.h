@@ -7,6 +7,7 @@
  * nothing LULL_RECORD_BYTES     size budget of events per process in bytes; unset: 1 GiB
  *     LULL_RECORD_PROFILE   1: keep running sums only, no events
  *     LULL_RECORD_FOLLOW    1: record also the programs that this one executes
+ *     LULL_RECORD_QUIET     1: say nothing at the end
  *     LULL_RECORD_PROCESS   number of this process, for launchers that lull does not know
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
@@ -48,7 +49,7 @@ struct rec_thread {
     struct lull_tape_sum *sums; /* by region id, two each: outside, inside of parallel regions */
     uint32_t n_sums;            /* regions that have sums so far */
     uint32_t next_request;      /* number of the next MPI request that this thread opens */
-    uint32_t n_open;             /* of those, how many are not complete */
+    uint32_t n_open;            /* of those, how many are not complete */
     uint64_t inside;            /* ticks in regions within the current frame */
     uint32_t n_frames;
     bool storing; /* events are kept; false: at the budget, after an error, in a profile */
@@ -62,6 +63,7 @@ struct rec_thread {
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;
+    uint64_t flushing;          /* ticks spent in writing full chunks */
     int fd;                     /* of the tape file; -1: none */
     union lull_tape_slot *poll; /* of record/mpi: the last query that found nothing */
     uint64_t poll_end;

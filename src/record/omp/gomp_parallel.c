@@ -7,11 +7,11 @@
 /* What the runtime gets in place of the program's block of arguments. It lives on the stack of
  * the master, who leaves only when all threads have run the code. */
 struct parallel {
-    void *first_word; /* of the program's block: GOMP_parallel_reductions looks there */
+    _Alignas(
+        64) void *first_word; /* of the program's block: GOMP_parallel_reductions looks there */
     rec_body *body;
     void *data;
-    enum rec_omp_region construct; /* the one that the region is combined with, or NO_CONSTRUCT */
-    struct rec_fork fork;
+    struct rec_fork fork; /* `construct`: what the region is combined with, or NO_CONSTRUCT */
 };
 
 static void run(void *argument)
@@ -21,14 +21,14 @@ static void run(void *argument)
         rec_omp_thread_begin();
     struct rec_thread *self = rec_omp_self();
     if (!self) {
-        if (parallel->construct != NO_CONSTRUCT)
+        if (parallel->fork.construct != NO_CONSTRUCT)
             rec_omp_skip();
         parallel->body(parallel->data);
         return;
     }
     rec_omp_begin(self, &parallel->fork);
-    if (parallel->construct != NO_CONSTRUCT)
-        rec_omp_enter(self, parallel->construct, rec_omp_now(self));
+    if (parallel->fork.construct != NO_CONSTRUCT)
+        rec_omp_enter(self, (enum rec_omp_region)parallel->fork.construct, rec_omp_now(self));
     parallel->body(parallel->data);
     rec_omp_arrive(self, &parallel->fork);
 }
@@ -38,7 +38,7 @@ static void begin(struct parallel *parallel, struct rec_thread *self, rec_body *
 {
     parallel->body = body;
     parallel->data = data;
-    parallel->construct = construct;
+    parallel->fork.construct = (int32_t)construct;
     const void *code;
     __builtin_memcpy(&code, &body, sizeof code);
     rec_omp_fork(self, &parallel->fork, rec_omp_outlined(REC_OMP_PARALLEL, code));
@@ -121,8 +121,8 @@ static void old_begun(const struct parallel *parallel)
 {
     struct rec_thread *self = parallel->fork.master;
     rec_omp_begin(self, &parallel->fork);
-    if (parallel->construct != NO_CONSTRUCT)
-        rec_omp_enter(self, parallel->construct, rec_omp_now(self));
+    if (parallel->fork.construct != NO_CONSTRUCT)
+        rec_omp_enter(self, (enum rec_omp_region)parallel->fork.construct, rec_omp_now(self));
 }
 
 #define OLD_PARALLEL(construct, name, ...)                            \

@@ -164,12 +164,9 @@ static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)
     return time < now ? time : now;
 }
 
-void rec_omp_settle(struct rec_thread *self, uint64_t now)
+static void settle_at(struct rec_thread *self, uint64_t end)
 {
-    struct rec_omp *omp = self->omp;
-    if (!omp || !__atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
-        return;
-    uint64_t end = end_of_region(omp, now);
+    struct rec_omp *omp = rec_omp_of(self);
     if (end < omp->opened)
         end = omp->opened;
     rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
@@ -178,13 +175,31 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now)
     omp->last = end;
 }
 
+void rec_omp_settle(struct rec_thread *self, uint64_t now)
+{
+    struct rec_omp *omp = self->omp;
+    if (omp && __atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
+        settle_at(self, end_of_region(omp, now));
+}
+
+/* The usual case is that a worker comes from the same master's last region, of which the fork says
+ * when it ended. */
+static void settle_for(struct rec_thread *self, const struct rec_fork *fork)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    if (!__atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
+        return;
+    bool last = omp->ends == fork->ends && omp->generation + 1 == fork->generation;
+    settle_at(self, last ? fork->previous : end_of_region(omp, fork->begin));
+}
+
 /* The time between the fork and the first instruction of the region's code is the runtime's. */
 void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork)
 {
     struct rec_omp *omp = rec_omp_of(self);
     uint64_t begin = fork->begin;
-    if (self != fork->master) {
-        rec_omp_settle(self, begin);
+    if (fork->ends != omp->ring) {
+        settle_for(self, fork);
         if (begin < omp->last)
             begin = omp->last;
         omp->around = self->parallel;

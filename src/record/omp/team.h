@@ -61,13 +61,17 @@ struct rec_omp_end {
     uint64_t generation, time;
 };
 
-/* A parallel region that a thread has begun; lives with the region. */
+/* A parallel region that a thread has begun; lives with the region. The workers read the first 40
+ * bytes, which are made to share a cache line with what they read anyway. */
 struct rec_fork {
-    struct rec_thread *master;
-    struct rec_omp_end *ends; /* the master's ring */
+    uint64_t begin;    /* when the master asked for it */
+    uint64_t previous; /* when the master's last region ended */
     uint64_t generation;
-    uint64_t begin; /* when the master asked for it */
+    struct rec_omp_end
+        *ends; /* the master's ring, by which a thread knows whether it is the master */
     uint32_t region;
+    int32_t construct; /* for the use of gomp_parallel.c */
+    struct rec_thread *master;
     uint32_t around; /* `parallel` of the master outside */
     bool arrived;    /* the master waits for the others (ompt.c) */
 };
@@ -85,6 +89,7 @@ struct rec_omp {
     uint32_t n_constructs;              /* begun, whose end comes in another call of ours */
     uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
     uint64_t forked;                    /* regions that this thread has begun as a master */
+    uint64_t joined;                    /* when the last of them has ended */
     uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
     struct rec_fork forks[REC_OMP_FORKS];
     bool tests_lock;  /* in a function that tests a lock: the runtime calls that setting it */
@@ -220,6 +225,7 @@ static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork, 
     fork->ends = omp->ring;
     fork->generation = ++omp->forked;
     fork->around = self->parallel;
+    fork->previous = omp->joined;
     fork->begin = rec_omp_now(self);
     self->parallel = 1;
     rec_enter(self, region, fork->begin);
@@ -235,7 +241,7 @@ static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork
 {
     struct rec_omp *omp = rec_omp_of(self);
     rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
-    if (self == fork->master)
+    if (fork->ends == omp->ring)
         return;
     omp->ends = fork->ends;
     omp->generation = fork->generation;
@@ -247,7 +253,9 @@ static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork
 static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *fork)
 {
     uint64_t now = rec_omp_close(self, REC_OMP_IMPLICIT_BARRIER);
-    struct rec_omp_end *end = &rec_omp_of(self)->ring[fork->generation % REC_OMP_ENDS];
+    struct rec_omp *omp = rec_omp_of(self);
+    struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
+    omp->joined = now;
     __atomic_store_n(&end->time, now, __ATOMIC_RELAXED);
     __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
     rec_leave(self, fork->region, now);
