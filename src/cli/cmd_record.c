@@ -11,15 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, MOST_PROGRAMS = 64, MOST_FRAMES = 16 };
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, MOST_PROGRAMS = 64 };
 
 static struct {
     char *output;
     int force;
     char *max_size;
     int profile;
-    char *counters;
-    int call_path;
     int follow;
     char *mpi;
     int verbose;
@@ -33,10 +31,6 @@ static const struct poptOption options[] = {
     {"max-size", '\0', POPT_ARG_STRING, &settings.max_size, 0,
      "size of the events of each process (1GiB); then they stop, sums go on", "SIZE"},
     {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
-    {"counters", '\0', POPT_ARG_STRING, &settings.counters, 0,
-     "hardware counters (instructions,cycles where they can be had), or none", "LIST"},
-    {"callpath", '\0', POPT_ARG_INT, &settings.call_path, 0, "callers to keep of each call (0)",
-     "N"},
     {"follow", '\0', POPT_ARG_NONE, &settings.follow, 0,
      "record also the programs that COMMAND starts", NULL},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
@@ -66,9 +60,6 @@ static int check_settings(const char *command)
         return lull_cli_usage("--max-size: %s", err.text);
     if (settings.mpi && chosen_mpi() < 0)
         return lull_cli_usage("--mpi is '%s', expected openmpi, mpich or none", settings.mpi);
-    if (settings.call_path < 0 || settings.call_path > MOST_FRAMES)
-        return lull_cli_usage("--callpath is %d, expected 0 to %d", settings.call_path,
-                              MOST_FRAMES);
     return LULL_EXIT_OK;
 }
 
@@ -109,10 +100,7 @@ static void add_ourselves(struct words *words, const char *output)
     add_word(words, "record");
     add_option(words, "output", output);
     add_option(words, "max-size", settings.max_size);
-    add_option(words, "counters", settings.counters);
     add_option(words, "mpi", settings.mpi);
-    if (settings.call_path)
-        add_option(words, "callpath", lull_arena_printf(words->arena, "%d", settings.call_path));
     static const struct {
         const char *word;
         const int *set;
@@ -266,13 +254,8 @@ static void prepare_environment(const char *run, const char *library, struct lul
             ? lull_arena_printf(arena, "%llu", (unsigned long long)bytes)
             : NULL);
     set_flag("LULL_RECORD_PROFILE", settings.profile);
-    set("LULL_RECORD_COUNTERS", settings.counters);
-    set("LULL_RECORD_CALLPATH",
-        settings.call_path ? lull_arena_printf(arena, "%d", settings.call_path) : NULL);
     set_flag("LULL_RECORD_FOLLOW", settings.follow);
-    set_flag("LULL_RECORD_VERBOSE", settings.verbose);
     put_in_front("LD_PRELOAD", library, ':', arena);
-    put_in_front("OMP_TOOL_LIBRARIES", library, ':', arena);
 }
 
 /* ---- running ----------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 /* What programs mark by lull.h. */
-#include "lull/lull.h"
-
 #include "record/core.h"
 #include "record/omp/team.h"
 
+#include <lull/lull.h>
 #include <pthread.h>
 
 enum { PLACES = 4096, MOST_MARKED = 64 };
