@@ -7,6 +7,7 @@
 #define LULL_CLI_COMMAND_H
 
 #include <popt.h>
+#include <stdbool.h>
 
 enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
@@ -19,6 +20,9 @@ struct lull_command {
     /* `context` has consumed the options when this is called; operands are left in it. Returns an
      * exit status. */
     int (*run)(poptContext context);
+    /* The operands are another program's command line: options end at the first of them, and
+     * signals stay as they were. */
+    bool launches;
 };
 
 /* NULL at the end. */

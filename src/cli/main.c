@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct lull_command lull_cmd_metrics, lull_cmd_info, lull_cmd_convert, lull_cmd_help;
+extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_info, lull_cmd_convert,
+    lull_cmd_help;
 
-const struct lull_command *const lull_commands[] = {&lull_cmd_metrics, &lull_cmd_info,
-                                                    &lull_cmd_convert, &lull_cmd_help, NULL};
+const struct lull_command *const lull_commands[] = {
+    &lull_cmd_record, &lull_cmd_metrics, &lull_cmd_info, &lull_cmd_convert, &lull_cmd_help, NULL};
 
 const struct lull_command *lull_command_find(const char *name)
 {
@@ -44,7 +45,10 @@ static int run_command(const struct lull_command *command, int argc, const char 
     struct poptOption options[MAX_OPTIONS];
     gather_options(command, options);
     lull_cli_set_command(command->name);
-    poptContext context = poptGetContext(NULL, argc, argv, options, 0);
+    if (!command->launches)
+        signal(SIGPIPE, SIG_IGN);
+    poptContext context = poptGetContext(NULL, argc, argv, options,
+                                         command->launches ? POPT_CONTEXT_POSIXMEHARDER : 0);
     int code = poptGetNextOpt(context);
     int status;
     if (code == OPTION_HELP) {
@@ -93,6 +97,5 @@ static int close_output(int status)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* numbers stay as they are in every language */
-    signal(SIGPIPE, SIG_IGN);
     return close_output(dispatch(argc, (const char **)(void *)argv));
 }

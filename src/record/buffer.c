@@ -1,5 +1,7 @@
 #include "record/buffer.h"
 
+#include "record/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,19 +20,6 @@ static void path_of(const struct rec_thread *self, const char *what, char *path,
     snprintf(path, size, "%s/%u.%u.%s", rec_process.folder, rec_process.number, self->number, what);
 }
 
-static bool write_all(int fd, const void *bytes, size_t size, off_t offset)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t wrote = pwrite(fd, (const char *)bytes + done, size - done, offset + (off_t)done);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        done += (size_t)wrote;
-    }
-    return true;
-}
-
 /* Creates a file of `size` bytes whose blocks exist, so that a full disk fails here and not with
  * SIGBUS in the middle of the program, and maps it with all pages present. */
 static void *create_mapped(const char *path, size_t size, int *ret_fd)
@@ -39,7 +28,7 @@ static void *create_mapped(const char *path, size_t size, int *ret_fd)
     if (fd < 0)
         return NULL;
     void *space = MAP_FAILED;
-    if (posix_fallocate(fd, 0, (off_t)size) == 0)
+    if (rec_file_extend(fd, size))
         space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (space == MAP_FAILED) {
         close(fd);
@@ -162,8 +151,8 @@ void rec_flush(struct rec_thread *self)
         rec_buffer_stop(self, LULL_TAPE_BUDGET_REACHED);
         return;
     }
-    if (!write_all(self->fd, self->tail, LULL_TAPE_CHUNK,
-                   (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed))) {
+    if (!rec_file_write(self->fd, self->tail, LULL_TAPE_CHUNK,
+                        (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed))) {
         rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
         return;
     }
@@ -172,6 +161,7 @@ void rec_flush(struct rec_thread *self)
     use_chunk(self, self->tail);
     rec_define_clock(1000000000);
     uint64_t took = rec_now() - begin;
+    self->flushing += took;
     self->at->record.time = begin;
     self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, 0, LULL_TAPE_NO_ID);
     self->at->record.value = took < LULL_TAPE_OPEN ? (uint32_t)took : LULL_TAPE_OPEN - 1;
@@ -185,7 +175,7 @@ static bool move_tail(int fd, const char *tail_path, const struct lull_tape_head
     size_t size = (size_t)(header->committed - header->flushed);
     int tail = open(tail_path, O_RDONLY | O_CLOEXEC);
     bool good = tail >= 0 && size <= sizeof chunk && pread(tail, chunk, size, 0) == (ssize_t)size &&
-                write_all(fd, chunk, size, (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
+                rec_file_write(fd, chunk, size, (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
     if (tail >= 0)
         close(tail);
     return good;
@@ -203,7 +193,7 @@ static void close_file(const struct rec_thread *self, int fd)
     header.flags |= LULL_TAPE_CLOSED;
     if (moved)
         header.flags &= (uint16_t)~LULL_TAPE_TAILED;
-    if (write_all(fd, &header, sizeof header, 0) && moved)
+    if (rec_file_write(fd, &header, sizeof header, 0) && moved)
         unlink(path);
 }
 

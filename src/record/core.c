@@ -2,6 +2,8 @@
 #include "record/core.h"
 
 #include "record/buffer.h"
+#include "record/omp/team.h"
+#include "record/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,7 @@ struct rec_process rec_process = {.rank = 0};
 
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_thread *threads; /* those that have not ended */
+static struct rec_thread *resting; /* among them: left by their threads, to be taken up again */
 static uint32_t n_threads;         /* ever */
 static pthread_key_t thread_key;
 static bool started, paused;
@@ -100,6 +103,9 @@ void rec_start(void)
     rec_process.budget = number_of("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
     rec_process.profile = number_of("LULL_RECORD_PROFILE", &value) && value != 0;
     rec_process.number = rec_process.rank = rank_from_launcher();
+    if (!rec_prepare_children())
+        return;
+    rec_report_begin();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))
@@ -124,12 +130,16 @@ void rec_stop(void)
     rec_thread_end();
     pthread_mutex_lock(&threads_lock);
     for (struct rec_thread *thread = threads; thread; thread = thread->next) {
-        rec_sums_until(thread, rec_now());
+        uint64_t now = rec_now();
+        rec_omp_settle(thread, now);
+        rec_sums_until(thread, now);
+        rec_report_add(thread);
         rec_buffer_end(thread, true);
     }
     pthread_mutex_unlock(&threads_lock);
     rec_define_clock(0);
     rec_definitions_end();
+    rec_report();
 }
 
 __attribute__((destructor)) static void stop(void)
@@ -158,8 +168,26 @@ void rec_set_rank(uint32_t rank)
 /* ---- threads ----------------------------------------------------------------------------------
  */
 
+/* The location of a thread that has ended, so that a program which creates threads again and again
+ * (nested teams do) has as many locations as it has threads at a time. */
+static struct rec_thread *take_resting(enum rec_role role)
+{
+    pthread_mutex_lock(&threads_lock);
+    struct rec_thread **place = &resting;
+    while (*place && (*place)->role != role)
+        place = &(*place)->next_resting;
+    struct rec_thread *found = *place;
+    if (found)
+        *place = found->next_resting;
+    pthread_mutex_unlock(&threads_lock);
+    return found;
+}
+
 static struct rec_thread *make_thread(enum rec_role role)
 {
+    struct rec_thread *rested = take_resting(role);
+    if (rested)
+        return rested;
     /* Not malloc: the program may have replaced it, and this may be a signal handler's thread. */
     struct rec_thread *self = mmap(NULL, sizeof *self, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -213,15 +241,24 @@ void rec_thread_end(void)
         return;
     rec_self_or_null = &rec_nobody;
     uint64_t now = rec_now();
+    rec_omp_settle(self, now);
     rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
+    if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
+        self->depth == 0) {
+        self->next_resting = resting;
+        resting = self;
+        pthread_mutex_unlock(&threads_lock);
+        return;
+    }
     if (self->previous)
         self->previous->next = self->next;
     else
         threads = self->next;
     if (self->next)
         self->next->previous = self->previous;
+    rec_report_add(self);
     rec_buffer_end(self, false);
     pthread_mutex_unlock(&threads_lock);
     if (self->scratch)

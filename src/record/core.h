@@ -6,6 +6,8 @@
  *     LULL_RECORD_DIR       the run's folder, made by `lull record` or else here; unset: record
  * nothing LULL_RECORD_BYTES     size budget of events per process in bytes; unset: 1 GiB
  *     LULL_RECORD_PROFILE   1: keep running sums only, no events
+ *     LULL_RECORD_FOLLOW    1: record also the programs that this one executes
+ *     LULL_RECORD_QUIET     1: say nothing at the end
  *     LULL_RECORD_PROCESS   number of this process, for launchers that lull does not know
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
@@ -62,6 +64,7 @@ struct rec_thread {
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;
+    uint64_t flushing;          /* ticks spent in writing full chunks */
     int fd;                     /* of the tape file; -1: none */
     union lull_tape_slot *poll; /* of record/mpi: the last query that found nothing */
     uint64_t poll_end;
@@ -70,6 +73,7 @@ struct rec_thread {
     size_t scratch_size;
     void *omp;                          /* of record/omp, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
+    struct rec_thread *next_resting;
 };
 
 /* What this thread records into: a thread, or rec_nobody whose depth is not 0. NULL until asked. */
@@ -97,6 +101,10 @@ extern struct rec_process rec_process;
 void rec_start(void);
 /* The process ends in an orderly way: closes all tapes. Later calls of the program pass through. */
 void rec_stop(void);
+/* Sees to what the program starts: forked children do not record, and programs that it executes
+ * are recorded only with LULL_RECORD_FOLLOW=1. False: this is a shell that is only followed
+ * (fork.c). */
+bool rec_prepare_children(void);
 /* In a forked child: nothing is recorded, nothing of the parent's files is touched. */
 void rec_leave_to_parent(void);
 

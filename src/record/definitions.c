@@ -1,6 +1,7 @@
 #include "record/definitions.h"
 
 #include "record/core.h"
+#include "record/file.h"
 #include "tape/definition.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static struct {
 static bool grow(size_t size)
 {
     size = (size + STEP - 1) / STEP * STEP;
-    if (size > MOST_BYTES || posix_fallocate(all.fd, 0, (off_t)size) != 0)
+    if (size > MOST_BYTES || !rec_file_extend(all.fd, size))
         return false;
     void *place = (unsigned char *)all.header + all.mapped;
     void *got = mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,

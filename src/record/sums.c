@@ -1,6 +1,7 @@
 #include "record/sums.h"
 
 #include "record/core.h"
+#include "record/file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static size_t size_for(uint64_t regions)
 
 static bool map_more(struct rec_sums *sums, size_t size)
 {
-    if (size > MOST_BYTES || sums->fd < 0 || posix_fallocate(sums->fd, 0, (off_t)size) != 0)
+    if (size > MOST_BYTES || sums->fd < 0 || !rec_file_extend(sums->fd, size))
         return false;
     void *place = (unsigned char *)sums->header + sums->size;
     if (mmap(place, size - sums->size, PROT_READ | PROT_WRITE,

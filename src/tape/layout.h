@@ -257,6 +257,7 @@ enum lull_tape_paradigm {
 
 enum lull_tape_role {
     LULL_TAPE_ROLE_FUNCTION = 0,
+    LULL_TAPE_ROLE_LOOP = 2,
     LULL_TAPE_ROLE_CODE = 3,
     LULL_TAPE_ROLE_PARALLEL = 4,
     LULL_TAPE_ROLE_SECTIONS = 5,

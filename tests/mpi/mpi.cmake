@@ -26,4 +26,19 @@ if(LULL_TESTS AND Python3_FOUND)
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi.i)
         set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 60)
     endforeach()
+    if(TARGET liblull-record-openmpi)
+        set(compared ${PROJECT_SOURCE_DIR}/examples/heat.c)
+        foreach(name blocking persistent nonblocking)
+            list(APPEND compared ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
+        endforeach()
+        foreach(program ${compared})
+            get_filename_component(name ${program} NAME_WE)
+            add_test(NAME mpi.eztrace.${name}
+                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/agree.py
+                        --recorder $<TARGET_FILE:liblull-record-openmpi>
+                        --digest $<TARGET_FILE:mpi_digest> ${program})
+            set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                                 TIMEOUT 300 RUN_SERIAL ON)
+        endforeach()
+    endif()
 endif()

@@ -1,0 +1,96 @@
+/* lull.h: mark regions and iterations of a program that `lull record` measures.
+ *
+ * Header only: no library is linked. Without the recorder each function finds out once that nobody
+ * listens, and does nothing. C99 and C++; Fortran programs use lull.f90 beside this file.
+ *
+ *     #include <lull/lull.h>
+ *
+ *     for (int step = 0; step < steps; step++) {
+ *         lull_iteration(step);
+ *         lull_begin("halo exchange");
+ *         ...
+ *         lull_end("halo exchange");
+ *     }
+ *
+ * Regions nest, and each thread has its own. Names are compared by content. Time in a region that
+ * is marked here stays what it is: useful, or waiting inside of MPI and OpenMP. */
+#ifndef LULL_LULL_H
+#define LULL_LULL_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the recorder offers to marked programs. */
+struct lull_marker_functions {
+    unsigned size; /* of this struct, as the recorder knows it */
+    void (*begin)(const char *name);
+    void (*end)(const char *name);
+    void (*iteration)(long number);
+    void (*pause)(void);
+    void (*resume)(void);
+};
+
+/* The recorder's functions, or NULL. */
+static inline const struct lull_marker_functions *lull_recorder(void)
+{
+    static const struct lull_marker_functions *found = NULL;
+    static int asked = 0;
+    if (!asked) { /* several threads may ask, and get the same answer */
+        const struct lull_marker_functions *(*get)(void) = NULL;
+        void *symbol = dlsym(NULL, "lull_marker_functions");
+        memcpy(&get, &symbol, sizeof get);
+        if (get)
+            found = get();
+        asked = 1;
+    }
+    return found;
+}
+
+static inline void lull_begin(const char *name)
+{
+    const struct lull_marker_functions *recorder = lull_recorder();
+    if (recorder)
+        recorder->begin(name);
+}
+
+/* Ends the region that was begun last; `name` is for the reader of the program. */
+static inline void lull_end(const char *name)
+{
+    const struct lull_marker_functions *recorder = lull_recorder();
+    if (recorder)
+        recorder->end(name);
+}
+
+/* The iteration with that number begins. */
+static inline void lull_iteration(long number)
+{
+    const struct lull_marker_functions *recorder = lull_recorder();
+    if (recorder)
+        recorder->iteration(number);
+}
+
+/* Nothing is recorded of the calling thread, and of threads that begin later, until resumed. */
+static inline void lull_pause(void)
+{
+    const struct lull_marker_functions *recorder = lull_recorder();
+    if (recorder)
+        recorder->pause();
+}
+
+static inline void lull_resume(void)
+{
+    const struct lull_marker_functions *recorder = lull_recorder();
+    if (recorder)
+        recorder->resume();
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,135 @@
+/* What programs mark by lull.h. */
+#include "record/core.h"
+#include "record/omp/team.h"
+
+#include <lull/lull.h>
+#include <pthread.h>
+
+enum { PLACES = 4096, MOST_MARKED = 64 };
+
+/* Regions by the content of their names, found without a lock. */
+static struct {
+    const char *name; /* atomic; NULL: free */
+    uint32_t id;
+} places[PLACES];
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The regions that are open, by thread; 0: begun while recording was paused. */
+static __thread struct {
+    uint32_t depth;
+    uint32_t regions[MOST_MARKED];
+} marked;
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    while (*name)
+        hash = (hash ^ (unsigned char)*name++) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* With the lock held: other threads look at a place once its name is there. */
+static uint32_t take_place(uint32_t at, const char *name)
+{
+    const char *kept = strdup(name);
+    const struct rec_region region = {
+        .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
+    if (!kept)
+        return 0;
+    places[at].id = rec_define_region(&region);
+    __atomic_store_n(&places[at].name, kept, __ATOMIC_RELEASE);
+    return places[at].id;
+}
+
+static uint32_t region_of(const char *name)
+{
+    uint64_t hash = hash_of(name);
+    for (int locked = 0; locked < 2; locked++) {
+        uint32_t id = 0;
+        if (locked)
+            pthread_mutex_lock(&places_lock);
+        for (uint32_t i = 0; i < PLACES; i++) {
+            uint32_t at = (uint32_t)((hash + i) % PLACES);
+            const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);
+            if (!there && locked)
+                id = take_place(at, name);
+            else if (there && strcmp(there, name) == 0)
+                id = places[at].id;
+            if (!there || id != 0)
+                break;
+        }
+        if (locked)
+            pthread_mutex_unlock(&places_lock);
+        if (id != 0)
+            return id;
+    }
+    return 0;
+}
+
+/* ---- what the header calls --------------------------------------------------------------------
+ */
+
+static void begin(const char *name)
+{
+    struct rec_thread *self = rec_current();
+    uint32_t region = self->depth == 0 && name ? region_of(name) : 0;
+    if (marked.depth < MOST_MARKED)
+        marked.regions[marked.depth] = region;
+    else
+        region = 0;
+    marked.depth++;
+    if (region == 0)
+        return;
+    if (self->omp)
+        rec_omp_unfold(self);
+    rec_reserve(self, REC_MOST_SLOTS);
+    rec_enter(self, region, rec_now());
+}
+
+static void end(const char *name)
+{
+    (void)name;
+    if (marked.depth == 0)
+        return;
+    uint32_t region = --marked.depth < MOST_MARKED ? marked.regions[marked.depth] : 0;
+    if (region == 0)
+        return;
+    struct rec_thread *self = rec_current();
+    rec_reserve(self, REC_MOST_SLOTS);
+    rec_leave(self, region, rec_now());
+}
+
+static void iteration(long number)
+{
+    static uint32_t marker; /* atomic */
+    struct rec_thread *self = rec_current();
+    if (self->depth > 0)
+        return;
+    uint32_t id = __atomic_load_n(&marker, __ATOMIC_RELAXED);
+    if (id == 0) { /* two threads may define it twice, which does no harm */
+        id = rec_define_marker("iteration");
+        __atomic_store_n(&marker, id, __ATOMIC_RELAXED);
+    }
+    rec_reserve(self, REC_MOST_SLOTS);
+    if (id != 0)
+        rec_number(self, LULL_TAPE_NUMBER_MARKER, id, (uint64_t)number, rec_now());
+}
+
+static void pause_recording(void)
+{
+    rec_pause(rec_current());
+}
+
+static void resume_recording(void)
+{
+    rec_resume(rec_current());
+}
+
+REC_EXPORT const struct lull_marker_functions *lull_marker_functions(void);
+
+const struct lull_marker_functions *lull_marker_functions(void)
+{
+    static const struct lull_marker_functions functions = {
+        sizeof functions, begin, end, iteration, pause_recording, resume_recording};
+    return rec_process.on ? &functions : NULL;
+}

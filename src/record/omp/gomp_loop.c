@@ -1,0 +1,204 @@
+/* Loops whose chunks the runtime hands out, and sections. A construct is entered by its start and
+ * left by its end; each request for a chunk is a call. Loops with a static schedule that is known
+ * to the compiler never ask: of these only the barrier is seen. */
+#include "record/omp/gomp.h"
+
+#include <stdarg.h>
+
+/* Each is preceded by the thread's declaration: `self` is NULL when nothing is to be recorded. */
+static struct rec_thread *begin(enum rec_omp_region construct, enum rec_omp_region request)
+{
+    struct rec_thread *self = rec_gomp_self();
+    if (!self) {
+        rec_omp_skip();
+        return NULL;
+    }
+    rec_omp_enter(self, construct, rec_omp_now(self));
+    rec_omp_open(self, request);
+    return self;
+}
+
+static struct rec_thread *request(enum rec_omp_region region)
+{
+    struct rec_thread *self = rec_gomp_self();
+    if (self)
+        rec_omp_open(self, region);
+    return self;
+}
+
+static void done(struct rec_thread *self, enum rec_omp_region region)
+{
+    if (self)
+        rec_omp_close(self, region);
+}
+
+#define START(construct, region, type, name, ...)           \
+    {                                                       \
+        struct rec_thread *self = begin(construct, region); \
+        type result = rec_gomp.name(__VA_ARGS__);           \
+        done(self, region);                                 \
+        return result;                                      \
+    }
+#define LOOP_START(name, ...) START(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, bool, name, __VA_ARGS__)
+#define LOOP_NEXT(name)                                        \
+    {                                                          \
+        struct rec_thread *self = request(REC_OMP_NEXT_CHUNK); \
+        bool result = rec_gomp.name(from, to);                 \
+        done(self, REC_OMP_NEXT_CHUNK);                        \
+        return result;                                         \
+    }
+
+#define CHUNKED(s)                                                                      \
+    bool GOMP_loop_##s##_start REC_CHUNKED_ARGS LOOP_START(                             \
+        GOMP_loop_##s##_start, begin_, end, step, chunk, from,                          \
+        to) bool GOMP_loop_##s##_next REC_NEXT_ARGS                                     \
+    LOOP_NEXT(GOMP_loop_##s##_next) bool GOMP_loop_ull_##s##_start REC_ULL_CHUNKED_ARGS \
+    LOOP_START(GOMP_loop_ull_##s##_start, up, begin_, end, step, chunk, from,           \
+               to) bool GOMP_loop_ull_##s##_next REC_ULL_NEXT_ARGS                      \
+    LOOP_NEXT(GOMP_loop_ull_##s##_next)
+REC_GOMP_CHUNKED(CHUNKED)
+
+#define BY_RUNTIME(s)                                                                   \
+    bool GOMP_loop_##s##_start REC_RUNTIME_ARGS LOOP_START(                             \
+        GOMP_loop_##s##_start, begin_, end, step, from,                                 \
+        to) bool GOMP_loop_##s##_next REC_NEXT_ARGS                                     \
+    LOOP_NEXT(GOMP_loop_##s##_next) bool GOMP_loop_ull_##s##_start REC_ULL_RUNTIME_ARGS \
+    LOOP_START(GOMP_loop_ull_##s##_start, up, begin_, end, step, from,                  \
+               to) bool GOMP_loop_ull_##s##_next REC_ULL_NEXT_ARGS                      \
+    LOOP_NEXT(GOMP_loop_ull_##s##_next)
+REC_GOMP_BY_RUNTIME(BY_RUNTIME)
+
+bool GOMP_loop_start REC_GENERAL_ARGS
+LOOP_START(GOMP_loop_start, begin_, end, step, schedule, chunk, from, to, reductions,
+           memory) bool GOMP_loop_ordered_start REC_GENERAL_ARGS
+    LOOP_START(GOMP_loop_ordered_start, begin_, end, step, schedule, chunk, from, to, reductions,
+               memory) bool GOMP_loop_ull_start REC_ULL_GENERAL_ARGS
+    LOOP_START(GOMP_loop_ull_start, up, begin_, end, step, schedule, chunk, from, to, reductions,
+               memory) bool GOMP_loop_ull_ordered_start REC_ULL_GENERAL_ARGS
+    LOOP_START(GOMP_loop_ull_ordered_start, up, begin_, end, step, schedule, chunk, from, to,
+               reductions, memory)
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+/* The barrier at the end, then the construct. */
+#define END(construct, call)                                     \
+    struct rec_thread *self = request(REC_OMP_IMPLICIT_BARRIER); \
+    call;                                                        \
+    uint64_t now = 0;                                            \
+    if (self)                                                    \
+        now = rec_omp_close(self, REC_OMP_IMPLICIT_BARRIER);     \
+    rec_omp_leave(construct, now)
+
+        void GOMP_loop_end(void)
+{
+    END(REC_OMP_FOR, rec_gomp.GOMP_loop_end());
+}
+
+bool GOMP_loop_end_cancel(void)
+{
+    bool result;
+    END(REC_OMP_FOR, result = rec_gomp.GOMP_loop_end_cancel());
+    return result;
+}
+
+void GOMP_loop_end_nowait(void)
+{
+    rec_gomp_self();
+    rec_gomp.GOMP_loop_end_nowait();
+    rec_omp_leave(REC_OMP_FOR, 0);
+}
+
+void GOMP_sections_end(void)
+{
+    END(REC_OMP_SECTIONS, rec_gomp.GOMP_sections_end());
+}
+
+bool GOMP_sections_end_cancel(void)
+{
+    bool result;
+    END(REC_OMP_SECTIONS, result = rec_gomp.GOMP_sections_end_cancel());
+    return result;
+}
+
+void GOMP_sections_end_nowait(void)
+{
+    rec_gomp_self();
+    rec_gomp.GOMP_sections_end_nowait();
+    rec_omp_leave(REC_OMP_SECTIONS, 0);
+}
+
+/* ---- sections -------------------------------------------------------------------------------- */
+
+unsigned GOMP_sections_start(unsigned count)
+    START(REC_OMP_SECTIONS, REC_OMP_NEXT_SECTION, unsigned, GOMP_sections_start, count)
+
+        unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory)
+            START(REC_OMP_SECTIONS, REC_OMP_NEXT_SECTION, unsigned, GOMP_sections2_start, count,
+                  reductions, memory)
+
+                unsigned GOMP_sections_next(void)
+{
+    struct rec_thread *self = request(REC_OMP_NEXT_SECTION);
+    unsigned result = rec_gomp.GOMP_sections_next();
+    done(self, REC_OMP_NEXT_SECTION);
+    return result;
+}
+
+/* ---- loops with ordered(n) and depend ---------------------------------------------------------
+ */
+
+/* Dimensions of the loop that this thread is in: how many arguments a wait has. It is a property
+ * of the loop that comes last, because such loops do not nest in one team; a task that it waits in
+ * cannot run another. */
+static __thread unsigned dimensions;
+
+#define DOACROSS_START(name, ...)                                         \
+    {                                                                     \
+        struct rec_thread *self = begin(REC_OMP_FOR, REC_OMP_NEXT_CHUNK); \
+        dimensions = n;                                                   \
+        bool result = rec_gomp.name(__VA_ARGS__);                         \
+        done(self, REC_OMP_NEXT_CHUNK);                                   \
+        return result;                                                    \
+    }
+
+#define DOACROSS(s)                                                       \
+    bool GOMP_loop_doacross_##s##_start REC_DOACROSS_ARGS DOACROSS_START( \
+        GOMP_loop_doacross_##s##_start, n, counts, chunk, from,           \
+        to) bool GOMP_loop_ull_doacross_##s##_start REC_ULL_DOACROSS_ARGS \
+    DOACROSS_START(GOMP_loop_ull_doacross_##s##_start, n, counts, chunk, from, to)
+REC_GOMP_DOACROSS(DOACROSS)
+
+bool GOMP_loop_doacross_start REC_DOACROSS_GENERAL_ARGS
+    DOACROSS_START(GOMP_loop_doacross_start, n, counts, schedule, chunk, from, to, reductions,
+                   memory) bool GOMP_loop_doacross_runtime_start REC_DOACROSS_RUNTIME_ARGS
+    DOACROSS_START(GOMP_loop_doacross_runtime_start, n, counts, from,
+                   to) bool GOMP_loop_ull_doacross_start REC_ULL_DOACROSS_GENERAL_ARGS
+    DOACROSS_START(GOMP_loop_ull_doacross_start, n, counts, schedule, chunk, from, to, reductions,
+                   memory) bool GOMP_loop_ull_doacross_runtime_start REC_ULL_DOACROSS_RUNTIME_ARGS
+    DOACROSS_START(GOMP_loop_ull_doacross_runtime_start, n, counts, from, to)
+
+    /* The runtime takes as many of the arguments as the loop has dimensions, so that more do no
+     * harm. Sixteen are more than any loop nest that a compiler accepts in reasonable time. */
+    enum {
+        MOST_DIMENSIONS = 16
+    };
+
+#define DOACROSS_WAIT(type, name)                                                               \
+    {                                                                                           \
+        struct rec_thread *self = rec_gomp_self();                                              \
+        type c[MOST_DIMENSIONS] = {first};                                                      \
+        va_list arguments;                                                                      \
+        va_start(arguments, first);                                                             \
+        for (unsigned i = 1; i < dimensions && i < MOST_DIMENSIONS; i++)                        \
+            c[i] = va_arg(arguments, type);                                                     \
+        va_end(arguments);                                                                      \
+        if (self)                                                                               \
+            rec_omp_open(self, REC_OMP_ORDERED);                                                \
+        rec_gomp.name(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], \
+                      c[12], c[13], c[14], c[15]);                                              \
+        done(self, REC_OMP_ORDERED);                                                            \
+    }
+
+void GOMP_doacross_wait(long first, ...)
+    DOACROSS_WAIT(long, GOMP_doacross_wait) void GOMP_doacross_ull_wait(rec_ull first, ...)
+        DOACROSS_WAIT(rec_ull, GOMP_doacross_ull_wait)

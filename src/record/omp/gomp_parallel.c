@@ -1,0 +1,190 @@
+/* Parallel regions: the runtime is given a function of ours, which each thread of the team runs
+ * around the one that the compiler has outlined. */
+#include "record/omp/gomp.h"
+
+#define NO_CONSTRUCT REC_OMP_REGIONS
+
+/* What the runtime gets in place of the program's block of arguments. It lives on the stack of
+ * the master, who leaves only when all threads have run the code. */
+struct parallel {
+    _Alignas(
+        64) void *first_word; /* of the program's block: GOMP_parallel_reductions looks there */
+    rec_body *body;
+    void *data;
+    struct rec_fork fork; /* `construct`: what the region is combined with, or NO_CONSTRUCT */
+};
+
+static void run(void *argument)
+{
+    const struct parallel *parallel = argument;
+    if (!rec_self_or_null)
+        rec_omp_thread_begin();
+    struct rec_thread *self = rec_omp_self();
+    if (!self) {
+        if (parallel->fork.construct != NO_CONSTRUCT)
+            rec_omp_skip();
+        parallel->body(parallel->data);
+        return;
+    }
+    rec_omp_begin(self, &parallel->fork);
+    if (parallel->fork.construct != NO_CONSTRUCT)
+        rec_omp_enter(self, (enum rec_omp_region)parallel->fork.construct, rec_omp_now(self));
+    parallel->body(parallel->data);
+    rec_omp_arrive(self, &parallel->fork);
+}
+
+static void begin(struct parallel *parallel, struct rec_thread *self, rec_body *body, void *data,
+                  enum rec_omp_region construct)
+{
+    parallel->body = body;
+    parallel->data = data;
+    parallel->fork.construct = (int32_t)construct;
+    const void *code;
+    __builtin_memcpy(&code, &body, sizeof code);
+    rec_omp_fork(self, &parallel->fork, rec_omp_outlined(REC_OMP_PARALLEL, code));
+}
+
+/* `name` is called with the arguments after `data` as they came. */
+#define PARALLEL(construct, name, ...)                 \
+    do {                                               \
+        struct rec_thread *self = rec_gomp_self();     \
+        if (!self) {                                   \
+            rec_gomp.name(body, data, __VA_ARGS__);    \
+            return;                                    \
+        }                                              \
+        struct parallel parallel;                      \
+        begin(&parallel, self, body, data, construct); \
+        rec_gomp.name(run, &parallel, __VA_ARGS__);    \
+        rec_omp_join(self, &parallel.fork);            \
+    } while (0)
+
+void GOMP_parallel(rec_body *body, void *data, unsigned threads, unsigned flags)
+{
+    PARALLEL(NO_CONSTRUCT, GOMP_parallel, threads, flags);
+}
+
+void GOMP_parallel_sections(rec_body *body, void *data, unsigned threads, unsigned count,
+                            unsigned flags)
+{
+    PARALLEL(REC_OMP_SECTIONS, GOMP_parallel_sections, threads, count, flags);
+}
+
+#define CHUNKED(s)                                                                               \
+    void GOMP_parallel_loop_##s REC_PARALLEL_CHUNKED_ARGS                                        \
+    {                                                                                            \
+        PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_##s, threads, begin_, end, step, chunk, flags); \
+    }
+#define BY_RUNTIME(s)                                                                     \
+    void GOMP_parallel_loop_##s REC_PARALLEL_RUNTIME_ARGS                                 \
+    {                                                                                     \
+        PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_##s, threads, begin_, end, step, flags); \
+    }
+REC_GOMP_PARALLEL_CHUNKED(CHUNKED)
+REC_GOMP_PARALLEL_BY_RUNTIME(BY_RUNTIME)
+
+unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, unsigned flags)
+{
+    struct rec_thread *self = rec_gomp_self();
+    if (!self)
+        return rec_gomp.GOMP_parallel_reductions(body, data, threads, flags);
+    struct parallel parallel = {.first_word = *(void **)data};
+    begin(&parallel, self, body, data, NO_CONSTRUCT);
+    unsigned result = rec_gomp.GOMP_parallel_reductions(run, &parallel, threads, flags);
+    rec_omp_join(self, &parallel.fork);
+    return result;
+}
+
+/* ---- begin and end in two calls, as gcc did before 4.9 ----------------------------------------
+ */
+
+/* The master runs the code by itself in between. */
+static __thread struct {
+    unsigned depth;
+    struct parallel parallels[8];
+    bool recorded[8];
+} old;
+
+static struct parallel *old_begin(rec_body *body, void *data, enum rec_omp_region construct)
+{
+    struct rec_thread *self = rec_gomp_self();
+    unsigned at = old.depth++;
+    if (at >= 8)
+        return NULL;
+    old.recorded[at] = self != NULL;
+    if (!self)
+        return NULL;
+    begin(&old.parallels[at], self, body, data, construct);
+    return &old.parallels[at];
+}
+
+static void old_begun(const struct parallel *parallel)
+{
+    struct rec_thread *self = parallel->fork.master;
+    rec_omp_begin(self, &parallel->fork);
+    if (parallel->fork.construct != NO_CONSTRUCT)
+        rec_omp_enter(self, (enum rec_omp_region)parallel->fork.construct, rec_omp_now(self));
+}
+
+#define OLD_PARALLEL(construct, name, ...)                            \
+    do {                                                              \
+        struct parallel *parallel = old_begin(body, data, construct); \
+        if (!parallel) {                                              \
+            if ((construct) != NO_CONSTRUCT)                          \
+                rec_omp_skip();                                       \
+            rec_gomp.name(body, data, __VA_ARGS__);                   \
+            return;                                                   \
+        }                                                             \
+        rec_gomp.name(run, parallel, __VA_ARGS__);                    \
+        old_begun(parallel);                                          \
+    } while (0)
+
+void GOMP_parallel_start(rec_body *body, void *data, unsigned threads)
+{
+    OLD_PARALLEL(NO_CONSTRUCT, GOMP_parallel_start, threads);
+}
+
+void GOMP_parallel_sections_start(rec_body *body, void *data, unsigned threads, unsigned count)
+{
+    OLD_PARALLEL(REC_OMP_SECTIONS, GOMP_parallel_sections_start, threads, count);
+}
+
+#define OLD_CHUNKED(s)                                                                        \
+    void GOMP_parallel_loop_##s##_start REC_OLD_PARALLEL_CHUNKED_ARGS                         \
+    {                                                                                         \
+        OLD_PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_##s##_start, threads, begin_, end, step, \
+                     chunk);                                                                  \
+    }
+REC_GOMP_OLD_PARALLEL_CHUNKED(OLD_CHUNKED)
+
+void GOMP_parallel_loop_runtime_start REC_OLD_PARALLEL_RUNTIME_ARGS
+{
+    OLD_PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_runtime_start, threads, begin_, end, step);
+}
+
+void GOMP_parallel_end(void)
+{
+    rec_gomp_self();
+    unsigned at = old.depth > 0 ? --old.depth : 8;
+    if (at >= 8 || !old.recorded[at]) {
+        rec_gomp.GOMP_parallel_end();
+        return;
+    }
+    struct rec_fork *fork = &old.parallels[at].fork;
+    rec_omp_arrive(fork->master, fork);
+    rec_gomp.GOMP_parallel_end();
+    rec_omp_join(fork->master, fork);
+}
+
+/* ---- teams on the host ------------------------------------------------------------------------
+ */
+
+void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, unsigned flags)
+{
+    struct rec_thread *self = rec_gomp_self();
+    if (self)
+        rec_omp_enter(self, REC_OMP_TEAMS, rec_omp_now(self));
+    else
+        rec_omp_skip();
+    rec_gomp.GOMP_teams_reg(body, data, teams, limit, flags);
+    rec_omp_leave(REC_OMP_TEAMS, 0);
+}

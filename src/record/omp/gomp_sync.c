@@ -1,0 +1,168 @@
+/* Barriers, single, critical, ordered, atomic, locks: the wait is a call, what is inside of the
+ * construct is the program's. */
+#include "record/omp/gomp.h"
+
+/* One call of the runtime as a region. */
+#define CALL(region, call)                     \
+    struct rec_thread *self = rec_gomp_self(); \
+    if (self)                                  \
+        rec_omp_open(self, region);            \
+    call;                                      \
+    if (self)                                  \
+    rec_omp_close(self, region)
+
+/* A wait that begins a body. */
+#define BEGIN_BODY(region, body, call)                          \
+    struct rec_thread *self = rec_gomp_self();                  \
+    if (self)                                                   \
+        rec_omp_open(self, region);                             \
+    call;                                                       \
+    if (self)                                                   \
+        rec_omp_enter(self, body, rec_omp_close(self, region)); \
+    else                                                        \
+        rec_omp_skip()
+
+/* The body ends before the runtime is told, which has little to do then. */
+#define END_BODY(body, call) \
+    rec_gomp_self();         \
+    rec_omp_leave(body, 0);  \
+    call
+
+void GOMP_barrier(void)
+{
+    CALL(REC_OMP_BARRIER, rec_gomp.GOMP_barrier());
+}
+
+bool GOMP_barrier_cancel(void)
+{
+    bool result;
+    CALL(REC_OMP_BARRIER, result = rec_gomp.GOMP_barrier_cancel());
+    return result;
+}
+
+void GOMP_workshare_task_reduction_unregister(bool cancelled)
+{
+    CALL(REC_OMP_IMPLICIT_BARRIER, rec_gomp.GOMP_workshare_task_reduction_unregister(cancelled));
+}
+
+void GOMP_scope_start(uintptr_t *reductions)
+{
+    CALL(REC_OMP_WORKSHARE, rec_gomp.GOMP_scope_start(reductions));
+}
+
+/* ---- single: there is no call at its end ------------------------------------------------------
+ */
+
+bool GOMP_single_start(void)
+{
+    bool result;
+    CALL(REC_OMP_SINGLE, result = rec_gomp.GOMP_single_start());
+    return result;
+}
+
+void *GOMP_single_copy_start(void)
+{
+    void *result;
+    CALL(REC_OMP_SINGLE_WAIT, result = rec_gomp.GOMP_single_copy_start());
+    return result;
+}
+
+void GOMP_single_copy_end(void *data)
+{
+    CALL(REC_OMP_SINGLE_WAIT, rec_gomp.GOMP_single_copy_end(data));
+}
+
+/* ---- critical, atomic, ordered ----------------------------------------------------------------
+ */
+
+void GOMP_critical_start(void)
+{
+    BEGIN_BODY(REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_start());
+}
+
+void GOMP_critical_end(void)
+{
+    END_BODY(REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_end());
+}
+
+void GOMP_critical_name_start(void **name)
+{
+    BEGIN_BODY(REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_name_start(name));
+}
+
+void GOMP_critical_name_end(void **name)
+{
+    END_BODY(REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_name_end(name));
+}
+
+/* The body of an atomic is a few instructions. */
+void GOMP_atomic_start(void)
+{
+    CALL(REC_OMP_ATOMIC, rec_gomp.GOMP_atomic_start());
+}
+
+void GOMP_atomic_end(void)
+{
+    rec_gomp_self();
+    rec_gomp.GOMP_atomic_end();
+}
+
+void GOMP_ordered_start(void)
+{
+    BEGIN_BODY(REC_OMP_ORDERED, REC_OMP_ORDERED_BODY, rec_gomp.GOMP_ordered_start());
+}
+
+void GOMP_ordered_end(void)
+{
+    END_BODY(REC_OMP_ORDERED_BODY, rec_gomp.GOMP_ordered_end());
+}
+
+/* ---- locks: from C, and with an underscore from Fortran ---------------------------------------
+ */
+
+#define LOCK(name, region)                 \
+    void name(void *lock)                  \
+    {                                      \
+        CALL(region, rec_gomp.name(lock)); \
+    }
+/* Under the tools interface these are recorded here, too: it does not tell the end of a test. */
+static struct rec_thread *begin_test(enum rec_omp_region region)
+{
+    rec_gomp_self();
+    struct rec_thread *self = rec_omp_self();
+    if (!self)
+        return NULL;
+    rec_omp_of(self)->tests_lock = true;
+    rec_omp_open(self, region);
+    return self;
+}
+
+static void end_test(struct rec_thread *self, enum rec_omp_region region)
+{
+    if (!self)
+        return;
+    rec_omp_of(self)->tests_lock = false;
+    rec_omp_close(self, region);
+}
+
+#define TEST(name, region)                            \
+    int name(void *lock)                              \
+    {                                                 \
+        struct rec_thread *self = begin_test(region); \
+        int result = rec_gomp.name(lock);             \
+        end_test(self, region);                       \
+        return result;                                \
+    }
+
+LOCK(omp_set_lock, REC_OMP_SET_LOCK)
+LOCK(omp_set_lock_, REC_OMP_SET_LOCK)
+LOCK(omp_unset_lock, REC_OMP_UNSET_LOCK)
+LOCK(omp_unset_lock_, REC_OMP_UNSET_LOCK)
+TEST(omp_test_lock, REC_OMP_TEST_LOCK)
+TEST(omp_test_lock_, REC_OMP_TEST_LOCK)
+LOCK(omp_set_nest_lock, REC_OMP_SET_NEST_LOCK)
+LOCK(omp_set_nest_lock_, REC_OMP_SET_NEST_LOCK)
+LOCK(omp_unset_nest_lock, REC_OMP_UNSET_NEST_LOCK)
+LOCK(omp_unset_nest_lock_, REC_OMP_UNSET_NEST_LOCK)
+TEST(omp_test_nest_lock, REC_OMP_TEST_NEST_LOCK)
+TEST(omp_test_nest_lock_, REC_OMP_TEST_NEST_LOCK)

@@ -1,0 +1,166 @@
+/* Tasks: the runtime copies a block of arguments for each and calls the task's code with it. It is
+ * given a larger block, with a head of ours, and code of ours around the program's. */
+#include "record/omp/gomp.h"
+
+#include <string.h>
+
+enum {
+    NOGROUP = 1 << 11,
+    REDUCES = 1 << 12,
+    DETACHES = 1 << 13
+}; /* of the flags of a task and of a taskloop */
+
+/* At the start of the block. The runtime writes a taskloop's bounds into the first two words; the
+ * program's own block stands `offset` bytes behind, aligned as it asks. */
+struct head {
+    uint64_t bounds[2];
+    rec_body *body;
+    uint32_t region;
+    uint32_t offset;
+};
+
+/* What is copied from: lives while the task is made. Its first words are those that the runtime
+ * reads or writes in the program's block: the handle of the event of a task that detaches, or the
+ * bounds and reductions of a taskloop. */
+struct source {
+    uint64_t words[3];
+    struct head head;
+    void *data;
+    rec_copy *copy;
+    size_t size;
+    bool detaches;
+};
+
+static void copy(void *to, void *from)
+{
+    const struct source *source = from;
+    memcpy(to, &source->head, sizeof source->head);
+    void *data = (char *)to + source->head.offset;
+    if (source->detaches && source->data)
+        memcpy(source->data, &source->words[0], sizeof(void *));
+    if (source->copy)
+        source->copy(data, source->data);
+    else if (source->size > 0)
+        memcpy(data, source->data, source->size);
+}
+
+static void run(const struct head *head, void *data)
+{
+    struct rec_thread *self = rec_omp_self();
+    if (self)
+        rec_omp_task_begin(self, head->region);
+    head->body(data);
+    if (self)
+        rec_omp_task_end(self, head->region);
+}
+
+static void run_task(void *block)
+{
+    const struct head *head = block;
+    run(head, (char *)block + head->offset);
+}
+
+static void run_taskloop(void *block)
+{
+    const struct head *head = block;
+    char *data = (char *)block + head->offset;
+    memcpy(data, head->bounds, sizeof head->bounds);
+    run(head, data);
+}
+
+static void prepare(struct source *source, rec_body *body, void *data, rec_copy *copier, long size,
+                    long *align)
+{
+    if (*align < (long)_Alignof(struct head))
+        *align = _Alignof(struct head);
+    const void *code;
+    memcpy(&code, &body, sizeof code);
+    size_t head = (sizeof(struct head) + (size_t)*align - 1) / (size_t)*align * (size_t)*align;
+    *source = (struct source){
+        .head = {.body = body,
+                 .region = rec_omp_outlined(REC_OMP_TASK, code),
+                 .offset = (uint32_t)head},
+        .data = data,
+        .copy = copier,
+        .size = size > 0 ? (size_t)size : 0,
+    };
+}
+
+void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long align, bool deferred,
+               unsigned flags, void **depend, int priority, void *detach)
+{
+    struct rec_thread *self = rec_gomp_self();
+    if (!self) {
+        rec_gomp.GOMP_task(body, data, copier, size, align, deferred, flags, depend, priority,
+                           detach);
+        return;
+    }
+    struct source source;
+    prepare(&source, body, data, copier, size, &align);
+    source.detaches = flags & DETACHES;
+    rec_omp_open(self, REC_OMP_TASK_CREATE);
+    rec_gomp.GOMP_task(run_task, &source, copy, (long)(source.head.offset + source.size), align,
+                       deferred, flags, depend, priority, detach);
+    rec_omp_close(self, REC_OMP_TASK_CREATE);
+}
+
+#define TASKLOOP(name)                                                                            \
+    struct rec_thread *self = rec_gomp_self();                                                    \
+    if (!self) {                                                                                  \
+        rec_gomp.name(body, data, copier, size, align, flags, tasks, priority, begin, end, step); \
+        return;                                                                                   \
+    }                                                                                             \
+    struct source source;                                                                         \
+    prepare(&source, body, data, copier, size, &align);                                           \
+    if (flags & REDUCES)                                                                          \
+        memcpy(source.words, data, sizeof source.words);                                          \
+    enum rec_omp_region region = flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP;   \
+    rec_omp_open(self, region);                                                                   \
+    rec_gomp.name(run_taskloop, &source, copy, (long)(source.head.offset + source.size), align,   \
+                  flags, tasks, priority, begin, end, step);                                      \
+    rec_omp_close(self, region)
+
+void GOMP_taskloop(rec_body *body, void *data, rec_copy *copier, long size, long align,
+                   unsigned flags, unsigned long tasks, int priority, long begin, long end,
+                   long step)
+{
+    TASKLOOP(GOMP_taskloop);
+}
+
+void GOMP_taskloop_ull(rec_body *body, void *data, rec_copy *copier, long size, long align,
+                       unsigned flags, unsigned long tasks, int priority, rec_ull begin,
+                       rec_ull end, rec_ull step)
+{
+    TASKLOOP(GOMP_taskloop_ull);
+}
+
+/* ---- waiting for tasks ------------------------------------------------------------------------
+ */
+
+#define CALL(region, call)                     \
+    struct rec_thread *self = rec_gomp_self(); \
+    if (self)                                  \
+        rec_omp_open(self, region);            \
+    call;                                      \
+    if (self)                                  \
+    rec_omp_close(self, region)
+
+void GOMP_taskwait(void)
+{
+    CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait());
+}
+
+void GOMP_taskwait_depend(void **depend)
+{
+    CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait_depend(depend));
+}
+
+void GOMP_taskyield(void)
+{
+    CALL(REC_OMP_TASK_YIELD, rec_gomp.GOMP_taskyield());
+}
+
+void GOMP_taskgroup_end(void)
+{
+    CALL(REC_OMP_TASKGROUP, rec_gomp.GOMP_taskgroup_end());
+}

@@ -1,0 +1,416 @@
+/* LLVM's OpenMP runtime and its relatives tell a tool what happens (OMPT, OpenMP 5.0).
+ *
+ * As found with libomp 14: `parallel` of a barrier's end is NULL when the barrier was the one at
+ * the end of a parallel region; for a worker that end, and the one of its implicit task, comes
+ * when it is needed again or when the runtime shuts down, and rec_omp_settle knows better. A
+ * region of one thread has no barrier. */
+#include "record/omp/ompt_interface.h"
+#include "record/omp/team.h"
+
+REC_EXPORT struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
+
+/* ---- tasks: the value of an explicit one is its region and a bit, of an implicit one a pointer -
+ */
+
+static uint64_t mark_of(uint32_t region)
+{
+    return (uint64_t)region << 1 | 1;
+}
+
+static bool is_explicit(const union ompt_data *task)
+{
+    return task && (task->value & 1);
+}
+
+static uint32_t region_of(const union ompt_data *task)
+{
+    return (uint32_t)(task->value >> 1);
+}
+
+static const struct rec_fork *fork_of(const union ompt_data *task)
+{
+    return task && !is_explicit(task) ? task->ptr : NULL;
+}
+
+/* ---- the tasks that a thread runs, one inside of the other ------------------------------------
+ */
+
+static void push_task(struct rec_omp *omp, const union ompt_data *task)
+{
+    if (omp->n_tasks < REC_OMP_TASKS)
+        omp->tasks[omp->n_tasks] = task;
+    omp->n_tasks++;
+}
+
+/* How many tasks have begun inside of this one and not ended; UINT32_MAX: it does not run here. */
+static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *task)
+{
+    for (uint32_t i = omp->n_tasks < REC_OMP_TASKS ? omp->n_tasks : REC_OMP_TASKS; i-- > 0;)
+        if (omp->tasks[i] == task)
+            return omp->n_tasks - 1 - i;
+    return UINT32_MAX;
+}
+
+/* ---- threads and parallel regions -------------------------------------------------------------
+ */
+
+static void on_thread_begin(int type, union ompt_data *data)
+{
+    (void)data;
+    if (type == OMPT_THREAD_WORKER)
+        rec_omp_thread_begin();
+}
+
+static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
+                              unsigned threads, int flags, const void *code)
+{
+    (void)task, (void)frame, (void)threads, (void)flags;
+    parallel->ptr = NULL;
+    struct rec_thread *self = rec_omp_self();
+    if (!self || rec_omp_of(self)->n_forks >= REC_OMP_FORKS)
+        return;
+    struct rec_fork *fork = &rec_omp_of(self)->forks[rec_omp_of(self)->n_forks++];
+    rec_omp_fork(self, fork, rec_omp_outlined(REC_OMP_PARALLEL, code));
+    fork->arrived = false;
+    parallel->ptr = fork;
+}
+
+static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
+                            const void *code)
+{
+    (void)task, (void)flags, (void)code;
+    struct rec_fork *fork = parallel->ptr;
+    if (!fork)
+        return;
+    rec_omp_join(fork->master, fork);
+    rec_omp_of(fork->master)->n_forks--;
+}
+
+static void begin_implicit(union ompt_data *parallel, union ompt_data *task)
+{
+    struct rec_thread *self = rec_omp_self();
+    task->ptr = self && parallel ? parallel->ptr : NULL;
+    if (!task->ptr)
+        return;
+    rec_omp_begin(self, task->ptr);
+    push_task(self->omp, task);
+}
+
+static void end_implicit(union ompt_data *task)
+{
+    const struct rec_fork *fork = fork_of(task);
+    struct rec_thread *self = rec_current();
+    if (!fork || !self->omp)
+        return;
+    /* A worker's fork may be gone by now: what the worker must know of it, it has kept. */
+    struct rec_omp *omp = rec_omp_of(self);
+    uint32_t inside = tasks_inside(omp, task);
+    if (inside < UINT32_MAX)
+        omp->n_tasks -= inside + 1;
+    if (omp->n_forks == 0 || fork != &omp->forks[omp->n_forks - 1])
+        rec_omp_settle(self, rec_now());
+    else if (!fork->arrived)
+        rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
+}
+
+static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task,
+                             unsigned threads, unsigned number, int flags)
+{
+    (void)threads, (void)number;
+    if (flags & OMPT_TASK_INITIAL)
+        return;
+    if (endpoint == OMPT_BEGIN)
+        begin_implicit(parallel, task);
+    else
+        end_implicit(task);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+static const enum rec_omp_region sync_regions[] = {
+    [OMPT_SYNC_BARRIER] = REC_OMP_BARRIER,
+    [OMPT_SYNC_BARRIER_IMPLICIT] = REC_OMP_IMPLICIT_BARRIER,
+    [OMPT_SYNC_BARRIER_EXPLICIT] = REC_OMP_BARRIER,
+    [OMPT_SYNC_BARRIER_IMPLEMENTATION] = REC_OMP_IMPLICIT_BARRIER,
+    [OMPT_SYNC_TASKWAIT] = REC_OMP_TASK_WAIT,
+    [OMPT_SYNC_TASKGROUP] = REC_OMP_TASKGROUP,
+    [OMPT_SYNC_REDUCTION] = REC_OMP_REDUCTION,
+    [OMPT_SYNC_BARRIER_WORKSHARE] = REC_OMP_IMPLICIT_BARRIER,
+    [OMPT_SYNC_BARRIER_PARALLEL] = REC_OMP_IMPLICIT_BARRIER,
+    [OMPT_SYNC_BARRIER_TEAMS] = REC_OMP_IMPLICIT_BARRIER,
+};
+
+/* Loops and sections that were cancelled are not told to end. */
+static void leave_work(struct rec_thread *self)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    while (omp->n_constructs > 0 && omp->n_constructs <= REC_OMP_DEPTH) {
+        uint32_t region = omp->constructs[omp->n_constructs - 1];
+        if (region != rec_omp_ids[REC_OMP_FOR] && region != rec_omp_ids[REC_OMP_SECTIONS])
+            return;
+        omp->n_constructs--;
+        rec_leave(self, region, rec_omp_now(self));
+    }
+}
+
+static void begin_sync(enum rec_omp_region region, union ompt_data *task, bool may_be_last)
+{
+    struct rec_thread *self = rec_omp_self();
+    if (!self) {
+        rec_omp_skip();
+        return;
+    }
+    const struct rec_fork *fork = fork_of(task);
+    if (region == REC_OMP_IMPLICIT_BARRIER)
+        leave_work(self);
+    rec_omp_push(self->omp, rec_omp_ids[region]);
+    if (fork && may_be_last)
+        rec_omp_arrive(self, fork); /* until we know that it was not the last one */
+    else
+        rec_omp_open(self, region);
+}
+
+static void end_sync(enum rec_omp_region region, union ompt_data *task, bool last)
+{
+    struct rec_thread *self = rec_omp_ending();
+    if (!self)
+        return;
+    struct rec_omp *omp = rec_omp_of(self);
+    if (!last) {
+        __atomic_store_n(&omp->waits, false, __ATOMIC_RELAXED);
+        rec_omp_close(self, region);
+    } else if (omp->n_forks > 0 && fork_of(task) == &omp->forks[omp->n_forks - 1]) {
+        omp->forks[omp->n_forks - 1].arrived = true; /* ends with the region */
+    } else {
+        rec_omp_settle(self, rec_now());
+    }
+}
+
+static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                           const void *code)
+{
+    (void)code;
+    bool known = kind > 0 && (size_t)kind < sizeof sync_regions / sizeof *sync_regions;
+    enum rec_omp_region region = known ? sync_regions[kind] : REC_OMP_BARRIER;
+    if (endpoint == OMPT_BEGIN)
+        begin_sync(region, task,
+                   region == REC_OMP_IMPLICIT_BARRIER && kind != OMPT_SYNC_BARRIER_IMPLEMENTATION);
+    else
+        end_sync(region, task,
+                 region == REC_OMP_IMPLICIT_BARRIER &&
+                     (!parallel || kind == OMPT_SYNC_BARRIER_PARALLEL));
+}
+
+/* ---- work -------------------------------------------------------------------------------------
+ */
+
+static enum rec_omp_region work_region(int type)
+{
+    switch (type) {
+    case OMPT_WORK_SECTIONS:
+        return REC_OMP_SECTIONS;
+    case OMPT_WORK_SINGLE_EXECUTOR:
+    case OMPT_WORK_SINGLE_OTHER:
+        return REC_OMP_SINGLE;
+    case OMPT_WORK_WORKSHARE:
+    case OMPT_WORK_SCOPE:
+        return REC_OMP_WORKSHARE;
+    case OMPT_WORK_DISTRIBUTE:
+        return REC_OMP_DISTRIBUTE;
+    case OMPT_WORK_TASKLOOP:
+        return REC_OMP_TASKLOOP_NOGROUP;
+    default: /* later versions tell the schedules apart */
+        return REC_OMP_FOR;
+    }
+}
+
+static void on_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                    uint64_t count, const void *code)
+{
+    (void)parallel, (void)task, (void)count, (void)code;
+    struct rec_thread *self = endpoint == OMPT_BEGIN ? rec_omp_self() : NULL;
+    if (endpoint == OMPT_END)
+        rec_omp_leave(work_region(type), 0);
+    else if (self)
+        rec_omp_enter(self, work_region(type), rec_omp_now(self));
+    else
+        rec_omp_skip();
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------
+ */
+
+/* Only the moment is told, not how long it takes. */
+static void on_task_create(union ompt_data *parent, const void *frame, union ompt_data *task,
+                           int flags, int depends, const void *code)
+{
+    (void)parent, (void)frame, (void)depends;
+    if (!(flags & OMPT_TASK_EXPLICIT))
+        return;
+    task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, code));
+    struct rec_thread *self = rec_omp_self();
+    if (!self)
+        return;
+    rec_omp_unfold(self);
+    rec_call(self, rec_omp_ids[REC_OMP_TASK_CREATE], rec_omp_now(self), 0);
+}
+
+static void begin_task(const union ompt_data *task)
+{
+    struct rec_thread *self = rec_omp_self();
+    if (self) {
+        rec_omp_push(self->omp, region_of(task));
+        rec_omp_task_begin(self, region_of(task));
+    } else {
+        rec_omp_skip();
+    }
+    self = rec_current();
+    if (self->omp)
+        push_task(self->omp, task);
+}
+
+static void end_task(const union ompt_data *task)
+{
+    struct rec_thread *self = rec_current();
+    if (self->omp && rec_omp_of(self)->n_tasks > 0)
+        rec_omp_of(self)->n_tasks--;
+    self = rec_omp_ending();
+    if (self)
+        rec_omp_task_end(self, region_of(task));
+}
+
+/* A thread runs tasks one inside of the other. What it turns to begins, unless it runs already:
+ * then what it comes from has ended, or goes on elsewhere (a part of an untied task). */
+static void on_task_schedule(union ompt_data *prior, int status, union ompt_data *next)
+{
+    struct rec_thread *self = rec_current();
+    bool ended =
+        status == OMPT_TASK_COMPLETE || status == OMPT_TASK_CANCEL || status == OMPT_TASK_DETACH;
+    bool turns = status == OMPT_TASK_SWITCH || status == OMPT_TASK_YIELD;
+    bool goes_back = turns && self->omp && next && tasks_inside(self->omp, next) < UINT32_MAX;
+    if ((ended || goes_back) && is_explicit(prior))
+        end_task(prior);
+    else if (turns && is_explicit(next))
+        begin_task(next);
+}
+
+/* ---- locks ------------------------------------------------------------------------------------
+ */
+
+/* Those that are only tested are left to the functions in gomp_sync.c, because nothing is told when
+ * the lock cannot be had. */
+static const struct {
+    enum rec_omp_region wait, body; /* REC_OMP_REGIONS: none */
+} mutexes[] = {
+    [OMPT_MUTEX_LOCK] = {REC_OMP_SET_LOCK, REC_OMP_REGIONS},
+    [OMPT_MUTEX_TEST_LOCK] = {REC_OMP_REGIONS, REC_OMP_REGIONS},
+    [OMPT_MUTEX_NEST_LOCK] = {REC_OMP_SET_NEST_LOCK, REC_OMP_REGIONS},
+    [OMPT_MUTEX_TEST_NEST_LOCK] = {REC_OMP_REGIONS, REC_OMP_REGIONS},
+    [OMPT_MUTEX_CRITICAL] = {REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY},
+    [OMPT_MUTEX_ATOMIC] = {REC_OMP_ATOMIC, REC_OMP_REGIONS},
+    [OMPT_MUTEX_ORDERED] = {REC_OMP_ORDERED, REC_OMP_ORDERED_BODY},
+};
+
+static bool is_known(int kind)
+{
+    struct rec_thread *self = rec_current();
+    return kind > 0 && (size_t)kind < sizeof mutexes / sizeof *mutexes &&
+           !(self->omp && rec_omp_of(self)->tests_lock);
+}
+
+static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
+                             const void *code)
+{
+    (void)hint, (void)implementation, (void)lock, (void)code;
+    if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
+        return;
+    struct rec_thread *self = rec_omp_self();
+    if (self) {
+        rec_omp_push(self->omp, rec_omp_ids[mutexes[kind].wait]);
+        rec_omp_open(self, mutexes[kind].wait);
+    } else {
+        rec_omp_skip();
+    }
+}
+
+static void on_mutex_acquired(int kind, uint64_t lock, const void *code)
+{
+    (void)lock, (void)code;
+    if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
+        return;
+    struct rec_thread *self = rec_omp_ending();
+    uint64_t now = self ? rec_omp_close(self, mutexes[kind].wait) : 0;
+    if (mutexes[kind].body == REC_OMP_REGIONS)
+        return;
+    if (self)
+        rec_omp_enter(self, mutexes[kind].body, now);
+    else
+        rec_omp_skip();
+}
+
+static void on_mutex_released(int kind, uint64_t lock, const void *code)
+{
+    (void)lock, (void)code;
+    if (is_known(kind) && mutexes[kind].body != REC_OMP_REGIONS)
+        rec_omp_leave(mutexes[kind].body, 0);
+}
+
+/* A lock that this thread has already is had once more. It is not said whether it was set or
+ * tested; only a set one is open. */
+static void on_nest_lock(int endpoint, uint64_t lock, const void *code)
+{
+    (void)lock, (void)code;
+    struct rec_thread *self = rec_current();
+    if (endpoint != OMPT_BEGIN || !self->omp ||
+        rec_omp_of(self)->open != rec_omp_ids[REC_OMP_SET_NEST_LOCK])
+        return;
+    if (rec_omp_ending())
+        rec_omp_close(self, REC_OMP_SET_NEST_LOCK);
+}
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
+{
+    static const struct {
+        enum ompt_event event;
+        ompt_interface callback;
+    } callbacks[] = {
+        {OMPT_THREAD_BEGIN, (ompt_interface)on_thread_begin},
+        {OMPT_PARALLEL_BEGIN, (ompt_interface)on_parallel_begin},
+        {OMPT_PARALLEL_END, (ompt_interface)on_parallel_end},
+        {OMPT_IMPLICIT_TASK, (ompt_interface)on_implicit_task},
+        {OMPT_SYNC_REGION, (ompt_interface)on_sync_region},
+        {OMPT_WORK, (ompt_interface)on_work},
+        {OMPT_TASK_CREATE, (ompt_interface)on_task_create},
+        {OMPT_TASK_SCHEDULE, (ompt_interface)on_task_schedule},
+        {OMPT_MUTEX_ACQUIRE, (ompt_interface)on_mutex_acquire},
+        {OMPT_MUTEX_ACQUIRED, (ompt_interface)on_mutex_acquired},
+        {OMPT_MUTEX_RELEASED, (ompt_interface)on_mutex_released},
+        {OMPT_NEST_LOCK, (ompt_interface)on_nest_lock},
+    };
+    (void)device, (void)data;
+    ompt_set_callback *set = (ompt_set_callback *)lookup("ompt_set_callback");
+    if (!set)
+        return 0;
+    rec_omp_start();
+    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
+        set((int)callbacks[i].event, callbacks[i].callback);
+    return 1;
+}
+
+/* The end of the process is seen by the recorder itself. */
+static void finalize(union ompt_data *data)
+{
+    (void)data;
+}
+
+struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime)
+{
+    static struct ompt_tool tool = {initialize, finalize, {0}};
+    (void)version, (void)runtime;
+    rec_start();
+    return rec_process.on ? &tool : NULL;
+}

@@ -1,0 +1,87 @@
+/* The part of the OpenMP 5.0 tools interface (OMPT) that the recorder uses, so that it can be
+ * built by a compiler that has no omp-tools.h. Names and numbers are the specification's
+ * (sections 4.4 and 4.5), without its prefix. */
+#ifndef LULL_RECORD_OMP_OMPT_INTERFACE_H
+#define LULL_RECORD_OMP_OMPT_INTERFACE_H
+
+#include <stdint.h>
+
+union ompt_data {
+    uint64_t value;
+    void *ptr;
+};
+
+typedef void (*ompt_interface)(void);
+typedef ompt_interface ompt_lookup(const char *name);
+typedef int ompt_set_callback(int event, ompt_interface callback);
+
+struct ompt_tool {
+    int (*initialize)(ompt_lookup *lookup, int device, union ompt_data *data);
+    void (*finalize)(union ompt_data *data);
+    union ompt_data data;
+};
+
+enum ompt_event {
+    OMPT_THREAD_BEGIN = 1,
+    OMPT_PARALLEL_BEGIN = 3,
+    OMPT_PARALLEL_END = 4,
+    OMPT_TASK_CREATE = 5,
+    OMPT_TASK_SCHEDULE = 6,
+    OMPT_IMPLICIT_TASK = 7,
+    OMPT_MUTEX_RELEASED = 17,
+    OMPT_WORK = 20,
+    OMPT_SYNC_REGION = 23,
+    OMPT_MUTEX_ACQUIRE = 26,
+    OMPT_MUTEX_ACQUIRED = 27,
+    OMPT_NEST_LOCK = 28
+};
+
+enum { OMPT_BEGIN = 1, OMPT_END = 2 };
+enum { OMPT_THREAD_WORKER = 2 };
+enum { OMPT_TASK_INITIAL = 1, OMPT_TASK_EXPLICIT = 4 };
+
+enum ompt_work {
+    OMPT_WORK_LOOP = 1,
+    OMPT_WORK_SECTIONS,
+    OMPT_WORK_SINGLE_EXECUTOR,
+    OMPT_WORK_SINGLE_OTHER,
+    OMPT_WORK_WORKSHARE,
+    OMPT_WORK_DISTRIBUTE,
+    OMPT_WORK_TASKLOOP,
+    OMPT_WORK_SCOPE,
+    OMPT_WORK_LOOP_STATIC = 10,
+    OMPT_WORK_LOOP_OTHER = 13
+};
+
+enum ompt_sync {
+    OMPT_SYNC_BARRIER = 1,
+    OMPT_SYNC_BARRIER_IMPLICIT,
+    OMPT_SYNC_BARRIER_EXPLICIT,
+    OMPT_SYNC_BARRIER_IMPLEMENTATION,
+    OMPT_SYNC_TASKWAIT,
+    OMPT_SYNC_TASKGROUP,
+    OMPT_SYNC_REDUCTION,
+    OMPT_SYNC_BARRIER_WORKSHARE,
+    OMPT_SYNC_BARRIER_PARALLEL,
+    OMPT_SYNC_BARRIER_TEAMS
+};
+
+enum ompt_status {
+    OMPT_TASK_COMPLETE = 1,
+    OMPT_TASK_YIELD,
+    OMPT_TASK_CANCEL,
+    OMPT_TASK_DETACH,
+    OMPT_TASK_SWITCH = 7
+};
+
+enum ompt_mutex {
+    OMPT_MUTEX_LOCK = 1,
+    OMPT_MUTEX_TEST_LOCK,
+    OMPT_MUTEX_NEST_LOCK,
+    OMPT_MUTEX_TEST_NEST_LOCK,
+    OMPT_MUTEX_CRITICAL,
+    OMPT_MUTEX_ATOMIC,
+    OMPT_MUTEX_ORDERED
+};
+
+#endif

@@ -1,0 +1,211 @@
+#include "record/omp/team.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+uint32_t rec_omp_ids[REC_OMP_REGIONS];
+
+#define REGION(construct, role)                                                              \
+    {                                                                                        \
+        LULL_TAPE_PARADIGM_OPENMP, LULL_TAPE_ROLE_##role, false, 0, "!$omp " construct, NULL \
+    }
+
+static const struct rec_region regions[REC_OMP_REGIONS] = {
+    [REC_OMP_FORK] = REGION("fork", SCHEDULE),
+    [REC_OMP_IMPLICIT_BARRIER] = REGION("implicit barrier", IMPLICIT_BARRIER),
+    [REC_OMP_BARRIER] = REGION("barrier", BARRIER),
+    [REC_OMP_CRITICAL] = REGION("critical", CRITICAL),
+    [REC_OMP_CRITICAL_BODY] = REGION("critical sblock", CRITICAL_BODY),
+    [REC_OMP_ATOMIC] = REGION("atomic", ATOMIC),
+    [REC_OMP_ORDERED] = REGION("ordered", ORDERED),
+    [REC_OMP_ORDERED_BODY] = REGION("ordered sblock", ORDERED_BODY),
+    [REC_OMP_FOR] = REGION("for", LOOP),
+    [REC_OMP_NEXT_CHUNK] = REGION("next chunk", SCHEDULE),
+    [REC_OMP_SECTIONS] = REGION("sections", SECTIONS),
+    [REC_OMP_NEXT_SECTION] = REGION("next section", SCHEDULE),
+    [REC_OMP_SINGLE] = REGION("single", SINGLE),
+    [REC_OMP_SINGLE_WAIT] = REGION("single copyprivate", IMPLICIT_BARRIER),
+    [REC_OMP_MASKED] = REGION("masked", MASTER),
+    [REC_OMP_WORKSHARE] = REGION("workshare", WORKSHARE),
+    [REC_OMP_DISTRIBUTE] = REGION("distribute", LOOP),
+    [REC_OMP_REDUCTION] = REGION("reduction", IMPLICIT_BARRIER),
+    [REC_OMP_TASK_CREATE] = REGION("create task", TASK_CREATE),
+    [REC_OMP_TASKLOOP] = REGION("taskloop", TASK_WAIT),
+    [REC_OMP_TASKLOOP_NOGROUP] = REGION("taskloop nogroup", TASK_CREATE),
+    [REC_OMP_TASK_WAIT] = REGION("taskwait", TASK_WAIT),
+    [REC_OMP_TASKGROUP] = REGION("taskgroup", TASK_WAIT),
+    [REC_OMP_TASK_YIELD] = REGION("taskyield", SCHEDULE),
+    [REC_OMP_TEAMS] = REGION("teams", CODE),
+    [REC_OMP_SET_LOCK] = REGION("set lock", LOCK),
+    [REC_OMP_TEST_LOCK] = REGION("test lock", LOCK),
+    [REC_OMP_UNSET_LOCK] = REGION("unset lock", LOCK),
+    [REC_OMP_SET_NEST_LOCK] = REGION("set nest lock", LOCK),
+    [REC_OMP_TEST_NEST_LOCK] = REGION("test nest lock", LOCK),
+    [REC_OMP_UNSET_NEST_LOCK] = REGION("unset nest lock", LOCK),
+};
+
+void rec_omp_start(void)
+{
+    for (int i = 0; i < REC_OMP_REGIONS; i++)
+        rec_define_region_once(&rec_omp_ids[i], &regions[i]);
+}
+
+/* ---- regions by code -------------------------------------------------------------------------
+ */
+
+/* Open addressing; a place is never given free. When the table is full, what comes new shares one
+ * region. */
+enum { PLACES = 8192, PROBES = 64 };
+
+static struct place {
+    const void *code; /* atomic */
+    uint32_t id;      /* atomic; 0: being defined */
+} places[REC_OMP_OUTLINED][PLACES];
+
+static const struct {
+    const char *name;
+    uint32_t role;
+    bool parallel;
+} outlined[REC_OMP_OUTLINED] = {
+    [REC_OMP_PARALLEL] = {"parallel", LULL_TAPE_ROLE_PARALLEL, true},
+    [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
+};
+
+/* The address is written relative to its file, so that all processes and runs agree on it. */
+static void define(enum rec_omp_outlined kind, const void *code, uint32_t *id)
+{
+    char name[512];
+    Dl_info info;
+    const char *file = NULL;
+    if (code && dladdr(code, &info) != 0 && info.dli_fname) {
+        const char *slash = strrchr(info.dli_fname, '/');
+        file = info.dli_fname;
+        snprintf(name, sizeof name, "!$omp %s @%s+0x%lx", outlined[kind].name,
+                 slash ? slash + 1 : file,
+                 (unsigned long)((const char *)code - (const char *)info.dli_fbase));
+    } else if (code) {
+        snprintf(name, sizeof name, "!$omp %s @%p", outlined[kind].name, code);
+    } else {
+        snprintf(name, sizeof name, "!$omp %s", outlined[kind].name);
+    }
+    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_OPENMP,
+                                      .role = outlined[kind].role,
+                                      .parallel = outlined[kind].parallel,
+                                      .name = name,
+                                      .file = file};
+    rec_define_region_once(id, &region);
+}
+
+static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
+{
+    uint32_t id = __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
+    if (REC_LIKELY(id != 0))
+        return id;
+    define(kind, place->code, &place->id);
+    return __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
+}
+
+uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
+{
+    static uint32_t others[REC_OMP_OUTLINED];
+    uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15);
+    for (unsigned i = 0; code && i < PROBES; i++) {
+        struct place *place = &places[kind][((hash >> 40) + i) % PLACES];
+        const void *there = __atomic_load_n(&place->code, __ATOMIC_ACQUIRE);
+        if (!there && __atomic_compare_exchange_n(&place->code, &there, code, false,
+                                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            there = code;
+        if (there == code)
+            return id_of(kind, place);
+    }
+    if (others[kind] == 0)
+        define(kind, NULL, &others[kind]);
+    return others[kind];
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+struct rec_omp *rec_omp_make(struct rec_thread *self)
+{
+    if (self == &rec_nobody)
+        return NULL;
+    void *space = mmap(NULL, sizeof(struct rec_omp), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (space == MAP_FAILED)
+        return NULL;
+    rec_omp_start();
+    struct rec_omp *omp = space;
+    omp->last = rec_now();
+    self->omp = omp;
+    return omp;
+}
+
+void rec_omp_thread_begin(void)
+{
+    struct rec_thread *self = rec_thread_begin(REC_ROLE_WORKER);
+    if (self->omp) /* of another thread that had this location */
+        rec_omp_of(self)->last = rec_now();
+}
+
+/* When the region ended in which a worker waits. A master that has begun more regions than its
+ * ring holds without this thread has forgotten it: then nothing is known but that it ended. */
+static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)
+{
+    const struct rec_omp_end *end = &omp->ends[omp->generation % REC_OMP_ENDS];
+    uint64_t generation = __atomic_load_n(&end->generation, __ATOMIC_ACQUIRE);
+    uint64_t time = __atomic_load_n(&end->time, __ATOMIC_ACQUIRE);
+    if (generation < omp->generation)
+        return now;
+    if (generation > omp->generation ||
+        __atomic_load_n(&end->generation, __ATOMIC_RELAXED) != generation)
+        return omp->opened;
+    return time < now ? time : now;
+}
+
+static void settle_at(struct rec_thread *self, uint64_t end)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    if (end < omp->opened)
+        end = omp->opened;
+    rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
+    rec_leave(self, omp->region, end);
+    self->parallel = omp->around;
+    omp->last = end;
+}
+
+void rec_omp_settle(struct rec_thread *self, uint64_t now)
+{
+    struct rec_omp *omp = self->omp;
+    if (omp && __atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
+        settle_at(self, end_of_region(omp, now));
+}
+
+/* The usual case is that a worker comes from the same master's last region, of which the fork says
+ * when it ended. */
+static void settle_for(struct rec_thread *self, const struct rec_fork *fork)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    if (!__atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
+        return;
+    bool last = omp->ends == fork->ends && omp->generation + 1 == fork->generation;
+    settle_at(self, last ? fork->previous : end_of_region(omp, fork->begin));
+}
+
+/* The time between the fork and the first instruction of the region's code is the runtime's. */
+void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    uint64_t begin = fork->begin;
+    if (fork->ends != omp->ring) {
+        settle_for(self, fork);
+        if (begin < omp->last)
+            begin = omp->last;
+        omp->around = self->parallel;
+        self->parallel = 1;
+        rec_enter(self, fork->region, begin);
+    }
+    uint64_t now = rec_now();
+    rec_call(self, rec_omp_ids[REC_OMP_FORK], begin, now > begin ? now - begin : 0);
+}

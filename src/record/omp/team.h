@@ -1,0 +1,283 @@
+/* What a thread does in OpenMP constructs, put on its tape. Shared by the two ways to learn about
+ * it: libgomp's entry points (gomp*.c) and the tools interface (ompt.c).
+ *
+ * A construct in which the thread may wait is opened, and becomes a CALL when it is closed. When
+ * something begins inside of it (a task that runs in a barrier), it is unfolded into ENTER and
+ * LEAVE: so the common case is one record.
+ *
+ * A worker does not learn when a parallel region ends: it arrives at the barrier at its end and is
+ * seen again in the next region. The master keeps the ends of its last regions in a ring; a worker
+ * looks there when it comes back, or when the program ends, and writes how long it has waited. */
+#ifndef LULL_RECORD_OMP_TEAM_H
+#define LULL_RECORD_OMP_TEAM_H
+
+#include "record/core.h"
+
+/* Regions that do not depend on a place in the program. */
+enum rec_omp_region {
+    REC_OMP_FORK,
+    REC_OMP_IMPLICIT_BARRIER,
+    REC_OMP_BARRIER,
+    REC_OMP_CRITICAL,
+    REC_OMP_CRITICAL_BODY,
+    REC_OMP_ATOMIC,
+    REC_OMP_ORDERED,
+    REC_OMP_ORDERED_BODY,
+    REC_OMP_FOR,
+    REC_OMP_NEXT_CHUNK,
+    REC_OMP_SECTIONS,
+    REC_OMP_NEXT_SECTION,
+    REC_OMP_SINGLE,
+    REC_OMP_SINGLE_WAIT,
+    REC_OMP_MASKED,
+    REC_OMP_WORKSHARE,
+    REC_OMP_DISTRIBUTE,
+    REC_OMP_REDUCTION,
+    REC_OMP_TASK_CREATE,
+    REC_OMP_TASKLOOP,
+    REC_OMP_TASKLOOP_NOGROUP,
+    REC_OMP_TASK_WAIT,
+    REC_OMP_TASKGROUP,
+    REC_OMP_TASK_YIELD,
+    REC_OMP_TEAMS,
+    REC_OMP_SET_LOCK,
+    REC_OMP_TEST_LOCK,
+    REC_OMP_UNSET_LOCK,
+    REC_OMP_SET_NEST_LOCK,
+    REC_OMP_TEST_NEST_LOCK,
+    REC_OMP_UNSET_NEST_LOCK,
+    REC_OMP_REGIONS
+};
+
+/* Regions that are told apart by the function that the compiler has made of them. */
+enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_TASK, REC_OMP_OUTLINED };
+
+#define REC_OMP_ENDS  256 /* a power of two */
+#define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
+#define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
+#define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
+
+struct rec_omp_end {
+    uint64_t generation, time;
+};
+
+/* A parallel region that a thread has begun; lives with the region. The workers read the first 40
+ * bytes, which are made to share a cache line with what they read anyway. */
+struct rec_fork {
+    uint64_t begin;    /* when the master asked for it */
+    uint64_t previous; /* when the master's last region ended */
+    uint64_t generation;
+    struct rec_omp_end
+        *ends; /* the master's ring, by which a thread knows whether it is the master */
+    uint32_t region;
+    int32_t construct; /* for the use of gomp_parallel.c */
+    struct rec_thread *master;
+    uint32_t around; /* `parallel` of the master outside */
+    bool arrived;    /* the master waits for the others (ompt.c) */
+};
+
+/* A thread's share, made at its first construct; belongs to its location for good. */
+struct rec_omp {
+    uint32_t open; /* region of the construct that is open at `at`; 0: none */
+    bool waits;    /* atomic: in the barrier at the end of the region described below */
+    uint32_t around;
+    uint64_t opened;
+    uint64_t last; /* time of the last region's end */
+    const struct rec_omp_end *ends;
+    uint64_t generation;
+    uint32_t region;
+    uint32_t n_constructs;              /* begun, whose end comes in another call of ours */
+    uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
+    uint64_t forked;                    /* regions that this thread has begun as a master */
+    uint64_t joined;                    /* when the last of them has ended */
+    uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
+    struct rec_fork forks[REC_OMP_FORKS];
+    bool tests_lock;  /* in a function that tests a lock: the runtime calls that setting it */
+    uint32_t n_tasks; /* that run on this thread, one inside of the other */
+    const void *tasks[REC_OMP_TASKS];
+    struct rec_omp_end ring[REC_OMP_ENDS];
+};
+
+extern uint32_t rec_omp_ids[REC_OMP_REGIONS];
+
+/* Defines the regions above; safe to call again. */
+void rec_omp_start(void);
+/* Id of a parallel region or task with that code address. */
+uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code);
+
+struct rec_omp *rec_omp_make(struct rec_thread *self);
+
+/* The calling thread if its constructs are to be recorded now, else NULL. */
+static inline struct rec_thread *rec_omp_self(void)
+{
+    struct rec_thread *self = rec_current();
+    if (REC_UNLIKELY(self->depth > 0) || REC_UNLIKELY(!self->omp && !rec_omp_make(self)))
+        return NULL;
+    return self;
+}
+
+static inline struct rec_omp *rec_omp_of(struct rec_thread *self)
+{
+    return self->omp;
+}
+
+/* The present, with room for the records that this time is written into: a flush writes its own
+ * time, which must not lie behind theirs. */
+static inline uint64_t rec_omp_now(struct rec_thread *self)
+{
+    rec_reserve(self, REC_MOST_SLOTS);
+    return rec_now();
+}
+
+/* Something begins inside of the construct that is open. */
+static inline void rec_omp_unfold(struct rec_thread *self)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    if (REC_LIKELY(omp->open == 0))
+        return;
+    rec_enter(self, omp->open, omp->opened);
+    omp->open = 0;
+}
+
+static inline void rec_omp_open(struct rec_thread *self, enum rec_omp_region region)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    rec_omp_unfold(self);
+    omp->opened = rec_open_call(self, rec_omp_ids[region]);
+    omp->open = rec_omp_ids[region];
+}
+
+static inline void rec_omp_close_at(struct rec_thread *self, uint32_t region, uint64_t now)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    if (REC_LIKELY(omp->open != 0)) {
+        rec_call(self, omp->open, omp->opened, now > omp->opened ? now - omp->opened : 0);
+        omp->open = 0;
+    } else {
+        rec_leave(self, region, now);
+    }
+}
+
+static inline uint64_t rec_omp_close(struct rec_thread *self, enum rec_omp_region region)
+{
+    uint64_t now = rec_now();
+    rec_omp_close_at(self, rec_omp_ids[region], now);
+    return now;
+}
+
+/* Constructs that begin and end in different calls of the runtime: the program may have paused or
+ * resumed recording in between. */
+static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
+{
+    uint32_t at = omp->n_constructs++;
+    if (REC_LIKELY(at < REC_OMP_DEPTH))
+        omp->constructs[at] = region;
+}
+
+static inline bool rec_omp_pop(struct rec_omp *omp)
+{
+    if (omp->n_constructs == 0)
+        return false;
+    uint32_t at = --omp->n_constructs;
+    return at >= REC_OMP_DEPTH || omp->constructs[at] != 0;
+}
+
+static inline void rec_omp_enter(struct rec_thread *self, enum rec_omp_region region, uint64_t now)
+{
+    rec_omp_unfold(self);
+    rec_omp_push(self->omp, rec_omp_ids[region]);
+    rec_enter(self, rec_omp_ids[region], now);
+}
+
+/* In place of rec_omp_enter when it is not to be recorded. */
+static inline void rec_omp_skip(void)
+{
+    struct rec_thread *self = rec_current();
+    if (self->omp)
+        rec_omp_push(self->omp, 0);
+}
+
+/* The calling thread if the beginning was recorded of what ends now, else NULL. */
+static inline struct rec_thread *rec_omp_ending(void)
+{
+    struct rec_thread *self = rec_current();
+    return self->omp && rec_omp_pop(self->omp) ? self : NULL;
+}
+
+/* `now` 0: the present. */
+static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
+{
+    struct rec_thread *self = rec_omp_ending();
+    if (self)
+        rec_leave(self, rec_omp_ids[region], now ? now : rec_omp_now(self));
+}
+
+/* ---- parallel regions -------------------------------------------------------------------------
+ */
+
+/* The master asks for a region. */
+static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork, uint32_t region)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    rec_omp_unfold(self);
+    fork->master = self;
+    fork->region = region;
+    fork->ends = omp->ring;
+    fork->generation = ++omp->forked;
+    fork->around = self->parallel;
+    fork->previous = omp->joined;
+    fork->begin = rec_omp_now(self);
+    self->parallel = 1;
+    rec_enter(self, region, fork->begin);
+}
+
+/* The calling thread is new and the runtime's. */
+void rec_omp_thread_begin(void);
+
+/* The threads of a region begin with its code, and have ended it. For the master in between
+ * rec_omp_fork and rec_omp_join. */
+void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork);
+static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
+    if (fork->ends == omp->ring)
+        return;
+    omp->ends = fork->ends;
+    omp->generation = fork->generation;
+    omp->region = fork->region;
+    __atomic_store_n(&omp->waits, true, __ATOMIC_RELEASE);
+}
+
+/* The master goes on behind the region. */
+static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *fork)
+{
+    uint64_t now = rec_omp_close(self, REC_OMP_IMPLICIT_BARRIER);
+    struct rec_omp *omp = rec_omp_of(self);
+    struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
+    omp->joined = now;
+    __atomic_store_n(&end->time, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
+    rec_leave(self, fork->region, now);
+    self->parallel = fork->around;
+}
+
+/* A worker that waits at the end of a region is known to have left it by `now`; also from another
+ * thread when the program ends. */
+void rec_omp_settle(struct rec_thread *self, uint64_t now);
+
+/* Code of a task runs. */
+static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
+{
+    rec_omp_unfold(self);
+    rec_enter(self, region, rec_omp_now(self));
+}
+
+/* Room is made for the end of a barrier around, too, whose time may be known late. */
+static inline void rec_omp_task_end(struct rec_thread *self, uint32_t region)
+{
+    rec_leave(self, region, rec_omp_now(self));
+    rec_reserve(self, REC_MOST_SLOTS);
+}
+
+#endif

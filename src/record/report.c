@@ -1,0 +1,57 @@
+/* The one line that the recorder says, at the end of rank 0. */
+#include "record/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { READS = 256 };
+
+/* Where the program's errors went at the start: it may have closed that and opened a file of its
+ * own in its place since. */
+static struct stat errors;
+static bool has_errors;
+static uint64_t visits, bytes, flushing;
+static uint32_t n_threads;
+
+void rec_report_begin(void)
+{
+    const char *quiet = getenv("LULL_RECORD_QUIET");
+    has_errors = !(quiet && strcmp(quiet, "1") == 0) && fstat(2, &errors) == 0;
+}
+
+void rec_report_add(const struct rec_thread *self)
+{
+    for (uint32_t i = 0; self->sums && i < 2 * self->n_sums; i++)
+        visits += self->sums[i].visits;
+    bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
+    flushing += self->flushing;
+    n_threads++;
+}
+
+/* What recording cost: a visit takes two readings of the clock, which is nearly all of it, because
+ * the processor does the rest while it reads; and the time for writing full chunks was measured. */
+static double cost_ms(void)
+{
+    uint64_t begin = rec_now(), end = begin;
+    for (int i = 0; i < READS; i++)
+        end = rec_now();
+    double reading = (double)(end - begin) / READS;
+    return ((double)visits * 2 * reading + (double)flushing) * rec_process.ns_per_tick * 1e-6;
+}
+
+void rec_report(void)
+{
+    struct stat now;
+    if (!has_errors || rec_process.rank != 0 || rec_process.number != 0 || fstat(2, &now) != 0 ||
+        now.st_dev != errors.st_dev || now.st_ino != errors.st_ino)
+        return;
+    const char *end = strrchr(rec_process.folder, '/');
+    int length = end ? (int)(end - rec_process.folder) : 0;
+    dprintf(2,
+            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB; they took about "
+            "%.3g ms\n",
+            length, rec_process.folder, (unsigned long long)visits, n_threads,
+            n_threads == 1 ? "" : "s", (double)bytes / 1048576, cost_ms());
+}

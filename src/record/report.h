@@ -1,0 +1,12 @@
+/* What the recorder tells the user at the end: where the run is, and what recording has cost. */
+#ifndef LULL_RECORD_REPORT_H
+#define LULL_RECORD_REPORT_H
+
+#include "record/core.h"
+
+void rec_report_begin(void);
+/* Before the tape of a thread is closed. */
+void rec_report_add(const struct rec_thread *self);
+void rec_report(void);
+
+#endif

@@ -1,0 +1,128 @@
+/* check_run [--cut] RUN < EXPECTED: whether a run holds what its program says. Lines of EXPECTED:
+ *
+ *     expect VISITS REGION        visits of all regions of that name (what follows " @" is left
+ * out) threads N                   locations processes N above SHARE REGION          the region's
+ * own time is more than that share of all threads' time below SHARE REGION
+ *
+ *     balance SHARE TOLERANCE     load balance of the parallel regions as lull metrics gives it
+ *
+ * Other lines are the program's own output. Prints what differs; the status is 1 then, and when the
+ * run has oddities, unless it is known to be cut off. */
+#include "metrics/breakdown.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct lull_breakdown *run;
+
+static bool is_named(const char *region, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(region, name, length) == 0 &&
+           (region[length] == '\0' || strncmp(region + length, " @", 2) == 0);
+}
+
+static double visits_of(const char *name)
+{
+    uint64_t visits = 0;
+    for (uint32_t i = 0; i < run->n_regions; i++)
+        if (is_named(run->regions[i].name, name))
+            visits += run->regions[i].visits;
+    return (double)visits;
+}
+
+static double share_of(const char *name)
+{
+    int64_t ns = 0, all = 0;
+    for (uint32_t i = 0; i < run->n_regions; i++)
+        if (is_named(run->regions[i].name, name))
+            ns += run->regions[i].exclusive_ns;
+    for (uint32_t t = 0; t < run->n_threads; t++)
+        all += run->duration_ns;
+    return (double)ns / (double)all;
+}
+
+/* Average over largest useful time of a thread, in parallel regions: from the same sums that the
+ * metrics are made of. */
+static double balance(void)
+{
+    int64_t useful = 0, longest = 0;
+    for (uint32_t i = 0; i < run->n_parallels; i++) {
+        useful += run->parallels[i].useful_ns;
+        longest += run->parallels[i].max_useful_ns;
+    }
+    return (double)useful / (double)longest / run->n_threads;
+}
+
+static bool differs(const char *word, double number, const char *name)
+{
+    double is;
+    bool good;
+    if (strcmp(word, "expect") == 0) {
+        is = visits_of(name);
+        good = is == number;
+    } else if (strcmp(word, "atleast") == 0) {
+        is = visits_of(name);
+        good = is >= number;
+    } else if (strcmp(word, "threads") == 0) {
+        is = run->n_threads;
+        good = is == number;
+    } else if (strcmp(word, "processes") == 0) {
+        is = run->n_processes;
+        good = is == number;
+    } else if (strcmp(word, "balance") == 0) {
+        is = balance();
+        good = fabs(is - number) <= atof(name);
+    } else if (strcmp(word, "above") == 0) {
+        is = share_of(name);
+        good = is > number;
+    } else if (strcmp(word, "below") == 0) {
+        is = share_of(name);
+        good = is < number;
+    } else {
+        return false;
+    }
+    if (!good)
+        printf("%s %g %s: is %g\n", word, number, name, is);
+    return !good;
+}
+
+int main(int argc, char **argv)
+{
+    struct lull_error err;
+    struct lull_trace *trace;
+    struct lull_breakdown *breakdown;
+    bool cut = argc == 3 && strcmp(argv[1], "--cut") == 0;
+    if (argc != 2 + cut)
+        return 2;
+    const char *path = argv[argc - 1];
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_breakdown_options options = {.regions = true};
+    if (lull_trace_open(path, &trace, &err) != LULL_OK ||
+        lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK) {
+        printf("%s\n", err.text);
+        return 1;
+    }
+    run = breakdown;
+    unsigned checked = 0, wrong = 0;
+    char line[512], word[32], name[256];
+    while (fgets(line, sizeof line, stdin)) {
+        double number;
+        *name = '\0';
+        if (sscanf(line, "%31s %lf %255[^\n]", word, &number, name) < 2)
+            continue;
+        checked++;
+        wrong += differs(word, number, name);
+    }
+    struct lull_quirk *quirks;
+    uint32_t n_quirks = lull_trace_quirks(trace, arena, &quirks);
+    for (uint32_t i = 0; i < n_quirks; i++)
+        printf("oddity: %s (%s)\n", quirks[i].kind, quirks[i].first);
+    printf("%u checked, %u differ, %u oddities\n", checked, wrong, n_quirks);
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+    return checked == 0 || wrong > 0 || (n_quirks > 0 && !cut);
+}

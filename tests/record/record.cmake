@@ -1,0 +1,96 @@
+# Programs with known behaviour, recorded and checked. Built by each compiler that is here, because
+# the OpenMP runtimes differ.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+    add_executable(check_run ${CMAKE_CURRENT_LIST_DIR}/check_run.c)
+    target_link_libraries(check_run PRIVATE lull_metrics lull_trace lull_base m)
+    find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
+    find_program(LULL_CLANG NAMES clang clang-14 clang-15 clang-16)
+    set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
+    file(MAKE_DIRECTORY ${record_bin})
+
+    # record_program(name compiler flags...): tests/record/NAME.c as NAME.COMPILER
+    function(record_program name compiler)
+        get_filename_component(short ${compiler} NAME_WE)
+        set(output ${record_bin}/${name}.${short})
+        set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
+        add_custom_command(OUTPUT ${output} DEPENDS ${source}
+            COMMAND ${compiler} -std=gnu17 -O1 -g -I${PROJECT_SOURCE_DIR}/include ${source}
+                    -o ${output} ${ARGN} VERBATIM)
+        add_custom_target(record.${name}.${short} ALL DEPENDS ${output})
+    endfunction()
+
+    # record_test(name program arguments...)
+    function(record_test name label)
+        add_test(NAME record.${name}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${ARGN})
+        set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 300
+                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+    endfunction()
+
+    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+        get_filename_component(short ${compiler} NAME_WE)
+        record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
+        record_test(marked.${short} quick -- ${record_bin}/marked.${short})
+    endforeach()
+    find_program(LULL_GFORTRAN NAMES gfortran gfortran-12)
+    if(LULL_GFORTRAN)
+        set(sources ${PROJECT_SOURCE_DIR}/include/lull/lull.f90
+                    ${PROJECT_SOURCE_DIR}/tests/record/marked_fortran.f90)
+        add_custom_command(OUTPUT ${record_bin}/marked_fortran DEPENDS ${sources}
+            WORKING_DIRECTORY ${record_bin}
+            COMMAND ${LULL_GFORTRAN} -Wall -Wextra ${sources} -o marked_fortran VERBATIM)
+        add_custom_target(record.marked_fortran ALL DEPENDS ${record_bin}/marked_fortran)
+        record_test(marked.fortran quick -- ${record_bin}/marked_fortran)
+    endif()
+
+    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+        get_filename_component(short ${compiler} NAME_WE)
+        execute_process(COMMAND ${compiler} -fopenmp -x c /dev/null -c -o ${record_bin}/probe.o
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(failed)
+            continue()
+        endif()
+        record_program(omp_constructs ${compiler} -fopenmp)
+        record_program(omp_barriers ${compiler} -fopenmp)
+        record_program(omp_imbalance ${compiler} -fopenmp)
+        record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
+        record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
+        record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
+                    ${record_bin}/omp_constructs.${short} basic)
+    endforeach()
+endif()
+
+# The same under each MPI that is here.
+function(record_mpi family)
+    find_program(LULL_TEST_MPICC_${family} NAMES mpicc.${family})
+    find_program(LULL_TEST_MPIRUN_${family} NAMES mpirun.${family})
+    if(NOT LULL_TEST_MPICC_${family} OR NOT LULL_TEST_MPIRUN_${family} OR NOT Python3_FOUND)
+        return()
+    endif()
+    set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
+    foreach(name ends hybrid)
+        set(output ${bin}/${name}.${family})
+        set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
+        add_custom_command(OUTPUT ${output} DEPENDS ${source}
+            COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -fopenmp ${source} -o ${output}
+            VERBATIM)
+        add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
+    endforeach()
+    add_test(NAME record.ends.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ends.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
+                --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON
+                         SKIP_RETURN_CODE 77)
+    set(mpi_environment --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+                        --env OMPI_MCA_rmaps_base_oversubscribe=1)
+    foreach(form master inside)
+        record_test(hybrid.${form}.${family} mpi ${mpi_environment} --
+                    ${LULL_TEST_MPIRUN_${family}} -n 2 ${bin}/hybrid.${family} ${form})
+    endforeach()
+endfunction()
+record_mpi(openmpi)
+record_mpi(mpich)

@@ -1,0 +1,41 @@
+"""Records a program and checks the run against what the program says about itself.
+
+    run.py --lull LULL --check CHECK_RUN [--env NAME=VALUE...] [--option OPTION...] -- COMMAND...
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def main():
+    cut = sys.argv.index("--")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("--check", required=True)
+    parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--option", action="append", default=[])
+    settings = parser.parse_args(sys.argv[1:cut])
+    command = sys.argv[cut + 1:]
+    environment = dict(os.environ, **dict(pair.split("=", 1) for pair in settings.env))
+    alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    if alone.returncode != 0:
+        print(f"skipped: {command[0]} does not work here: status {alone.returncode}\n{alone.stderr}")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        run = os.path.join(folder, "run")
+        recorded = subprocess.run([settings.lull, "record", "-o", run] + settings.option + ["--"]
+                                  + command, env=environment, capture_output=True, text=True,
+                                  timeout=240)
+        sys.stderr.write(recorded.stderr)
+        if recorded.returncode != 0:
+            print(f"status {recorded.returncode}, alone {alone.returncode}")
+            return 1
+        check = subprocess.run([settings.check, run], input=recorded.stdout, text=True,
+                               capture_output=True, timeout=120)
+        print(check.stdout)
+        return check.returncode
+
+
+sys.exit(main())
