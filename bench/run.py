@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import record_mpi
+
 
 class Usage:
     """What one run of a command took."""
@@ -122,6 +124,9 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
+        record_mpi.rows(bench)
+        if arguments.only == "MPI":
+            return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"
               % (counts["tape"], arguments.runs))

@@ -110,6 +110,7 @@ void rec_start(void)
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))
         return;
+    rec_define_run();
     rec_define_clock(0);
     rec_define_process();
     rec_process.on = true;

@@ -1,4 +1,4 @@
-/* The recorder: what its parts share. See docs/recorder.md for the whole.
+/* The recorder: what its parts share. See docs/record.md for the whole.
  *
  * Loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as a tool), it is
  * told what to do by environment variables, which `lull record` sets:

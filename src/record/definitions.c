@@ -266,6 +266,26 @@ void rec_define_process(void)
     pthread_mutex_unlock(&all.lock);
 }
 
+static void fill_run(struct lull_tape_builder *builder, const void *what)
+{
+    const int64_t *realtime = what;
+    lull_tape_build_u64(builder, 0); /* how long it took and when it began, the records tell */
+    lull_tape_build_u64(builder, 0);
+    lull_tape_build_u64(builder, (uint64_t)*realtime);
+    lull_tape_build_f64(builder, rec_process.ns_per_tick);
+    lull_tape_build_f64(builder, 0); /* the clock's points tell */
+    lull_tape_build_u32(builder, false);
+    lull_tape_build_text(builder, "lull " LULL_VERSION);
+}
+
+void rec_define_run(void)
+{
+    int64_t now = lull_clock_read(CLOCK_REALTIME);
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_RUN, 0, fill_run, &now);
+    pthread_mutex_unlock(&all.lock);
+}
+
 struct point {
     struct lull_clock_point pair;
     double error;

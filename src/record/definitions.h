@@ -37,6 +37,7 @@ uint32_t rec_define_comm(const struct rec_comm *comm);
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
 uint32_t rec_define_marker(const char *name);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
+void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
 
 /* Adds a calibration point of the clock if the last one is older than `ns`. */

@@ -299,8 +299,9 @@ struct lull_tape_definition {
 
 enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_RUN = 1, /* i64 duration ns, i64 origin ns, i64 start_realtime, f64 resolution,
-                                 f64 error, u32 has_states, text producer. Last of all, when a run
-                                 ends in an orderly way */
+                                 f64 error, u32 has_states, text producer. In RUN/definitions last
+                                 of all, when a run ends in an orderly way; in a process's first,
+                                 without duration and origin */
     LULL_TAPE_DEFINE_CLOCK,   /* u64 ticks, i64 ns, f64 error: a point of the process's clock; with
                                  none, ticks are ns */
     LULL_TAPE_DEFINE_NODE,    /* u32 parent, text name, text class */

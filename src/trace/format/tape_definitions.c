@@ -125,7 +125,9 @@ static void define_run(struct lull_tape_merge *merge, bool whole_run,
     }
     trace->start_realtime = (int64_t)lull_tape_field_u64(fields);
     trace->clock_resolution = lull_tape_field_f64(fields);
-    trace->clock_error = lull_tape_field_f64(fields);
+    double clock_error = lull_tape_field_f64(fields);
+    if (whole_run || clock_error > trace->clock_error)
+        trace->clock_error = clock_error;
     trace->has_states = lull_tape_field_u32(fields) != 0;
     trace->producer = take_text(merge, fields);
 }

@@ -1,0 +1,81 @@
+"""What a recorder adds to an MPI call: record_mpi.c alone, under lull and under EZTrace, in turn."""
+import os
+import shutil
+import statistics
+import subprocess
+
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1")
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record_mpi.c")
+
+
+def measure(launch, program):
+    """pattern -> (calls, median ns per iteration)"""
+    out = subprocess.run(launch + [program, "300", "500"], env=ENVIRONMENT, check=True,
+                         capture_output=True, text=True).stdout
+    found = {}
+    for line in out.splitlines():
+        words = line.split()
+        if len(words) == 4 and words[1].isdigit():
+            found[words[0]] = (int(words[1]), float(words[2]))
+    return found
+
+
+def under_lull(bench, family, ranks, program):
+    run = bench.path("recorded")
+    shutil.rmtree(run, ignore_errors=True)
+    recorder = os.path.join(os.path.abspath(bench.build), "liblull-record-%s.so" % family)
+    return measure(["mpiexec.%s" % family, "-n", str(ranks), "env", "LULL_RECORD_DIR=" + run,
+                    "LD_PRELOAD=" + recorder], program)
+
+
+def under_eztrace(bench, ranks, program):
+    run = bench.path("eztrace")
+    shutil.rmtree(run, ignore_errors=True)
+    return measure(["mpiexec.openmpi", "-n", str(ranks), "eztrace", "-t", "openmpi", "-o", run],
+                   program)
+
+
+def spread(values, form):
+    return (form + " (" + form + " .. " + form + ")") % (
+        statistics.median(values), min(values), max(values))
+
+
+def one_rank(bench, family, program, has_eztrace):
+    alone, lull, eztrace = [], [], []
+    for _ in range(bench.runs):
+        alone.append(measure(["mpiexec.%s" % family, "-n", "1"], program))
+        lull.append(under_lull(bench, family, 1, program))
+        if has_eztrace:
+            eztrace.append(under_eztrace(bench, 1, program))
+    for pattern in alone[0]:
+        calls = alone[0][pattern][0]
+        ours = [(b[pattern][1] - a[pattern][1]) / calls for a, b in zip(alone, lull)]
+        bench.add("%s %s: added per MPI call" % (family, pattern), spread(ours, "%.0f") + " ns",
+                  "<= 25 ns")
+        if has_eztrace:
+            theirs = [(c[pattern][1] - a[pattern][1]) / calls for a, c in zip(alone, eztrace)]
+            bench.add("%s %s: EZTrace adds" % (family, pattern),
+                      spread([t / o for t, o in zip(theirs, ours)], "%.1f") + " x", ">= 6 x",
+                      "%.0f ns" % statistics.median(theirs))
+
+
+def two_ranks(bench, family, program):
+    ratios = []
+    for _ in range(bench.runs):
+        alone = measure(["mpiexec.%s" % family, "-n", "2"], program)["barrier"][1]
+        ratios.append(under_lull(bench, family, 2, program)["barrier"][1] / alone)
+    bench.add("%s barrier of two ranks: against none" % family, spread(ratios, "%.2f") + " x",
+              "<= 1.35 x")
+
+
+def rows(bench):
+    for family in ("openmpi", "mpich"):
+        compiler = "mpicc.%s" % family
+        recorder = os.path.join(bench.build, "liblull-record-%s.so" % family)
+        if not bench.wanted("MPI") or not shutil.which(compiler) or not os.path.exists(recorder):
+            continue
+        program = os.path.abspath(bench.path("record_mpi." + family))
+        subprocess.run([compiler, "-O2", "-w", SOURCE, "-o", program], check=True)
+        one_rank(bench, family, program, family == "openmpi" and bool(shutil.which("eztrace")))
+        two_ranks(bench, family, program)
