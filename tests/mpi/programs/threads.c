@@ -1,6 +1,8 @@
 /* MPI_THREAD_MULTIPLE: two threads at a time, and receives that another thread waits for.
  *
  *= ranks 2
+ *= * calls pthread_create x1
+ *= * calls pthread_join x1
  *= 0 calls MPI_Barrier x1
  *= 0 barrier in 2 root -1 sent 0 received 0 x1
  *= 1 calls MPI_Barrier x1
