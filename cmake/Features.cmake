@@ -18,6 +18,20 @@ endmacro()
 
 pkg_check_modules(OTF2 IMPORTED_TARGET otf2)
 lull_feature(OTF2 OTF2_FOUND "read and write OTF2 archives" "library otf2 was not found at build time")
+# The recorder: its wrappers of MPI functions are generated from the mpi.h of each family.
+find_package(Python3 COMPONENTS Interpreter)
+find_program(LULL_MPICC_openmpi NAMES mpicc.openmpi)
+find_program(LULL_MPICC_mpich NAMES mpicc.mpich)
+foreach(family openmpi mpich)
+    set(LULL_RECORDS_${family} FALSE)
+    if(Python3_FOUND AND LULL_MPICC_${family})
+        set(LULL_RECORDS_${family} TRUE)
+    endif()
+endforeach()
+lull_feature(RECORD_OPENMPI LULL_RECORDS_openmpi "record programs of Open MPI"
+             "mpicc.openmpi or python3 was not found at build time")
+lull_feature(RECORD_MPICH LULL_RECORDS_mpich "record programs of MPICH, Intel MPI, MVAPICH, Cray MPICH"
+             "mpicc.mpich or python3 was not found at build time")
 string(REPLACE "\n" " \\\n" lull_features_lines "${lull_features}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/features.h.in ${CMAKE_BINARY_DIR}/generated/lull_features.h @ONLY)
 include_directories(${CMAKE_BINARY_DIR}/generated)

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #define REC_EXPORT      __attribute__((visibility("default")))
+#define REC_INLINE      static inline __attribute__((always_inline))
 #define REC_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define REC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA) /* of one record */
@@ -160,7 +161,7 @@ static inline void rec_commit(struct rec_thread *self, unsigned slots)
 
 /* Shows the call that begins now, behind what is committed, to whoever reads the tape after the
  * program died or hung in it; returns the time. There is room for a record of any size behind. */
-static inline uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
+REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
 {
     rec_reserve(self, REC_MOST_SLOTS);
     union lull_tape_slot *slot = self->at;

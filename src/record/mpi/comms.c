@@ -275,6 +275,16 @@ void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, in
     end_constructor(call, info);
 }
 
+/* Collective over the members of the new one alone. */
+void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
+                        MPI_Comm fresh)
+{
+    const struct rec_mpi_comm *info = NULL;
+    if (result == MPI_SUCCESS && fresh != MPI_COMM_NULL)
+        info = add_new(fresh, rec_mpi_comm_of(parent), tag, true);
+    end_constructor(call, info);
+}
+
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */
 void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh)
 {

@@ -31,6 +31,7 @@ SIMPLE = {
     "mprobe": "rec_mpi_mprobe(&call, result, 1, {comm}, {message});",
     "improbe": "rec_mpi_mprobe(&call, result, *{flag}, {comm}, {message});",
     "new_window": "rec_mpi_new_window(&call, result, {comm}, {window});",
+    "group_comm": "rec_mpi_group_comm(&call, result, {comm}, {tag}, *{newcomm});",
     "dup_comm": "rec_mpi_dup_comm(&call, result, {comm}, *{newcomm});",
     "rma_put": "rec_mpi_rma(&call, result, REC_RMA_PUT, rec_mpi_bytes({count}, {type}), {target}, "
                "{win});",

@@ -93,17 +93,16 @@ static uint32_t new_node(void)
     return ++all.n_pool;
 }
 
-static void insert(uintptr_t key, const struct rec_request *what)
+/* A new request at the end of the queue of a handle, to be filled in; NULL: there is no memory. */
+static struct rec_request *append(uintptr_t key)
 {
-    if ((!all.queues || all.used * 2 > all.mask) && !grow())
-        return;
+    if (REC_UNLIKELY(all.used * 2 >= all.mask) && !grow())
+        return NULL;
     struct queue *queue = slot_of(all.queues, all.mask, key);
     uint32_t node = new_node();
-    if (node == 0)
-        return;
-    all.pool[node] = *what;
-    all.pool[node].next = 0;
-    if (queue->key == 0) {
+    if (REC_UNLIKELY(node == 0))
+        return NULL;
+    if (REC_UNLIKELY(queue->key == 0)) {
         queue->key = key;
         all.used++;
     }
@@ -112,13 +111,15 @@ static void insert(uintptr_t key, const struct rec_request *what)
     else
         all.pool[queue->last].next = node;
     queue->last = node;
+    return &all.pool[node];
 }
 
-static struct queue *find(uintptr_t key)
+/* NULL: not one that was recorded. */
+static struct queue *find(MPI_Request handle)
 {
-    if (!all.queues)
+    if (handle == MPI_REQUEST_NULL || !all.queues)
         return NULL;
-    struct queue *queue = slot_of(all.queues, all.mask, key);
+    struct queue *queue = slot_of(all.queues, all.mask, (uintptr_t)handle);
     return queue->first != 0 ? queue : NULL;
 }
 
@@ -130,22 +131,16 @@ static void remove_first(struct queue *queue)
     all.spare = node;
 }
 
-/* The request behind a handle that has completed. A persistent one stays; `gone` ends that too. */
-static bool take(MPI_Request handle, bool gone, struct rec_request *ret_request)
+/* With the lock held: the request at the head of the queue is complete. What it was can be read as
+ * long as the lock is held. A persistent one stays, unless `gone`; NULL if it was not active. */
+static const struct rec_request *take(struct queue *queue, bool gone)
 {
-    if (handle == MPI_REQUEST_NULL)
-        return false;
-    lock();
-    struct queue *queue = find((uintptr_t)handle);
-    if (queue) {
-        struct rec_request *request = &all.pool[queue->first];
-        *ret_request = *request;
-        request->active = false;
-        if (!request->persistent || gone)
-            remove_first(queue);
-    }
-    unlock();
-    return queue && ret_request->active;
+    struct rec_request *request = &all.pool[queue->first];
+    bool active = request->active;
+    request->active = false;
+    if (!request->persistent || gone)
+        remove_first(queue);
+    return active ? request : NULL;
 }
 
 void rec_request_open(struct rec_thread *self, MPI_Request handle, const struct rec_request *what)
@@ -154,11 +149,14 @@ void rec_request_open(struct rec_thread *self, MPI_Request handle, const struct 
     self->n_open++;
     if (handle == MPI_REQUEST_NULL)
         return;
-    struct rec_request request = *what;
-    request.number = number;
-    request.owner = self->number;
     lock();
-    insert((uintptr_t)handle, &request);
+    struct rec_request *request = append((uintptr_t)handle);
+    if (REC_LIKELY(request != NULL)) {
+        *request = *what;
+        request->next = 0;
+        request->number = number;
+        request->owner = self->number;
+    }
     unlock();
 }
 
@@ -216,7 +214,9 @@ static void open_persistent(struct rec_mpi_call *call, int result, const struct 
         return;
     (void)call;
     lock();
-    insert((uintptr_t)handle, what);
+    struct rec_request *request = append((uintptr_t)handle);
+    if (request)
+        *request = *what;
     unlock();
 }
 
@@ -253,7 +253,7 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
     struct rec_thread *self = call->self;
     struct rec_request request = {.kind = 0};
     lock();
-    struct queue *queue = find((uintptr_t)handle);
+    struct queue *queue = find(handle);
     if (queue && all.pool[queue->first].persistent) {
         struct rec_request *found = &all.pool[queue->first];
         found->number = self->next_request++;
@@ -382,31 +382,39 @@ static void add_foreign(struct completions *done, const struct rec_request *requ
     rec_reserve(done->call->self, REC_MOST_SLOTS);
 }
 
-static void add(struct completions *done, MPI_Request handle, const MPI_Status *status)
+static void add_request(struct completions *done, const struct rec_request *request,
+                        const MPI_Status *status)
 {
-    struct rec_request request;
-    if (!take(handle, false, &request))
-        return;
-    bool foreign = request.owner != done->call->self->number;
+    bool foreign = request->owner != done->call->self->number;
     done->call->self->n_open -= !foreign;
-    if (request.kind != LULL_TAPE_CALL_ICOLLECTIVE && rec_mpi_status_cancelled(status)) {
+    if (request->kind != LULL_TAPE_CALL_ICOLLECTIVE && rec_mpi_status_cancelled(status)) {
         if (!foreign)
-            put_slot(done, request.number, 0, 0, LULL_TAPE_CANCELLED);
+            put_slot(done, request->number, 0, 0, LULL_TAPE_CANCELLED);
         return;
     }
-    if (request.kind != LULL_TAPE_CALL_IRECV || request.peer == REC_NOBODY) {
+    if (request->kind != LULL_TAPE_CALL_IRECV || request->peer == REC_NOBODY) {
         if (!foreign)
-            add_as_posted(done, request.number);
+            add_as_posted(done, request->number);
         return;
     }
     int32_t source = rec_mpi_peer(status->MPI_SOURCE), tag = rec_mpi_tag(status->MPI_TAG);
     uint64_t bytes = rec_mpi_status_bytes(status);
     if (foreign)
-        add_foreign(done, &request, source, tag, bytes);
-    else if (source == request.peer && tag == request.tag && bytes == request.bytes)
-        add_as_posted(done, request.number);
+        add_foreign(done, request, source, tag, bytes);
+    else if (source == request->peer && tag == request->tag && bytes == request->bytes)
+        add_as_posted(done, request->number);
     else
-        add_matched(done, request.number, source, tag, bytes);
+        add_matched(done, request->number, source, tag, bytes);
+}
+
+static void add(struct completions *done, MPI_Request handle, const MPI_Status *status)
+{
+    lock();
+    struct queue *queue = find(handle);
+    const struct rec_request *request = queue ? take(queue, false) : NULL;
+    if (request)
+        add_request(done, request, status);
+    unlock();
 }
 
 static struct completions begin_completions(struct rec_mpi_call *call)
@@ -485,14 +493,16 @@ void rec_mpi_waitsome(struct rec_mpi_call *call, int result, int n, const int *w
 void rec_mpi_request_free(struct rec_mpi_call *call, int result, MPI_Request handle)
 {
     struct completions done = begin_completions(call);
-    struct rec_request request;
-    if (result == MPI_SUCCESS && take(handle, true, &request) &&
-        request.owner == call->self->number) {
+    lock();
+    struct queue *queue = result == MPI_SUCCESS ? find(handle) : NULL;
+    const struct rec_request *request = queue ? take(queue, true) : NULL;
+    if (request && request->owner == call->self->number) {
         call->self->n_open--;
-        if (request.kind == LULL_TAPE_CALL_IRECV)
-            put_slot(&done, request.number, 0, 0, LULL_TAPE_CANCELLED);
+        if (request->kind == LULL_TAPE_CALL_IRECV)
+            put_slot(&done, request->number, 0, 0, LULL_TAPE_CANCELLED);
         else
-            add_as_posted(&done, request.number);
+            add_as_posted(&done, request->number);
     }
+    unlock();
     close_record(&done);
 }

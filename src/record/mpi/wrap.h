@@ -320,6 +320,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
 void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
 void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                       MPI_Comm fresh);
+void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
+                        MPI_Comm fresh);
 void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh);
 void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *comm);
 void rec_mpi_new_window(struct rec_mpi_call *call, int result, MPI_Comm comm,

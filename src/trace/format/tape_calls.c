@@ -89,7 +89,7 @@ static struct lull_event completion_event(const struct tape_request *request, ui
     }
     event.kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
     event.message.request = number;
-    event.message.bytes = request->bytes;
+    event.message.bytes = request->peer == LULL_PROC_NULL ? 0 : request->bytes;
     event.message.peer = request->peer;
     event.message.tag = request->tag;
     return event;

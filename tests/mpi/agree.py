@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Records one program with lull and with EZTrace, and compares the MPI calls of each rank by
+function, and the messages that it sends, by number and bytes. EZTrace's archive is read by
+otf2-print. Left out is what EZTrace does not record: MPI_Init and MPI_Finalize, in which it begins
+and ends, functions that it does not wrap, and the messages of MPI_Sendrecv.
+
+usage: agree.py --recorder FILE --digest FILE PROGRAM.c        exit status 77: not possible here
+"""
+import argparse
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+BEGIN_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
+
+
+def run(command, folder):
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                          env=ENVIRONMENT, cwd=folder, timeout=200, check=False)
+    if done.returncode != 0:
+        sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
+    return done.stdout
+
+
+def ours(options, program, arguments, folder):
+    where = os.path.join(folder, "lull")
+    run(["mpiexec.openmpi", "-n", "2", "env", "LULL_RECORD_DIR=" + where,
+         "LD_PRELOAD=" + options.recorder, program] + arguments, folder)
+    found = collections.Counter()
+    for line in run([options.digest, where], folder).splitlines():
+        what, _, number = line.rpartition(" x")
+        call = re.match(r"(\d+) calls (\w+)$", what)
+        send = re.match(r"(\d+) sends \S+ tag \S+ bytes (\d+)", what)
+        if call and call.group(2) not in BEGIN_AND_END:
+            found[call.group(1) + " " + call.group(2)] += int(number)
+        if send:
+            found[send.group(1) + " messages"] += int(number)
+            found[send.group(1) + " bytes"] += int(number) * int(send.group(2))
+    return found
+
+
+def theirs(program, arguments, folder):
+    where = os.path.join(folder, "eztrace")
+    run(["mpiexec.openmpi", "-n", "2", "eztrace", "-t", "openmpi", "-o", where, program]
+        + arguments, folder)
+    archives = glob.glob(where + "/**/*.otf2", recursive=True)
+    events, locations = [], set()
+    for line in run(["otf2-print", archives[0]], folder).splitlines():
+        words = line.split()
+        if len(words) > 3 and words[1].isdigit():
+            locations.add(int(words[1]))
+            events.append((words[0], int(words[1]), line))
+    rank = {location: str(r) for r, location in enumerate(sorted(locations))}
+    found = collections.Counter()
+    for kind, location, line in events:
+        region = re.search(r'Region: "(MPI_\w+)"', line)
+        if kind == "ENTER" and region and region.group(1) not in BEGIN_AND_END:
+            found[rank[location] + " " + region.group(1)] += 1
+        if kind in ("MPI_SEND", "MPI_ISEND"):
+            found[rank[location] + " messages"] += 1
+            found[rank[location] + " bytes"] += int(re.search(r"Length: (\d+)", line).group(1))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--recorder", required=True)
+    parser.add_argument("--digest", required=True)
+    parser.add_argument("program")
+    parser.add_argument("arguments", nargs="*")
+    options = parser.parse_args()
+    for needed in ("eztrace", "otf2-print", "mpicc.openmpi", "mpiexec.openmpi"):
+        if not shutil.which(needed):
+            print("skipped: %s was not found" % needed)
+            return 77
+    with tempfile.TemporaryDirectory(prefix="lull-agree-") as folder:
+        program = os.path.join(folder, "program")
+        run(["mpicc.openmpi", "-O1", "-w", os.path.abspath(options.program), "-o", program, "-lm"], folder)
+        lull = ours(options, program, options.arguments, folder)
+        eztrace = theirs(program, options.arguments, folder)
+    known = {what.split()[1] for what in eztrace}
+    if any("MPI_Sendrecv" in what for what in lull):
+        known -= {"messages", "bytes"}
+    compared = sorted(what for what in set(lull) | set(eztrace) if what.split()[1] in known)
+    wrong = ["%s: lull %d, EZTrace %d" % (what, lull[what], eztrace[what])
+             for what in compared if lull[what] != eztrace[what]]
+    for line in wrong:
+        print(line)
+    print("%d numbers compared" % len(compared))
+    return 1 if wrong or len(compared) < 4 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

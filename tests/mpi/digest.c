@@ -1,0 +1,166 @@
+/* What a run holds, in lines that a person can work out from the program: each different event
+ * once, with the number of times it occurs. Times are left out.
+ *
+ *     digest RUN                    events, sorted
+ *
+ * "1.2" is thread 2 of rank 1, "1" its first thread. Communicators are named by their size. */
+#include "base/error.h"
+#include "trace/scan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 160 };
+
+static char (*lines)[LINE];
+static size_t n_lines, capacity;
+
+__attribute__((format(printf, 1, 2))) static void add(const char *form, ...)
+{
+    if (n_lines == capacity) {
+        capacity = capacity ? capacity * 2 : 1024;
+        lines = realloc(lines, capacity * sizeof *lines);
+        if (!lines)
+            exit(3);
+    }
+    va_list arguments;
+    va_start(arguments, form);
+    vsnprintf(lines[n_lines++], LINE, form, arguments);
+    va_end(arguments);
+}
+
+static int rank_of(const struct lull_trace *trace, int32_t process)
+{
+    return process < 0 ? process : (int)trace->processes[process].rank;
+}
+
+static unsigned size_of(const struct lull_trace *trace, uint32_t comm)
+{
+    return comm < trace->n_comms ? trace->comms[comm].size : 0;
+}
+
+static void add_message(const struct lull_trace *trace, const char *who, const char *verb,
+                        const struct lull_event *event)
+{
+    add("%s %s %d tag %d bytes %llu in %u", who, verb, rank_of(trace, event->message.peer),
+        event->message.tag, (unsigned long long)event->message.bytes, size_of(trace, event->id));
+}
+
+static void add_event(const struct lull_trace *trace, const char *who,
+                      const struct lull_event *event)
+{
+    static const char *const rma[] = {"put", "get", "atomic", "sync"};
+    static const char *const io[] = {"read", "write", "open", "close", "other"};
+    switch (event->kind) {
+    case LULL_EVENT_CALL:
+        add("%s calls %s", who, trace->regions[event->id].name);
+        break;
+    case LULL_EVENT_ENTER:
+        add("%s enters %s", who, trace->regions[event->id].name);
+        break;
+    case LULL_EVENT_SEND:
+        add_message(trace, who, "sends", event);
+        break;
+    case LULL_EVENT_RECV:
+        add_message(trace, who, "receives", event);
+        break;
+    case LULL_EVENT_REQUEST_CANCELLED:
+        add("%s cancels", who);
+        break;
+    case LULL_EVENT_COLLECTIVE_END:
+        add("%s %s in %u root %d sent %llu received %llu", who, lull_collective_name(event->op),
+            size_of(trace, event->id), rank_of(trace, event->collective.root),
+            (unsigned long long)event->collective.sent,
+            (unsigned long long)event->collective.received);
+        break;
+    case LULL_EVENT_RMA:
+        add("%s rma %s to %d bytes %llu", who, rma[event->op],
+            rank_of(trace, event->transfer.target), (unsigned long long)event->transfer.bytes);
+        break;
+    case LULL_EVENT_IO:
+        add("%s io %s bytes %llu", who, io[event->op], (unsigned long long)event->transfer.bytes);
+        break;
+    case LULL_EVENT_MEASURE_OFF:
+    case LULL_EVENT_MEASURE_ON:
+        add("%s measure %s", who, event->kind == LULL_EVENT_MEASURE_ON ? "on" : "off");
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_open(const char *who, const char *what, long long posted, long long done)
+{
+    if (posted != done)
+        add("%s %s %lld not complete", who, what, posted - done);
+}
+
+static lull_status digest_location(const struct lull_trace *trace, uint32_t l,
+                                   struct lull_error *err)
+{
+    const struct lull_location *location = &trace->locations[l];
+    char who[32];
+    snprintf(who, sizeof who, location->number ? "%u.%u" : "%u",
+             trace->processes[location->process].rank, location->number);
+    struct lull_cursor *cursor;
+    lull_status status = lull_cursor_open(trace, l, LULL_MASK_ALL, &cursor, err);
+    if (status != LULL_OK)
+        return status;
+    long long sends = 0, done = 0, begun = 0, ended = 0;
+    for (struct lull_block block; (status = lull_cursor_next(cursor, &block, err)) == LULL_OK;) {
+        for (uint32_t i = 0; i < block.count; i++) {
+            const struct lull_event *event = &block.events[i];
+            add_event(trace, who, event);
+            sends += event->kind == LULL_EVENT_SEND && event->message.request != LULL_NO_REQUEST;
+            done += event->kind == LULL_EVENT_SEND_DONE;
+            begun += event->kind == LULL_EVENT_COLLECTIVE_BEGIN;
+            ended += event->kind == LULL_EVENT_COLLECTIVE_END;
+        }
+        if (block.count == 0)
+            break;
+    }
+    lull_cursor_close(cursor);
+    add_open(who, "sends", sends, done);
+    add_open(who, "collectives", begun, ended);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+int main(int argc, char **argv)
+{
+    struct lull_error err = {0};
+    struct lull_trace *trace;
+    if (argc != 2)
+        return 2;
+    lull_status status = lull_trace_open(argv[1], &trace, &err);
+    if (status == LULL_OK) {
+        for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
+            status = digest_location(trace, l, &err);
+        struct lull_quirk *quirks;
+        struct lull_arena *arena = lull_arena_create(abort);
+        uint32_t n = lull_trace_quirks(trace, arena, &quirks);
+        for (uint32_t q = 0; q < n; q++)
+            add("quirk: %s (%s)", quirks[q].kind, quirks[q].first);
+        lull_arena_destroy(arena);
+        lull_trace_close(trace);
+    }
+    if (status != LULL_OK) {
+        fprintf(stderr, "digest: %s\n", err.text);
+        return 1;
+    }
+    if (n_lines > 0)
+        qsort(lines, n_lines, sizeof *lines, compare);
+    for (size_t i = 0, next; i < n_lines; i = next) {
+        for (next = i + 1; next < n_lines && strcmp(lines[i], lines[next]) == 0;)
+            next++;
+        printf("%s x%zu\n", lines[i], next - i);
+    }
+    free(lines);
+    return 0;
+}

@@ -1,0 +1,44 @@
+# Small MPI programs that are recorded; what must be in the run stands in their sources. Under each
+# family of MPI libraries that a recorder was built for.
+if(LULL_TESTS AND Python3_FOUND)
+    add_executable(mpi_digest ${CMAKE_CURRENT_LIST_DIR}/digest.c)
+    target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
+    file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/programs/*.c
+                                         ${CMAKE_CURRENT_LIST_DIR}/programs/*.f90)
+    foreach(family openmpi mpich)
+        if(NOT TARGET liblull-record-${family})
+            continue()
+        endif()
+        foreach(program ${programs})
+            get_filename_component(name ${program} NAME_WE)
+            add_test(NAME mpi.${family}.${name}
+                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
+                        --recorder $<TARGET_FILE:liblull-record-${family}>
+                        --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${program})
+            # Together they would starve each other on few cores.
+            set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                                 TIMEOUT 300 RUN_SERIAL ON)
+        endforeach()
+        # Every function of mpi.h is wrapped, or is listed as one that is not.
+        add_test(NAME mpi.${family}.functions
+            COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
+                    ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
+                    ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi.i)
+        set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 60)
+    endforeach()
+    if(TARGET liblull-record-openmpi)
+        set(compared ${PROJECT_SOURCE_DIR}/examples/heat.c)
+        foreach(name blocking persistent nonblocking)
+            list(APPEND compared ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
+        endforeach()
+        foreach(program ${compared})
+            get_filename_component(name ${program} NAME_WE)
+            add_test(NAME mpi.eztrace.${name}
+                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/agree.py
+                        --recorder $<TARGET_FILE:liblull-record-openmpi>
+                        --digest $<TARGET_FILE:mpi_digest> ${program})
+            set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                                 TIMEOUT 300 RUN_SERIAL ON)
+        endforeach()
+    endif()
+endif()

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Records a small MPI program and compares the run with what its source says must be in it.
+
+usage: run.py --family openmpi|mpich --recorder FILE --digest FILE
+              --lull FILE PROGRAM.c|.f90
+
+The source has lines "*= ..." (or "!= ..."):
+    ranks N               how many to start
+    RANK what xN          an event of that rank and how often; * is every rank, unless the same
+                          event of a rank has a line of its own
+    RANK what any         it occurs at least once
+    metric ID VALUE ERROR what `lull metrics` must find
+Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank. Exit status
+77: this program cannot be compiled or run here.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+COMPILERS = {".c": "mpicc.%s", ".f90": "mpif90.%s"}
+SECONDS = 120
+
+
+class Skip(Exception):
+    pass
+
+
+def expectations(source):
+    ranks, lines, any_number, metrics = 2, {}, set(), []
+    text = open(source).read()
+    fortran = source.endswith(".f90")
+    found = re.findall(r"^!= (.*)$" if fortran else r"^ \*= (.*)$", text, re.M)
+    init = "MPI_Init_thread" if "MPI_Init_thread" in text else "MPI_Init"
+    for line in found:
+        if line.startswith("ranks "):
+            ranks = int(line.split()[1])
+    for line in ["* calls %s x1" % init, "* calls MPI_Finalize x1"] + found:
+        if line.startswith("ranks "):
+            continue
+        if line.startswith("metric "):
+            metrics.append(line.split()[1:])
+            continue
+        match = re.match(r"(\S+) (.*) (x\d+|any)$", line)
+        if not match:
+            sys.exit("%s: cannot read '%s'" % (source, line))
+        who, what, number = match.groups()
+        for rank in range(ranks) if who == "*" else [who]:
+            key = "%s %s" % (rank, what)
+            if number == "any":
+                any_number.add(key)
+            else:
+                lines[key] = int(number[1:])
+    return ranks, lines, any_number, metrics
+
+
+def compile_program(source, family, folder):
+    compiler = COMPILERS[os.path.splitext(source)[1]] % family
+    if not shutil.which(compiler):
+        raise Skip("%s was not found" % compiler)
+    program = os.path.join(folder, "program")
+    done = subprocess.run([compiler, "-O1", "-g", "-w", source, "-o", program, "-lpthread"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        if source.endswith(".f90"):
+            raise Skip("%s cannot compile it: %s" % (compiler, done.stderr.splitlines()[0:1]))
+        sys.exit(done.stderr)
+    return program
+
+
+def run_program(program, family, ranks, recorder, run, folder, settings):
+    launcher = "mpiexec.%s" % family
+    if not shutil.which(launcher):
+        raise Skip("%s was not found" % launcher)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                       OMPI_MCA_rmaps_base_oversubscribe="1",
+                       LULL_TEST_FILE=os.path.join(folder, "file"))
+    command = [launcher, "-n", str(ranks), "env", "LULL_RECORD_DIR=" + run,
+               "LD_PRELOAD=" + recorder] + settings + [program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder,
+                          timeout=SECONDS, check=False)
+    if done.returncode == 77:
+        raise Skip("the MPI library cannot do this")
+    if done.returncode != 0:
+        sys.exit("status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
+
+
+def digest_of(digest, run):
+    done = subprocess.run([digest, run], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    lines = {}
+    for line in done.stdout.splitlines():
+        what, _, number = line.rpartition(" x")
+        lines[what] = int(number)
+    return lines
+
+
+def sums_of(run):
+    """(location name, region) -> visits, from the files of sums, read by their description."""
+    found = {}
+    group = os.path.join(run, "0")
+    for name in sorted(os.listdir(group)):
+        if not name.endswith(".sums"):
+            continue
+        process, thread = name.split(".")[:2]
+        regions = regions_of(os.path.join(group, process + ".definitions"))
+        data = open(os.path.join(group, name), "rb").read()
+        header_size, sum_size = struct.unpack_from("<II", data, 16)
+        count = struct.unpack_from("<Q", data, 32)[0]
+        for region in range(count):
+            at = header_size + region * 2 * sum_size
+            visits = struct.unpack_from("<Q", data, at)[0]
+            if visits:
+                who = process if thread == "0" else "%s.%s" % (process, thread)
+                found["%s calls %s" % (who, regions[region])] = visits
+    return found
+
+
+def regions_of(path):
+    data = open(path, "rb").read()
+    header_size = struct.unpack_from("<I", data, 16)[0]
+    end = header_size + struct.unpack_from("<Q", data, 24)[0]
+    at, names = header_size, {}
+    while at < end:
+        size, kind, _, number = struct.unpack_from("<IHHI", data, at)
+        if kind == 5:  # LULL_TAPE_DEFINE_REGION
+            length = struct.unpack_from("<I", data, at + 32)[0]
+            names[number] = data[at + 36:at + 36 + length].decode()
+        at += size
+    return names
+
+
+def compare(expected, any_number, got):
+    wrong = []
+    for what in sorted(set(expected) | set(got) | any_number):
+        number = got.get(what, 0)
+        if what in any_number:
+            if number == 0:
+                wrong.append("%s: never, expected some" % what)
+        elif number != expected.get(what, 0):
+            wrong.append("%s: %d, expected %d" % (what, number, expected.get(what, 0)))
+    return wrong
+
+
+def wrong_metrics(lull, run, metrics):
+    if not metrics:
+        return []
+    done = subprocess.run([lull, "metrics", "--format", "json", run], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        return [done.stderr]
+    found = {row["id"]: row["values"][0] for table in json.loads(done.stdout)["tables"].values()
+             for row in table["rows"]}
+    return ["%s: %s, expected %s +- %s" % (name, found.get(name), value, error)
+            for name, value, error in metrics
+            if found.get(name) is None or abs(found[name] - float(value)) > float(error)]
+
+
+def check(options, folder):
+    ranks, expected, any_number, metrics = expectations(options.program)
+    program = compile_program(options.program, options.family, folder)
+    run = os.path.join(folder, "run")
+    run_program(program, options.family, ranks, options.recorder, run, folder, [])
+    wrong = compare(expected, any_number, digest_of(options.digest, run))
+
+    wrong += wrong_metrics(options.lull, run, metrics)
+
+    # The sums count every call, also those that one record stands for.
+    calls = {what: number for what, number in expected.items() if " calls " in what}
+    if not any("measure" in what for what in expected):
+        wrong += ["sums: " + line for line in compare(calls, any_number & set(sums_of(run)),
+                                                      sums_of(run))]
+
+    # A profile has the same sums and no events.
+    profile = os.path.join(folder, "profile")
+    run_program(program, options.family, ranks, options.recorder, profile, folder,
+                ["LULL_RECORD_PROFILE=1"])
+    if digest_of(options.digest, profile):
+        wrong.append("profile: has events")
+    if not any("measure" in what for what in expected):
+        wrong += ["profile: " + line for line in compare(
+            calls, any_number & set(sums_of(profile)), sums_of(profile))]
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--family", required=True)
+    parser.add_argument("--recorder", required=True)
+    parser.add_argument("--digest", required=True)
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("program")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="lull-mpi-") as folder:
+        try:
+            wrong = check(options, folder)
+        except Skip as reason:
+            print("skipped:", reason)
+            return 77
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
