@@ -159,9 +159,10 @@ static const char *find_library(const char *name, struct lull_arena *arena)
         lull_arena_printf(arena, "%.*s/%s", folder, own, name),
         lull_arena_printf(arena, "%.*s/../" LULL_RECORD_FOLDER "/%s", folder, own, name),
     };
+    char resolved[PATH_MAX];
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (access(places[i], R_OK) == 0)
-            return realpath(places[i], NULL);
+        if (access(places[i], R_OK) == 0 && realpath(places[i], resolved))
+            return lull_arena_strdup(arena, resolved);
     return NULL;
 }
 

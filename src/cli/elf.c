@@ -17,7 +17,7 @@ struct image {
 static const void *part(const struct image *image, uint64_t offset, uint64_t count, size_t size)
 {
     uint64_t room = image->file.size;
-    if (offset > room || count > (room - offset) / size || offset % sizeof(uint32_t) != 0)
+    if (offset > room || count > (room - offset) / size || offset % sizeof(uint64_t) != 0)
         return NULL;
     return image->file.data + offset;
 }
