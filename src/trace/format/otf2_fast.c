@@ -1,5 +1,5 @@
 /* An event file is a sequence of chunks of one size. A chunk is a header (mark, byte order, numbers
- * of its first and last event) and records, ended by a mark: of the chunk, or of the file. A record
+ * of its first and last event) and records, ended by zeros, or in the last chunk by a mark. A record
  * is a byte for its type and, for nearly all types, one for the length of what follows (255: the
  * length follows in 8 bytes). Time stamps are records of their own, for all events up to the next;
  * attributes are records before the event that they belong to.
@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 
 enum {
-    END_OF_FILE = 1,
-    END_OF_CHUNK = 2,
+    END_OF_CHUNK = 0,
+    END_OF_FILE = 2,
     CHUNK = 3,
     TIME_STAMP = 5,
     ATTRIBUTES = 6,
@@ -91,7 +91,7 @@ static lull_status end_chunk(struct lull_stream *stream, struct lull_error *err)
 {
     const struct lull_otf2_fast *fast = stream->fast;
     if ((size_t)(fast->end - fast->chunk) < fast->chunk_size)
-        return damaged(stream, fast->end, "the file ends behind a chunk that is not the last", err);
+        return damaged(stream, fast->end, "the file ends inside its last chunk", err);
     return begin_chunk(stream, fast->end, err);
 }
 
@@ -245,9 +245,7 @@ static lull_status read_record(struct lull_stream *stream, struct lull_error *er
 static lull_status read_other(struct lull_stream *stream, struct lull_error *err)
 {
     struct lull_otf2_fast *fast = stream->fast;
-    if (fast->at >= fast->end)
-        return damaged(stream, fast->end, "a chunk ends without its mark", err);
-    switch (*fast->at) {
+    switch (fast->at < fast->end ? *fast->at : END_OF_CHUNK) {
     case TIME_STAMP:
         return read_time_stamp(stream, err);
     case END_OF_CHUNK:
