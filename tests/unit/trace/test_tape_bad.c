@@ -439,6 +439,14 @@ static void test_id_beyond_22_bits(void **state)
     check_definition("id 4194303");
 }
 
+/* A small file cannot make the reader reserve much memory. */
+static void test_id_out_of_proportion(void **state)
+{
+    (void)state;
+    define_region(&definitions, 1000000, "x");
+    check_definition("id 1000000");
+}
+
 static void test_text_longer_than_its_definition(void **state)
 {
     (void)state;
@@ -662,6 +670,7 @@ int main(void)
         TEST(test_endless_call),
         TEST(test_behind_the_end_of_the_run),
         TEST(test_id_beyond_22_bits),
+        TEST(test_id_out_of_proportion),
         TEST(test_text_longer_than_its_definition),
         TEST(test_members_longer_than_their_definition),
         TEST(test_definition_sizes),
