@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEPTH = 1 << 20 };
 
@@ -43,8 +42,6 @@ static uint8_t stated_activity(const struct place *place, uint8_t top)
 
 static uint8_t find_activity(const struct lull_core *core, const struct place *place)
 {
-    if (!place->inside)
-        return OUTSIDE;
     if (place->off)
         return DISABLED;
     uint8_t top = top_activity(place);
@@ -57,7 +54,8 @@ static uint8_t find_activity(const struct lull_core *core, const struct place *p
 
 static void set_slot(const struct lull_core *core, struct place *place)
 {
-    place->slot = SLOT(find_activity(core, place), place->parallel_depth > 0);
+    place->activity = find_activity(core, place);
+    place->slot = SLOT(place->inside ? place->activity : OUTSIDE, place->parallel_depth > 0);
 }
 
 void lull_place_refresh(const struct lull_core *core, struct place *place)
@@ -66,6 +64,7 @@ void lull_place_refresh(const struct lull_core *core, struct place *place)
     limit = place->state_end < limit ? place->state_end : limit;
     limit = place->call_end < limit ? place->call_end : limit;
     limit = place->flush_end < limit ? place->flush_end : limit;
+    limit = place->cut_at < limit ? place->cut_at : limit;
     place->limit = limit;
     place->base = find_base(place);
     place->plain =
@@ -82,7 +81,8 @@ static inline void refresh_top(const struct lull_core *core, struct place *place
         return;
     }
     uint8_t top = top_activity(place);
-    place->slot = SLOT(top == INHERIT ? place->base : top, place->parallel_depth > 0);
+    place->activity = top == INHERIT ? place->base : top;
+    place->slot = SLOT(place->activity, place->parallel_depth > 0);
 }
 
 /* ---- the clock ----------------------------------------------------------------------------- */
@@ -109,21 +109,23 @@ static inline void spend(struct place *place, int64_t until)
     place->now = until;
     if (!place->detail)
         return;
-    place->last = place->slot;
+    place->last = place->activity;
     if (place->sums)
         spend_in_region(place, length);
 }
 
 static void leave_region(const struct lull_core *core, struct place *place);
 
+static const struct lull_interval *windows_of(const struct lull_core *core,
+                                              const struct place *place)
+{
+    return core->windows ? core->windows->intervals[place->process] : &core->whole;
+}
+
 static void cross_window(const struct lull_core *core, struct place *place)
 {
-    const struct lull_interval *intervals = &core->whole;
-    uint32_t count = 1;
-    if (core->windows) {
-        intervals = core->windows->intervals[place->process];
-        count = core->windows->counts[place->process];
-    }
+    const struct lull_interval *intervals = windows_of(core, place);
+    uint32_t count = core->windows ? core->windows->counts[place->process] : 1;
     if (place->inside) {
         place->inside = false;
         place->window++;
@@ -134,6 +136,24 @@ static void cross_window(const struct lull_core *core, struct place *place)
     if (place->window < count)
         place->window_at =
             place->inside ? intervals[place->window].end : intervals[place->window].begin;
+}
+
+static void hand_over_span(struct place *place);
+
+static bool has_span(const struct place *place)
+{
+    return place->thread > 0 && place->parallel_depth > 0 && place->executions;
+}
+
+/* A worker's span is handed over in pieces, or what waits for it would grow with its length. They
+ * are cut at times of the run's own, so that the sums do not depend on how a format is read. */
+static void cut_span(const struct lull_core *core, struct place *place)
+{
+    if (has_span(place)) {
+        hand_over_span(place);
+        place->span_begin = place->now;
+    }
+    place->cut_at += core->piece;
 }
 
 /* Moves the clock over all deadlines up to `time`. */
@@ -154,6 +174,8 @@ static void cross(const struct lull_core *core, struct place *place, int64_t tim
             place->flush_end = NEVER;
         while (place->window_at <= at)
             cross_window(core, place);
+        while (place->cut_at <= at)
+            cut_span(core, place);
         lull_place_refresh(core, place);
     }
 }
@@ -167,36 +189,27 @@ static inline void advance(const struct lull_core *core, struct place *place, in
 
 /* ---- parallel regions ---------------------------------------------------------------------- */
 
-static inline void begin_span(struct place *place)
-{
-    place->span_begin = place->now;
-    memcpy(place->span_from, place->ns + SLOT(0, 1), sizeof place->span_from);
-}
+static const uint8_t cause_of[LULL_ACTIVITIES] = {
+    [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
+    [LULL_MPI_COLLECTIVE] = LULL_CAUSE_MPI, [LULL_MPI_ONE_SIDED] = LULL_CAUSE_MPI,
+    [LULL_MPI_IO] = LULL_CAUSE_MPI,         [LULL_MPI_OTHER] = LULL_CAUSE_MPI,
+    [LULL_OMP_SYNC] = LULL_CAUSE_SYNC,      [LULL_OMP_SCHEDULE] = LULL_CAUSE_SCHEDULE,
+    [LULL_OMP_LOCK] = LULL_CAUSE_LOCK,      [LULL_IDLE] = LULL_CAUSE_OTHER,
+    [LULL_DEVICE] = LULL_CAUSE_OTHER,       [LULL_IO] = LULL_CAUSE_OTHER,
+    [LULL_FLUSH] = LULL_CAUSE_OTHER,        [LULL_OTHER] = LULL_CAUSE_OTHER,
+};
 
-static int64_t sum_range(const int64_t *ns, int first, int last)
+/* What has gone into the parallel slots since the last span: they change inside of spans alone. */
+static inline void end_span(struct place *place, struct lull_span *ret_span)
 {
-    int64_t sum = 0;
-    for (int activity = first; activity <= last; activity++)
-        sum += ns[activity];
-    return sum;
-}
-
-static inline struct lull_span end_span(const struct place *place)
-{
-    static_assert(LULL_MPI_OTHER - LULL_MPI_P2P == 4, "the activities of MPI are neighbours");
-    static_assert(LULL_ACTIVITIES - LULL_IDLE == 5, "the causes without a name are the last");
-    int64_t ns[LULL_ACTIVITIES];
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        ns[activity] = place->ns[SLOT(activity, 1)] - place->span_from[activity];
-    return (struct lull_span){
-        .begin = place->span_begin,
-        .end = place->now,
-        .ns = {[LULL_CAUSE_USEFUL] = ns[LULL_USEFUL],
-               [LULL_CAUSE_SCHEDULE] = ns[LULL_OMP_SCHEDULE],
-               [LULL_CAUSE_LOCK] = ns[LULL_OMP_LOCK],
-               [LULL_CAUSE_SYNC] = ns[LULL_OMP_SYNC],
-               [LULL_CAUSE_MPI] = sum_range(ns, LULL_MPI_P2P, LULL_MPI_OTHER),
-               [LULL_CAUSE_OTHER] = sum_range(ns, LULL_IDLE, LULL_ACTIVITIES - 1)}};
+    *ret_span = (struct lull_span){.begin = place->span_begin, .end = place->now};
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        int64_t ns = place->ns[SLOT(activity, 1)] - place->handed_over[activity];
+        if (ns == 0)
+            continue;
+        ret_span->ns[cause_of[activity]] += ns;
+        place->handed_over[activity] += ns;
+    }
 }
 
 /* A team may begin before its region is entered: the first region that is known gives the name. */
@@ -209,7 +222,7 @@ static void enter_parallel(struct place *place, uint32_t region)
         place->execution = region;
     if (!outermost)
         return;
-    begin_span(place);
+    place->span_begin = place->now;
     if (place->thread == 0 &&
         lull_executions_open(place->executions, place->now, place->inside, NULL) != LULL_OK)
         place->failed = true;
@@ -217,7 +230,8 @@ static void enter_parallel(struct place *place, uint32_t region)
 
 static void hand_over_span(struct place *place)
 {
-    const struct lull_span span = end_span(place);
+    struct lull_span span;
+    end_span(place, &span);
     if (place->thread > 0)
         place->failed |=
             lull_executions_add(place->executions, place->thread, &span, NULL) != LULL_OK;
@@ -320,14 +334,44 @@ static int64_t end_of(const struct lull_core *core, const struct lull_event *eve
     return event->duration > left ? core->whole.end : event->time + event->duration;
 }
 
-static void read_counters(struct place *place, const struct lull_event *event)
+/* What of a reading over `whole` belongs to its first `part`; readings that went backwards (the
+ * counters of some tracers do) are negative numbers. Cut down, so that what belongs to parts that
+ * adjoin adds up. */
+static int64_t share_of(uint64_t reading, int64_t part, int64_t whole)
 {
-    if (ACTIVITY_OF(place->last) >= DISABLED)
-        return;
-    uint64_t *sums = place->counters + ACTIVITY_OF(place->last);
+    return (int64_t)((__int128)(int64_t)reading * part / whole);
+}
+
+/* What of a reading taken now belongs to the windows, which may cut the time since the one before;
+ * two readings at once: to the time right before. */
+static uint64_t share_of_windows(const struct lull_core *core, const struct place *place,
+                                 uint32_t counter, uint64_t reading)
+{
+    const struct lull_interval *windows = windows_of(core, place);
+    const int64_t to = place->now;
+    const int64_t from = place->read_at[counter] < to ? place->read_at[counter] : to - 1;
+    if (place->inside && windows[place->window].begin <= from) /* as nearly always */
+        return reading;
+    uint64_t sum = 0;
+    for (uint32_t i = place->window + place->inside; i-- > 0 && windows[i].end > from;) {
+        int64_t begin = windows[i].begin > from ? windows[i].begin : from;
+        int64_t end = windows[i].end < to ? windows[i].end : to;
+        if (begin < end)
+            sum += (uint64_t)(share_of(reading, end - from, to - from) -
+                              share_of(reading, begin - from, to - from));
+    }
+    return sum;
+}
+
+static void read_counters(const struct lull_core *core, struct place *place,
+                          const struct lull_event *event)
+{
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
-        sums[(size_t)reading->counter * LULL_ACTIVITIES] += reading->value;
+        if (place->last < DISABLED)
+            place->counters[(size_t)reading->counter * LULL_ACTIVITIES + place->last] +=
+                share_of_windows(core, place, reading->counter, reading->value);
+        place->read_at[reading->counter] = place->now;
     }
 }
 
@@ -388,14 +432,20 @@ static lull_status handle_rare(const struct lull_core *core, struct place *place
     return status;
 }
 
+static void begin_life(const struct lull_core *core, struct place *place)
+{
+    place->began = place->alive = true;
+    for (uint32_t i = 0; i < core->trace->n_counters; i++)
+        place->read_at[i] = place->now;
+    lull_place_refresh(core, place);
+}
+
 static lull_status handle(const struct lull_core *core, struct place *place,
                           const struct lull_event *event, struct lull_error *err)
 {
     advance(core, place, event->time);
-    if (!place->began) {
-        place->began = place->alive = true;
-        lull_place_refresh(core, place);
-    }
+    if (!place->began)
+        begin_life(core, place);
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         cut_call(core, place);
@@ -405,7 +455,7 @@ static lull_status handle(const struct lull_core *core, struct place *place,
         leave_region(core, place);
         return LULL_OK;
     case LULL_EVENT_COUNTERS:
-        read_counters(place, event);
+        read_counters(core, place, event);
         return LULL_OK;
     default:
         return handle_rare(core, place, event, err);
@@ -557,11 +607,7 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
         if (status != LULL_OK)
             return status;
     }
-    if (place->parallel_depth > 0 && place->thread > 0 && place->executions) {
-        hand_over_span(place);
-        begin_span(place);
-    }
-    return pass(place, place->now, err);
+    return pass(place, has_span(place) ? place->span_begin : place->now, err);
 }
 
 lull_status lull_core_begin(void *context, unsigned worker, uint32_t location,

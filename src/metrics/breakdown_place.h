@@ -38,14 +38,15 @@ struct region_sum {
 
 struct place {
     int64_t now;
-    int64_t limit; /* the earliest deadline: window_at, state_end, call_end or flush_end */
+    int64_t limit; /* the earliest deadline: window_at, state_end, call_end, flush_end, cut_at */
     int64_t ns[SLOT_ACTIVITIES * 2];
-    uint8_t slot; /* where time goes now */
-    uint8_t last; /* where the last length of time went, for counters */
-    bool plain;   /* the slot depends on the stack and the base alone */
-    bool detail;  /* more than ns[] is kept: counters or region sums */
-    bool quick;   /* plain, no detail: runs of regions may be taken in one go */
-    uint8_t base; /* activity below all regions */
+    uint8_t slot;     /* where time goes now */
+    uint8_t activity; /* that of the slot, inside or outside of windows */
+    uint8_t last;     /* activity of the last length of time, for counters */
+    bool plain;       /* the slot depends on the stack and the base alone */
+    bool detail;      /* more than ns[] is kept: counters or region sums */
+    bool quick;       /* plain, no detail: runs of regions may be taken in one go */
+    uint8_t base;     /* activity below all regions */
 
     bool began, alive; /* has had an event; lives now */
     bool off, inside;  /* measurement off; inside a window */
@@ -53,6 +54,7 @@ struct place {
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
     uint8_t kind, role;
     int64_t window_at, state_end, call_end, flush_end;
+    int64_t cut_at; /* when a worker's span is cut into pieces next */
     uint32_t window; /* index of the current or next one */
     uint32_t parallel_depth, team_depth;
     uint32_t depth, capacity;
@@ -64,8 +66,9 @@ struct place {
     uint32_t process, thread;           /* thread: index in the process; 0: master */
     uint32_t execution; /* the region that names the master's execution, or LULL_NONE */
     int64_t span_begin;
-    int64_t span_from[LULL_ACTIVITIES]; /* parallel slots when the span began */
-    uint64_t *counters;                 /* [n_counters][LULL_ACTIVITIES] */
+    int64_t handed_over[LULL_ACTIVITIES]; /* what spans held so far of the parallel slots */
+    uint64_t *counters;                   /* [n_counters][LULL_ACTIVITIES] */
+    int64_t *read_at; /* [n_counters]: the last reading, or the first event of the thread */
 };
 
 struct lull_core {
@@ -78,6 +81,7 @@ struct lull_core {
     struct region_sum *sums;             /* [workers][n_regions] or NULL */
     unsigned workers;
     struct lull_interval whole;
+    int64_t piece; /* most time in one piece of a worker's span */
 };
 
 /* After a change of anything but the stack of regions: deadline, base and slot. */

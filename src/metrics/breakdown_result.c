@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A worker's span is cut into so many pieces at most. */
+enum { PIECES = 4096 };
+
+static void free_place(struct place *place)
+{
+    if (!place)
+        return;
+    free(place->stack);
+    free(place->counters);
+    free(place->read_at);
+    free(place);
+}
+
 static struct place *make_place(const struct lull_core *core, uint32_t index)
 {
     const struct lull_trace *trace = core->trace;
@@ -19,7 +32,7 @@ static struct place *make_place(const struct lull_core *core, uint32_t index)
     place->role = location->role;
     place->state = NO_STATE;
     place->state_end = place->call_end = place->flush_end = NEVER;
-    place->last = SLOT(OUTSIDE, 0);
+    place->last = OUTSIDE;
     place->window_at = core->whole.begin;
     if (core->windows)
         place->window_at = core->windows->counts[place->process]
@@ -27,12 +40,14 @@ static struct place *make_place(const struct lull_core *core, uint32_t index)
                                : NEVER;
     if (place->thread < process->n_threads)
         place->executions = core->executions[place->process];
+    place->cut_at = place->executions && place->thread > 0 ? core->piece : NEVER;
     place->detail = core->sums || trace->n_counters;
     if (trace->n_counters) {
         place->counters =
             calloc((size_t)trace->n_counters * LULL_ACTIVITIES, sizeof *place->counters);
-        if (!place->counters) {
-            free(place);
+        place->read_at = calloc(trace->n_counters, sizeof *place->read_at);
+        if (!place->counters || !place->read_at) {
+            free_place(place);
             return NULL;
         }
     }
@@ -95,6 +110,7 @@ lull_status lull_core_create(const struct lull_trace *trace,
     core->application = options->application;
     core->workers = workers;
     core->whole = (struct lull_interval){0, trace->duration};
+    core->piece = trace->duration / PIECES + 1;
     if (!fill_core(core, options->regions)) {
         lull_core_destroy(core);
         return lull_fail(err, LULL_ERR_MEMORY,
@@ -109,13 +125,8 @@ void lull_core_destroy(struct lull_core *core)
 {
     if (!core)
         return;
-    for (uint32_t i = 0; core->places && i < core->trace->n_locations; i++) {
-        if (!core->places[i])
-            continue;
-        free(core->places[i]->stack);
-        free(core->places[i]->counters);
-        free(core->places[i]);
-    }
+    for (uint32_t i = 0; core->places && i < core->trace->n_locations; i++)
+        free_place(core->places[i]);
     for (uint32_t i = 0; core->executions && i < core->trace->n_processes; i++)
         lull_executions_destroy(core->executions[i]);
     free(core->places);
