@@ -274,13 +274,6 @@ static void put_state(struct prv_writer *writer, uint32_t location, const struct
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static uint8_t activity_of(const struct lull_region *region)
-{
-    if (region->role == LULL_ROLE_KERNEL)
-        return LULL_USEFUL;
-    return region->user ? NO_ACTIVITY : region->activity;
-}
-
 /* The code to enter a region by: in a type that does not stack only one can be open. */
 static uint32_t code_of(const struct prv_writer *writer, const struct place *place, uint32_t region)
 {
@@ -305,7 +298,8 @@ static void enter(struct prv_writer *writer, uint32_t location, uint32_t region)
         place->stack = larger;
         place->capacity = capacity;
     }
-    uint8_t activity = activity_of(&writer->trace->regions[region]);
+    uint8_t activity =
+        lull_activity_on(&writer->trace->regions[region], writer->trace->locations[location].kind);
     if (activity == NO_ACTIVITY && place->depth > 0)
         activity = place->stack[place->depth - 1].activity;
     place->stack[place->depth++] = (struct frame){region, code, activity};
