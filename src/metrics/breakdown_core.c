@@ -64,6 +64,7 @@ void lull_place_refresh(const struct lull_core *core, struct place *place)
     limit = place->state_end < limit ? place->state_end : limit;
     limit = place->call_end < limit ? place->call_end : limit;
     limit = place->flush_end < limit ? place->flush_end : limit;
+    limit = place->cut_at < limit ? place->cut_at : limit;
     place->limit = limit;
     place->base = find_base(place);
     place->plain =
@@ -137,6 +138,24 @@ static void cross_window(const struct lull_core *core, struct place *place)
             place->inside ? intervals[place->window].end : intervals[place->window].begin;
 }
 
+static void hand_over_span(struct place *place);
+
+static bool has_span(const struct place *place)
+{
+    return place->thread > 0 && place->parallel_depth > 0 && place->executions;
+}
+
+/* A worker's span is handed over in pieces, or what waits for it would grow with its length. They
+ * are cut at times of the run's own, so that the sums do not depend on how a format is read. */
+static void cut_span(const struct lull_core *core, struct place *place)
+{
+    if (has_span(place)) {
+        hand_over_span(place);
+        place->span_begin = place->now;
+    }
+    place->cut_at += core->piece;
+}
+
 /* Moves the clock over all deadlines up to `time`. */
 static void cross(const struct lull_core *core, struct place *place, int64_t time)
 {
@@ -155,6 +174,8 @@ static void cross(const struct lull_core *core, struct place *place, int64_t tim
             place->flush_end = NEVER;
         while (place->window_at <= at)
             cross_window(core, place);
+        while (place->cut_at <= at)
+            cut_span(core, place);
         lull_place_refresh(core, place);
     }
 }
@@ -585,11 +606,7 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
         if (status != LULL_OK)
             return status;
     }
-    if (place->parallel_depth > 0 && place->thread > 0 && place->executions) {
-        hand_over_span(place);
-        place->span_begin = place->now;
-    }
-    return pass(place, place->now, err);
+    return pass(place, has_span(place) ? place->span_begin : place->now, err);
 }
 
 lull_status lull_core_begin(void *context, unsigned worker, uint32_t location,

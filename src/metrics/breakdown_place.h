@@ -38,7 +38,7 @@ struct region_sum {
 
 struct place {
     int64_t now;
-    int64_t limit; /* the earliest deadline: window_at, state_end, call_end or flush_end */
+    int64_t limit; /* the earliest deadline: window_at, state_end, call_end, flush_end, cut_at */
     int64_t ns[SLOT_ACTIVITIES * 2];
     uint8_t slot;     /* where time goes now */
     uint8_t activity; /* that of the slot, inside or outside of windows */
@@ -54,6 +54,7 @@ struct place {
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
     uint8_t kind, role;
     int64_t window_at, state_end, call_end, flush_end;
+    int64_t cut_at; /* when a worker's span is cut into pieces next */
     uint32_t window; /* index of the current or next one */
     uint32_t parallel_depth, team_depth;
     uint32_t depth, capacity;
@@ -81,6 +82,7 @@ struct lull_core {
     struct region_sum *sums;             /* [workers][n_regions] or NULL */
     unsigned workers;
     struct lull_interval whole;
+    int64_t piece; /* most time in one piece of a worker's span */
 };
 
 /* After a change of anything but the stack of regions: deadline, base and slot. */

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A worker's span is cut into so many pieces at most. */
+enum { PIECES = 4096 };
+
 static void free_place(struct place *place)
 {
     if (!place)
@@ -38,6 +41,7 @@ static struct place *make_place(const struct lull_core *core, uint32_t index)
                                : NEVER;
     if (place->thread < process->n_threads)
         place->executions = core->executions[place->process];
+    place->cut_at = place->executions && place->thread > 0 ? core->piece : NEVER;
     place->detail = core->sums || trace->n_counters;
     if (trace->n_counters) {
         place->counters =
@@ -113,6 +117,7 @@ lull_status lull_core_create(const struct lull_trace *trace,
     core->application = options->application;
     core->workers = workers;
     core->whole = (struct lull_interval){0, trace->duration};
+    core->piece = trace->duration / PIECES + 1;
     if (!fill_core(core, options->regions)) {
         lull_core_destroy(core);
         return lull_fail(err, LULL_ERR_MEMORY,

@@ -27,6 +27,7 @@ struct track {
     struct open_region *open;
     size_t depth, capacity;
     struct counter_state *counters; /* NULL before the first reading */
+    bool flushed;                   /* the track of flushes has been named */
 };
 
 /* How many messages were sent and received through a channel. */
@@ -109,6 +110,31 @@ static void begin_event(struct chrome *chrome, const char *phase, const char *na
 static void end_event(struct chrome *chrome)
 {
     lull_json_object_end(&chrome->json);
+}
+
+static void write_name(struct chrome *chrome, const char *what, uint32_t location, uint32_t thread,
+                       const char *name, const char *more)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s%s", name, more);
+    begin_event(chrome, "M", what, location, thread);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_text(chrome, "name", text);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
+}
+
+/* Viewers sort tracks by name unless told otherwise. */
+static void write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
+                             uint32_t thread, uint32_t index)
+{
+    begin_event(chrome, "M", what, location, thread);
+    lull_json_key(&chrome->json, "args");
+    lull_json_object_begin(&chrome->json);
+    write_count(chrome, "sort_index", index);
+    lull_json_object_end(&chrome->json);
+    end_event(chrome);
 }
 
 struct span {
@@ -301,11 +327,20 @@ static void write_state(struct chrome *chrome, uint32_t location, const struct l
     write_span(chrome, location, track_of(chrome, location, TRACK_STATES), &span);
 }
 
+/* Few traces have flushes: their track is named when the first comes. */
 static void write_flush(struct chrome *chrome, uint32_t location, const struct lull_event *event)
 {
+    uint32_t track = track_of(chrome, location, TRACK_FLUSHES);
     const struct span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH), event->time,
                               event->time + event->duration};
-    write_span(chrome, location, track_of(chrome, location, TRACK_FLUSHES), &span);
+    if (!chrome->tracks[location].flushed) {
+        chrome->tracks[location].flushed = true;
+        write_name(chrome, "thread_name", location, track, chrome->trace->locations[location].name,
+                   ", flushes");
+        write_sort_index(chrome, "thread_sort_index", location, track,
+                         3 * thread_of(chrome, location) + TRACK_FLUSHES);
+    }
+    write_span(chrome, location, track, &span);
 }
 
 static void write_instant(struct chrome *chrome, uint32_t location, const struct lull_event *event,
@@ -378,31 +413,6 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void write_name(struct chrome *chrome, const char *what, uint32_t location, uint32_t thread,
-                       const char *name, const char *more)
-{
-    char text[256];
-    snprintf(text, sizeof text, "%s%s", name, more);
-    begin_event(chrome, "M", what, location, thread);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_text(chrome, "name", text);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
-/* Viewers sort tracks by name unless told otherwise. */
-static void write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
-                             uint32_t thread, uint32_t index)
-{
-    begin_event(chrome, "M", what, location, thread);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_count(chrome, "sort_index", index);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
 static void write_names(struct chrome *chrome)
 {
     const struct lull_trace *trace = chrome->trace;
@@ -414,11 +424,11 @@ static void write_names(struct chrome *chrome)
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         uint32_t thread = thread_of(chrome, l), states = track_of(chrome, l, TRACK_STATES);
         write_name(chrome, "thread_name", l, thread, trace->locations[l].name, "");
-        write_sort_index(chrome, "thread_sort_index", l, thread, 2 * thread);
+        write_sort_index(chrome, "thread_sort_index", l, thread, 3 * thread);
         if (!trace->has_states)
             continue;
         write_name(chrome, "thread_name", l, states, trace->locations[l].name, ", states");
-        write_sort_index(chrome, "thread_sort_index", l, states, 2 * thread + 1);
+        write_sort_index(chrome, "thread_sort_index", l, states, 3 * thread + TRACK_STATES);
     }
 }
 

@@ -5,10 +5,12 @@
  * otf2_map.c         ids of a file -> indices
  * otf2_tables.c      OTF2's enumerations <-> ours
  * otf2_definitions.c collects the global definitions as they stand in the file
- * otf2_build.c       resolves them into a lull_trace
+ * otf2_build.c       resolves them into a lull_trace; otf2_comms.c its communicators
  * otf2_extent.c      first and last time of all locations
  * otf2_stream.c      the events of one location: handle, blocks
- * otf2_events.c      the callbacks that translate events
+ * otf2_fast.c        decodes its file; otf2_records.c the less common records, otf2_local.c what its
+ *                    definitions say about ids and clock
+ * otf2_events.c      the callbacks that translate events, with otf2_messages.c and otf2_threads.c
  * otf2_writer.c      events of the writer; otf2_writer_defs.c its definitions */
 #ifndef LULL_TRACE_FORMAT_OTF2_H
 #define LULL_TRACE_FORMAT_OTF2_H
@@ -139,6 +141,8 @@ struct lull_otf2_archive {
     struct lull_otf2_class *class_list;
     uint32_t most_members; /* of a metric class */
     uint32_t world;        /* communicator of all processes, or LULL_NONE */
+    uint64_t event_chunk;  /* bytes per chunk of an event file */
+    bool library_only;     /* decode nothing ourselves: for tests, which compare */
 };
 
 /* Everything that global definitions say, into trace and archive; scratch memory is the caller's.
@@ -171,7 +175,8 @@ struct lull_stream {
     uint32_t location;
     uint32_t process;
     uint64_t mask;
-    struct lull_otf2_handle handle;
+    struct lull_otf2_fast *fast;    /* our own decoder, or NULL: */
+    struct lull_otf2_handle handle; /* libotf2's */
     bool ended;
     bool reported_end;
     bool probing; /* this is not the visit that reports oddities */
@@ -202,7 +207,8 @@ lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event 
                                   size_t capacity, size_t *ret_count, struct lull_error *err);
 void lull_otf2_stream_close(struct lull_stream *stream);
 
-/* Sets the callbacks that the mask needs, and no others: what has none is skipped fast. */
-void lull_otf2_set_callbacks(OTF2_EvtReaderCallbacks *callbacks, uint64_t mask);
+/* The same for probing the ends of a location: through libotf2, which can jump. */
+lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_stream **ret_stream, struct lull_error *err);
 
 #endif

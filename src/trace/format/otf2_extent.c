@@ -134,7 +134,6 @@ static lull_status read_ends(const struct lull_trace *trace, struct lull_stream 
 {
     struct lull_event events[END_EVENTS];
     size_t count;
-    stream->probing = true;
     lull_status status = lull_otf2_stream_read(stream, events, END_EVENTS, &count, err);
     if (status != LULL_OK)
         return status;
@@ -175,7 +174,7 @@ static lull_status probe_location(const struct probe *probe, uint32_t location,
     if (status != LULL_OK || n_events == 0 || probe->headers_only)
         return status;
     struct lull_stream *stream;
-    status = lull_otf2_stream_open(probe->trace, location, LULL_MASK_ALL, &stream, err);
+    status = lull_otf2_probe_open(probe->trace, location, &stream, err);
     if (status != LULL_OK)
         return status;
     status = read_ends(probe->trace, stream, n_events, extent, err);

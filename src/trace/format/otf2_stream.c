@@ -1,8 +1,10 @@
-/* The events of one location. Each stream has an OTF2_Reader of its own: handles on the same
- * archive do not share anything that changes, so streams can be read by several threads at once,
- * and memory is held for the locations being read only. Opening one costs about as much as
- * reading a few thousand events. */
-#include "trace/format/otf2.h"
+/* The events of one location, decoded by ourselves or, where its files hold something unusual, by
+ * libotf2. Then each stream has an OTF2_Reader of its own: handles on the same archive do not share
+ * anything that changes, so streams can be read by several threads at once, and memory is held for
+ * the locations being read only. Opening one costs about as much as reading a few thousand events.
+ */
+#include "trace/format/otf2_events.h"
+#include "trace/format/otf2_fast.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -11,27 +13,6 @@
 #include <string.h>
 
 /* ---- handle ---------------------------------------------------------------------------------- */
-
-/* Definitions of a location hold its clock offsets and the translation of its ids: libotf2 applies
- * them to events only when they have been read before. */
-static lull_status read_local_definitions(const struct lull_trace *trace, OTF2_Reader *reader,
-                                          uint64_t id, struct lull_error *err)
-{
-    OTF2_ErrorCode code = OTF2_Reader_OpenDefFiles(reader);
-    OTF2_DefReader *definitions =
-        code == OTF2_SUCCESS ? OTF2_Reader_GetDefReader(reader, id) : NULL;
-    if (!definitions)
-        return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot read its definitions",
-                              trace->path, id);
-    uint64_t count;
-    code = OTF2_Reader_ReadAllLocalDefinitions(reader, definitions, &count);
-    OTF2_Reader_CloseDefReader(reader, definitions);
-    OTF2_Reader_CloseDefFiles(reader);
-    if (code != OTF2_SUCCESS)
-        return lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot read its definitions",
-                              trace->path, id);
-    return LULL_OK;
-}
 
 static lull_status open_handle(const struct lull_trace *trace,
                                const struct lull_otf2_archive *archive, uint64_t id,
@@ -44,7 +25,7 @@ static lull_status open_handle(const struct lull_trace *trace,
     OTF2_Reader_SetSerialCollectiveCallbacks(handle->reader);
     OTF2_ErrorCode code = OTF2_Reader_SelectLocation(handle->reader, id);
     if (code == OTF2_SUCCESS && archive->local_definitions) {
-        lull_status status = read_local_definitions(trace, handle->reader, id, err);
+        lull_status status = lull_otf2_local_read(trace, handle->reader, id, NULL, err);
         if (status != LULL_OK)
             return status;
     }
@@ -58,13 +39,14 @@ static lull_status open_handle(const struct lull_trace *trace,
     return LULL_OK;
 }
 
-static lull_status register_callbacks(struct lull_stream *stream, uint64_t mask,
-                                      struct lull_error *err)
+static lull_status register_callbacks(struct lull_stream *stream, struct lull_error *err)
 {
+    struct lull_otf2_callbacks wanted = {0};
     OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
     if (!callbacks)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
-    lull_otf2_set_callbacks(callbacks, mask);
+    lull_otf2_set_callbacks(&wanted, stream->mask);
+    lull_otf2_register(&wanted, callbacks);
     OTF2_ErrorCode code = OTF2_Reader_RegisterEvtCallbacks(
         stream->handle.reader, stream->handle.events, callbacks, stream);
     OTF2_EvtReaderCallbacks_Delete(callbacks);
@@ -88,8 +70,17 @@ static bool make_readings(struct lull_stream *stream)
     return stream->readings && stream->previous;
 }
 
-lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
-                                  struct lull_stream **ret_stream, struct lull_error *err)
+static lull_status open_library(struct lull_stream *stream, struct lull_error *err)
+{
+    const struct lull_trace *trace = stream->trace;
+    lull_status status = open_handle(
+        trace, stream->archive, trace->locations[stream->location].source_id, &stream->handle, err);
+    return status == LULL_OK ? register_callbacks(stream, err) : status;
+}
+
+static lull_status open_stream(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                               bool probing, struct lull_stream **ret_stream,
+                               struct lull_error *err)
 {
     struct lull_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -99,20 +90,32 @@ lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t locat
     stream->location = location;
     stream->process = trace->locations[location].process;
     stream->mask = mask;
+    stream->probing = probing;
     lull_status status = LULL_OK;
     if (mask & LULL_MASK(LULL_EVENT_COUNTERS) && !make_readings(stream))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    if (status == LULL_OK)
-        status = open_handle(trace, stream->archive, trace->locations[location].source_id,
-                             &stream->handle, err);
-    if (status == LULL_OK)
-        status = register_callbacks(stream, mask, err);
+    if (status == LULL_OK && !probing && !stream->archive->library_only)
+        status = lull_otf2_fast_open(stream, err);
+    if (status == LULL_OK && !stream->fast)
+        status = open_library(stream, err);
     if (status != LULL_OK) {
         lull_otf2_stream_close(stream);
         return status;
     }
     *ret_stream = stream;
     return LULL_OK;
+}
+
+lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *err)
+{
+    return open_stream(trace, location, mask, false, ret_stream, err);
+}
+
+lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_stream **ret_stream, struct lull_error *err)
+{
+    return open_stream(trace, location, LULL_MASK_ALL, true, ret_stream, err);
 }
 
 /* How many events may be read without overflowing anything: each gives one event at most, with
@@ -186,14 +189,12 @@ static lull_status check_times(struct lull_stream *stream, const struct lull_eve
     return LULL_OK;
 }
 
-lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
-                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+static lull_status read_library(struct lull_stream *stream, const struct lull_event *end,
+                                struct lull_error *err)
 {
-    stream->next = events;
-    stream->n_readings = 0;
     lull_otf2_quiet();
     while (!stream->ended) {
-        uint64_t wanted = budget(stream, capacity - (size_t)(stream->next - events));
+        uint64_t wanted = budget(stream, (size_t)(end - stream->next));
         if (wanted == 0)
             break;
         uint64_t got = 0;
@@ -201,19 +202,33 @@ lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event 
             OTF2_Reader_ReadLocalEvents(stream->handle.reader, stream->handle.events, wanted, &got);
         if (code != OTF2_SUCCESS)
             return read_failed(stream, code, err);
-        if (got < wanted) {
-            stream->ended = true;
-            report_missing(stream);
-        }
+        stream->ended = got < wanted;
     }
+    return LULL_OK;
+}
+
+lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+{
+    bool ended = stream->ended;
+    stream->next = events;
+    stream->n_readings = 0;
+    lull_status status = stream->fast ? lull_otf2_fast_read(stream, events + capacity, err)
+                                      : read_library(stream, events + capacity, err);
+    if (status != LULL_OK)
+        return status;
+    if (stream->ended && !ended)
+        report_missing(stream);
     *ret_count = (size_t)(stream->next - events);
     return stream->probing ? LULL_OK : check_times(stream, events, *ret_count, err);
 }
 
 void lull_otf2_stream_close(struct lull_stream *stream)
 {
+    lull_otf2_fast_close(stream->fast);
     lull_otf2_quiet();
-    OTF2_Reader_Close(stream->handle.reader);
+    if (stream->handle.reader)
+        OTF2_Reader_Close(stream->handle.reader);
     free(stream->readings);
     free(stream->previous);
     free(stream);

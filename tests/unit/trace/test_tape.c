@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 static struct lull_error err;
+static char run_path[4400];
 static const char *run;
 static struct lull_trace *trace;
 static struct lull_arena *arena;
@@ -27,7 +28,8 @@ static int set_up(void **state)
 {
     (void)state;
     folder_make();
-    run = folder_path("run");
+    snprintf(run_path, sizeof run_path, "%s", folder_path("run"));
+    run = run_path;
     run_begin(run);
     arena = lull_arena_create(NULL);
     return 0;
