@@ -196,18 +196,23 @@ static struct rec_thread *make_thread(enum rec_role role)
         return NULL;
     self->role = (uint8_t)role;
     self->fd = self->sums_file.fd = -1;
-    self->number = __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
-    if (!rec_buffer_begin(self, rec_now())) {
-        munmap(self, sizeof *self);
-        return NULL;
-    }
+    /* One after the other, and a number is used up only when its files are there: numbers have no
+     * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);
-    self->next = threads;
-    if (threads)
-        threads->previous = self;
-    threads = self;
+    self->number = n_threads;
+    bool good = rec_buffer_begin(self, rec_now());
+    if (good) {
+        n_threads++;
+        self->next = threads;
+        if (threads)
+            threads->previous = self;
+        threads = self;
+    }
     pthread_mutex_unlock(&threads_lock);
-    return self;
+    if (good)
+        return self;
+    munmap(self, sizeof *self);
+    return NULL;
 }
 
 struct rec_thread *rec_thread_begin(enum rec_role role)

@@ -3,79 +3,98 @@
 
 #include <stdlib.h>
 
-enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS = 64 };
+enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 6 };
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -----------------------------------------------------------------------------------
+ *
+ * A hash table with linear probing holds the open ones: memory follows their number, however long
+ * one of them stays open. */
 
-/* The place of a number, or the free one where it would be. */
-static struct tape_request *place_of(struct tape_request *table, uint64_t capacity, uint64_t number)
+static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
 {
-    uint64_t i = number;
-    while (table[i & (capacity - 1)].record != 0 && table[i & (capacity - 1)].number != number)
-        i++;
-    return &table[i & (capacity - 1)];
+    return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - requests->bits);
 }
 
-static bool grow(struct tape_requests *requests)
+static uint64_t last_slot(const struct tape_requests *requests)
 {
-    uint64_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_REQUESTS;
-    struct tape_request *table =
-        capacity > 2 * MOST_REQUESTS ? NULL : calloc((size_t)capacity, sizeof *table);
-    if (!table)
+    return (UINT64_C(1) << requests->bits) - 1;
+}
+
+static void insert_request(struct tape_requests *requests, const struct tape_request *request)
+{
+    uint64_t at = home_of(requests, request->number);
+    while (requests->table[at].record)
+        at = (at + 1) & last_slot(requests);
+    requests->table[at] = *request;
+    requests->n_open++;
+}
+
+static bool enlarge_requests(struct tape_requests *requests)
+{
+    struct tape_requests larger = {
+        .bits = requests->table ? requests->bits + 1 : FIRST_REQUESTS_BITS, .next = requests->next};
+    larger.table = calloc((size_t)1 << larger.bits, sizeof *larger.table);
+    if (!larger.table)
         return false;
-    for (uint64_t i = 0; i < requests->capacity; i++)
-        if (requests->table[i].record != 0)
-            *place_of(table, capacity, requests->table[i].number) = requests->table[i];
+    for (uint64_t i = 0; requests->table && i <= last_slot(requests); i++)
+        if (requests->table[i].record)
+            insert_request(&larger, &requests->table[i]);
     free(requests->table);
-    requests->table = table;
-    requests->capacity = capacity;
+    *requests = larger;
     return true;
 }
 
-lull_status lull_tape_open_request(struct lull_stream *stream, const struct tape_request *request,
-                                   uint64_t *ret_number, struct lull_error *err)
+static bool open_request(struct tape_requests *requests, struct tape_request *request)
 {
-    struct tape_requests *requests = &stream->requests;
-    if (requests->count * 2 >= requests->capacity && !grow(requests))
-        return lull_tape_bad_record(stream, "too many open requests:", requests->count, err);
-    struct tape_request *place = place_of(requests->table, requests->capacity, requests->next);
-    *place = *request;
-    place->number = requests->next;
-    requests->count++;
-    *ret_number = requests->next++;
-    return LULL_OK;
+    bool full = !requests->table || requests->n_open * 4 > last_slot(requests) * 3;
+    if (requests->n_open >= MOST_REQUESTS || (full && !enlarge_requests(requests)))
+        return false;
+    request->number = requests->next++;
+    insert_request(requests, request);
+    return true;
 }
 
-/* NULL when the request is not open. Numbers in records are 32 bits wide and of the past. */
+lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
+                                   struct lull_error *err)
+{
+    if (open_request(&stream->requests, request))
+        return LULL_OK;
+    return lull_tape_bad_record(stream, "too many open requests:", stream->requests.n_open, err);
+}
+
+/* NULL when the request is not open. Record numbers are 32 bits wide: they name one of the last
+ * 2^32. */
 static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number)
 {
-    uint32_t age = (uint32_t)requests->next - number;
-    if (age == 0 || age > requests->next || requests->capacity == 0)
+    uint64_t back = (uint64_t)(uint32_t)((uint32_t)requests->next - 1 - number) + 1;
+    if (back > requests->next || !requests->table)
         return NULL;
-    struct tape_request *place =
-        place_of(requests->table, requests->capacity, requests->next - age);
-    return place->record != 0 ? place : NULL;
+    uint64_t full = requests->next - back, at = home_of(requests, full);
+    for (; requests->table[at].record; at = (at + 1) & last_slot(requests))
+        if (requests->table[at].number == full)
+            return &requests->table[at];
+    return NULL;
 }
 
-/* Closes the gap, so that every number is found from its own place on. */
+/* Closes the gap with what was inserted behind it. */
 static void complete_request(struct tape_requests *requests, struct tape_request *request)
 {
     struct tape_request *table = requests->table;
-    const uint64_t mask = requests->capacity - 1;
+    const uint64_t last = last_slot(requests);
     uint64_t gap = (uint64_t)(request - table);
-    for (uint64_t i = (gap + 1) & mask; table[i].record != 0; i = (i + 1) & mask)
-        if (((i - table[i].number) & mask) >= ((i - gap) & mask)) {
-            table[gap] = table[i];
-            gap = i;
+    for (uint64_t at = (gap + 1) & last; table[at].record; at = (at + 1) & last) {
+        uint64_t home = home_of(requests, table[at].number);
+        if (((at - home) & last) >= ((at - gap) & last)) {
+            table[gap] = table[at];
+            gap = at;
         }
+    }
     table[gap].record = 0;
-    requests->count--;
+    requests->n_open--;
 }
 
 /* The event that says that `request` is complete; its matched values are filled in already. */
-static struct lull_event completion_event(const struct tape_request *request, uint64_t number,
-                                          int64_t time)
+static struct lull_event completion_event(const struct tape_request *request, int64_t time)
 {
     struct lull_event event = {.time = time, .id = request->comm};
     if (request->record == LULL_TAPE_CALL_ICOLLECTIVE) {
@@ -84,11 +103,11 @@ static struct lull_event completion_event(const struct tape_request *request, ui
         event.collective.sent = request->bytes;
         event.collective.received = request->received;
         event.collective.root = request->peer;
-        event.collective.request = number;
+        event.collective.request = request->number;
         return event;
     }
     event.kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
-    event.message.request = number;
+    event.message.request = request->number;
     event.message.bytes = request->peer == LULL_PROC_NULL ? 0 : request->bytes;
     event.message.peer = request->peer;
     event.message.tag = request->tag;
@@ -112,8 +131,8 @@ void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t ti
         (struct tape_waiting){.slot = stream->at + 1, .end = stream->at + 1 + extra, .time = time};
     if (extra > 0)
         return;
-    waiting->all.u32[0] = (uint32_t)(stream->requests.next - stream->requests.count);
-    waiting->all.u32[1] = (uint32_t)stream->requests.count;
+    waiting->all.u32[0] = (uint32_t)(stream->requests.next - stream->requests.n_open);
+    waiting->all.u32[1] = (uint32_t)stream->requests.n_open;
     waiting->slot = &waiting->all;
     waiting->end = waiting->slot + 1;
 }
@@ -139,7 +158,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
         if (status != LULL_OK)
             return status;
         if (request) {
-            struct lull_event event = completion_event(request, request->number, waiting->time);
+            struct lull_event event = completion_event(request, waiting->time);
             if (cancelled)
                 event.kind = LULL_EVENT_REQUEST_CANCELLED;
             complete_request(&stream->requests, request);
@@ -158,7 +177,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
  */
 
 static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
-                        int64_t time, const struct tape_request *message, uint64_t request)
+                        int64_t time, const struct tape_request *message)
 {
     if (!tape_wanted(stream, kind))
         return;
@@ -166,7 +185,7 @@ static void add_message(struct lull_stream *stream, struct tape_out *out, unsign
     event->message.bytes = message->bytes;
     event->message.peer = message->peer;
     event->message.tag = message->tag;
-    event->message.request = request;
+    event->message.request = message->number;
 }
 
 /* The second slot of CALL_SEND and its like. */
@@ -189,22 +208,21 @@ static lull_status decode_message_call(struct lull_stream *stream, unsigned kind
     lull_status status = message_of(stream, stream->at + 1, &message, err);
     if (status != LULL_OK)
         return status;
-    uint64_t request = LULL_NO_REQUEST;
-    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV) {
-        message.record = (uint8_t)kind;
-        status = lull_tape_open_request(stream, &message, &request, err);
-        if (status != LULL_OK)
-            return status;
-    }
+    message.number = LULL_NO_REQUEST;
+    message.record = (uint8_t)kind;
+    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV)
+        status = lull_tape_open_request(stream, &message, err);
+    if (status != LULL_OK)
+        return status;
     switch (kind) {
     case LULL_TAPE_CALL_RECV:
-        add_message(stream, out, LULL_EVENT_RECV, end, &message, request);
+        add_message(stream, out, LULL_EVENT_RECV, end, &message);
         break;
     case LULL_TAPE_CALL_IRECV:
-        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message, request);
+        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message);
         break;
     default:
-        add_message(stream, out, LULL_EVENT_SEND, begin, &message, request);
+        add_message(stream, out, LULL_EVENT_SEND, begin, &message);
         break;
     }
     return LULL_OK;
@@ -221,6 +239,7 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
         return lull_tape_bad_record(stream, "unknown communicator", id, err);
     struct tape_request collective = {.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
                                       .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                      .number = LULL_NO_REQUEST,
                                       .peer = LULL_ANY,
                                       .comm = comm,
                                       .op = stream->trace->regions[region].collective,
@@ -231,12 +250,11 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
     if (status != LULL_OK)
         return status;
     bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
-    uint64_t request = LULL_NO_REQUEST;
     if (!blocking)
-        status = lull_tape_open_request(stream, &collective, &request, err);
+        status = lull_tape_open_request(stream, &collective, err);
     if (status != LULL_OK)
         return status;
-    struct lull_event event = completion_event(&collective, request, begin);
+    struct lull_event event = completion_event(&collective, begin);
     event.kind = LULL_EVENT_COLLECTIVE_BEGIN;
     if (tape_wanted(stream, event.kind))
         out->events[out->count++] = event;
@@ -257,8 +275,9 @@ static lull_status decode_sendrecv(struct lull_stream *stream, int64_t begin, in
         status = message_of(stream, stream->at + 2, &received, err);
     if (status != LULL_OK)
         return status;
-    add_message(stream, out, LULL_EVENT_SEND, begin, &sent, LULL_NO_REQUEST);
-    add_message(stream, out, LULL_EVENT_RECV, end, &received, LULL_NO_REQUEST);
+    sent.number = received.number = LULL_NO_REQUEST;
+    add_message(stream, out, LULL_EVENT_SEND, begin, &sent);
+    add_message(stream, out, LULL_EVENT_RECV, end, &received);
     return LULL_OK;
 }
 

@@ -82,11 +82,12 @@ static lull_status optional_id(const struct lull_stream *stream, enum lull_tape_
 }
 
 /* A request number that a general record carries; LULL_TAPE_NEXT_REQUEST opens one. */
-static lull_status take_request(struct lull_stream *stream, uint64_t *request,
-                                const struct tape_request *what, struct lull_error *err)
+static lull_status take_request(struct lull_stream *stream, uint64_t number,
+                                struct tape_request *request, struct lull_error *err)
 {
-    return *request == LULL_TAPE_NEXT_REQUEST ? lull_tape_open_request(stream, what, request, err)
-                                              : LULL_OK;
+    request->number = number;
+    return number == LULL_TAPE_NEXT_REQUEST ? lull_tape_open_request(stream, request, err)
+                                            : LULL_OK;
 }
 
 static lull_status decode_general_message(struct lull_stream *stream, unsigned kind,
@@ -97,18 +98,17 @@ static lull_status decode_general_message(struct lull_stream *stream, unsigned k
     struct tape_request message = {.bytes = slot[0].u64[0],
                                    .tag = slot[1].i32[1],
                                    .record = send ? LULL_TAPE_CALL_ISEND : LULL_TAPE_CALL_IRECV};
-    uint64_t request = slot[0].u64[1];
     lull_status status = optional_id(stream, LULL_TAPE_MAP_COMM, &message.comm, err);
     if (status == LULL_OK)
         status = lull_tape_process_of(stream, slot[1].i32[0], message.comm, &message.peer, err);
     if (status == LULL_OK)
-        status = take_request(stream, &request, &message, err);
+        status = take_request(stream, slot[0].u64[1], &message, err);
     if (status != LULL_OK || !tape_wanted(stream, kind))
         return status;
     struct lull_event *event =
         tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), message.comm);
     event->message.bytes = message.bytes;
-    event->message.request = request;
+    event->message.request = message.number;
     event->message.tag = message.tag;
     event->message.peer = message.peer;
     return LULL_OK;
@@ -123,13 +123,12 @@ static lull_status decode_general_collective(struct lull_stream *stream, unsigne
                                       .op = op < LULL_COLLECTIVES ? (uint8_t)op
                                                                   : LULL_COLLECTIVE_UNKNOWN,
                                       .record = LULL_TAPE_CALL_ICOLLECTIVE};
-    uint64_t request = slot[1].u64[0];
     lull_status status = optional_id(stream, LULL_TAPE_MAP_COMM, &collective.comm, err);
     if (status == LULL_OK)
         status =
             lull_tape_process_of(stream, slot[1].i32[2], collective.comm, &collective.peer, err);
     if (status == LULL_OK)
-        status = take_request(stream, &request, &collective, err);
+        status = take_request(stream, slot[1].u64[0], &collective, err);
     if (status != LULL_OK || !tape_wanted(stream, kind))
         return status;
     struct lull_event *event =
@@ -137,7 +136,7 @@ static lull_status decode_general_collective(struct lull_stream *stream, unsigne
     event->op = collective.op;
     event->collective.sent = collective.bytes;
     event->collective.received = collective.received;
-    event->collective.request = request;
+    event->collective.request = collective.number;
     event->collective.root = collective.peer;
     return LULL_OK;
 }

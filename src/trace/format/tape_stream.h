@@ -9,20 +9,20 @@
 
 /* What a request was opened as, until it completes. */
 struct tape_request {
+    uint64_t number; /* in the order of opening; LULL_NO_REQUEST of a blocking call */
     uint64_t bytes;
     int32_t peer, tag;
     uint32_t comm;
-    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: a free place */
+    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: a free slot of the table */
     uint8_t op;
     uint64_t received; /* of a collective; bytes are those sent */
-    uint64_t number;
 };
 
-/* Open requests, hashed by their number: most complete in the order in which they were opened, but
- * one that never does, or does so in another thread, must not hold up the others. */
+/* The open requests, by number: 2^bits slots. */
 struct tape_requests {
-    struct tape_request *table; /* a power of two, never more than half full */
-    uint64_t capacity, count, next;
+    struct tape_request *table;
+    unsigned bits;
+    uint64_t n_open, next;
 };
 
 /* A CALL_WAIT whose completions did not all fit into the caller's buffer. */
@@ -127,9 +127,9 @@ void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t ti
 lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
                                     size_t capacity, size_t *count, struct lull_error *err);
 
-/* Opens the location's next request; *ret_number is its number. */
-lull_status lull_tape_open_request(struct lull_stream *stream, const struct tape_request *request,
-                                   uint64_t *ret_number, struct lull_error *err);
+/* Opens the location's next request; request->number becomes its number. */
+lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
+                                   struct lull_error *err);
 
 /* Everything that is neither a region nor a call. */
 lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, unsigned extra,
