@@ -47,7 +47,8 @@ LIBRARIES = {
     "JANSSON": "MIT",
     "OTF2": "BSD-3-Clause",
     "CMOCKA": "Apache-2.0, tests only",
-    "Python3": "runs tests only",
+    "Python3": "makes the wrappers of MPI functions, runs tests",
+    "OpenMP": "the compiler's, benchmarks only",
 }
 
 # Words that only cli may use; the second half only where they are called.
