@@ -38,7 +38,7 @@ check:
 bench:
 	@scripts/install-deps build test
 	@$(MAKE) --no-print-directory build
-	@bench/run $(BUILD)
+	@bench/run.py $(BUILD)
 
 # The folder is made absolute here, because not every shell expands the tilde behind PREFIX=.
 install: build

@@ -27,8 +27,8 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
 }
 
 static OTF2_CallbackCode on_region(OTF2_LocationRef location, OTF2_TimeStamp time,
-                                   uint64_t position, void *data,
-                                   OTF2_AttributeList *attributes, OTF2_RegionRef region)
+                                   uint64_t position, void *data, OTF2_AttributeList *attributes,
+                                   OTF2_RegionRef region)
 {
     (void)location;
     (void)data;

@@ -7,7 +7,9 @@
  * Where a trace has states (Paraver), the state decides what is useful: useful = Running. A
  * region that is open refines the others (MPI point-to-point or collective, lock ...). Without
  * states the innermost runtime region decides. A worker outside every parallel region is idle.
- * Counter readings belong to the activity of the time that ends with them, (begin, end]. */
+ * Counter readings belong to the activity of the time that ends with them, (begin, end]; where a
+ * window cuts the time since the counter's previous reading (or the first event), they count in
+ * proportion to the time inside, in integers that add up over adjoining windows. */
 #ifndef LULL_METRICS_BREAKDOWN_H
 #define LULL_METRICS_BREAKDOWN_H
 

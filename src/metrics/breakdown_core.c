@@ -42,8 +42,6 @@ static uint8_t stated_activity(const struct place *place, uint8_t top)
 
 static uint8_t find_activity(const struct lull_core *core, const struct place *place)
 {
-    if (!place->inside)
-        return OUTSIDE;
     if (place->off)
         return DISABLED;
     uint8_t top = top_activity(place);
@@ -56,7 +54,8 @@ static uint8_t find_activity(const struct lull_core *core, const struct place *p
 
 static void set_slot(const struct lull_core *core, struct place *place)
 {
-    place->slot = SLOT(find_activity(core, place), place->parallel_depth > 0);
+    place->activity = find_activity(core, place);
+    place->slot = SLOT(place->inside ? place->activity : OUTSIDE, place->parallel_depth > 0);
 }
 
 void lull_place_refresh(const struct lull_core *core, struct place *place)
@@ -65,6 +64,7 @@ void lull_place_refresh(const struct lull_core *core, struct place *place)
     limit = place->state_end < limit ? place->state_end : limit;
     limit = place->call_end < limit ? place->call_end : limit;
     limit = place->flush_end < limit ? place->flush_end : limit;
+    limit = place->cut_at < limit ? place->cut_at : limit;
     place->limit = limit;
     place->base = find_base(place);
     place->plain =
@@ -81,21 +81,22 @@ static inline void refresh_top(const struct lull_core *core, struct place *place
         return;
     }
     uint8_t top = top_activity(place);
-    place->slot = SLOT(top == INHERIT ? place->base : top, place->parallel_depth > 0);
+    place->activity = top == INHERIT ? place->base : top;
+    place->slot = SLOT(place->activity, place->parallel_depth > 0);
 }
 
 /* ---- the clock ----------------------------------------------------------------------------- */
 
 static void spend_in_region(struct place *place, int64_t length)
 {
-    if (place->slot >= SLOT(DISABLED, 0))
+    if (ACTIVITY_OF(place->slot) >= DISABLED)
         return;
     place->analysed += length;
     if (!place->depth)
         return;
     struct region_sum *sum = &place->sums[place->stack[place->depth - 1].region];
     sum->exclusive_ns += length;
-    if (place->slot / 2 == LULL_USEFUL)
+    if (ACTIVITY_OF(place->slot) == LULL_USEFUL)
         sum->useful_ns += length;
 }
 
@@ -108,21 +109,23 @@ static inline void spend(struct place *place, int64_t until)
     place->now = until;
     if (!place->detail)
         return;
-    place->last = place->slot;
+    place->last = place->activity;
     if (place->sums)
         spend_in_region(place, length);
 }
 
 static void leave_region(const struct lull_core *core, struct place *place);
 
+static const struct lull_interval *windows_of(const struct lull_core *core,
+                                              const struct place *place)
+{
+    return core->windows ? core->windows->intervals[place->process] : &core->whole;
+}
+
 static void cross_window(const struct lull_core *core, struct place *place)
 {
-    const struct lull_interval *intervals = &core->whole;
-    uint32_t count = 1;
-    if (core->windows) {
-        intervals = core->windows->intervals[place->process];
-        count = core->windows->counts[place->process];
-    }
+    const struct lull_interval *intervals = windows_of(core, place);
+    uint32_t count = core->windows ? core->windows->counts[place->process] : 1;
     if (place->inside) {
         place->inside = false;
         place->window++;
@@ -133,6 +136,24 @@ static void cross_window(const struct lull_core *core, struct place *place)
     if (place->window < count)
         place->window_at =
             place->inside ? intervals[place->window].end : intervals[place->window].begin;
+}
+
+static void hand_over_span(struct place *place);
+
+static bool has_span(const struct place *place)
+{
+    return place->thread > 0 && place->parallel_depth > 0 && place->executions;
+}
+
+/* A worker's span is handed over in pieces, or what waits for it would grow with its length. They
+ * are cut at times of the run's own, so that the sums do not depend on how a format is read. */
+static void cut_span(const struct lull_core *core, struct place *place)
+{
+    if (has_span(place)) {
+        hand_over_span(place);
+        place->span_begin = place->now;
+    }
+    place->cut_at += core->piece;
 }
 
 /* Moves the clock over all deadlines up to `time`. */
@@ -153,6 +174,8 @@ static void cross(const struct lull_core *core, struct place *place, int64_t tim
             place->flush_end = NEVER;
         while (place->window_at <= at)
             cross_window(core, place);
+        while (place->cut_at <= at)
+            cut_span(core, place);
         lull_place_refresh(core, place);
     }
 }
@@ -176,44 +199,44 @@ static const uint8_t cause_of[LULL_ACTIVITIES] = {
     [LULL_FLUSH] = LULL_CAUSE_OTHER,        [LULL_OTHER] = LULL_CAUSE_OTHER,
 };
 
-static void begin_span(struct place *place, int64_t time)
+/* What has gone into the parallel slots since the last span: they change inside of spans alone. */
+static inline void end_span(struct place *place, struct lull_span *ret_span)
 {
-    place->span = (struct lull_span){.begin = time};
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        place->span_from[activity] = place->ns[SLOT(activity, 1)];
-}
-
-static void end_span(struct place *place, int64_t time)
-{
-    place->span.end = time;
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        place->span.ns[cause_of[activity]] +=
-            place->ns[SLOT(activity, 1)] - place->span_from[activity];
+    *ret_span = (struct lull_span){.begin = place->span_begin, .end = place->now};
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        int64_t ns = place->ns[SLOT(activity, 1)] - place->handed_over[activity];
+        if (ns == 0)
+            continue;
+        ret_span->ns[cause_of[activity]] += ns;
+        place->handed_over[activity] += ns;
+    }
 }
 
 /* A team may begin before its region is entered: the first region that is known gives the name. */
-static lull_status enter_parallel(struct place *place, uint32_t region, struct lull_error *err)
+static void enter_parallel(struct place *place, uint32_t region)
 {
     bool outermost = place->parallel_depth++ == 0;
     if (!place->executions)
-        return LULL_OK;
+        return;
     if (outermost || place->execution == LULL_NONE)
         place->execution = region;
     if (!outermost)
-        return LULL_OK;
-    begin_span(place, place->now);
-    if (place->thread > 0)
-        return LULL_OK;
-    return lull_executions_open(place->executions, place->now, place->inside, err);
+        return;
+    place->span_begin = place->now;
+    if (place->thread == 0 &&
+        lull_executions_open(place->executions, place->now, place->inside, NULL) != LULL_OK)
+        place->failed = true;
 }
 
 static void hand_over_span(struct place *place)
 {
-    end_span(place, place->now);
-    if (place->thread == 0)
-        lull_executions_close(place->executions, place->now, place->execution, place->span.ns);
-    else if (lull_executions_add(place->executions, place->thread, &place->span, NULL) != LULL_OK)
-        place->failed = true;
+    struct lull_span span;
+    end_span(place, &span);
+    if (place->thread > 0)
+        place->failed |=
+            lull_executions_add(place->executions, place->thread, &span, NULL) != LULL_OK;
+    else if (!place->failed)
+        lull_executions_close(place->executions, &span, place->execution);
 }
 
 static void leave_parallel(struct place *place)
@@ -261,7 +284,7 @@ static lull_status enter_region(const struct lull_core *core, struct place *plac
     }
     struct frame *frame = &place->stack[place->depth];
     frame->region = region;
-    frame->code = core->codes[region];
+    frame->code = place->codes[region];
     if (frame->code.activity == INHERIT)
         frame->code.activity = top_activity(place);
     if (place->sums) {
@@ -271,9 +294,7 @@ static lull_status enter_region(const struct lull_core *core, struct place *plac
     }
     place->depth++;
     if (frame->code.parallel) {
-        lull_status status = enter_parallel(place, region, err);
-        if (status != LULL_OK)
-            return status;
+        enter_parallel(place, region);
         place->base = find_base(place);
     }
     refresh_top(core, place);
@@ -313,28 +334,56 @@ static int64_t end_of(const struct lull_core *core, const struct lull_event *eve
     return event->duration > left ? core->whole.end : event->time + event->duration;
 }
 
-static void read_counters(struct place *place, const struct lull_event *event)
+/* What of a reading over `whole` belongs to its first `part`; readings that went backwards (the
+ * counters of some tracers do) are negative numbers. Cut down, so that what belongs to parts that
+ * adjoin adds up. */
+static int64_t share_of(uint64_t reading, int64_t part, int64_t whole)
 {
-    if (place->last >= SLOT(DISABLED, 0))
-        return;
-    uint64_t *sums = place->counters + place->last / 2;
+    return (int64_t)((__int128)(int64_t)reading * part / whole);
+}
+
+/* What of a reading taken now belongs to the windows, which may cut the time since the one before;
+ * two readings at once: to the time right before. */
+static uint64_t share_of_windows(const struct lull_core *core, const struct place *place,
+                                 uint32_t counter, uint64_t reading)
+{
+    const struct lull_interval *windows = windows_of(core, place);
+    const int64_t to = place->now;
+    const int64_t from = place->read_at[counter] < to ? place->read_at[counter] : to - 1;
+    if (place->inside && windows[place->window].begin <= from) /* as nearly always */
+        return reading;
+    uint64_t sum = 0;
+    for (uint32_t i = place->window + place->inside; i-- > 0 && windows[i].end > from;) {
+        int64_t begin = windows[i].begin > from ? windows[i].begin : from;
+        int64_t end = windows[i].end < to ? windows[i].end : to;
+        if (begin < end)
+            sum += (uint64_t)(share_of(reading, end - from, to - from) -
+                              share_of(reading, begin - from, to - from));
+    }
+    return sum;
+}
+
+static void read_counters(const struct lull_core *core, struct place *place,
+                          const struct lull_event *event)
+{
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
-        sums[(size_t)reading->counter * LULL_ACTIVITIES] += reading->value;
+        if (place->last < DISABLED)
+            place->counters[(size_t)reading->counter * LULL_ACTIVITIES + place->last] +=
+                share_of_windows(core, place, reading->counter, reading->value);
+        place->read_at[reading->counter] = place->now;
     }
 }
 
-static lull_status change_team(struct place *place, bool begins, struct lull_error *err)
+static void change_team(struct place *place, bool begins)
 {
     if (begins) {
         place->team_depth++;
-        return enter_parallel(place, LULL_NONE, err);
-    }
-    if (place->team_depth > 0) { /* not one that began before the trace */
+        enter_parallel(place, LULL_NONE);
+    } else if (place->team_depth > 0) { /* not one that began before the trace */
         place->team_depth--;
         leave_parallel(place);
     }
-    return LULL_OK;
 }
 
 static void begin_state(const struct lull_core *core, struct place *place,
@@ -362,7 +411,7 @@ static lull_status handle_rare(const struct lull_core *core, struct place *place
         break;
     case LULL_EVENT_TEAM_BEGIN:
     case LULL_EVENT_TEAM_END:
-        status = change_team(place, event->kind == LULL_EVENT_TEAM_BEGIN, err);
+        change_team(place, event->kind == LULL_EVENT_TEAM_BEGIN);
         break;
     case LULL_EVENT_THREAD_BEGIN:
     case LULL_EVENT_THREAD_END:
@@ -383,14 +432,20 @@ static lull_status handle_rare(const struct lull_core *core, struct place *place
     return status;
 }
 
+static void begin_life(const struct lull_core *core, struct place *place)
+{
+    place->began = place->alive = true;
+    for (uint32_t i = 0; i < core->trace->n_counters; i++)
+        place->read_at[i] = place->now;
+    lull_place_refresh(core, place);
+}
+
 static lull_status handle(const struct lull_core *core, struct place *place,
                           const struct lull_event *event, struct lull_error *err)
 {
     advance(core, place, event->time);
-    if (!place->began) {
-        place->began = place->alive = true;
-        lull_place_refresh(core, place);
-    }
+    if (!place->began)
+        begin_life(core, place);
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         cut_call(core, place);
@@ -400,7 +455,7 @@ static lull_status handle(const struct lull_core *core, struct place *place,
         leave_region(core, place);
         return LULL_OK;
     case LULL_EVENT_COUNTERS:
-        read_counters(place, event);
+        read_counters(core, place, event);
         return LULL_OK;
     default:
         return handle_rare(core, place, event, err);
@@ -412,56 +467,111 @@ static inline uint8_t slot_of(const struct place *place, uint8_t top, unsigned p
     return SLOT(top == INHERIT ? place->base : top, parallel);
 }
 
-/* Takes ENTERs, LEAVEs and CALLs for as long as they come before every deadline, are no parallel
- * regions, and each CALL ends before the next event. Returns the first event that is left; the
- * last of a block is always left. */
-static const struct lull_event *run_of_regions(const struct lull_core *core, struct place *place,
-                                               const struct lull_event *event,
-                                               const struct lull_event *end)
+/* What a run of regions changes, in registers. */
+struct run {
+    int64_t now;
+    uint32_t depth;
+    uint8_t slot;
+    uint8_t top; /* activity of the innermost region */
+    uint8_t parallel;
+};
+
+static inline struct run begin_run(const struct place *place)
 {
-    const struct region_code *codes = core->codes;
-    struct frame *stack = place->stack;
-    int64_t *ns = place->ns, now = place->now;
-    const int64_t limit = place->limit;
-    const unsigned parallel = place->slot & 1;
-    uint32_t depth = place->depth;
-    uint8_t slot = place->slot, top = top_activity(place);
-    for (; event + 1 < end && event->kind <= LULL_EVENT_CALL; event++) {
-        const int64_t time = event->time;
-        if (time < now || time >= limit)
-            break;
-        if (event->kind == LULL_EVENT_LEAVE) {
-            if (depth == 0 || stack[depth - 1].code.parallel)
-                break;
-            ns[slot] += time - now;
-            now = time;
-            depth--;
-            top = depth ? stack[depth - 1].code.activity : INHERIT;
-            slot = slot_of(place, top, parallel);
-            continue;
-        }
-        const struct region_code code = codes[event->id];
-        if (code.parallel)
-            break;
-        if (event->kind == LULL_EVENT_ENTER) {
-            if (depth == place->capacity)
-                break;
-            ns[slot] += time - now;
-            now = time;
-            top = code.activity == INHERIT ? top : code.activity;
-            slot = slot_of(place, top, parallel);
-            stack[depth++] = (struct frame){.region = event->id, .code = {.activity = top}};
-            continue;
-        }
-        if (event->duration >= limit - time || time + event->duration > event[1].time)
-            break;
-        ns[slot] += time - now;
-        now = time + event->duration;
-        ns[code.activity == INHERIT ? slot : SLOT(code.activity, parallel)] += event->duration;
+    return (struct run){.now = place->now,
+                        .depth = place->depth,
+                        .slot = place->slot,
+                        .top = top_activity(place),
+                        .parallel = place->parallel_depth > 0};
+}
+
+static inline void end_run(struct place *place, const struct run *run)
+{
+    place->now = run->now;
+    place->depth = run->depth;
+    place->slot = run->slot;
+}
+
+/* A parallel region begins or ends. */
+static struct run change_parallel(struct place *place, struct run run, uint32_t region, bool enters)
+{
+    end_run(place, &run);
+    if (enters)
+        enter_parallel(place, region);
+    else
+        leave_parallel(place);
+    place->base = find_base(place);
+    run.parallel = place->parallel_depth > 0;
+    return run;
+}
+
+/* The last event before the time; `last` if all are. Events[0] is. */
+static const struct lull_event *last_before(const struct lull_event *event,
+                                            const struct lull_event *last, int64_t time)
+{
+    if (last->time < time)
+        return last;
+    while (last - event > 1) {
+        const struct lull_event *middle = event + (last - event) / 2;
+        if (middle->time < time)
+            event = middle;
+        else
+            last = middle;
     }
-    place->slot = slot;
-    place->depth = depth;
-    place->now = now;
+    return event;
+}
+
+/* Takes ENTERs, LEAVEs and CALLs for as long as another event follows before the next deadline, and
+ * each CALL ends before that. Returns the first event that is left; `last`, the last of a block,
+ * always is. The scan sees to it that time runs forward and that calls hold no regions. */
+static const struct lull_event *run_of_regions(struct place *place, const struct lull_event *event,
+                                               const struct lull_event *last)
+{
+    if (event->time >= place->limit)
+        return event;
+    const struct region_code *codes = place->codes;
+    struct frame *stack = place->stack;
+    int64_t *ns = place->ns;
+    struct run run = begin_run(place);
+    last = last_before(event, last, place->limit);
+    for (; event < last; event++) {
+        const int64_t time = event->time;
+        if (event->kind == LULL_EVENT_CALL) {
+            const struct region_code code = codes[event->id];
+            const int64_t end = time + event->duration;
+            if (code.parallel || end > event[1].time)
+                break;
+            ns[run.slot] += time - run.now;
+            ns[code.activity == INHERIT ? run.slot : SLOT(code.activity, run.parallel)] +=
+                event->duration;
+            run.now = end;
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            const struct region_code code = codes[event->id];
+            if (run.depth == place->capacity)
+                break;
+            ns[run.slot] += time - run.now;
+            run.now = time;
+            run.top = code.activity == INHERIT ? run.top : code.activity;
+            struct frame *frame = &stack[run.depth++];
+            frame->region = event->id;
+            frame->code = (struct region_code){run.top, code.parallel};
+            if (code.parallel)
+                run = change_parallel(place, run, event->id, true);
+            run.slot = slot_of(place, run.top, run.parallel);
+        } else if (event->kind == LULL_EVENT_LEAVE) {
+            if (run.depth == 0)
+                break;
+            ns[run.slot] += time - run.now;
+            run.now = time;
+            if (stack[--run.depth].code.parallel)
+                run = change_parallel(place, run, event->id, false);
+            run.top = run.depth ? stack[run.depth - 1].code.activity : INHERIT;
+            run.slot = slot_of(place, run.top, run.parallel);
+        } else {
+            break;
+        }
+    }
+    end_run(place, &run);
     return event;
 }
 
@@ -491,16 +601,12 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
     const struct lull_event *end = block->events + block->count;
     for (const struct lull_event *event = block->events; event < end; event++) {
         if (place->quick && place->call_end == NEVER)
-            event = run_of_regions(core, place, event, end);
+            event = run_of_regions(place, event, end - 1);
         lull_status status = handle(core, place, event, err);
         if (status != LULL_OK)
             return status;
     }
-    if (place->parallel_depth > 0 && place->thread > 0 && place->executions) {
-        hand_over_span(place);
-        begin_span(place, place->now);
-    }
-    return pass(place, place->now, err);
+    return pass(place, has_span(place) ? place->span_begin : place->now, err);
 }
 
 lull_status lull_core_begin(void *context, unsigned worker, uint32_t location,
@@ -526,7 +632,7 @@ lull_status lull_core_end(void *context, unsigned worker, uint32_t location, str
     while (place->depth > 0)
         leave_region(core, place);
     while (place->team_depth > 0)
-        change_team(place, false, NULL);
+        change_team(place, false);
     free(place->stack);
     place->stack = NULL;
     place->capacity = 0;

@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A worker's span is cut into so many pieces at most. */
+enum { PIECES = 4096 };
+
+static void free_place(struct place *place)
+{
+    if (!place)
+        return;
+    free(place->stack);
+    free(place->counters);
+    free(place->read_at);
+    free(place);
+}
+
 static struct place *make_place(const struct lull_core *core, uint32_t index)
 {
     const struct lull_trace *trace = core->trace;
@@ -16,10 +29,11 @@ static struct place *make_place(const struct lull_core *core, uint32_t index)
     place->process = location->process;
     place->thread = index - process->first_location;
     place->kind = location->kind;
+    place->codes = core->codes[location->kind];
     place->role = location->role;
     place->state = NO_STATE;
     place->state_end = place->call_end = place->flush_end = NEVER;
-    place->last = SLOT(OUTSIDE, 0);
+    place->last = OUTSIDE;
     place->window_at = core->whole.begin;
     if (core->windows)
         place->window_at = core->windows->counts[place->process]
@@ -27,12 +41,14 @@ static struct place *make_place(const struct lull_core *core, uint32_t index)
                                : NEVER;
     if (place->thread < process->n_threads)
         place->executions = core->executions[place->process];
+    place->cut_at = place->executions && place->thread > 0 ? core->piece : NEVER;
     place->detail = core->sums || trace->n_counters;
     if (trace->n_counters) {
         place->counters =
             calloc((size_t)trace->n_counters * LULL_ACTIVITIES, sizeof *place->counters);
-        if (!place->counters) {
-            free(place);
+        place->read_at = calloc(trace->n_counters, sizeof *place->read_at);
+        if (!place->counters || !place->read_at) {
+            free_place(place);
             return NULL;
         }
     }
@@ -59,21 +75,27 @@ static bool make_places(struct lull_core *core)
     return true;
 }
 
+static struct region_code *make_codes(const struct lull_trace *trace, unsigned location_kind)
+{
+    struct region_code *codes = calloc(trace->n_regions + (size_t)1, sizeof *codes);
+    for (uint32_t i = 0; codes && i < trace->n_regions; i++) {
+        uint8_t activity = lull_activity_on(&trace->regions[i], location_kind);
+        codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
+        codes[i].parallel = trace->regions[i].parallel;
+    }
+    return codes;
+}
+
 static bool fill_core(struct lull_core *core, bool regions)
 {
     const struct lull_trace *trace = core->trace;
-    core->codes = calloc(trace->n_regions + (size_t)1, sizeof *core->codes);
+    core->codes[LULL_LOCATION_THREAD] = make_codes(trace, LULL_LOCATION_THREAD);
+    core->codes[LULL_LOCATION_DEVICE] = make_codes(trace, LULL_LOCATION_DEVICE);
     core->places = calloc(trace->n_locations + (size_t)1, sizeof(struct place *));
     core->executions = calloc(trace->n_processes + (size_t)1, sizeof(struct lull_executions *));
-    if (!core->codes || !core->places || !core->executions)
+    if (!core->codes[LULL_LOCATION_THREAD] || !core->codes[LULL_LOCATION_DEVICE] || !core->places ||
+        !core->executions)
         return false;
-    for (uint32_t i = 0; i < trace->n_regions; i++) {
-        const struct lull_region *region = &trace->regions[i];
-        core->codes[i].activity = region->user ? INHERIT : region->activity;
-        if (region->role == LULL_ROLE_KERNEL) /* what a device is there for */
-            core->codes[i].activity = LULL_USEFUL;
-        core->codes[i].parallel = region->parallel;
-    }
     if (regions) {
         core->sums =
             calloc((size_t)core->workers * trace->n_regions + 1, sizeof(struct region_sum));
@@ -95,6 +117,7 @@ lull_status lull_core_create(const struct lull_trace *trace,
     core->application = options->application;
     core->workers = workers;
     core->whole = (struct lull_interval){0, trace->duration};
+    core->piece = trace->duration / PIECES + 1;
     if (!fill_core(core, options->regions)) {
         lull_core_destroy(core);
         return lull_fail(err, LULL_ERR_MEMORY,
@@ -109,18 +132,14 @@ void lull_core_destroy(struct lull_core *core)
 {
     if (!core)
         return;
-    for (uint32_t i = 0; core->places && i < core->trace->n_locations; i++) {
-        if (!core->places[i])
-            continue;
-        free(core->places[i]->stack);
-        free(core->places[i]->counters);
-        free(core->places[i]);
-    }
+    for (uint32_t i = 0; core->places && i < core->trace->n_locations; i++)
+        free_place(core->places[i]);
     for (uint32_t i = 0; core->executions && i < core->trace->n_processes; i++)
         lull_executions_destroy(core->executions[i]);
     free(core->places);
     free(core->executions);
-    free(core->codes);
+    free(core->codes[LULL_LOCATION_THREAD]);
+    free(core->codes[LULL_LOCATION_DEVICE]);
     free(core->sums);
     free(core);
 }

@@ -1,6 +1,8 @@
 /* A queue of executions whose sums are not complete, and per worker a queue of spans that the
- * master has not reached. Both are plain arrays with a head; what is left moves to the front
- * when a queue is appended to and full, so that appending costs constant time on average. */
+ * master has not reached. What the master runs through in a block waits in a queue of its own, so
+ * that the lock is taken once per block. All are plain arrays with a head; what is left moves to
+ * the front when a queue is appended to and full, so that appending costs constant time on
+ * average. */
 #include "metrics/executions.h"
 
 #include <assert.h>
@@ -13,16 +15,27 @@ struct queue {
     size_t item_size, head, count, capacity;
 };
 
+/* What the master tells of an execution. */
+struct passage {
+    struct lull_span span; /* end: INT64_MAX until the master has left */
+    uint32_t region;
+    bool counted;
+};
+
 struct thread {
-    struct queue spans; /* touched by the thread's reader only, until it has ended */
+    /* touched by the thread's reader only, until it has ended; spans, or passages of a master */
+    struct queue spans;
     int64_t until;
     int64_t settled; /* no span that begins earlier waits or will come */
+    uint64_t next;   /* the execution, counted from the first of all, that its next span may meet */
 };
 
 struct lull_executions {
     pthread_mutex_t lock;
     uint32_t n_threads;
     struct queue open; /* struct execution with n_threads useful times behind it */
+    uint64_t dropped;  /* number of executions that have left the queue */
+    bool inside;       /* the last one is there, but the master has not left it */
     struct lull_parallel_breakdown *sums;
     uint32_t *regions;
     uint32_t n_sums, sums_capacity;
@@ -39,7 +52,7 @@ struct execution {
     int64_t useful[]; /* [n_threads] */
 };
 
-static void *queue_at(const struct queue *queue, size_t index)
+static inline void *queue_at(const struct queue *queue, size_t index)
 {
     return queue->items + (queue->head + index) * queue->item_size;
 }
@@ -50,8 +63,8 @@ static lull_status out_of_memory(struct lull_error *err)
                      "not enough memory for the executions of parallel regions");
 }
 
-/* Returns a cleared item at the end, or NULL. */
-static void *queue_append(struct queue *queue)
+/* Returns a new item at the end, whatever it holds, or NULL. */
+static inline void *queue_append(struct queue *queue)
 {
     if (queue->head > 0 && queue->head >= queue->count) {
         memmove(queue->items, queue_at(queue, 0), queue->count * queue->item_size);
@@ -65,12 +78,10 @@ static void *queue_append(struct queue *queue)
         queue->items = items;
         queue->capacity = capacity;
     }
-    void *item = queue_at(queue, queue->count++);
-    memset(item, 0, queue->item_size);
-    return item;
+    return queue_at(queue, queue->count++);
 }
 
-static void queue_drop_first(struct queue *queue)
+static inline void queue_drop_first(struct queue *queue)
 {
     queue->head++;
     if (--queue->count == 0)
@@ -90,7 +101,8 @@ struct lull_executions *lull_executions_create(uint32_t n_threads)
     executions->n_threads = n_threads;
     executions->open.item_size = sizeof(struct execution) + n_threads * sizeof(int64_t);
     for (uint32_t i = 0; i < n_threads; i++)
-        executions->threads[i].spans.item_size = sizeof(struct lull_span);
+        executions->threads[i].spans.item_size =
+            i ? sizeof(struct lull_span) : sizeof(struct passage);
     return executions;
 }
 
@@ -119,31 +131,22 @@ static bool is_empty(const int64_t ns[LULL_CAUSES])
 lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, bool counted,
                                  struct lull_error *err)
 {
-    pthread_mutex_lock(&executions->lock);
-    struct execution *execution = queue_append(&executions->open);
-    if (execution) {
-        execution->begin = begin;
-        execution->end = INT64_MAX;
-        execution->counted = counted;
-    }
-    pthread_mutex_unlock(&executions->lock);
-    return execution ? LULL_OK : out_of_memory(err);
+    struct passage *passage = queue_append(&executions->threads[0].spans);
+    if (!passage)
+        return out_of_memory(err);
+    *passage = (struct passage){
+        .span = {.begin = begin, .end = INT64_MAX}, .region = LULL_NONE, .counted = counted};
+    return LULL_OK;
 }
 
-void lull_executions_close(struct lull_executions *executions, int64_t end, uint32_t region,
-                           const int64_t ns[LULL_CAUSES])
+void lull_executions_close(struct lull_executions *executions, const struct lull_span *span,
+                           uint32_t region)
 {
-    pthread_mutex_lock(&executions->lock);
-    assert(executions->open.count > 0);
-    struct execution *execution = queue_at(&executions->open, executions->open.count - 1);
-    execution->end = end;
-    execution->region = region;
-    for (int cause = 0; cause < LULL_CAUSES; cause++) {
-        execution->ns[cause] += ns[cause];
-        execution->duration += ns[cause];
-    }
-    execution->useful[0] = ns[LULL_CAUSE_USEFUL];
-    pthread_mutex_unlock(&executions->lock);
+    struct queue *passages = &executions->threads[0].spans;
+    assert(passages->count > 0);
+    struct passage *passage = queue_at(passages, passages->count - 1);
+    passage->span = *span;
+    passage->region = region;
 }
 
 lull_status lull_executions_add(struct lull_executions *executions, uint32_t thread,
@@ -175,26 +178,36 @@ static int64_t share(int64_t value, int64_t part, int64_t whole)
     return (int64_t)((double)value * ((double)part / (double)whole) + 0.5);
 }
 
-/* The first execution that ends after `time`: their ends are in order. */
-static size_t first_after(const struct queue *open, int64_t time)
+/* The first execution that a span of the thread may meet: as the spans of a thread come in order,
+ * those that end before one are behind the next as well. */
+static size_t first_met(struct lull_executions *executions, uint32_t thread, int64_t begin)
 {
-    size_t low = 0, high = open->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct execution *execution = queue_at(open, middle);
-        if (execution->end <= time)
-            low = middle + 1;
-        else
-            high = middle;
+    struct thread *of = &executions->threads[thread];
+    size_t first = of->next > executions->dropped ? (size_t)(of->next - executions->dropped) : 0;
+    while (first < executions->open.count) {
+        const struct execution *execution = queue_at(&executions->open, first);
+        if (execution->end > begin)
+            break;
+        first++;
     }
-    return low;
+    of->next = executions->dropped + first;
+    return first;
 }
 
-static void deal_out(struct lull_executions *executions, uint32_t thread,
+static inline void add_times(struct execution *execution, uint32_t thread,
+                             const int64_t ns[LULL_CAUSES])
+{
+    for (int cause = 0; cause < LULL_CAUSES; cause++)
+        execution->ns[cause] += ns[cause];
+    execution->useful[thread] += ns[LULL_CAUSE_USEFUL];
+}
+
+/* Over the executions from `first` on, by overlap. */
+static void deal_out(struct lull_executions *executions, uint32_t thread, size_t first,
                      const struct lull_span *span)
 {
     const struct queue *open = &executions->open;
-    size_t first = first_after(open, span->begin), last = first;
+    size_t last = first;
     int64_t whole = 0;
     for (; last < open->count; last++) {
         const struct execution *execution = queue_at(open, last);
@@ -206,16 +219,30 @@ static void deal_out(struct lull_executions *executions, uint32_t thread,
     memcpy(left, span->ns, sizeof left);
     for (size_t i = first; i < last && whole > 0; i++) {
         struct execution *execution = queue_at(open, i);
-        int64_t part = overlap(execution, span);
+        int64_t part = overlap(execution, span), ns[LULL_CAUSES];
         for (int cause = 0; cause < LULL_CAUSES; cause++) {
-            int64_t ns = share(left[cause], part, whole);
-            left[cause] -= ns;
-            execution->ns[cause] += ns;
-            if (cause == LULL_CAUSE_USEFUL)
-                execution->useful[thread] += ns;
+            ns[cause] = share(left[cause], part, whole);
+            left[cause] -= ns[cause];
         }
+        add_times(execution, thread, ns);
         whole -= part;
     }
+}
+
+static void settle_span(struct lull_executions *executions, uint32_t thread,
+                        const struct lull_span *span)
+{
+    size_t first = first_met(executions, thread, span->begin);
+    if (first >= executions->open.count)
+        return;
+    struct execution *execution = queue_at(&executions->open, first);
+    const struct execution *next = execution;
+    if (first + 1 < executions->open.count)
+        next = queue_at(&executions->open, first + 1);
+    if (execution->begin < span->end && (next == execution || next->begin >= span->end))
+        add_times(execution, thread, span->ns); /* it meets no other, as nearly always */
+    else
+        deal_out(executions, thread, first, span);
 }
 
 /* Gives the spans that the master has passed to their executions. */
@@ -227,7 +254,7 @@ static void settle_spans(struct lull_executions *executions, uint32_t thread)
         const struct lull_span *span = queue_at(spans, 0);
         if (span->end > horizon)
             break;
-        deal_out(executions, thread, span);
+        settle_span(executions, thread, span);
         queue_drop_first(spans);
     }
     int64_t settled = executions->threads[thread].until;
@@ -313,6 +340,44 @@ static bool settle_executions(struct lull_executions *executions)
         if (!add_execution(executions, execution))
             return false;
         queue_drop_first(&executions->open);
+        executions->dropped++;
+    }
+    return true;
+}
+
+/* The execution that a passage tells of: a new one, unless it was open when the last block ended.
+ * NULL: no memory. */
+static struct execution *execution_of(struct lull_executions *executions)
+{
+    struct queue *open = &executions->open;
+    if (executions->inside)
+        return queue_at(open, open->count - 1);
+    struct execution *execution = queue_append(open);
+    if (execution)
+        memset(execution, 0, open->item_size);
+    return execution;
+}
+
+/* Takes over what the master has told. An execution that it has not left yet stays with it too. */
+static bool take_passages(struct lull_executions *executions)
+{
+    struct queue *passages = &executions->threads[0].spans;
+    while (passages->count > 0) {
+        const struct passage *passage = queue_at(passages, 0);
+        struct execution *execution = execution_of(executions);
+        if (!execution)
+            return false;
+        execution->begin = passage->span.begin;
+        execution->end = passage->span.end;
+        execution->region = passage->region;
+        execution->counted = passage->counted;
+        executions->inside = passage->span.end == INT64_MAX;
+        if (executions->inside)
+            return true;
+        for (int cause = 0; cause < LULL_CAUSES; cause++)
+            execution->duration += passage->span.ns[cause];
+        add_times(execution, 0, passage->span.ns);
+        queue_drop_first(passages);
     }
     return true;
 }
@@ -323,13 +388,19 @@ lull_status lull_executions_pass(struct lull_executions *executions, uint32_t th
     assert(thread < executions->n_threads);
     pthread_mutex_lock(&executions->lock);
     executions->threads[thread].until = until;
-    settle_spans(executions, thread);
+    bool done = true;
+    if (thread == 0) {
+        done = take_passages(executions);
+        executions->threads[0].settled = until;
+    } else {
+        settle_spans(executions, thread);
+    }
     /* A worker that has ended takes no further part: the master does its rest. */
     for (uint32_t i = 1; thread == 0 && i < executions->n_threads; i++) {
         if (executions->threads[i].until == INT64_MAX)
             settle_spans(executions, i);
     }
-    bool done = settle_executions(executions);
+    done = done && settle_executions(executions);
     pthread_mutex_unlock(&executions->lock);
     return done ? LULL_OK : out_of_memory(err);
 }

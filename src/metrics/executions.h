@@ -24,7 +24,7 @@ enum lull_cause {
     LULL_CAUSES
 };
 
-/* What a worker spends inside parallel regions from `begin` to `end`. */
+/* What a thread spends inside parallel regions from `begin` to `end`. */
 struct lull_span {
     int64_t begin, end;
     int64_t ns[LULL_CAUSES]; /* inside the analysed windows */
@@ -36,11 +36,12 @@ struct lull_executions *lull_executions_create(uint32_t n_threads); /* NULL: no 
 void lull_executions_destroy(struct lull_executions *executions);
 
 /* The master enters its outermost parallel region; `counted`: that is inside an analysed window.
- * Then it leaves, having spent `ns` inside; `region` (a region index or LULL_NONE) names it. */
+ * Then it leaves, with what it has spent inside; `region` (a region index or LULL_NONE) names it.
+ * The other threads get to know of both when the master passes. */
 lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, bool counted,
                                  struct lull_error *err);
-void lull_executions_close(struct lull_executions *executions, int64_t end, uint32_t region,
-                           const int64_t ns[LULL_CAUSES]);
+void lull_executions_close(struct lull_executions *executions, const struct lull_span *span,
+                           uint32_t region);
 
 /* A worker has left its outermost parallel region. A span may be handed over in several pieces;
  * `thread` > 0. */

@@ -42,12 +42,20 @@ static const struct mpi_function mpi_functions[] = {
     P2P("bsend_init"),
     COLLECTIVE("cart_create", OTHER, CREATE),
     COLLECTIVE("cart_sub", OTHER, CREATE),
+    COLLECTIVE("comm_accept", OTHER, CREATE),
+    COLLECTIVE("comm_connect", OTHER, CREATE),
     COLLECTIVE("comm_create", OTHER, CREATE),
+    COLLECTIVE("comm_create_from_group", OTHER, CREATE),
     COLLECTIVE("comm_create_group", OTHER, CREATE),
+    COLLECTIVE("comm_disconnect", OTHER, FREE),
     COLLECTIVE("comm_dup", OTHER, CREATE),
     COLLECTIVE("comm_dup_with_info", OTHER, CREATE),
     COLLECTIVE("comm_free", OTHER, FREE),
     COLLECTIVE("comm_idup", OTHER, CREATE),
+    COLLECTIVE("comm_idup_with_info", OTHER, CREATE),
+    COLLECTIVE("comm_join", OTHER, CREATE),
+    COLLECTIVE("comm_spawn", OTHER, CREATE),
+    COLLECTIVE("comm_spawn_multiple", OTHER, CREATE),
     COLLECTIVE("comm_split", OTHER, CREATE),
     COLLECTIVE("comm_split_type", OTHER, CREATE),
     RMA("compare_and_swap"),
@@ -55,6 +63,8 @@ static const struct mpi_function mpi_functions[] = {
     COLLECTIVE("dist_graph_create_adjacent", OTHER, CREATE),
     COLLECTIVE("exscan", OTHER, EXSCAN),
     RMA("fetch_and_op"),
+    {"file_close", LULL_ROLE_FILE_IO, LULL_COLLECTIVE_FREE},
+    {"file_open", LULL_ROLE_FILE_IO, LULL_COLLECTIVE_CREATE},
     COLLECTIVE("gather", ALL2ONE, GATHER),
     COLLECTIVE("gatherv", ALL2ONE, GATHERV),
     RMA("get"),
@@ -64,6 +74,7 @@ static const struct mpi_function mpi_functions[] = {
     P2P("improbe"),
     P2P("imrecv"),
     COLLECTIVE("intercomm_create", OTHER, CREATE),
+    COLLECTIVE("intercomm_create_from_groups", OTHER, CREATE),
     COLLECTIVE("intercomm_merge", OTHER, CREATE),
     P2P("iprobe"),
     P2P("irecv"),
@@ -93,6 +104,7 @@ static const struct mpi_function mpi_functions[] = {
     COLLECTIVE("reduce", ALL2ONE, REDUCE),
     COLLECTIVE("reduce_scatter", ALL2ALL, REDUCE_SCATTER),
     COLLECTIVE("reduce_scatter_block", ALL2ALL, REDUCE_SCATTER_BLOCK),
+    P2P("request_get_status"),
     RMA("rget"),
     RMA("rget_accumulate"),
     RMA("rput"),
@@ -117,6 +129,11 @@ static const struct mpi_function mpi_functions[] = {
     P2P("waitall"),
     P2P("waitany"),
     P2P("waitsome"),
+    {"win_allocate", LULL_ROLE_RMA, LULL_COLLECTIVE_CREATE},
+    {"win_allocate_shared", LULL_ROLE_RMA, LULL_COLLECTIVE_CREATE},
+    {"win_create", LULL_ROLE_RMA, LULL_COLLECTIVE_CREATE},
+    {"win_create_dynamic", LULL_ROLE_RMA, LULL_COLLECTIVE_CREATE},
+    {"win_free", LULL_ROLE_RMA, LULL_COLLECTIVE_FREE},
 };
 
 static int compare_mpi(const void *key, const void *entry)
@@ -237,6 +254,13 @@ static const struct construct omp_constructs[] = {
     {"unset nest lock", LULL_ROLE_LOCK},
 };
 
+/* Functions of the OpenMP library, behind "omp_"; only where the tracer says that it is OpenMP. */
+static const struct construct omp_functions[] = {
+    {"set_lock", LULL_ROLE_LOCK},   {"set_nest_lock", LULL_ROLE_LOCK},
+    {"test_lock", LULL_ROLE_LOCK},  {"test_nest_lock", LULL_ROLE_LOCK},
+    {"unset_lock", LULL_ROLE_LOCK}, {"unset_nest_lock", LULL_ROLE_LOCK},
+};
+
 static const struct construct pthread_functions[] = {
     {"create", LULL_ROLE_THREAD_CREATE}, {"join", LULL_ROLE_THREAD_WAIT},
     {"mutex", LULL_ROLE_LOCK},           {"spin", LULL_ROLE_LOCK},
@@ -279,17 +303,28 @@ static void take_role(struct lull_region *region, const struct construct *constr
         region->role = construct->role;
 }
 
+/* Whether the name may decide: the tracer says the same, or nothing. One that tells functions found
+ * by the compiler from others knows better: "mpi_setup" is the user's. */
+static bool may_be(const struct lull_region *region, unsigned paradigm)
+{
+    return region->paradigm == paradigm || region->paradigm == LULL_PARADIGM_USER ||
+           region->paradigm == LULL_PARADIGM_OTHER;
+}
+
 static void classify_by_name(struct lull_region *region)
 {
     char base[64];
     const char *construct = omp_construct_name(region->name);
-    if (mpi_base_name(region->name, base, sizeof base)) {
+    if (may_be(region, LULL_PARADIGM_MPI) && mpi_base_name(region->name, base, sizeof base)) {
         region->paradigm = LULL_PARADIGM_MPI;
         classify_mpi(region, base);
-    } else if (construct) {
+    } else if (construct && may_be(region, LULL_PARADIGM_OPENMP)) {
         region->paradigm = LULL_PARADIGM_OPENMP;
         take_role(region, LOOK_UP(omp_constructs, construct));
-    } else if (strncmp(region->name, "pthread_", 8) == 0) {
+    } else if (region->paradigm == LULL_PARADIGM_OPENMP &&
+               strncasecmp(region->name, "omp_", 4) == 0) {
+        take_role(region, LOOK_UP(omp_functions, region->name + 4));
+    } else if (may_be(region, LULL_PARADIGM_PTHREAD) && strncmp(region->name, "pthread_", 8) == 0) {
         region->paradigm = LULL_PARADIGM_PTHREAD;
         take_role(region, LOOK_UP(pthread_functions, region->name + 8));
     } else if (region->paradigm == LULL_PARADIGM_USER &&
@@ -309,6 +344,8 @@ static uint8_t mpi_activity(const struct lull_region *region)
     case LULL_ROLE_COLL_ONE2ALL:
     case LULL_ROLE_COLL_ALL2ONE:
     case LULL_ROLE_COLL_ALL2ALL:
+    case LULL_ROLE_BARRIER: /* Score-P calls MPI_Barrier so */
+    case LULL_ROLE_IMPLICIT_BARRIER:
         return LULL_MPI_COLLECTIVE;
     case LULL_ROLE_COLL_OTHER: /* Score-P gives this role to scans and to communicator creation */
         return region->collective == LULL_COLLECTIVE_CREATE ||
@@ -357,7 +394,7 @@ static uint8_t activity_of(const struct lull_region *region)
     case LULL_PARADIGM_PTHREAD:
         return thread_activity(region->role);
     case LULL_PARADIGM_DEVICE:
-        return LULL_DEVICE;
+        return region->role == LULL_ROLE_KERNEL ? LULL_USEFUL : LULL_DEVICE;
     case LULL_PARADIGM_IO:
         return LULL_IO;
     case LULL_PARADIGM_MEASUREMENT:
@@ -379,6 +416,26 @@ void lull_classify_region(struct lull_region *region)
                                                        region->paradigm == LULL_PARADIGM_OTHER);
     if (region->paradigm == LULL_PARADIGM_OPENMP && region->role == LULL_ROLE_PARALLEL)
         region->parallel = true;
+}
+
+/* Tracers that know nothing of kernels make them functions of the device's paradigm. */
+static bool is_kernel(const struct lull_region *region)
+{
+    return region->role == LULL_ROLE_KERNEL ||
+           (region->paradigm == LULL_PARADIGM_DEVICE && region->role == LULL_ROLE_FUNCTION);
+}
+
+uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind)
+{
+    if (location_kind == LULL_LOCATION_DEVICE) {
+        if (is_kernel(region))
+            return LULL_USEFUL;
+        if (region->role == LULL_ROLE_DATA_TRANSFER)
+            return LULL_DEVICE;
+    } else if (region->paradigm == LULL_PARADIGM_DEVICE) {
+        return LULL_DEVICE;
+    }
+    return region->user ? LULL_ACTIVITIES : region->activity;
 }
 
 uint8_t lull_classify_counter(const char *name)

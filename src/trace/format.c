@@ -14,9 +14,7 @@ const struct lull_format *const lull_formats[] = {
 #if LULL_HAVE_OTF2
     &lull_format_otf2,
 #endif
-    &lull_format_paraver,
-    &lull_format_chrome,
-    NULL,
+    &lull_format_paraver, &lull_format_chrome, NULL,
 };
 
 const struct lull_format *lull_format_find(const char *name)

@@ -40,7 +40,7 @@ struct active {
     bool busy;
     uint64_t taken[MOST_AHEAD]; /* when its last blocks were taken, by the scheduler's count */
     uint64_t n_taken;
-    int64_t time; /* of its last event, as of the last block given back */
+    int64_t time;               /* of its last event, as of the last block given back */
     double done;                /* share of its time, 0 .. 1 */
     struct lull_stream *stream; /* NULL before the first block */
     struct lull_nesting nesting;
@@ -129,10 +129,10 @@ static struct active *most_lagging(struct scheduler *scheduler)
     struct active *best = NULL;
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
-        if (!active->busy && (!best || active->time < best->time))
+        if (!active->busy && (!best || active->time < best->time) && !runs_away(scheduler, active))
             best = active;
     }
-    return best && runs_away(scheduler, best) ? NULL : best;
+    return best;
 }
 
 /* The next location to read, marked busy; NULL when all is done or something failed. */

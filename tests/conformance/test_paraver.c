@@ -274,7 +274,7 @@ static void test_written_again(void **state)
     folder_make();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[4096];
-        struct lull_trace *original, *copy;
+        struct lull_trace *original = NULL, *copy = NULL;
         struct lull_arena *arena = lull_arena_create(NULL);
         snprintf(path, sizeof path, "%s/%s", traces, names[i]);
         if (lull_trace_open(path, &original, &err) != LULL_OK ||

@@ -1,5 +1,5 @@
-/* Tapes from a blob: six lengths of 16 bits, then the contents of as many files. The page of a tape
- * file's header is given without the zeros behind it. A file of length 0 does not exist. */
+/* Tapes from a blob: six lengths of 16 bits, then the contents of as many files. Of the page with
+ * a tape file's header only the first 256 bytes are given. A file of length 0 does not exist. */
 #include "base/file.h"
 #include "support/check_trace.h"
 #include "tape/layout.h"
@@ -21,6 +21,7 @@ static const struct {
 } files[] = {{"definitions", false}, {"0/0.definitions", false}, {"0/1.definitions", false},
              {"0/0.0.tape", true},   {"0/0.1.tape", true},       {"0/1.0.tape", true}};
 enum { FILES = sizeof files / sizeof *files };
+enum { TOP = 256 }; /* of the page of a tape's header: more than the header has */
 
 static void remove_folder(void)
 {
@@ -49,8 +50,7 @@ static void write_file(const char *name, bool tape, const uint8_t *bytes, size_t
     FILE *out = fopen(path, "wb");
     if (!out)
         abort();
-    size_t top =
-        tape && size > sizeof(struct lull_tape_header) ? sizeof(struct lull_tape_header) : size;
+    size_t top = tape && size > TOP ? TOP : size;
     fwrite(bytes, 1, top, out);
     if (tape && top < size) {
         fseek(out, LULL_TAPE_HEADER_SIZE, SEEK_SET);

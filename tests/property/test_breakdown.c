@@ -24,6 +24,7 @@ struct instant {
     uint8_t state;
     bool flush, off, alive, window;
     uint8_t activity;
+    uint8_t beneath; /* the activity if there were no windows */
     bool parallel;
 };
 
@@ -97,17 +98,23 @@ static void paint_rest(struct instant *instants, const struct random_location *l
         instants[t].alive = false;
 }
 
+/* What the same region is depends on where it runs: a launch on the host, a kernel on a stream. */
+static uint8_t activity_of(const struct lull_region *region, uint8_t kind)
+{
+    if (strcmp(region->name, "kernel") == 0 || strcmp(region->name, "launch") == 0)
+        return kind == LULL_LOCATION_DEVICE ? LULL_USEFUL : LULL_DEVICE;
+    return region->activity;
+}
+
 static uint8_t decide(const struct lull_trace *trace, const struct lull_location *location,
                       const struct instant *at)
 {
-    if (!at->window)
-        return OUTSIDE;
     if (at->off)
         return DISABLED;
     uint8_t runtime = NOTHING;
     for (int i = 0; i < at->depth; i++) {
         if (!trace->regions[at->stack[i]].user)
-            runtime = trace->regions[at->stack[i]].activity;
+            runtime = activity_of(&trace->regions[at->stack[i]], location->kind);
     }
     if (trace->has_states) {
         uint8_t state = at->state == NOTHING ? NOTHING : trace->states[at->state].activity;
@@ -152,7 +159,8 @@ static struct instant *look_at(const struct random_trace *made, uint32_t index,
     for (int64_t t = 0; t < DURATION; t++) {
         instants[t].window = in_windows(windows, trace->locations[index].process, t);
         instants[t].parallel = instants[t].regions_parallel + instants[t].teams > 0;
-        instants[t].activity = decide(trace, &trace->locations[index], &instants[t]);
+        instants[t].beneath = decide(trace, &trace->locations[index], &instants[t]);
+        instants[t].activity = instants[t].window ? instants[t].beneath : OUTSIDE;
     }
     return instants;
 }
@@ -180,6 +188,42 @@ static void check_times(const struct instant *instants, const struct lull_thread
     assert_int_equal(windows, sum);
 }
 
+/* What of a reading over [from, to) happened inside windows: nanosecond k of n has
+ * value (k + 1) / n - value k / n of it, in integers. */
+static uint64_t read_nanoseconds(const struct instant *instants, int64_t from, int64_t to,
+                                 uint64_t value)
+{
+    __int128 number = (int64_t)value;
+    uint64_t sum = 0;
+    for (int64_t t = from; t < to; t++) {
+        if (instants[t].window)
+            sum += (uint64_t)(number * (t + 1 - from) / (to - from) -
+                              number * (t - from) / (to - from));
+    }
+    return sum;
+}
+
+/* All readings of one counter. */
+static void add_readings(const struct instant *instants, const struct random_location *location,
+                         uint32_t counter, uint64_t *sums)
+{
+    int64_t before = location->count ? location->events[0].time : 0;
+    for (uint32_t i = 0; i < location->count; i++) {
+        const struct lull_event *event = &location->events[i];
+        int64_t to = event->time;
+        for (uint32_t r = 0; event->kind == LULL_EVENT_COUNTERS && r < event->readings.count; r++) {
+            const struct lull_reading *reading = &event->readings.values[r];
+            if (reading->counter != counter)
+                continue;
+            int64_t from = before < to ? before : to - 1;
+            before = to;
+            if (to > 0 && instants[to - 1].beneath < LULL_ACTIVITIES)
+                sums[instants[to - 1].beneath] +=
+                    read_nanoseconds(instants, from, to, reading->value);
+        }
+    }
+}
+
 static void check_counters(const struct instant *instants, const struct lull_trace *trace,
                            const struct random_location *location,
                            const struct lull_breakdown *breakdown,
@@ -187,17 +231,9 @@ static void check_counters(const struct instant *instants, const struct lull_tra
 {
     for (uint32_t c = 0; c < breakdown->n_counters; c++) {
         uint64_t sums[LULL_ACTIVITIES] = {0};
-        for (uint32_t i = 0; i < location->count; i++) {
-            const struct lull_event *event = &location->events[i];
-            if (event->kind != LULL_EVENT_COUNTERS || event->time == 0)
-                continue;
-            uint8_t activity = instants[event->time - 1].activity;
-            for (uint32_t r = 0; r < event->readings.count && activity < LULL_ACTIVITIES; r++) {
-                const struct lull_reading *reading = &event->readings.values[r];
-                if (strcmp(trace->counters[reading->counter].name, breakdown->counters[c].name) ==
-                    0)
-                    sums[activity] += reading->value;
-            }
+        for (uint32_t of = 0; of < trace->n_counters; of++) {
+            if (strcmp(trace->counters[of].name, breakdown->counters[c].name) == 0)
+                add_readings(instants, location, of, sums);
         }
         for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
             assert_true(sums[activity] ==

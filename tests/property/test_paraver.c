@@ -148,7 +148,7 @@ static void round_trip(uint64_t seed)
                                            .without_states = seed % 2 == 0,
                                            .without_intercomms = true,
                                            .without_extremes = true};
-    struct lull_trace *made = memory_trace_draw(&random, &options), *read;
+    struct lull_trace *made = memory_trace_draw(&random, &options), *read = NULL;
     const char *path = folder_path(seed % 3 ? "run.prv" : "run.prv.gz");
     if (lull_convert(made, path, lull_format_find("paraver"), true, NULL, NULL, &err) != LULL_OK ||
         lull_trace_open(path, &read, &err) != LULL_OK)

@@ -23,22 +23,62 @@ static bool has_suffix(const char *name)
 
 /* ---- the anchor file --------------------------------------------------------------------------
  * A buffer of libotf2: chunk mark, byte order ('B' little, '#' big endian), "OTF2" and a zero,
- * format, three bytes of version, two 64-bit chunk sizes, file substrate, compression. */
-enum { ANCHOR_NAME = 2, ANCHOR_SUBSTRATE = 28, ANCHOR_COMPRESSION = 29, ANCHOR_LEAST = 30 };
+ * format, three bytes of version, two 64-bit chunk sizes, file substrate, compression, 64-bit
+ * numbers of locations and of global definitions, three strings that end with a zero (machine,
+ * creator, description), 32-bit number of properties and these. */
+enum {
+    ANCHOR_BYTE_ORDER = 1,
+    ANCHOR_NAME = 2,
+    ANCHOR_EVENT_CHUNK = 12,
+    ANCHOR_DEFINITION_CHUNK = 20,
+    ANCHOR_SUBSTRATE = 28,
+    ANCHOR_COMPRESSION = 29,
+    ANCHOR_STRINGS = 46,
+    ANCHOR_N_STRINGS = 3,
+    LITTLE_ENDIAN_MARK = 'B'
+};
 
 static bool is_anchor(const uint8_t *head, size_t size)
 {
-    return size >= ANCHOR_LEAST && memcmp(head + ANCHOR_NAME, "OTF2", 5) == 0;
+    return size >= ANCHOR_STRINGS && memcmp(head + ANCHOR_NAME, "OTF2", 5) == 0;
 }
 
-static lull_status check_anchor(const char *path, struct lull_error *err)
+static uint64_t anchor_number(const uint8_t *head, size_t at, int bytes)
 {
-    uint8_t head[ANCHOR_LEAST];
-    size_t size;
-    lull_status status = lull_read_head(path, head, sizeof head, &size, err);
-    if (status != LULL_OK)
-        return status;
-    if (!is_anchor(head, size))
+    uint64_t value = 0;
+    bool little = head[ANCHOR_BYTE_ORDER] == LITTLE_ENDIAN_MARK;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)head[at + (size_t)i] << 8 * (little ? i : bytes - 1 - i);
+    return value;
+}
+
+/* libotf2 allocates what the anchor announces without looking at the size of the file. */
+static bool has_sound_sizes(const struct lull_mapping *anchor)
+{
+    size_t at = ANCHOR_STRINGS;
+    for (size_t chunk = ANCHOR_EVENT_CHUNK; chunk <= ANCHOR_DEFINITION_CHUNK; chunk += 8) {
+        uint64_t size = anchor_number(anchor->data, chunk, 8);
+        if (size < OTF2_CHUNK_SIZE_MIN || size > OTF2_CHUNK_SIZE_MAX)
+            return false;
+    }
+    for (int s = 0; s < ANCHOR_N_STRINGS; s++) {
+        const uint8_t *end =
+            at < anchor->size ? memchr(anchor->data + at, 0, anchor->size - at) : NULL;
+        if (!end)
+            return false;
+        at = (size_t)(end - anchor->data) + 1;
+    }
+    enum { SMALLEST_PROPERTY = 2 }; /* two empty strings */
+    return at + 4 <= anchor->size &&
+           anchor_number(anchor->data, at, 4) <= (anchor->size - at) / SMALLEST_PROPERTY;
+}
+
+static lull_status check_content(const char *path, const struct lull_mapping *anchor,
+                                 struct lull_error *err)
+{
+    enum { ZLIB = 2 }; /* libotf2 3 deprecates its own name for it */
+    const uint8_t *head = anchor->data;
+    if (!is_anchor(head, anchor->size))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: this is not the anchor file of an archive",
                          path);
     if (head[ANCHOR_SUBSTRATE] == OTF2_SUBSTRATE_SION)
@@ -48,14 +88,27 @@ static lull_status check_anchor(const char *path, struct lull_error *err)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: file substrate %u, expected POSIX files (1)", path,
                          head[ANCHOR_SUBSTRATE]);
-    enum { ZLIB = 2 }; /* libotf2 3 deprecates its own name for it */
     if (head[ANCHOR_COMPRESSION] == ZLIB)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: compressed with zlib, which this libotf2 cannot read", path);
     if (head[ANCHOR_COMPRESSION] != OTF2_COMPRESSION_NONE)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: compression %u, expected none (1)", path,
                          head[ANCHOR_COMPRESSION]);
+    if (!has_sound_sizes(anchor))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: the anchor file is damaged: it announces more than it holds", path);
     return LULL_OK;
+}
+
+static lull_status check_anchor(const char *path, struct lull_error *err)
+{
+    struct lull_mapping anchor;
+    lull_status status = lull_map_file(path, &anchor, err);
+    if (status != LULL_OK)
+        return status;
+    status = check_content(path, &anchor, err);
+    lull_unmap(&anchor);
+    return status;
 }
 
 /* The names in a folder that end in ".otf2": how many, and the first two. */

@@ -1,6 +1,5 @@
 #include "trace/format/otf2.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- roles ----------------------------------------------------------------------------------- */
@@ -157,39 +156,35 @@ OTF2_CollectiveOp lull_otf2_collective_to(uint8_t op)
 
 /* ---- what travels in descriptions ------------------------------------------------------------ */
 
+/* Two texts per role that OTF2 does not have: without and with the mark of parallel regions. */
 static const struct {
-    const char *word;
     uint8_t role;
-} described_roles[] = {
-    {"lock", LULL_ROLE_LOCK},
-    {"schedule", LULL_ROLE_SCHEDULE},
-    {"kernel", LULL_ROLE_KERNEL},
+    const char *texts[2];
+} descriptions[] = {
+    {LULL_ROLE_LOCK, {"lull: lock", "lull: lock, parallel"}},
+    {LULL_ROLE_SCHEDULE, {"lull: schedule", "lull: schedule, parallel"}},
+    {LULL_ROLE_KERNEL, {"lull: kernel", "lull: kernel, parallel"}},
+    {LULL_ROLES, {"", "lull: parallel"}}, /* any other role */
 };
-
-static const char description_prefix[] = "lull:";
+enum { DESCRIPTIONS = sizeof descriptions / sizeof *descriptions };
 
 const char *lull_otf2_describe_region(const struct lull_region *region)
 {
-    static const char *const plain[] = {"lull: lock", "lull: schedule", "lull: kernel"};
-    static const char *const parallel[] = {"lull: lock parallel", "lull: schedule parallel",
-                                           "lull: kernel parallel"};
-    bool marked = region->parallel &&
-                  !(region->paradigm == LULL_PARADIGM_OPENMP && region->role == LULL_ROLE_PARALLEL);
-    for (size_t i = 0; i < sizeof described_roles / sizeof *described_roles; i++)
-        if (region->role == described_roles[i].role)
-            return marked ? parallel[i] : plain[i];
-    return marked ? "lull: parallel" : "";
+    bool by_role = region->paradigm == LULL_PARADIGM_OPENMP && region->role == LULL_ROLE_PARALLEL;
+    int i = 0;
+    while (i < DESCRIPTIONS - 1 && descriptions[i].role != region->role)
+        i++;
+    return descriptions[i].texts[region->parallel && !by_role];
 }
 
 void lull_otf2_read_description(struct lull_region *region, const char *description)
 {
-    size_t prefix = sizeof description_prefix - 1;
-    if (strncmp(description, description_prefix, prefix) != 0)
-        return;
-    const char *words = description + prefix;
-    for (size_t i = 0; i < sizeof described_roles / sizeof *described_roles; i++)
-        if (strstr(words, described_roles[i].word))
-            region->role = described_roles[i].role;
-    if (strstr(words, "parallel"))
-        region->parallel = true;
+    for (int i = 0; *description && i < DESCRIPTIONS; i++)
+        for (int parallel = 0; parallel < 2; parallel++) {
+            if (strcmp(description, descriptions[i].texts[parallel]) != 0)
+                continue;
+            if (descriptions[i].role != LULL_ROLES)
+                region->role = descriptions[i].role;
+            region->parallel |= parallel == 1;
+        }
 }

@@ -1,11 +1,16 @@
 /* What the parts of the Paraver format share; internal.
  *
- * Reading:  paraver_source  bytes          paraver_header  first lines: processes, communicators
- *           paraver_labels  .pcf and .row  paraver_tables  what is known without them
- *           paraver_types   event types: which is a region, a counter, a marker
- *           paraver_scan    the records    paraver_messages  communication records in time order
- * Writing:  paraver_codes   definitions to types and values    paraver_spool  lines that may change
- *           paraver_writer  events to lines */
+ * Reading:  paraver_source   bytes, inflated       paraver_number    digits
+ *           paraver_header   the lines before the records
+ *           paraver_labels   .pcf and .row         paraver_tables    what is known without them
+ *           paraver_types    event types: which is a region, a counter, a marker
+ *           paraver_records  whole lines, common fields
+ *           paraver_scan     lines to events       paraver_events    pairs to events
+ *           paraver_messages communication records in time order
+ * Writing:  paraver_codes    definitions to types and values
+ *           paraver_writer   events, with paraver_lines, paraver_traffic, paraver_match
+ *           paraver_spool    lines that may change until the end
+ *           paraver_finish   the final files, with paraver_write_labels */
 #ifndef LULL_TRACE_FORMAT_PARAVER_H
 #define LULL_TRACE_FORMAT_PARAVER_H
 

@@ -26,6 +26,12 @@ struct text {
     const char *at, *end;
 };
 
+static struct text text_of(const struct lull_mapping *mapping)
+{
+    const char *begin = mapping->size ? (const char *)mapping->data : "";
+    return (struct text){begin, begin + mapping->size};
+}
+
 /* A line without white space at its ends; false at the end of the text. */
 static bool next_line(struct text *text, const char **ret_line, size_t *ret_length)
 {
@@ -173,7 +179,7 @@ void lull_prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels *l
     if (open_companion(trace, ".pcf", &mapping) != LULL_OK)
         return;
     labels->found = true;
-    struct text text = {(const char *)mapping.data, (const char *)mapping.data + mapping.size};
+    struct text text = text_of(&mapping);
     struct pcf pcf = {.trace = trace, .labels = labels};
     const char *line;
     size_t length;
@@ -230,7 +236,7 @@ void lull_prv_read_row(struct lull_trace *trace)
     const struct level levels[] = {{"NODE ", trace->n_nodes, rename_node},
                                    {"TASK ", trace->n_processes, rename_process},
                                    {"THREAD ", trace->n_locations, rename_location}};
-    struct text text = {(const char *)mapping.data, (const char *)mapping.data + mapping.size};
+    struct text text = text_of(&mapping);
     const struct level *level = NULL;
     uint32_t index = 0;
     const char *line;

@@ -8,15 +8,13 @@
 
 #include <cmocka.h>
 
-static const int64_t nothing[LULL_CAUSES];
-
 static void run_master(struct lull_executions *executions, int64_t begin, int64_t end,
                        uint32_t region, int64_t useful)
 {
-    const int64_t ns[LULL_CAUSES] = {
-        [LULL_CAUSE_USEFUL] = useful, [LULL_CAUSE_SYNC] = end - begin - useful};
+    const struct lull_span span = {
+        begin, end, {[LULL_CAUSE_USEFUL] = useful, [LULL_CAUSE_SYNC] = end - begin - useful}};
     assert_int_equal(lull_executions_open(executions, begin, true, NULL), LULL_OK);
-    lull_executions_close(executions, end, region, ns);
+    lull_executions_close(executions, &span, region);
 }
 
 static void run_worker(struct lull_executions *executions, uint32_t thread, int64_t begin,
@@ -111,9 +109,9 @@ static void test_nothing_inside(void **state)
     struct lull_executions *executions = lull_executions_create(3);
     run_worker(executions, 1, 3, 4, 1);
     assert_int_equal(lull_executions_open(executions, 5, true, NULL), LULL_OK);
-    lull_executions_close(executions, 5, 1, nothing);
+    lull_executions_close(executions, &(struct lull_span){.begin = 5, .end = 5}, 1);
     assert_int_equal(lull_executions_open(executions, 6, false, NULL), LULL_OK);
-    lull_executions_close(executions, 9, 2, nothing);
+    lull_executions_close(executions, &(struct lull_span){.begin = 6, .end = 9}, 2);
     for (uint32_t thread = 0; thread < 3; thread++)
         pass(executions, thread, INT64_MAX);
     const struct lull_parallel_breakdown *sums;
@@ -125,13 +123,40 @@ static void test_nothing_inside(void **state)
     lull_executions_destroy(executions);
 }
 
+/* A master that stays in a region from block to block, and workers that hand over in pieces. */
+static void test_open_over_blocks(void **state)
+{
+    (void)state;
+    struct lull_executions *executions = lull_executions_create(2);
+    assert_int_equal(lull_executions_open(executions, 10, true, NULL), LULL_OK);
+    pass(executions, 0, 15);
+    run_worker(executions, 1, 10, 14, 3);
+    pass(executions, 1, 14);
+    pass(executions, 0, 25);
+    run_worker(executions, 1, 14, 24, 4);
+    pass(executions, 1, 24);
+    lull_executions_close(executions, &(struct lull_span){10, 30, {[LULL_CAUSE_USEFUL] = 20}}, 7);
+    run_master(executions, 40, 50, 8, 10);
+    pass(executions, 0, INT64_MAX);
+    run_worker(executions, 1, 24, 30, 5);
+    run_worker(executions, 1, 40, 50, 6);
+    pass(executions, 1, INT64_MAX);
+    struct lull_parallel_breakdown sum = sum_of(executions, 7);
+    assert_int_equal(sum.executions, 1);
+    assert_int_equal(sum.duration_ns, 20);
+    assert_int_equal(sum.useful_ns, 20 + 12);
+    assert_int_equal(sum.max_useful_ns, 20);
+    assert_int_equal(sum.sync_ns, 8);
+    assert_int_equal(sum_of(executions, 8).useful_ns, 16);
+    lull_executions_destroy(executions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_of_reading),
-        cmocka_unit_test(test_late_end),
-        cmocka_unit_test(test_span_over_two),
-        cmocka_unit_test(test_nothing_inside),
+        cmocka_unit_test(test_order_of_reading), cmocka_unit_test(test_late_end),
+        cmocka_unit_test(test_span_over_two),    cmocka_unit_test(test_nothing_inside),
+        cmocka_unit_test(test_open_over_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -488,7 +488,8 @@ static void test_foreign_anchors(void **state)
 {
     (void)state;
     const char *path = folder_path("anchors"), *anchor = folder_path("anchors/traces.otf2");
-    enum { SUBSTRATE = 28, COMPRESSION = 29 };
+    /* The creator is "Score-P 8.0", machine and description are empty. */
+    enum { CHUNK_SIZE_HIGH = 19, SUBSTRATE = 28, COMPRESSION = 29, PROPERTIES = 46 + 1 + 12 + 1 };
     make_sound(path);
     patch(anchor, COMPRESSION, 2);
     check_refused(path, "compressed with zlib, which this libotf2 cannot read");
@@ -498,6 +499,12 @@ static void test_foreign_anchors(void **state)
     patch(anchor, SUBSTRATE, OTF2_SUBSTRATE_SION);
     check_refused(path, "SIONlib");
     patch(anchor, SUBSTRATE, OTF2_SUBSTRATE_POSIX);
+    patch(anchor, CHUNK_SIZE_HIGH, 1); /* 65536 TiB */
+    check_refused(path, "announces more than it holds");
+    patch(anchor, CHUNK_SIZE_HIGH, 0);
+    patch(anchor, PROPERTIES, 255);
+    check_refused(path, "announces more than it holds");
+    patch(anchor, PROPERTIES, 0);
     lull_trace_close(must_open(path));
     folder_write(folder_path("anchors/second.otf2"), "text", 4);
     check_refused(path, "several archives");

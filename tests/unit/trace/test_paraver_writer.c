@@ -1,0 +1,192 @@
+/* The Paraver writer: the lines it writes, by a trace made by hand, and that they appear whole. */
+#include "support/folder.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct lull_error err;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove();
+    return 0;
+}
+
+static struct lull_event message(int64_t time, unsigned kind, int32_t peer, uint64_t bytes)
+{
+    struct lull_event event = memory_event(time, kind, 0);
+    event.message.bytes = bytes;
+    event.message.request = LULL_NO_REQUEST;
+    event.message.peer = peer;
+    event.message.tag = 3;
+    return event;
+}
+
+static void add(struct lull_trace *trace, uint32_t location, struct lull_event event)
+{
+    memory_trace_add(trace, location, &event);
+}
+
+enum { SEND, RECV, ALLREDUCE, SOLVE };
+
+/* Two processes: a message, a collective inside a user function, instructions. */
+static struct lull_trace *make(void)
+{
+    static const char *const regions[] = {"MPI_Send", "MPI_Recv", "MPI_Allreduce", "solve", NULL};
+    static const struct lull_reading reading = {.value = 500, .counter = 0};
+    struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
+    trace->n_comms = 1;
+    trace->comms = lull_arena_zero(trace->arena, 1, sizeof *trace->comms);
+    trace->comms[0] = (struct lull_comm){.name = "world",
+                                         .size = 2,
+                                         .parent = LULL_NONE,
+                                         .remote = LULL_NONE,
+                                         .paradigm = LULL_PARADIGM_MPI};
+    trace->n_counters = 1;
+    trace->counters = lull_arena_zero(trace->arena, 1, sizeof *trace->counters);
+    trace->counters[0] = (struct lull_counter){.name = "PAPI_TOT_INS", .unit = ""};
+    add(trace, 0, memory_event(10, LULL_EVENT_ENTER, SOLVE));
+    add(trace, 0, memory_span(20, LULL_EVENT_CALL, SEND, 30));
+    add(trace, 0, message(20, LULL_EVENT_SEND, 1, 4096));
+    add(trace, 1, memory_event(15, LULL_EVENT_ENTER, RECV));
+    add(trace, 1, message(60, LULL_EVENT_RECV, 0, 4096));
+    add(trace, 1, memory_event(60, LULL_EVENT_LEAVE, RECV));
+    for (uint32_t l = 0; l < 2; l++) {
+        struct lull_event collective = memory_event(100, LULL_EVENT_COLLECTIVE_BEGIN, LULL_NONE);
+        struct lull_event counters = memory_event(100, LULL_EVENT_COUNTERS, 0);
+        counters.readings.values = &reading;
+        counters.readings.count = 1;
+        collective.op = LULL_COLLECTIVE_UNKNOWN;
+        collective.collective.request = LULL_NO_REQUEST;
+        collective.collective.root = LULL_ANY;
+        add(trace, l, memory_event(100, LULL_EVENT_ENTER, ALLREDUCE));
+        add(trace, l, counters);
+        add(trace, l, collective);
+        collective.time = 200;
+        collective.kind = LULL_EVENT_COLLECTIVE_END;
+        collective.op = LULL_COLLECTIVE_ALLREDUCE;
+        collective.id = 0;
+        collective.collective.sent = 8 + l;
+        collective.collective.received = 16;
+        add(trace, l, collective);
+        add(trace, l, memory_event(200, LULL_EVENT_LEAVE, ALLREDUCE));
+    }
+    add(trace, 0, memory_event(900, LULL_EVENT_LEAVE, SOLVE));
+    return trace;
+}
+
+static lull_status convert(const struct lull_trace *trace, const char *name, bool replace)
+{
+    return lull_convert(trace, folder_path(name), lull_format_find("paraver"), replace, NULL, NULL,
+                        &err);
+}
+
+static const char *read_text(const char *name)
+{
+    static char text[1 << 16];
+    size_t size;
+    unsigned char *bytes = folder_read(folder_path(name), &size);
+    assert_true(size < sizeof text);
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    free(bytes);
+    return text;
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make();
+    if (convert(trace, "run.prv", false) != LULL_OK)
+        fail_msg("%s", err.text);
+    const char *text = read_text("run.prv");
+    assert_memory_equal(text, "#Paraver (", 10);
+    assert_string_equal(strstr(text, "):") + 2,
+                        "1000_ns:1(2):1:2(1:1,1:1),1\n"
+                        "c:1:1:2:1:2\n"
+                        "1:1:1:1:1:0:10:2\n"
+                        "1:2:1:2:1:0:15:2\n"
+                        "1:1:1:1:1:10:20:1\n"
+                        "2:1:1:1:1:10:60000019:1003\n"
+                        "1:2:1:2:1:15:60:8\n"
+                        "2:2:1:2:1:15:50000001:2\n"
+                        "1:1:1:1:1:20:50:8\n"
+                        "2:1:1:1:1:20:50000001:1\n"
+                        "1:1:1:1:1:50:100:1\n"
+                        "2:1:1:1:1:50:50000001:0\n"
+                        "3:1:1:1:1:20:20:2:1:2:1:60:60:4096:3\n"
+                        "1:2:1:2:1:60:100:1\n"
+                        "2:2:1:2:1:60:50000001:0\n"
+                        "1:1:1:1:1:100:200:13\n"
+                        "1:2:1:2:1:100:200:13\n"
+                        "2:1:1:1:1:100:50000002:10:50100001:8:50100002:16:50100003:0:50100004:1"
+                        ":42000050:500\n"
+                        "2:2:1:2:1:100:50000002:10:50100001:9:50100002:16:50100003:0:50100004:1"
+                        ":42000050:500\n"
+                        "1:1:1:1:1:200:900:1\n"
+                        "1:2:1:2:1:200:1000:2\n"
+                        "2:1:1:1:1:200:50000002:0\n"
+                        "2:2:1:2:1:200:50000002:0\n"
+                        "1:1:1:1:1:900:1000:2\n"
+                        "2:1:1:1:1:900:60000019:0\n");
+    assert_non_null(strstr(read_text("run.pcf"), "10    MPI_Allreduce\n"));
+    assert_non_null(strstr(read_text("run.pcf"), "1003    solve\n"));
+    assert_non_null(strstr(read_text("run.pcf"), "7    42000050    PAPI_TOT_INS\n"));
+    assert_non_null(strstr(read_text("run.row"), "LEVEL THREAD SIZE 2\n"));
+    lull_trace_close(trace);
+}
+
+/* Nothing is replaced unless asked for, and nothing is left behind. */
+static void test_outputs(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make();
+    folder_write(folder_path("run.pcf"), "mine", 4);
+    assert_int_not_equal(convert(trace, "run.prv", false), LULL_OK);
+    assert_non_null(strstr(err.text, "run.pcf"));
+    assert_int_equal(folder_entries(folder_path("")), 1);
+    assert_string_equal(read_text("run.pcf"), "mine");
+    assert_int_equal(convert(trace, "run.prv", true), LULL_OK);
+    assert_int_equal(folder_entries(folder_path("")), 3);
+    assert_int_equal(convert(trace, "nowhere/run.prv", true), LULL_ERR_IO);
+    assert_int_equal(folder_entries(folder_path("")), 3);
+    lull_trace_close(trace);
+}
+
+static void test_dropped(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make();
+    struct lull_writer writer;
+    const struct lull_format *format = lull_format_find("paraver");
+    assert_int_equal(format->writer_open(trace, folder_path("run.prv.gz"), false, &writer, &err),
+                     LULL_OK);
+    assert_int_equal(writer.close(writer.state, false, &err), LULL_OK);
+    assert_int_equal(folder_entries(folder_path("")), 0);
+    lull_trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_outputs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_dropped, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,745 @@
+/* Scans and cursors: who is called, in which order, and how far apart; conversion in both orders.
+ */
+#include "base/file.h"
+#include "support/folder.h"
+#include "support/memory_trace.h"
+#include "support/same_trace.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PROCESSES = 5, THREADS = 3, LOCATIONS = PROCESSES * THREADS, EVENTS = 20000 };
+
+static struct lull_error err;
+static struct lull_trace *trace;
+
+/* Calls of different lengths, so that locations reach the same time after different numbers of
+ * blocks; processes 3 and 4 are another application. */
+static struct lull_trace *make_trace(void)
+{
+    struct lull_trace *made = memory_trace_simple(PROCESSES, THREADS, (int64_t)EVENTS * 40,
+                                                  (const char *const[]){"a", "b", NULL});
+    for (uint32_t p = 3; p < PROCESSES; p++)
+        made->processes[p].application = 1;
+    assert_int_equal(lull_trace_complete(made, &err), LULL_OK);
+    for (uint32_t l = 0; l < LOCATIONS; l++)
+        for (int64_t i = 0; i < EVENTS / (1 + l % 3); i++) {
+            struct lull_event event = memory_event(i * (10 + l), LULL_EVENT_TASK_SWITCH, 0);
+            event.number = (uint64_t)i;
+            memory_trace_add(made, l, &event);
+        }
+    return made;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    trace = make_trace();
+    return 0;
+}
+
+static int set_up_push(void **state)
+{
+    set_up(state);
+    trace->format = &memory_format_push;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lull_trace_close(trace);
+    return 0;
+}
+
+static uint32_t events_at(uint32_t location)
+{
+    uint32_t count;
+    memory_trace_events(trace, location, &count);
+    return count;
+}
+
+/* ---- the visitor's view ---------------------------------------------------------------------- */
+
+struct seen {
+    atomic_int inside; /* calls for this location that are running */
+    unsigned begun, ended;
+    uint64_t next; /* number of the event that must come */
+};
+
+struct view {
+    struct seen seen[LOCATIONS];
+    unsigned workers;
+    atomic_bool overlapped, bad_worker, out_of_order;
+    lull_status fail_with; /* of the block with this location and event */
+    uint32_t fail_location;
+    uint64_t fail_event;
+};
+
+static void come_in(struct view *view, struct seen *seen, unsigned worker)
+{
+    if (atomic_fetch_add(&seen->inside, 1) != 0)
+        view->overlapped = true;
+    if (worker >= view->workers)
+        view->bad_worker = true;
+}
+
+static lull_status on_begin(void *context, unsigned worker, uint32_t location,
+                            struct lull_error *error)
+{
+    struct view *view = context;
+    struct seen *seen = &view->seen[location];
+    (void)error;
+    come_in(view, seen, worker);
+    if (seen->begun++ != 0)
+        view->out_of_order = true;
+    atomic_fetch_sub(&seen->inside, 1);
+    return LULL_OK;
+}
+
+static lull_status on_block(void *context, unsigned worker, const struct lull_block *block,
+                            struct lull_error *error)
+{
+    struct view *view = context;
+    struct seen *seen = &view->seen[block->location];
+    lull_status status = LULL_OK;
+    come_in(view, seen, worker);
+    if (seen->begun != 1 || seen->ended != 0 || block->count == 0)
+        view->out_of_order = true;
+    for (uint32_t i = 0; i < block->count; i++) {
+        if (block->events[i].number != seen->next)
+            view->out_of_order = true;
+        if (view->fail_with && block->location == view->fail_location &&
+            seen->next == view->fail_event)
+            status = lull_fail(error, view->fail_with, "location %u fails at event %llu",
+                               block->location, (unsigned long long)seen->next);
+        seen->next++;
+    }
+    atomic_fetch_sub(&seen->inside, 1);
+    return status;
+}
+
+static lull_status on_end(void *context, unsigned worker, uint32_t location,
+                          struct lull_error *error)
+{
+    struct view *view = context;
+    struct seen *seen = &view->seen[location];
+    (void)error;
+    come_in(view, seen, worker);
+    if (seen->begun != 1 || seen->ended++ != 0)
+        view->out_of_order = true;
+    atomic_fetch_sub(&seen->inside, 1);
+    return LULL_OK;
+}
+
+static lull_status scan(struct view *view, struct lull_scan_options options)
+{
+    struct lull_visitor visitor = {view, on_begin, on_block, on_end};
+    view->workers = lull_scan_workers(trace, &options);
+    lull_status status = lull_scan(trace, &options, &visitor, &err);
+    assert_false(view->overlapped);
+    assert_false(view->bad_worker);
+    assert_false(view->out_of_order);
+    return status;
+}
+
+static void check_all_seen(const struct view *view, uint32_t location)
+{
+    assert_int_equal(view->seen[location].begun, 1);
+    assert_int_equal(view->seen[location].ended, 1);
+    assert_int_equal(view->seen[location].next, events_at(location));
+}
+
+static void check_not_seen(const struct view *view, uint32_t location)
+{
+    assert_int_equal(view->seen[location].begun, 0);
+    assert_int_equal(view->seen[location].ended, 0);
+    assert_int_equal(view->seen[location].next, 0);
+}
+
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+static void test_every_event_once(void **state)
+{
+    (void)state;
+    static const unsigned numbers[] = {1, 2, 8, 40};
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        struct view view = {0};
+        assert_int_equal(scan(&view, (struct lull_scan_options){.workers = numbers[n],
+                                                                .application = LULL_NONE}),
+                         LULL_OK);
+        for (uint32_t l = 0; l < LOCATIONS; l++)
+            check_all_seen(&view, l);
+    }
+}
+
+static void test_number_of_workers(void **state)
+{
+    (void)state;
+    struct lull_scan_options options = {.workers = 4};
+    assert_int_equal(lull_scan_workers(trace, &options), 4);
+    options.workers = 1000;
+    assert_int_equal(lull_scan_workers(trace, &options), LOCATIONS);
+    options.workers = 0;
+    setenv("LULL_THREADS", "3", 1);
+    assert_int_equal(lull_scan_workers(trace, &options), 3);
+    unsetenv("LULL_THREADS");
+    trace->format = &memory_format_push;
+    options.workers = 4;
+    assert_int_equal(lull_scan_workers(trace, &options), 1);
+}
+
+static void test_application(void **state)
+{
+    (void)state;
+    for (uint32_t application = 0; application < 3; application++) {
+        struct view view = {0};
+        assert_int_equal(
+            scan(&view, (struct lull_scan_options){.workers = 2, .application = application}),
+            LULL_OK);
+        for (uint32_t l = 0; l < LOCATIONS; l++)
+            if (trace->processes[l / THREADS].application == application)
+                check_all_seen(&view, l);
+            else
+                check_not_seen(&view, l);
+    }
+}
+
+static void test_masters_only(void **state)
+{
+    (void)state;
+    struct view view = {0};
+    assert_int_equal(scan(&view, (struct lull_scan_options){.workers = 2,
+                                                            .application = LULL_NONE,
+                                                            .masters_only = true}),
+                     LULL_OK);
+    for (uint32_t l = 0; l < LOCATIONS; l++)
+        if (l % THREADS == 0)
+            check_all_seen(&view, l);
+        else
+            check_not_seen(&view, l);
+}
+
+static void test_begin_and_end_may_be_null(void **state)
+{
+    (void)state;
+    struct view view = {.workers = 100};
+    for (uint32_t l = 0; l < LOCATIONS; l++)
+        view.seen[l].begun = 1;
+    struct lull_visitor visitor = {.context = &view, .block = on_block};
+    struct lull_scan_options options = {.workers = 2, .application = LULL_NONE};
+    assert_int_equal(lull_scan(trace, &options, &visitor, &err), LULL_OK);
+    for (uint32_t l = 0; l < LOCATIONS; l++)
+        assert_int_equal(view.seen[l].next, events_at(l));
+    assert_false(view.out_of_order);
+}
+
+static void test_no_events(void **state)
+{
+    (void)state;
+    struct lull_visitor visitor = {.block = on_block};
+    struct lull_scan_options options = {.application = LULL_NONE};
+    struct lull_cursor *cursor;
+    const struct lull_format *format = trace->format;
+    trace->format = NULL;
+    assert_int_equal(lull_scan(trace, &options, &visitor, &err), LULL_ERR_UNSUPPORTED);
+    assert_int_equal(lull_cursor_open(trace, 0, 0, &cursor, &err), LULL_ERR_UNSUPPORTED);
+    trace->format = format;
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void test_visitor_fails(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 8; workers *= 2) {
+        struct view view = {
+            .fail_with = LULL_ERR_CANCELLED, .fail_location = 1, .fail_event = 5000};
+        strcpy(err.text, "nothing");
+        assert_int_equal(
+            scan(&view, (struct lull_scan_options){.workers = workers, .application = LULL_NONE}),
+            LULL_ERR_CANCELLED);
+        assert_string_equal(err.text, "location 1 fails at event 5000");
+        assert_int_equal(view.seen[1].ended, 0);
+        assert_true(view.seen[1].next < 5000 + 10000);
+    }
+}
+
+static void test_visitor_fails_without_text(void **state)
+{
+    (void)state;
+    struct view view = {.fail_with = LULL_ERR_CANCELLED, .workers = 2};
+    struct lull_visitor visitor = {&view, on_begin, on_block, on_end};
+    struct lull_scan_options options = {.workers = 2, .application = LULL_NONE};
+    assert_int_equal(lull_scan(trace, &options, &visitor, NULL), LULL_ERR_CANCELLED);
+}
+
+/* Time runs backwards in several locations at once: one of them is told. */
+static void test_stream_fails(void **state)
+{
+    (void)state;
+    struct lull_event late = memory_event(0, LULL_EVENT_TASK_SWITCH, 0);
+    late.number = EVENTS;
+    for (uint32_t l = 0; l < LOCATIONS; l += THREADS)
+        memory_trace_add(trace, l, &late);
+    for (unsigned workers = 1; workers <= 8; workers *= 2) {
+        struct view view = {0};
+        assert_int_equal(
+            scan(&view, (struct lull_scan_options){.workers = workers, .application = LULL_NONE}),
+            LULL_ERR_FORMAT);
+        assert_non_null(strstr(err.text, "time runs backwards"));
+        assert_null(strstr(strstr(err.text, "time") + 1, "time runs"));
+    }
+}
+
+static lull_status refuse_to_open(const struct lull_trace *of, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *error)
+{
+    if (location == 7)
+        return lull_fail(error, LULL_ERR_IO, "location 7 cannot be opened");
+    return memory_format_pull.stream_open(of, location, mask, ret_stream, error);
+}
+
+static void test_stream_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct lull_format format = memory_format_pull;
+    format.stream_open = refuse_to_open;
+    trace->format = &format;
+    for (unsigned workers = 1; workers <= 8; workers *= 2) {
+        struct view view = {0};
+        assert_int_equal(
+            scan(&view, (struct lull_scan_options){.workers = workers, .application = LULL_NONE}),
+            LULL_ERR_IO);
+        assert_string_equal(err.text, "location 7 cannot be opened");
+        check_not_seen(&view, 7);
+    }
+    struct lull_cursor *cursor = NULL;
+    assert_int_equal(lull_cursor_open(trace, 7, 0, &cursor, &err), LULL_ERR_IO);
+    assert_null(cursor);
+    trace->format = &memory_format_pull;
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+struct progress {
+    double last;
+    unsigned calls;
+    bool backwards, outside;
+};
+
+static void on_progress(void *context, double share)
+{
+    struct progress *progress = context;
+    progress->backwards |= share < progress->last;
+    progress->outside |= !(share >= 0 && share <= 1);
+    progress->last = share;
+    progress->calls++;
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 8; workers *= 2) {
+        struct view view = {0};
+        struct progress progress = {0};
+        assert_int_equal(scan(&view, (struct lull_scan_options){.workers = workers,
+                                                                .application = LULL_NONE,
+                                                                .progress = on_progress,
+                                                                .progress_context = &progress}),
+                         LULL_OK);
+        assert_false(progress.backwards);
+        assert_false(progress.outside);
+        assert_true(progress.calls > 1);
+        assert_true(progress.last > 0.999);
+    }
+}
+
+static lull_status drive_with_odd_progress(const struct lull_trace *of, uint64_t mask,
+                                           bool unordered, struct lull_sink *sink,
+                                           struct lull_error *error)
+{
+    static const double shares[] = {0, 0.2, 0.1, -1, 0.5, 1.7, 0.9};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        lull_sink_progress(sink, shares[i]);
+    return memory_format_push.drive(of, mask, unordered, sink, error);
+}
+
+static void test_progress_of_push_formats(void **state)
+{
+    (void)state;
+    struct lull_format format = memory_format_push;
+    format.drive = drive_with_odd_progress;
+    trace->format = &format;
+    struct view view = {0};
+    struct progress progress = {0};
+    assert_int_equal(scan(&view, (struct lull_scan_options){.application = LULL_NONE,
+                                                            .progress = on_progress,
+                                                            .progress_context = &progress}),
+                     LULL_OK);
+    trace->format = &memory_format_push;
+    assert_false(progress.backwards);
+    assert_false(progress.outside);
+    assert_true(progress.last == 1);
+}
+
+/* ---- skew ------------------------------------------------------------------------------------ */
+
+/* One worker is held inside a block of location 0, until the others have had time to run ahead. */
+struct hold {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    unsigned blocks[LOCATIONS]; /* begun, per location */
+    unsigned ahead;             /* most blocks of location 1 while location 0 was held */
+    bool held;
+};
+
+static lull_status hold_block(void *context, unsigned worker, const struct lull_block *block,
+                              struct lull_error *error)
+{
+    struct hold *hold = context;
+    (void)worker;
+    (void)error;
+    pthread_mutex_lock(&hold->lock);
+    hold->blocks[block->location]++;
+    if (block->location == 0 && !hold->held) {
+        struct timespec until;
+        hold->held = true;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 300000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        unsigned before = hold->blocks[1];
+        while (pthread_cond_timedwait(&hold->moved, &hold->lock, &until) == 0)
+            ;
+        hold->ahead = hold->blocks[1] - before;
+    }
+    pthread_mutex_unlock(&hold->lock);
+    return LULL_OK;
+}
+
+/* A thread takes no more than four blocks while another of its process is held in one. */
+static void test_skew_is_bounded(void **state)
+{
+    (void)state;
+    for (unsigned workers = 2; workers <= 4; workers++) {
+        struct hold hold = {.held = false};
+        pthread_mutex_init(&hold.lock, NULL);
+        pthread_cond_init(&hold.moved, NULL);
+        struct lull_visitor visitor = {.context = &hold, .block = hold_block};
+        struct lull_scan_options options = {.workers = workers, .application = LULL_NONE};
+        assert_int_equal(lull_scan(trace, &options, &visitor, &err), LULL_OK);
+        assert_true(hold.held);
+        if (hold.ahead > 4)
+            fail_msg("%u workers: another thread of the process went ahead by %u blocks", workers,
+                     hold.ahead);
+        pthread_cond_destroy(&hold.moved);
+        pthread_mutex_destroy(&hold.lock);
+    }
+}
+
+/* With one worker: the location that lags most goes next, and no process is begun early. */
+struct lag {
+    int64_t reached[LOCATIONS]; /* time of the last event; -1 before the first */
+    bool ended[LOCATIONS];
+    bool jumped, early;
+};
+
+static lull_status lag_block(void *context, unsigned worker, const struct lull_block *block,
+                             struct lull_error *error)
+{
+    struct lag *lag = context;
+    uint32_t process = block->location / THREADS;
+    (void)worker;
+    (void)error;
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        bool sibling = l / THREADS == process;
+        if (sibling && !lag->ended[l] && lag->reached[l] < lag->reached[block->location])
+            lag->jumped = true;
+        if (l / THREADS < process && !lag->ended[l])
+            lag->early = true;
+    }
+    lag->reached[block->location] = block->events[block->count - 1].time;
+    return LULL_OK;
+}
+
+static lull_status lag_end(void *context, unsigned worker, uint32_t location,
+                           struct lull_error *error)
+{
+    struct lag *lag = context;
+    (void)worker;
+    (void)error;
+    lag->ended[location] = true;
+    return LULL_OK;
+}
+
+static void test_most_lagging_goes_next(void **state)
+{
+    (void)state;
+    struct lag lag = {.jumped = false};
+    for (uint32_t l = 0; l < LOCATIONS; l++)
+        lag.reached[l] = -1;
+    struct lull_visitor visitor = {.context = &lag, .block = lag_block, .end = lag_end};
+    struct lull_scan_options options = {.workers = 1, .application = LULL_NONE};
+    assert_int_equal(lull_scan(trace, &options, &visitor, &err), LULL_OK);
+    assert_false(lag.jumped);
+    assert_false(lag.early);
+}
+
+/* ---- cursors --------------------------------------------------------------------------------- */
+
+static void check_cursors(void)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct same_sequence *scanned, pulled;
+    assert_int_equal(collect_by_scan(trace, 0, 2, arena, &scanned, &err), LULL_OK);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        assert_int_equal(collect_by_cursor(trace, l, 0, arena, &pulled, &err), LULL_OK);
+        if (!same_sequences(&scanned[l], &pulled, NULL, &err))
+            fail_msg("location %u: %s", l, err.text);
+    }
+    lull_arena_destroy(arena);
+}
+
+static void test_cursors(void **state)
+{
+    (void)state;
+    check_cursors();
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    assert_int_equal(lull_cursor_open(trace, 2, LULL_MASK(LULL_EVENT_SEND), &cursor, &err),
+                     LULL_OK);
+    for (int i = 0; i < 3; i++) { /* the end stays the end */
+        assert_int_equal(lull_cursor_next(cursor, &block, &err), LULL_OK);
+        assert_int_equal(block.count, 0);
+    }
+    lull_cursor_close(cursor);
+    lull_cursor_close(NULL);
+}
+
+/* Random traces, pulled and pushed: the same events in scans and cursors. */
+static void test_drawn_traces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct lull_random random;
+        lull_random_seed(&random, seed);
+        struct lull_trace *drawn = memory_trace_draw(&random, NULL), *kept = trace;
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct same_sequence *pulled, *pushed;
+        assert_int_equal(collect_by_scan(drawn, 0, 3, arena, &pulled, &err), LULL_OK);
+        drawn->format = &memory_format_push;
+        assert_int_equal(collect_by_scan(drawn, 0, 3, arena, &pushed, &err), LULL_OK);
+        for (uint32_t l = 0; l < drawn->n_locations; l++)
+            if (!same_sequences(&pulled[l], &pushed[l], NULL, &err))
+                fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
+        trace = drawn;
+        check_cursors();
+        trace = kept;
+        lull_arena_destroy(arena);
+        lull_trace_close(drawn);
+    }
+}
+
+/* In $TMPDIR, once for all cursors, and gone with the trace. */
+static void test_temporary_tape(void **state)
+{
+    (void)state;
+    char *old = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    const char *folder = folder_make();
+    setenv("TMPDIR", folder, 1);
+    check_cursors();
+    assert_int_equal(folder_entries(folder), 1);
+    struct lull_cursor *cursor;
+    assert_int_equal(lull_cursor_open(trace, 0, 0, &cursor, &err), LULL_OK);
+    assert_int_equal(folder_entries(folder), 1);
+    lull_cursor_close(cursor);
+    lull_trace_close(trace);
+    assert_int_equal(folder_entries(folder), 0);
+    trace = make_trace();
+    trace->format = &memory_format_push;
+    folder_remove();
+    if (old)
+        setenv("TMPDIR", old, 1);
+    else
+        unsetenv("TMPDIR");
+    free(old);
+}
+
+/* The conversion fails: told each time, and nothing is left behind. */
+static void test_temporary_tape_fails(void **state)
+{
+    (void)state;
+    char *old = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    const char *folder = folder_make();
+    struct lull_event late = memory_event(0, LULL_EVENT_TASK_SWITCH, 0);
+    struct lull_cursor *cursor;
+    memory_trace_add(trace, 4, &late);
+    setenv("TMPDIR", folder, 1);
+    for (int i = 0; i < 2; i++) {
+        err.text[0] = '\0';
+        assert_int_equal(lull_cursor_open(trace, 0, 0, &cursor, &err), LULL_ERR_FORMAT);
+        assert_non_null(strstr(err.text, "time runs"));
+        assert_int_equal(folder_entries(folder), 0);
+    }
+    setenv("TMPDIR", folder_path("no such folder"), 1);
+    assert_int_equal(lull_cursor_open(trace, 0, 0, &cursor, &err), LULL_ERR_IO);
+    assert_non_null(strstr(err.text, "no such folder"));
+    folder_remove();
+    if (old)
+        setenv("TMPDIR", old, 1);
+    else
+        unsetenv("TMPDIR");
+    free(old);
+}
+
+/* ---- conversion ------------------------------------------------------------------------------ */
+
+/* A writer that checks order and keeps all events. */
+struct written {
+    struct lull_trace *copy;
+    int64_t last;
+    bool backwards, committed, closed;
+    lull_status fail_with;
+} written;
+
+static lull_status write_block(void *state, const struct lull_block *block,
+                               struct lull_error *error)
+{
+    struct written *to = state;
+    for (uint32_t i = 0; i < block->count; i++) {
+        to->backwards |= block->events[i].time < to->last;
+        to->last = block->events[i].time;
+        memory_trace_add(to->copy, block->location, &block->events[i]);
+    }
+    return to->fail_with ? lull_fail(error, to->fail_with, "cannot write") : LULL_OK;
+}
+
+static lull_status write_close(void *state, bool commit, struct lull_error *error)
+{
+    struct written *to = state;
+    assert_false(to->closed);
+    to->closed = true;
+    to->committed = commit;
+    (void)error;
+    return LULL_OK;
+}
+
+static lull_status writer_open(const struct lull_trace *of, const char *path, bool replace,
+                               struct lull_writer *ret_writer, struct lull_error *error)
+{
+    (void)of;
+    (void)path;
+    (void)replace;
+    (void)error;
+    *ret_writer = (struct lull_writer){&written, write_block, write_close};
+    return LULL_OK;
+}
+
+/* What was written is what was there; the copy borrows the definitions of the drawn trace. */
+static void check_conversion(uint64_t seed, bool global_order, bool push)
+{
+    const struct lull_format into = {
+        .name = "check", .writer_open = writer_open, .global_order = global_order};
+    struct lull_random random;
+    struct progress progress = {0};
+    lull_random_seed(&random, seed);
+    struct lull_trace *drawn = memory_trace_draw(&random, NULL);
+    lull_random_seed(&random, seed);
+    struct lull_trace *copy = memory_trace_draw(&random, NULL);
+    for (uint32_t l = 0; l < copy->n_locations; l++)
+        memory_trace_clear(copy, l);
+    if (push)
+        drawn->format = &memory_format_push;
+    written = (struct written){.copy = copy};
+    assert_int_equal(lull_convert(drawn, "x", &into, false, on_progress, &progress, &err), LULL_OK);
+    assert_true(written.closed && written.committed);
+    assert_false(progress.backwards || progress.outside);
+    if (global_order)
+        assert_false(written.backwards);
+    if (!same_events(drawn, copy, NULL, &err))
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
+    lull_trace_close(copy);
+    lull_trace_close(drawn);
+}
+
+static void test_convert(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        check_conversion(seed, false, false);
+        check_conversion(seed, true, false);
+        check_conversion(seed, false, true);
+        check_conversion(seed, true, true);
+    }
+}
+
+static void test_convert_fails(void **state)
+{
+    (void)state;
+    struct lull_format into = {.name = "check", .writer_open = writer_open};
+    for (int order = 0; order < 2; order++) {
+        into.global_order = order;
+        struct lull_trace *copy = make_trace();
+        written = (struct written){.copy = copy, .fail_with = LULL_ERR_IO};
+        assert_int_equal(lull_convert(trace, "x", &into, false, NULL, NULL, &err), LULL_ERR_IO);
+        assert_string_equal(err.text, "cannot write");
+        assert_true(written.closed);
+        assert_false(written.committed);
+        lull_trace_close(copy);
+    }
+    assert_int_equal(lull_convert(trace, "x", NULL, false, NULL, NULL, &err), LULL_ERR_UNSUPPORTED);
+    assert_int_equal(lull_convert(trace, "x", &memory_format_pull, false, NULL, NULL, &err),
+                     LULL_ERR_UNSUPPORTED);
+}
+
+#define PULL(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define PUSH(name)                                         \
+    {                                                      \
+#name ", push", name, set_up_push, tear_down, NULL \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PULL(test_every_event_once),
+        PUSH(test_every_event_once),
+        PULL(test_number_of_workers),
+        PULL(test_application),
+        PUSH(test_application),
+        PULL(test_masters_only),
+        PUSH(test_masters_only),
+        PULL(test_begin_and_end_may_be_null),
+        PULL(test_no_events),
+        PULL(test_visitor_fails),
+        PUSH(test_visitor_fails),
+        PULL(test_visitor_fails_without_text),
+        PULL(test_stream_fails),
+        PUSH(test_stream_fails),
+        PULL(test_stream_cannot_be_opened),
+        PULL(test_progress),
+        PUSH(test_progress_of_push_formats),
+        PULL(test_skew_is_bounded),
+        PULL(test_most_lagging_goes_next),
+        PULL(test_cursors),
+        PUSH(test_cursors),
+        PULL(test_drawn_traces),
+        PUSH(test_temporary_tape),
+        PUSH(test_temporary_tape_fails),
+        PULL(test_convert),
+        PULL(test_convert_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
