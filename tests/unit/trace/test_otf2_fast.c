@@ -565,7 +565,7 @@ static void test_damage(void **state)
     struct lull_trace *trace;
     size_t size;
     lull_random_seed(&random_numbers, seed);
-    make_archive(path, 100);
+    make_archive(path, 60);
     unsigned char *bytes = folder_read(file, &size);
     assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
     for (size_t cut = 0; cut < size; cut++) {
