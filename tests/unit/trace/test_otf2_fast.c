@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -558,6 +559,15 @@ static void check_damaged(struct lull_trace *trace, size_t byte)
     free_events(&all);
 }
 
+static void patch(const char *path, size_t offset, int byte)
+{
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    fseek(file, (long)offset, SEEK_SET);
+    fputc(byte, file);
+    fclose(file);
+}
+
 static void test_damage(void **state)
 {
     (void)state;
@@ -568,17 +578,16 @@ static void test_damage(void **state)
     make_archive(path, 60);
     unsigned char *bytes = folder_read(file, &size);
     assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
-    for (size_t cut = 0; cut < size; cut++) {
-        folder_write(file, bytes, cut);
+    for (size_t cut = size; cut-- > 0;) {
+        assert_int_equal(truncate(file, (off_t)cut), 0);
         check_damaged(trace, cut);
     }
+    folder_write(file, bytes, size);
     for (size_t i = 0; i < size; i++)
         for (unsigned bit = 0; bit <= 8; bit++) {
-            unsigned char before = bytes[i];
-            bytes[i] ^= bit < 8 ? 1u << bit : 0xff;
-            folder_write(file, bytes, size);
+            patch(file, i, bytes[i] ^ (bit < 8 ? 1 << bit : 0xff));
             check_damaged(trace, i);
-            bytes[i] = before;
+            patch(file, i, bytes[i]);
         }
     lull_trace_close(trace);
     free(bytes);
