@@ -54,7 +54,7 @@ struct place {
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
     uint8_t kind, role;
     int64_t window_at, state_end, call_end, flush_end;
-    int64_t cut_at; /* when a worker's span is cut into pieces next */
+    int64_t cut_at;  /* when a worker's span is cut into pieces next */
     uint32_t window; /* index of the current or next one */
     uint32_t parallel_depth, team_depth;
     uint32_t depth, capacity;

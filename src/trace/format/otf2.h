@@ -8,10 +8,10 @@
  * otf2_build.c       resolves them into a lull_trace; otf2_comms.c its communicators
  * otf2_extent.c      first and last time of all locations
  * otf2_stream.c      the events of one location: handle, blocks
- * otf2_fast.c        decodes its file; otf2_records.c the less common records, otf2_local.c what its
- *                    definitions say about ids and clock
- * otf2_events.c      the callbacks that translate events, with otf2_messages.c and otf2_threads.c
- * otf2_writer.c      events of the writer; otf2_writer_defs.c its definitions */
+ * otf2_fast.c        decodes its file; otf2_records.c the less common records, otf2_local.c what
+ * its definitions say about ids and clock otf2_events.c      the callbacks that translate events,
+ * with otf2_messages.c and otf2_threads.c otf2_writer.c      events of the writer;
+ * otf2_writer_defs.c its definitions */
 #ifndef LULL_TRACE_FORMAT_OTF2_H
 #define LULL_TRACE_FORMAT_OTF2_H
 

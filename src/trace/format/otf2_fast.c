@@ -1,8 +1,8 @@
 /* An event file is a sequence of chunks of one size. A chunk is a header (mark, byte order, numbers
- * of its first and last event) and records, ended by zeros, or in the last chunk by a mark. A record
- * is a byte for its type and, for nearly all types, one for the length of what follows (255: the
- * length follows in 8 bytes). Time stamps are records of their own, for all events up to the next;
- * attributes are records before the event that they belong to.
+ * of its first and last event) and records, ended by zeros, or in the last chunk by a mark. A
+ * record is a byte for its type and, for nearly all types, one for the length of what follows (255:
+ * the length follows in 8 bytes). Time stamps are records of their own, for all events up to the
+ * next; attributes are records before the event that they belong to.
  *
  * A trace is mostly enters and leaves, each with its time stamp: they are decoded in one loop,
  * which also skips what nobody asked for. Anything else in it goes the slower way: record by
