@@ -98,6 +98,19 @@ static int fail_of_run(const struct lull_run *run, const struct lull_error *err)
     return lull_cli_fail("%s: %s", run->path, err->text);
 }
 
+/* Says so where --force would help. */
+static int fail_of_metrics(const struct lull_run *run, const struct lull_error *err,
+                           struct lull_arena *arena)
+{
+    struct lull_pop_input *forced;
+    struct lull_error ignored;
+    if (lull_pop_from_breakdown(run->breakdown, true, arena, &forced, &ignored) != LULL_OK)
+        return fail_of_run(run, err);
+    return begins_with(err->text, run->path)
+               ? lull_cli_fail("%s; --force prints them all the same", err->text)
+               : lull_cli_fail("%s: %s; --force prints them all the same", run->path, err->text);
+}
+
 /* From the breakdown on, traces and profiles go the same way. */
 static int evaluate(struct lull_run *run, const struct lull_runs_options *options,
                     struct lull_document *document, struct lull_arena *arena)
@@ -106,7 +119,7 @@ static int evaluate(struct lull_run *run, const struct lull_runs_options *option
     measure(run);
     if (lull_pop_from_breakdown(run->breakdown, options->force, arena, &run->input, &err) !=
         LULL_OK)
-        return fail_of_run(run, &err);
+        return fail_of_metrics(run, &err, arena);
     warn_of_flushing(run, document);
     return LULL_EXIT_OK;
 }

@@ -284,7 +284,7 @@ static lull_status enter_region(const struct lull_core *core, struct place *plac
     }
     struct frame *frame = &place->stack[place->depth];
     frame->region = region;
-    frame->code = core->codes[region];
+    frame->code = place->codes[region];
     if (frame->code.activity == INHERIT)
         frame->code.activity = top_activity(place);
     if (place->sums) {
@@ -524,13 +524,12 @@ static const struct lull_event *last_before(const struct lull_event *event,
 /* Takes ENTERs, LEAVEs and CALLs for as long as another event follows before the next deadline, and
  * each CALL ends before that. Returns the first event that is left; `last`, the last of a block,
  * always is. The scan sees to it that time runs forward and that calls hold no regions. */
-static const struct lull_event *run_of_regions(const struct lull_core *core, struct place *place,
-                                               const struct lull_event *event,
+static const struct lull_event *run_of_regions(struct place *place, const struct lull_event *event,
                                                const struct lull_event *last)
 {
     if (event->time >= place->limit)
         return event;
-    const struct region_code *codes = core->codes;
+    const struct region_code *codes = place->codes;
     struct frame *stack = place->stack;
     int64_t *ns = place->ns;
     struct run run = begin_run(place);
@@ -602,7 +601,7 @@ lull_status lull_core_block(void *context, unsigned worker, const struct lull_bl
     const struct lull_event *end = block->events + block->count;
     for (const struct lull_event *event = block->events; event < end; event++) {
         if (place->quick && place->call_end == NEVER)
-            event = run_of_regions(core, place, event, end - 1);
+            event = run_of_regions(place, event, end - 1);
         lull_status status = handle(core, place, event, err);
         if (status != LULL_OK)
             return status;

@@ -59,8 +59,9 @@ struct place {
     uint32_t parallel_depth, team_depth;
     uint32_t depth, capacity;
     struct frame *stack;
-    int64_t analysed;        /* clock of the time inside windows, for inclusive times */
-    struct region_sum *sums; /* of the worker that reads this location now; NULL: none */
+    const struct region_code *codes; /* [n_regions] */
+    int64_t analysed;                /* clock of the time inside windows, for inclusive times */
+    struct region_sum *sums;         /* of the worker that reads this location now; NULL: none */
 
     struct lull_executions *executions; /* of its process; NULL for a device stream */
     uint32_t process, thread;           /* thread: index in the process; 0: master */
@@ -75,7 +76,7 @@ struct lull_core {
     const struct lull_trace *trace;
     const struct lull_windows *windows; /* NULL: the whole run */
     uint32_t application;
-    struct region_code *codes;           /* [n_regions] */
+    struct region_code *codes[2];        /* [enum lull_location_kind][n_regions] */
     struct place **places;               /* [n_locations]; NULL: of another application */
     struct lull_executions **executions; /* [n_processes] */
     struct region_sum *sums;             /* [workers][n_regions] or NULL */

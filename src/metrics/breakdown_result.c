@@ -29,6 +29,7 @@ static struct place *make_place(const struct lull_core *core, uint32_t index)
     place->process = location->process;
     place->thread = index - process->first_location;
     place->kind = location->kind;
+    place->codes = core->codes[location->kind];
     place->role = location->role;
     place->state = NO_STATE;
     place->state_end = place->call_end = place->flush_end = NEVER;
@@ -74,21 +75,27 @@ static bool make_places(struct lull_core *core)
     return true;
 }
 
+static struct region_code *make_codes(const struct lull_trace *trace, unsigned location_kind)
+{
+    struct region_code *codes = calloc(trace->n_regions + (size_t)1, sizeof *codes);
+    for (uint32_t i = 0; codes && i < trace->n_regions; i++) {
+        uint8_t activity = lull_activity_on(&trace->regions[i], location_kind);
+        codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
+        codes[i].parallel = trace->regions[i].parallel;
+    }
+    return codes;
+}
+
 static bool fill_core(struct lull_core *core, bool regions)
 {
     const struct lull_trace *trace = core->trace;
-    core->codes = calloc(trace->n_regions + (size_t)1, sizeof *core->codes);
+    core->codes[LULL_LOCATION_THREAD] = make_codes(trace, LULL_LOCATION_THREAD);
+    core->codes[LULL_LOCATION_DEVICE] = make_codes(trace, LULL_LOCATION_DEVICE);
     core->places = calloc(trace->n_locations + (size_t)1, sizeof(struct place *));
     core->executions = calloc(trace->n_processes + (size_t)1, sizeof(struct lull_executions *));
-    if (!core->codes || !core->places || !core->executions)
+    if (!core->codes[LULL_LOCATION_THREAD] || !core->codes[LULL_LOCATION_DEVICE] || !core->places ||
+        !core->executions)
         return false;
-    for (uint32_t i = 0; i < trace->n_regions; i++) {
-        const struct lull_region *region = &trace->regions[i];
-        core->codes[i].activity = region->user ? INHERIT : region->activity;
-        if (region->role == LULL_ROLE_KERNEL) /* what a device is there for */
-            core->codes[i].activity = LULL_USEFUL;
-        core->codes[i].parallel = region->parallel;
-    }
     if (regions) {
         core->sums =
             calloc((size_t)core->workers * trace->n_regions + 1, sizeof(struct region_sum));
@@ -131,7 +138,8 @@ void lull_core_destroy(struct lull_core *core)
         lull_executions_destroy(core->executions[i]);
     free(core->places);
     free(core->executions);
-    free(core->codes);
+    free(core->codes[LULL_LOCATION_THREAD]);
+    free(core->codes[LULL_LOCATION_DEVICE]);
     free(core->sums);
     free(core);
 }

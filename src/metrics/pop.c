@@ -139,7 +139,7 @@ static void set_loss(struct target to, enum lull_metric metric, double lost)
 }
 
 static const char no_useful[] = "no useful time";
-static const char needs_replay[] = "needs a replay";
+static const char needs_replay[] = "needs a replay on an ideal network";
 
 static void additive(struct target to, const struct lull_pop_causes *causes)
 {
@@ -347,7 +347,7 @@ static void no_scaling(struct target to)
         LULL_METRIC_FREQUENCY_SCALING,
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        set_absent(to, rows[i], "single run");
+        set_absent(to, rows[i], "single run: nothing to compare with");
 }
 
 lull_status lull_pop_compute(const struct lull_pop_input *input,

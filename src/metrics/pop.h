@@ -40,7 +40,7 @@ struct lull_pop_causes {
 
 struct lull_pop_input {
     double runtime;       /* T > 0 */
-    double ideal_runtime; /* T_id; NaN: no replay yet */
+    double ideal_runtime; /* T_id; NaN: not known, as there was no replay */
     uint32_t n_processes;
     const struct lull_pop_process *processes;
     struct lull_pop_causes causes;
@@ -94,7 +94,7 @@ int lull_metric_find(const char *id); /* -1 if unknown */
 
 struct lull_metric_value {
     double value;
-    const char *absent; /* why there is no value ("needs a replay"); NULL: value is good */
+    const char *absent; /* why there is no value ("no cycle counter"); NULL: value is good */
 };
 
 enum lull_scaling { LULL_SCALING_STRONG, LULL_SCALING_WEAK };
@@ -107,7 +107,8 @@ lull_status lull_pop_compute(const struct lull_pop_input *input,
                              const struct lull_pop_input *reference, enum lull_scaling scaling,
                              struct lull_metric_value *values, struct lull_error *err);
 
-/* From a breakdown; the arrays live in `arena`. LULL_ERR_RANGE when flushing took more than
+/* From a breakdown; the arrays live in `arena`. T_id is T for a run without any MPI, otherwise not
+ * known. LULL_ERR_RANGE when flushing took more than
  * LULL_FLUSH_REFUSED of the time of a thread and `force` is false, and when nothing was recorded
  * (runtime 0). */
 lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool force,

@@ -91,6 +91,19 @@ static double sum_counter(const struct lull_breakdown *breakdown, uint8_t role)
     return sum > 0.0 ? sum : NAN;
 }
 
+/* Without any MPI an ideal network changes nothing. */
+static bool has_mpi(const struct lull_breakdown *breakdown)
+{
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_times *times = &breakdown->threads[t].times;
+        for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+            if (is_mpi(activity) && (times->ns[activity][0] || times->ns[activity][1]))
+                return true;
+        }
+    }
+    return false;
+}
+
 static double count_threads(const struct lull_breakdown *breakdown)
 {
     double threads = 0.0;
@@ -129,7 +142,7 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     struct lull_pop_process *processes =
         lull_arena_zero(arena, breakdown->n_processes, sizeof *processes);
     input->runtime = seconds(breakdown->runtime_ns);
-    input->ideal_runtime = NAN;
+    input->ideal_runtime = has_mpi(breakdown) ? NAN : input->runtime;
     input->processes = processes;
     for (uint32_t p = 0; p < breakdown->n_processes; p++)
         add_process(breakdown, &breakdown->processes[p], input, processes);
@@ -144,7 +157,7 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     if (input->flush_share > LULL_FLUSH_REFUSED && !force)
         return lull_fail(
             err, LULL_ERR_RANGE,
-            "%s: a thread lost %.0f %% of the time to the tracer writing its buffer; metrics "
+            "%s: a thread lost %.1f %% of the time to the tracer writing its buffer; metrics "
             "of such a run mislead (the limit is %.0f %%)",
             breakdown->run, 100.0 * input->flush_share, 100.0 * LULL_FLUSH_REFUSED);
     *ret_input = input;

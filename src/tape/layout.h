@@ -196,7 +196,8 @@ struct lull_tape_definition {
     uint32_t size; /* with this header and padding */
     uint16_t kind;
     uint16_t reserved;
-    uint32_t id; /* what records and other definitions call it */
+    uint32_t id; /* what records and other definitions call it: below LULL_TAPE_MOST_IDS and the
+                    file's number of bytes; counted from 0 they are */
     uint32_t reserved2;
 };
 

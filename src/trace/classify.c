@@ -394,7 +394,7 @@ static uint8_t activity_of(const struct lull_region *region)
     case LULL_PARADIGM_PTHREAD:
         return thread_activity(region->role);
     case LULL_PARADIGM_DEVICE:
-        return LULL_DEVICE;
+        return region->role == LULL_ROLE_KERNEL ? LULL_USEFUL : LULL_DEVICE;
     case LULL_PARADIGM_IO:
         return LULL_IO;
     case LULL_PARADIGM_MEASUREMENT:
@@ -416,6 +416,26 @@ void lull_classify_region(struct lull_region *region)
                                                        region->paradigm == LULL_PARADIGM_OTHER);
     if (region->paradigm == LULL_PARADIGM_OPENMP && region->role == LULL_ROLE_PARALLEL)
         region->parallel = true;
+}
+
+/* Tracers that know nothing of kernels make them functions of the device's paradigm. */
+static bool is_kernel(const struct lull_region *region)
+{
+    return region->role == LULL_ROLE_KERNEL ||
+           (region->paradigm == LULL_PARADIGM_DEVICE && region->role == LULL_ROLE_FUNCTION);
+}
+
+uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind)
+{
+    if (location_kind == LULL_LOCATION_DEVICE) {
+        if (is_kernel(region))
+            return LULL_USEFUL;
+        if (region->role == LULL_ROLE_DATA_TRANSFER)
+            return LULL_DEVICE;
+    } else if (region->paradigm == LULL_PARADIGM_DEVICE) {
+        return LULL_DEVICE;
+    }
+    return region->user ? LULL_ACTIVITIES : region->activity;
 }
 
 uint8_t lull_classify_counter(const char *name)

@@ -229,6 +229,11 @@ uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank);
  * otherwise: build a map where it is called often. */
 uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
 
+/* The activity of a region on a location of a kind (enum lull_location_kind); user code, which
+ * takes over what surrounds it: LULL_ACTIVITIES. On a device stream kernels are useful and the
+ * moving of data is LULL_DEVICE; on the host all of an accelerator's paradigm is its runtime. */
+uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
+
 /* Counts an oddity of the input that was survived. `kind` is a string constant (compared by
  * content); `place` is printf-style and kept for the first. Safe from several threads. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)

@@ -173,7 +173,8 @@ static void test_epoch(void **state)
         check_epoch_times(&epochs[i], breakdown);
         compute(input, reference, values);
         check_epoch_metrics(&epochs[i], input, values);
-        assert_string_equal(values[lull_metric_find("mpi_transfer")].absent, "needs a replay");
+        assert_string_equal(values[lull_metric_find("mpi_transfer")].absent,
+                            "needs a replay on an ideal network");
         /* With the published ideal runtime the rest can be had: Dimemas removes exactly MPI, so
          * that one rank alone waits for nobody and moves nothing. */
         input->ideal_runtime = 1e-6 * epochs[i].ideal_us;

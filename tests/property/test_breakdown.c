@@ -98,6 +98,14 @@ static void paint_rest(struct instant *instants, const struct random_location *l
         instants[t].alive = false;
 }
 
+/* What the same region is depends on where it runs: a launch on the host, a kernel on a stream. */
+static uint8_t activity_of(const struct lull_region *region, uint8_t kind)
+{
+    if (strcmp(region->name, "kernel") == 0 || strcmp(region->name, "launch") == 0)
+        return kind == LULL_LOCATION_DEVICE ? LULL_USEFUL : LULL_DEVICE;
+    return region->activity;
+}
+
 static uint8_t decide(const struct lull_trace *trace, const struct lull_location *location,
                       const struct instant *at)
 {
@@ -106,7 +114,7 @@ static uint8_t decide(const struct lull_trace *trace, const struct lull_location
     uint8_t runtime = NOTHING;
     for (int i = 0; i < at->depth; i++) {
         if (!trace->regions[at->stack[i]].user)
-            runtime = trace->regions[at->stack[i]].activity;
+            runtime = activity_of(&trace->regions[at->stack[i]], location->kind);
     }
     if (trace->has_states) {
         uint8_t state = at->state == NOTHING ? NOTHING : trace->states[at->state].activity;

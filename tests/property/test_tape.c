@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { ROUNDS = 60 };
+enum { ROUNDS = 40 };
 
 static struct lull_error err;
 
@@ -102,7 +102,7 @@ static void test_write_then_read(void **state)
         struct lull_random random;
         lull_random_seed(&random, seed);
         struct memory_trace_options options = {
-            .events = seed % 10 == 0 ? 20000 : (uint32_t)lull_random_below(&random, 1500) + 1};
+            .events = seed % 10 == 0 ? 10000 : (uint32_t)lull_random_below(&random, 1500) + 1};
         struct lull_trace *made = memory_trace_draw(&random, &options), *tape;
         const char *path = folder_path("run");
         require(lull_convert(made, path, lull_format_find("tape"), true, NULL, NULL, &err) ==

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEVICE(role_) .paradigm = LULL_PARADIGM_DEVICE, .role = LULL_ROLE_##role_
+
 static const struct lull_region region_kinds[] = {
     {.name = "parallel a", .activity = LULL_USEFUL, .parallel = true},
     {.name = "parallel b", .activity = LULL_USEFUL, .parallel = true},
@@ -17,6 +19,10 @@ static const struct lull_region region_kinds[] = {
     {.name = "task", .activity = LULL_USEFUL},
     {.name = "schedule", .activity = LULL_OMP_SCHEDULE},
     {.name = "write", .activity = LULL_IO},
+    {.name = "kernel", DEVICE(KERNEL), .activity = LULL_USEFUL},
+    {.name = "launch", DEVICE(FUNCTION), .activity = LULL_DEVICE},
+    {.name = "copy", DEVICE(DATA_TRANSFER), .activity = LULL_DEVICE},
+    {.name = "wait for the device", DEVICE(BARRIER), .activity = LULL_DEVICE},
 };
 enum { REGIONS = sizeof region_kinds / sizeof region_kinds[0] };
 

@@ -14,13 +14,6 @@
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static uint8_t activity_of(const struct lull_region *region)
-{
-    if (region->role == LULL_ROLE_KERNEL)
-        return LULL_USEFUL;
-    return region->user ? LULL_PRV_INHERIT : region->activity;
-}
-
 /* The code to enter a region by: in a type that does not stack only one can be open. */
 static uint32_t code_of(const struct lull_prv_writer *writer,
                         const struct lull_prv_writer_place *place, uint32_t region)
@@ -46,7 +39,8 @@ static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t re
         place->stack = larger;
         place->capacity = capacity;
     }
-    uint8_t activity = activity_of(&writer->trace->regions[region]);
+    uint8_t activity =
+        lull_activity_on(&writer->trace->regions[region], writer->trace->locations[location].kind);
     if (activity == LULL_PRV_INHERIT && place->depth > 0)
         activity = place->stack[place->depth - 1].activity;
     place->stack[place->depth++] = (struct lull_prv_frame){region, code, activity};

@@ -3,53 +3,95 @@
 
 #include <stdlib.h>
 
-enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS = 64 };
+enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 6 };
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -----------------------------------------------------------------------------------
+ *
+ * A hash table with linear probing holds the open ones: memory follows their number, however long
+ * one of them stays open. */
 
-static bool open_request(struct tape_requests *requests, const struct tape_request *request)
+static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
 {
-    if (requests->next - requests->oldest == requests->capacity) {
-        uint64_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_REQUESTS;
-        struct tape_request *ring =
-            capacity > MOST_REQUESTS ? NULL : calloc((size_t)capacity, sizeof *ring);
-        if (!ring)
-            return false;
-        for (uint64_t r = requests->oldest; r < requests->next; r++)
-            ring[r & (capacity - 1)] = requests->ring[r & (requests->capacity - 1)];
-        free(requests->ring);
-        requests->ring = ring;
-        requests->capacity = capacity;
-    }
-    requests->ring[requests->next++ & (requests->capacity - 1)] = *request;
+    return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - requests->bits);
+}
+
+static uint64_t last_slot(const struct tape_requests *requests)
+{
+    return (UINT64_C(1) << requests->bits) - 1;
+}
+
+static void insert_request(struct tape_requests *requests, const struct tape_request *request)
+{
+    uint64_t at = home_of(requests, request->number);
+    while (requests->table[at].record)
+        at = (at + 1) & last_slot(requests);
+    requests->table[at] = *request;
+    requests->n_open++;
+}
+
+static bool enlarge_requests(struct tape_requests *requests)
+{
+    struct tape_requests larger = {
+        .bits = requests->table ? requests->bits + 1 : FIRST_REQUESTS_BITS, .next = requests->next};
+    larger.table = calloc((size_t)1 << larger.bits, sizeof *larger.table);
+    if (!larger.table)
+        return false;
+    for (uint64_t i = 0; requests->table && i <= last_slot(requests); i++)
+        if (requests->table[i].record)
+            insert_request(&larger, &requests->table[i]);
+    free(requests->table);
+    *requests = larger;
     return true;
 }
 
-/* NULL when the request is not open. Record numbers are 32 bits wide; the open ones are within
- * 2^24 of each other. */
-static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number,
-                                         uint64_t *ret_number)
+static bool open_request(struct tape_requests *requests, struct tape_request *request)
 {
-    uint64_t full = requests->oldest + (uint32_t)(number - (uint32_t)requests->oldest);
-    if (full >= requests->next)
-        return NULL;
-    struct tape_request *request = &requests->ring[full & (requests->capacity - 1)];
-    *ret_number = full;
-    return request->record ? request : NULL;
+    bool full = !requests->table || requests->n_open * 4 > last_slot(requests) * 3;
+    if (requests->n_open >= MOST_REQUESTS || (full && !enlarge_requests(requests)))
+        return false;
+    request->number = requests->next++;
+    insert_request(requests, request);
+    return true;
 }
 
+static lull_status too_many_requests(const struct lull_stream *stream, struct lull_error *err)
+{
+    return lull_tape_bad_record(stream, "too many open requests:", stream->requests.n_open, err);
+}
+
+/* NULL when the request is not open. Record numbers are 32 bits wide: they name one of the last
+ * 2^32. */
+static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number)
+{
+    uint64_t back = (uint64_t)(uint32_t)((uint32_t)requests->next - 1 - number) + 1;
+    if (back > requests->next || !requests->table)
+        return NULL;
+    uint64_t full = requests->next - back, at = home_of(requests, full);
+    for (; requests->table[at].record; at = (at + 1) & last_slot(requests))
+        if (requests->table[at].number == full)
+            return &requests->table[at];
+    return NULL;
+}
+
+/* Closes the gap with what was inserted behind it. */
 static void complete_request(struct tape_requests *requests, struct tape_request *request)
 {
-    request->record = 0;
-    while (requests->oldest < requests->next &&
-           requests->ring[requests->oldest & (requests->capacity - 1)].record == 0)
-        requests->oldest++;
+    struct tape_request *table = requests->table;
+    const uint64_t last = last_slot(requests);
+    uint64_t gap = (uint64_t)(request - table);
+    for (uint64_t at = (gap + 1) & last; table[at].record; at = (at + 1) & last) {
+        uint64_t home = home_of(requests, table[at].number);
+        if (((at - home) & last) >= ((at - gap) & last)) {
+            table[gap] = table[at];
+            gap = at;
+        }
+    }
+    table[gap].record = 0;
+    requests->n_open--;
 }
 
 /* The event that says that `request` is complete; its matched values are filled in already. */
-static struct lull_event completion_event(const struct tape_request *request, uint64_t number,
-                                          int64_t time)
+static struct lull_event completion_event(const struct tape_request *request, int64_t time)
 {
     struct lull_event event = {.time = time, .id = request->comm};
     if (request->record == LULL_TAPE_CALL_ICOLLECTIVE) {
@@ -58,11 +100,11 @@ static struct lull_event completion_event(const struct tape_request *request, ui
         event.collective.sent = request->bytes;
         event.collective.received = request->received;
         event.collective.root = request->peer;
-        event.collective.request = number;
+        event.collective.request = request->number;
         return event;
     }
     event.kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
-    event.message.request = number;
+    event.message.request = request->number;
     event.message.bytes = request->bytes;
     event.message.peer = request->peer;
     event.message.tag = request->tag;
@@ -77,11 +119,9 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
     while (waiting->slot < waiting->end && *count < capacity) {
         const uint32_t *fields = waiting->slot->u32;
         bool matched = fields[3] & LULL_TAPE_MATCHED, large = fields[3] & LULL_TAPE_LARGE;
-        uint64_t number = 0;
         struct tape_request *request = NULL;
         if (matched || fields[1] > 0)
-            request =
-                find_request(&stream->requests, fields[0] + (matched ? 0 : waiting->done), &number);
+            request = find_request(&stream->requests, fields[0] + (matched ? 0 : waiting->done));
         if ((large && waiting->slot + 1 >= waiting->end) || (!request && (matched || fields[1])))
             return lull_tape_bad_record(stream, "wait completes a request that is not open:",
                                         fields[0] + waiting->done, err);
@@ -95,7 +135,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
                                    : fields[3] & ~(LULL_TAPE_MATCHED | LULL_TAPE_LARGE);
         }
         if (request) {
-            struct lull_event event = completion_event(request, number, waiting->time);
+            struct lull_event event = completion_event(request, waiting->time);
             complete_request(&stream->requests, request);
             if (tape_wanted(stream, event.kind))
                 events[(*count)++] = event;
@@ -112,7 +152,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
  */
 
 static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
-                        int64_t time, const struct tape_request *message, uint64_t request)
+                        int64_t time, const struct tape_request *message)
 {
     if (!tape_wanted(stream, kind))
         return;
@@ -120,7 +160,7 @@ static void add_message(struct lull_stream *stream, struct tape_out *out, unsign
     event->message.bytes = message->bytes;
     event->message.peer = message->peer;
     event->message.tag = message->tag;
-    event->message.request = request;
+    event->message.request = message->number;
 }
 
 /* The second slot of CALL_SEND and its like. */
@@ -143,22 +183,20 @@ static lull_status decode_message_call(struct lull_stream *stream, unsigned kind
     lull_status status = message_of(stream, stream->at + 1, &message, err);
     if (status != LULL_OK)
         return status;
-    uint64_t request = LULL_NO_REQUEST;
-    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV) {
-        message.record = (uint8_t)kind;
-        request = stream->requests.next;
-        if (!open_request(&stream->requests, &message))
-            return lull_tape_bad_record(stream, "too many open requests:", request, err);
-    }
+    message.number = LULL_NO_REQUEST;
+    message.record = (uint8_t)kind;
+    bool opens = kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV;
+    if (opens && !open_request(&stream->requests, &message))
+        return too_many_requests(stream, err);
     switch (kind) {
     case LULL_TAPE_CALL_RECV:
-        add_message(stream, out, LULL_EVENT_RECV, end, &message, request);
+        add_message(stream, out, LULL_EVENT_RECV, end, &message);
         break;
     case LULL_TAPE_CALL_IRECV:
-        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message, request);
+        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message);
         break;
     default:
-        add_message(stream, out, LULL_EVENT_SEND, begin, &message, request);
+        add_message(stream, out, LULL_EVENT_SEND, begin, &message);
         break;
     }
     return LULL_OK;
@@ -175,6 +213,7 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
         return lull_tape_bad_record(stream, "unknown communicator", id, err);
     struct tape_request collective = {.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
                                       .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                      .number = LULL_NO_REQUEST,
                                       .peer = LULL_ANY,
                                       .comm = comm,
                                       .op = stream->trace->regions[region].collective,
@@ -185,10 +224,9 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
     if (status != LULL_OK)
         return status;
     bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
-    uint64_t request = blocking ? LULL_NO_REQUEST : stream->requests.next;
     if (!blocking && !open_request(&stream->requests, &collective))
-        return lull_tape_bad_record(stream, "too many open requests:", request, err);
-    struct lull_event event = completion_event(&collective, request, begin);
+        return too_many_requests(stream, err);
+    struct lull_event event = completion_event(&collective, begin);
     event.kind = LULL_EVENT_COLLECTIVE_BEGIN;
     if (tape_wanted(stream, event.kind))
         out->events[out->count++] = event;

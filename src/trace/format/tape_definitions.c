@@ -37,6 +37,7 @@ struct lull_tape_merge {
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
     size_t drafts_capacity;
+    uint64_t most_ids; /* of the file being read: as many as it has bytes of definitions */
 };
 
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace)
@@ -80,10 +81,13 @@ static void forget(struct lull_tape_merge *merge)
 }
 #pragma GCC diagnostic pop
 
-static lull_status set_id(struct lull_trace *trace, struct lull_tape_ids *ids, uint32_t id,
+/* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.
+ */
+static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_ids *ids, uint32_t id,
                           uint32_t index)
 {
-    if (id >= LULL_TAPE_MOST_IDS)
+    struct lull_trace *trace = merge->trace;
+    if (id >= LULL_TAPE_MOST_IDS || id >= merge->most_ids)
         return LULL_ERR_RANGE;
     size_t old = ids->count;
     ids->index =
@@ -360,7 +364,7 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         if (status == LULL_OK && fresh)
             define_unified(merge, scope, definition->kind, fields);
         if (status == LULL_OK)
-            status = set_id(merge->trace, &scope->maps[map], definition->id, index);
+            status = set_id(merge, &scope->maps[map], definition->id, index);
         return status;
     }
     switch (definition->kind) {
@@ -376,7 +380,7 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_COMM:
         status = define_comm(merge, scope, whole_run, fields, &index);
         if (status == LULL_OK)
-            status = set_id(merge->trace, &scope->maps[LULL_TAPE_MAP_COMM], definition->id, index);
+            status = set_id(merge, &scope->maps[LULL_TAPE_MAP_COMM], definition->id, index);
         return status;
     default: /* of a later version */
         lull_trace_add_quirk(merge->trace, "a definition of unknown kind; ignored", "kind %u",
@@ -414,6 +418,7 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of definitions, the file holds %zu", path,
                          (unsigned long long)committed, file->size - header.header_size);
+    merge->most_ids = committed;
     for (size_t at = header.header_size, end = at + committed; at < end;) {
         struct lull_tape_definition definition;
         if (end - at < sizeof definition)
@@ -514,9 +519,17 @@ static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
 /* Index of thread `number` of a process, LULL_NONE if it has no tape. */
 static uint32_t thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
 {
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        if (trace->locations[l].process == process && trace->locations[l].number == number)
-            return l;
+    uint32_t low = 0, high = trace->n_locations; /* its first location */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->locations[middle].process < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < trace->n_locations && trace->locations[low].process == process; low++)
+        if (trace->locations[low].number == number)
+            return low;
     return LULL_NONE;
 }
 

@@ -321,7 +321,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
 void lull_tape_stream_close(struct lull_stream *stream)
 {
     lull_unmap(&stream->mapping);
-    free(stream->requests.ring);
+    free(stream->requests.table);
     free(stream->readings);
     free(stream);
 }

@@ -9,18 +9,20 @@
 
 /* What a request was opened as, until it completes. */
 struct tape_request {
+    uint64_t number; /* in the order of opening; LULL_NO_REQUEST of a blocking call */
     uint64_t bytes;
     int32_t peer, tag;
     uint32_t comm;
-    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: complete */
+    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: a free slot of the table */
     uint8_t op;
     uint64_t received; /* of a collective; bytes are those sent */
 };
 
-/* Open requests lie in [oldest, next), in a ring of a power of two. */
+/* The open requests, by number: 2^bits slots. */
 struct tape_requests {
-    struct tape_request *ring;
-    uint64_t capacity, oldest, next;
+    struct tape_request *table;
+    unsigned bits;
+    uint64_t n_open, next;
 };
 
 /* A CALL_WAIT whose completions did not all fit into the caller's buffer. */

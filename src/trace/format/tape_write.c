@@ -166,9 +166,11 @@ static lull_status put(struct tape_writer *writer, uint32_t location,
 /* ---- events -----------------------------------------------------------------------------------
  */
 
+/* Definitions have ids that fit (see lull_tape_writer_open); windows and files have none, and one
+ * that does not fit is left out. */
 static uint32_t id_or_none(uint32_t id)
 {
-    return id == LULL_NONE ? LULL_TAPE_NO_ID : id;
+    return id < LULL_TAPE_MOST_IDS ? id : LULL_TAPE_NO_ID;
 }
 
 static lull_status put_span(struct tape_writer *writer, uint32_t location, unsigned kind,
@@ -177,7 +179,8 @@ static lull_status put_span(struct tape_writer *writer, uint32_t location, unsig
     union lull_tape_slot slots[2] = {0};
     unsigned extra = (uint64_t)event->duration >= LULL_TAPE_OPEN;
     slots[0].record.time = (uint64_t)event->time;
-    slots[0].record.head = lull_tape_head(kind, extra, id_or_none(event->id));
+    slots[0].record.head = lull_tape_head(
+        kind, extra, kind == LULL_TAPE_STATE ? id_or_none(event->id) : LULL_TAPE_NO_ID);
     slots[0].record.value = extra ? 0 : (uint32_t)event->duration;
     slots[1].u64[0] = (uint64_t)event->duration;
     return put(writer, location, slots, 1 + extra, err);
@@ -516,8 +519,9 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
 lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *path, bool replace,
                                   struct lull_writer *ret_writer, struct lull_error *err)
 {
-    if (trace->n_regions >= LULL_TAPE_MOST_IDS || trace->n_markers >= LULL_TAPE_MOST_IDS ||
-        trace->n_comms >= LULL_TAPE_MOST_IDS)
+    if (trace->n_nodes > LULL_TAPE_MOST_IDS || trace->n_regions > LULL_TAPE_MOST_IDS ||
+        trace->n_states > LULL_TAPE_MOST_IDS || trace->n_comms > LULL_TAPE_MOST_IDS ||
+        trace->n_counters > LULL_TAPE_MOST_IDS || trace->n_markers > LULL_TAPE_MOST_IDS)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: more than %u definitions of one kind",
                          trace->path, LULL_TAPE_MOST_IDS);
     struct tape_writer *writer = calloc(1, sizeof *writer);

@@ -534,7 +534,7 @@ static void test_cursors(void **state)
 static void test_drawn_traces(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= 10; seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         struct lull_trace *drawn = memory_trace_draw(&random, NULL), *kept = trace;
@@ -679,7 +679,7 @@ static void check_conversion(uint64_t seed, bool global_order, bool push)
 static void test_convert(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= 10; seed++) {
         check_conversion(seed, false, false);
         check_conversion(seed, true, false);
         check_conversion(seed, false, true);

@@ -534,6 +534,38 @@ static void test_many_completions(void **state)
     assert_int_equal(only.count, MANY + 3);
 }
 
+/* A request that stays open while millions come and go takes no memory for those. */
+static void test_one_request_outlives_many(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    struct definitions_maker definitions;
+    struct tape_maker tape;
+    define_process(&definitions, 0, 1);
+    definitions_write(&definitions, run);
+    tape_begin(&tape, 0, 0);
+    tape_message_call(&tape, LULL_TAPE_CALL_IRECV, 0, 4, 0, 0, 7, 0, 700);
+    for (uint32_t i = 1; i < MANY; i++) {
+        tape_message_call(&tape, LULL_TAPE_CALL_ISEND, i, 3, 0, 0, 8, 0, i);
+        union lull_tape_slot *done = tape_record(&tape, i, LULL_TAPE_CALL_WAIT, 1, 5, 0) + 1;
+        done->u32[0] = i;
+        done->u32[1] = 1;
+    }
+    union lull_tape_slot *done = tape_record(&tape, MANY, LULL_TAPE_CALL_WAIT, 1, 5, 0) + 1;
+    done->u32[1] = 1;
+    tape_write(&tape, run, 0);
+    open_run(run);
+    struct same_sequence e;
+    const uint64_t mask = LULL_MASK(LULL_EVENT_RECV) | LULL_MASK(LULL_EVENT_SEND_DONE);
+    assert_int_equal(collect_by_cursor(trace, 0, mask, arena, &e, &err), LULL_OK);
+    assert_int_equal(e.count, MANY);
+    for (uint32_t i = 1; i < MANY; i++)
+        assert_int_equal(e.events[i - 1].message.request, i);
+    check_event(&e, MANY - 1, LULL_EVENT_RECV, MANY);
+    assert_int_equal(e.events[MANY - 1].message.request, 0);
+    assert_int_equal(e.events[MANY - 1].message.bytes, 700);
+}
+
 static void test_collectives(void **state)
 {
     (void)state;
@@ -847,6 +879,7 @@ int main(void)
         TEST(test_blocking_messages),
         TEST(test_requests),
         TEST(test_many_completions),
+        TEST(test_one_request_outlives_many),
         TEST(test_collectives),
         TEST(test_long_calls),
         TEST(test_chunks),

@@ -43,11 +43,19 @@ static int set_up(void **state)
     return 0;
 }
 
+/* For tests that make their own. */
+static void drop_run(void)
+{
+    free(definitions.bytes);
+    free(tape.slots);
+    definitions.bytes = NULL;
+    tape.slots = NULL;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
-    free(definitions.bytes);
-    free(tape.slots);
+    drop_run();
     folder_remove();
     return 0;
 }
@@ -153,8 +161,7 @@ static void test_missing_definitions(void **state)
 static void test_missing_location(void **state)
 {
     (void)state;
-    free(definitions.bytes);
-    free(tape.slots);
+    drop_run();
     for (uint32_t p = 0; p < 4; p++) {
         definitions_begin(&definitions, p);
         define_comm(&definitions, 0, 1, 4, NULL, UINT32_MAX, "world");
@@ -207,6 +214,7 @@ static void test_headers(void **state)
     bad[5].process = 7;
     memset(bad[6].name, 'n', sizeof bad[6].name);
     definitions_write(&definitions, run);
+    drop_run();
     for (int i = 0; i < 7; i++) {
         tape_begin(&tape, 0, 0);
         tape.header = bad[i];
@@ -392,13 +400,12 @@ static void test_endless_call(void **state)
 {
     (void)state;
     static const uint64_t lengths[] = {UINT64_MAX, INT64_MAX, UINT64_C(1) << 63};
+    definitions_write(&definitions, run);
     for (size_t i = 0; i < 3; i++) {
+        drop_run();
         tape_begin(&tape, 0, 0);
         tape_call(&tape, 10, 0, lengths[i]);
-        definitions_write(&definitions, run);
         tape_write(&tape, run, 0);
-        definitions_begin(&definitions, 0);
-        define_region(&definitions, 0, "main");
         read_all(); /* refused or not, nothing overflows */
     }
 }
@@ -430,6 +437,14 @@ static void test_id_beyond_22_bits(void **state)
     (void)state;
     define_region(&definitions, LULL_TAPE_MOST_IDS, "x");
     check_definition("id 4194303");
+}
+
+/* A small file cannot make the reader reserve much memory. */
+static void test_id_out_of_proportion(void **state)
+{
+    (void)state;
+    define_region(&definitions, 1000000, "x");
+    check_definition("id 1000000");
 }
 
 static void test_text_longer_than_its_definition(void **state)
@@ -472,6 +487,7 @@ static void test_clock(void **state)
 static void test_clock_runs_backwards(void **state)
 {
     (void)state;
+    drop_run();
     static const uint64_t points[][4] = {{5, 50, 10, 40},
                                          {5, 50, 10, 50},
                                          {5, 50, 5, 60},
@@ -501,6 +517,7 @@ static void test_communicators(void **state)
 static void test_endless_communicator(void **state)
 {
     (void)state;
+    drop_run();
     static const uint32_t sizes[] = {2, UINT32_MAX, UINT32_MAX - 1, 0x80000000};
     for (size_t i = 0; i < 4; i++) {
         definitions_begin(&definitions, 0);
@@ -653,6 +670,7 @@ int main(void)
         TEST(test_endless_call),
         TEST(test_behind_the_end_of_the_run),
         TEST(test_id_beyond_22_bits),
+        TEST(test_id_out_of_proportion),
         TEST(test_text_longer_than_its_definition),
         TEST(test_members_longer_than_their_definition),
         TEST(test_definition_sizes),

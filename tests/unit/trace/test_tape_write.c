@@ -1,0 +1,167 @@
+/* What the tape writer refuses, leaves out, and makes compact. */
+#include "support/folder.h"
+#include "support/memory_trace.h"
+#include "support/same_trace.h"
+#include "tape/layout.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct lull_error err;
+static struct lull_trace *trace;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make();
+    trace = memory_trace_simple(2, 1, 1000, (const char *const[]){"MPI_Send", "MPI_Recv", NULL});
+    trace->comms = lull_arena_zero(trace->arena, 1, sizeof *trace->comms);
+    trace->comms[0] = (struct lull_comm){.name = "world",
+                                         .size = 2,
+                                         .parent = LULL_NONE,
+                                         .remote = LULL_NONE,
+                                         .paradigm = LULL_PARADIGM_MPI};
+    trace->n_comms = 1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lull_trace_close(trace);
+    folder_remove();
+    return 0;
+}
+
+static lull_status write_tape(void)
+{
+    return lull_convert(trace, folder_path("run"), lull_format_find("tape"), true, NULL, NULL,
+                        &err);
+}
+
+static off_t records_size(void)
+{
+    struct stat info;
+    assert_int_equal(stat(folder_path("run/0/0.0.tape"), &info), 0);
+    return info.st_size - LULL_TAPE_HEADER_SIZE;
+}
+
+static void add_message(unsigned kind, int64_t time, uint64_t bytes)
+{
+    struct lull_event event = memory_event(time, kind, 0);
+    event.message.peer = 1;
+    event.message.bytes = bytes;
+    event.message.request = LULL_NO_REQUEST;
+    memory_trace_add(trace, 0, &event);
+}
+
+static void add_region(unsigned kind, int64_t time, uint32_t region)
+{
+    struct lull_event event = memory_event(time, kind, region);
+    memory_trace_add(trace, 0, &event);
+}
+
+/* A call inside which nothing happens is one record of 16 bytes, with its message one of 32. */
+static void test_compact(void **state)
+{
+    (void)state;
+    struct lull_event call = memory_span(100, LULL_EVENT_CALL, 1, 10);
+    add_region(LULL_EVENT_ENTER, 10, 0);
+    add_region(LULL_EVENT_LEAVE, 20, 0);
+    assert_int_equal(write_tape(), LULL_OK);
+    assert_int_equal(records_size(), 16);
+    memory_trace_add(trace, 0, &call);
+    add_message(LULL_EVENT_RECV, 110, 5);
+    assert_int_equal(write_tape(), LULL_OK);
+    assert_int_equal(records_size(), 16 + 32);
+    add_region(LULL_EVENT_ENTER, 200, 0);
+    add_message(LULL_EVENT_SEND, 200, 5);
+    add_region(LULL_EVENT_LEAVE, 210, 0);
+    assert_int_equal(write_tape(), LULL_OK);
+    struct lull_trace *tape;
+    assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
+    if (!same_events(trace, tape, NULL, &err))
+        fail_msg("%s", err.text);
+    lull_trace_close(tape);
+}
+
+/* Windows and files have no definitions: an id that a record cannot hold is left out, not cut. */
+static void test_window_beyond_22_bits(void **state)
+{
+    (void)state;
+    static const uint32_t ids[] = {0,        5,        LULL_TAPE_MOST_IDS - 1, LULL_TAPE_MOST_IDS,
+                                   0x500005, LULL_NONE};
+    for (size_t i = 0; i < 6; i++) {
+        struct lull_event event = memory_event((int64_t)i, LULL_EVENT_RMA, ids[i]);
+        event.transfer.target = 1;
+        memory_trace_add(trace, 0, &event);
+    }
+    assert_int_equal(write_tape(), LULL_OK);
+    struct lull_trace *tape;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct same_sequence e;
+    assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
+    assert_int_equal(collect_by_cursor(tape, 0, 0, arena, &e, &err), LULL_OK);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(e.events[i].id, i < 3 ? ids[i] : LULL_NONE);
+    lull_arena_destroy(arena);
+    lull_trace_close(tape);
+}
+
+static void test_too_many_definitions(void **state)
+{
+    (void)state;
+    uint32_t *const counts[] = {&trace->n_nodes, &trace->n_regions,  &trace->n_states,
+                                &trace->n_comms, &trace->n_counters, &trace->n_markers};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint32_t kept = *counts[i];
+        *counts[i] = LULL_TAPE_MOST_IDS + 1;
+        assert_int_equal(write_tape(), LULL_ERR_UNSUPPORTED);
+        assert_non_null(strstr(err.text, "definitions"));
+        *counts[i] = kept;
+    }
+    assert_int_equal(access(folder_path("run"), F_OK), -1);
+}
+
+/* A failure on the way leaves neither the output nor a part of it. */
+static void test_failure_leaves_nothing(void **state)
+{
+    (void)state;
+    add_region(LULL_EVENT_ENTER, 20, 0);
+    add_region(LULL_EVENT_LEAVE, 10, 0);
+    assert_int_equal(write_tape(), LULL_ERR_FORMAT);
+    assert_int_equal(folder_entries(folder_path("")), 0);
+}
+
+static void test_existing_output(void **state)
+{
+    (void)state;
+    assert_int_equal(write_tape(), LULL_OK);
+    assert_int_equal(
+        lull_convert(trace, folder_path("run"), lull_format_find("tape"), false, NULL, NULL, &err),
+        LULL_ERR_IO);
+    assert_non_null(strstr(err.text, "exists already"));
+    assert_int_equal(write_tape(), LULL_OK);
+    assert_int_equal(folder_entries(folder_path("")), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_compact),
+        TEST(test_window_beyond_22_bits),
+        TEST(test_too_many_definitions),
+        TEST(test_failure_leaves_nothing),
+        TEST(test_existing_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
