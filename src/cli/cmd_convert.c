@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/warnings.h"
@@ -48,6 +49,7 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     if (status != LULL_EXIT_OK)
         return status;
     lull_interrupt_clean_up();
+    lull_limits_raise_files();
     struct lull_error err;
     struct lull_trace *trace;
     if (lull_trace_open(from, &trace, &err) != LULL_OK)

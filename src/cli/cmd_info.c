@@ -1,6 +1,7 @@
 #include "cli/census.h"
 #include "cli/command.h"
 #include "cli/info_document.h"
+#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -38,6 +39,7 @@ static int describe_run(const char *path, struct lull_arena *arena)
 
 static int run(poptContext context)
 {
+    lull_limits_raise_files();
     const char *path = poptGetArg(context);
     if (poptPeekArg(context))
         return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/metrics_json.h"
 #include "cli/metrics_tables.h"
@@ -236,6 +237,7 @@ static int report(const char *const *paths, uint32_t count, struct lull_arena *a
 
 static int run(poptContext context)
 {
+    lull_limits_raise_files();
     const char **paths = poptGetArgs(context);
     uint32_t count = 0;
     while (paths && paths[count])
