@@ -47,7 +47,7 @@ void lull_otf2_local_seek(struct lull_otf2_local *local, uint64_t ticks);
 static inline int64_t lull_otf2_round(double value)
 {
     const double magic = 0x1.8p52; /* adding it leaves no bits behind the point */
-    if (!(value > -0x1p51 && value < 0x1p51))
+    if (!(fabs(value) < 0x1p51))
         return llrint(value);
     double shifted = value + magic;
     int64_t bits, zero;

@@ -57,13 +57,13 @@ static void put_late_message(struct copy *copy, const struct late *late)
     size_t length = 2;
     length += lull_prv_put_object(copy->writer, line + length, late->location);
     length += (size_t)snprintf(
-        line + length, sizeof line - length, "%lld:%u:1:%u:%llu:%u:%llu:%u:%u",
+        line + length, sizeof line - length, "%lld:%d:1:%d:%llu:%d:%llu:%d:%u",
         (long long)late->time, half->send ? LULL_PRV_OWN_SEND : LULL_PRV_OWN_RECEIVE,
         LULL_PRV_RMA_SIZE, (unsigned long long)half->bytes, LULL_PRV_RMA_TARGET,
         (half->send ? half->destination : half->source) + 1ull, LULL_PRV_OWN_TAG,
         (uint32_t)half->tag);
     if (comm)
-        length += (size_t)snprintf(line + length, sizeof line - length, ":%u:%llu",
+        length += (size_t)snprintf(line + length, sizeof line - length, ":%d:%llu",
                                    LULL_PRV_COMMUNICATOR, (unsigned long long)comm);
     line[length++] = '\n';
     put_bytes(copy, line, length);
