@@ -236,8 +236,11 @@ static void settle_span(struct lull_executions *executions, uint32_t thread,
     if (first >= executions->open.count)
         return;
     struct execution *execution = queue_at(&executions->open, first);
-    if (execution->begin <= span->begin && span->end <= execution->end) /* as nearly always */
-        add_times(execution, thread, span->ns);
+    const struct execution *next = execution;
+    if (first + 1 < executions->open.count)
+        next = queue_at(&executions->open, first + 1);
+    if (execution->begin < span->end && (next == execution || next->begin >= span->end))
+        add_times(execution, thread, span->ns); /* it meets no other, as nearly always */
     else
         deal_out(executions, thread, first, span);
 }

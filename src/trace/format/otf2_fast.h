@@ -46,8 +46,9 @@ void lull_otf2_local_seek(struct lull_otf2_local *local, uint64_t ticks);
 /* To the nearest integer, ties to even, as libotf2 rounds; without a call for usual values. */
 static inline int64_t lull_otf2_round(double value)
 {
-    const double magic = 0x1.8p52; /* adding it leaves no bits behind the point */
-    if (!(fabs(value) < 0x1p51))
+    const double magic = 6755399441055744.0; /* 1.5 x 2^52: adding it leaves no bits behind the
+                                                point of values below 2^51 */
+    if (!(fabs(value) < 2251799813685248.0))
         return llrint(value);
     double shifted = value + magic;
     int64_t bits, zero;

@@ -178,6 +178,16 @@ static lull_status read_header(const struct lull_trace *trace, struct lull_tape_
     return status;
 }
 
+/* The locations of a process are numbered without gaps: where one is, some file was lost. */
+static lull_status missing_file(const struct lull_trace *trace, uint32_t process, uint32_t number,
+                                struct lull_error *err)
+{
+    const struct lull_tape_file file = {.process = process, .number = number};
+    char path[PATH_SIZE];
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: missing, but there are later ones of its process",
+                     lull_tape_file_path(trace, &file, path, sizeof path));
+}
+
 static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -192,7 +202,11 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
         lull_status status = read_header(trace, file, err);
         if (status != LULL_OK)
             return status;
-        if (l == 0 || file->process != data->files[l - 1].process)
+        bool first = l == 0 || file->process != data->files[l - 1].process;
+        if (file->number != (first ? 0 : data->files[l - 1].number + 1))
+            return missing_file(trace, file->process, first ? 0 : data->files[l - 1].number + 1,
+                                err);
+        if (first)
             data->process_numbers[trace->n_processes++] = file->process;
         trace->locations[l] = (struct lull_location){
             .name = lull_arena_strdup(trace->arena, file->header.name),
