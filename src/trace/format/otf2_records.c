@@ -180,6 +180,8 @@ static OTF2_CallbackCode call(struct lull_stream *stream,
     switch ((enum record_type)record->type) {
 #define CASE(type, kind, layout, arguments) \
     case TYPE_##kind:                       \
+        if (!callbacks->kind)               \
+            break;                          \
         return callbacks->kind(location, record->time, record->position, stream, NULL arguments);
         LULL_OTF2_RECORDS(CASE)
 #undef CASE

@@ -208,7 +208,7 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
  * less than a fault for every few pages. Both are hints; without them all works as well. */
 static void slide_window(struct lull_stream *stream)
 {
-    enum { WINDOW = 256 << 10 };
+    enum { WINDOW = 1 << 20 };
     if (!stream->at)
         return;
     size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);

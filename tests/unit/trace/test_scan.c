@@ -430,7 +430,8 @@ static lull_status hold_block(void *context, unsigned worker, const struct lull_
     return LULL_OK;
 }
 
-/* A thread takes no more than four blocks while another of its process is held in one. */
+/* A thread takes no more than four blocks while another of its process is held in one; the block
+ * that it had taken before may come on top. */
 static void test_skew_is_bounded(void **state)
 {
     (void)state;
@@ -442,7 +443,7 @@ static void test_skew_is_bounded(void **state)
         struct lull_scan_options options = {.workers = workers, .application = LULL_NONE};
         assert_int_equal(lull_scan(trace, &options, &visitor, &err), LULL_OK);
         assert_true(hold.held);
-        if (hold.ahead > 4)
+        if (hold.ahead > 4 + 1)
             fail_msg("%u workers: another thread of the process went ahead by %u blocks", workers,
                      hold.ahead);
         pthread_cond_destroy(&hold.moved);
