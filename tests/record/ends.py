@@ -15,8 +15,9 @@ import tempfile
 import time
 
 LIMIT = 256 << 10
-# What an mpirun says that was told to end depends on which of its children it hears of first.
-TOLD_TO_END = {0, 1, signal.SIGTERM, 128 + signal.SIGTERM, -signal.SIGTERM}
+# What an mpirun returns when ranks die depends on which of them it hears of first: a recorded run
+# must end as one of so many runs without recording does.
+TRIES = 8
 HINTS = ("atleast", "processes", "expect", "threads")
 
 
@@ -85,15 +86,20 @@ class Bench:
                 send, limit)
             good, verdict = self.check(run, expectations(output))
             # launchers print process numbers about what has died
-            alike = expectations(output) == expectations(first) and (
-                status == alone or (send and {status, alone} <= TOLD_TO_END))
-            if not alike:
+            def alike():
+                return (status, expectations(output)) == (alone, expectations(first))
+
+            for _ in range(TRIES):
+                if alike():
+                    break
+                alone, first, _ = launch(start + program, self.environment, send, limit)
+            if not alike():
                 verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
             metrics = subprocess.run([self.settings.lull, "metrics", run], capture_output=True,
                                      timeout=120)
             if metrics.returncode != 0:
                 verdict += "; lull metrics fails: " + metrics.stderr.decode().strip()
-            self.row(name, alone, status, verdict, not good or not alike or metrics.returncode)
+            self.row(name, alone, status, verdict, not good or not alike() or metrics.returncode)
 
     def unwritable(self):
         program = [self.settings.program, "return"]
