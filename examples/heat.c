@@ -88,7 +88,7 @@ static double step(struct plate *plate)
     return change;
 }
 
-/* EZTrace 2.0, with which the demo records this program, registers a construct when it is first
+/* EZTrace 2.0, which may record this program for comparison, registers a construct when it is first
  * used, and aborts when two threads do that at the same time: so one thread goes first. */
 static void use_constructs_once(void)
 {

@@ -25,6 +25,8 @@ static void count_event(struct lull_census *census, const struct lull_event *eve
     census->events[event->kind]++;
     switch (event->kind) {
     case LULL_EVENT_SEND:
+        if (event->message.peer == LULL_PROC_NULL)
+            break; /* nothing is sent */
         census->sent_bytes += event->message.bytes;
         if (event->message.bytes > census->largest_message)
             census->largest_message = event->message.bytes;
