@@ -443,11 +443,11 @@ MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self
     MPI_Status *own = waited->own_statuses;
     if (n > REC_WAITED_HERE) {
         copy = rec_thread_scratch(self, (size_t)n * (sizeof *copy + sizeof *own));
-        own = (MPI_Status *)(void *)(copy + n);
         if (!copy) {
             waited->n = 0;
             return statuses;
         }
+        own = (MPI_Status *)(void *)(copy + n);
     }
     if (n > 0)
         memcpy(copy, requests, (size_t)n * sizeof *copy);

@@ -130,12 +130,15 @@ static lull_status bad_object(const struct lull_prv_records *records, const uint
 static void remember_object(struct lull_prv_records *records, const uint8_t *text, size_t length,
                             uint32_t location)
 {
-    uint8_t mask[sizeof records->object_mask] = {0};
-    records->object_length = length <= sizeof mask ? (uint32_t)length : 0;
-    memset(mask, 0xff, records->object_length);
-    memcpy(records->object_mask, mask, sizeof mask);
-    memcpy(records->object, text, sizeof records->object);
-    records->object_location = location;
+    uint64_t first;
+    memcpy(&first, text, sizeof first);
+    struct lull_prv_known_object *known = &records->known[lull_prv_known_index(first)];
+    uint8_t mask[sizeof known->mask] = {0};
+    known->length = length <= sizeof mask ? (uint32_t)length : 0;
+    memset(mask, 0xff, known->length);
+    memcpy(known->mask, mask, sizeof mask);
+    memcpy(known->text, text, sizeof known->text);
+    known->location = location;
 }
 
 lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_t **at,

@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+enum { LULL_PRV_KNOWN_BITS = 8 };
+
+/* "cpu:application:task:thread:" as text of up to 16 characters. */
+struct lull_prv_known_object {
+    uint64_t text[2], mask[2];
+    uint32_t length, location; /* length 0: none */
+};
+
 struct lull_prv_records {
     const struct lull_trace *trace;
     const struct lull_paraver *paraver;
@@ -15,9 +23,9 @@ struct lull_prv_records {
     uint64_t line; /* of the record being read, from 1; the caller counts */
     bool again;    /* another pass counts the quirks */
     bool ended;
-    /* The last object met, as text of up to 16 characters: runs of lines speak of one thread. */
-    uint64_t object[2], object_mask[2];
-    uint32_t object_length, object_location;
+    /* Objects met before, by a hash of their first 8 characters: a file speaks of the same few
+     * threads again and again. */
+    struct lull_prv_known_object known[1 << LULL_PRV_KNOWN_BITS];
 };
 
 lull_status lull_prv_records_open(const struct lull_trace *trace, bool again,
@@ -35,16 +43,23 @@ lull_status lull_prv_bad(const struct lull_prv_records *records, struct lull_err
 /* cpu:application:task:thread: */
 lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_t **at,
                                   uint32_t *ret_location, struct lull_error *err);
+/* The shortest object has 8 characters, so that all of those hashed are its own. */
+static inline uint32_t lull_prv_known_index(uint64_t first)
+{
+    return (uint32_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LULL_PRV_KNOWN_BITS));
+}
+
 static inline lull_status lull_prv_object(struct lull_prv_records *records, const uint8_t **at,
                                           uint32_t *ret_location, struct lull_error *err)
 {
     uint64_t text[2];
     memcpy(text, *at, sizeof text);
-    if (((text[0] ^ records->object[0]) & records->object_mask[0]) |
-        ((text[1] ^ records->object[1]) & records->object_mask[1]) | !records->object_length)
+    const struct lull_prv_known_object *known = &records->known[lull_prv_known_index(text[0])];
+    if (((text[0] ^ known->text[0]) & known->mask[0]) |
+        ((text[1] ^ known->text[1]) & known->mask[1]) | !known->length)
         return lull_prv_parse_object(records, at, ret_location, err);
-    *at += records->object_length;
-    *ret_location = records->object_location;
+    *at += known->length;
+    *ret_location = known->location;
     return LULL_OK;
 }
 

@@ -154,7 +154,9 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
             (!request && !(range && fields[1] == 0)))
             return lull_tape_bad_record(stream,
                                         "wait completes a request that is not open:", number, err);
-        lull_status status = matched ? match(stream, waiting->slot, request, err) : LULL_OK;
+        lull_status status = LULL_OK;
+        if (matched && request)
+            status = match(stream, waiting->slot, request, err);
         if (status != LULL_OK)
             return status;
         if (request) {
