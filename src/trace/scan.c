@@ -124,26 +124,35 @@ static bool runs_away(const struct scheduler *scheduler, const struct active *ac
     return false;
 }
 
-static struct active *most_lagging(struct scheduler *scheduler)
+/* `process` LULL_NONE: of any process. */
+static struct active *most_lagging(const struct scheduler *scheduler, uint32_t process)
 {
+    const struct lull_location *locations = scheduler->trace->locations;
     struct active *best = NULL;
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
-        if (!active->busy && (!best || active->time < best->time) && !runs_away(scheduler, active))
+        if (active->busy || (best && active->time >= best->time) ||
+            (process != LULL_NONE && locations[active->location].process != process))
+            continue;
+        if (!runs_away(scheduler, active))
             best = active;
     }
     return best;
 }
 
-/* The next location to read, marked busy; NULL when all is done or something failed. */
-static struct active *take(struct scheduler *scheduler)
+/* The next location to read, marked busy; NULL when all is done or something failed. A worker stays
+ * with the process that it read last, so that two of them meet in one only when there are no
+ * more. */
+static struct active *take(struct scheduler *scheduler, uint32_t process)
 {
     pthread_mutex_lock(&scheduler->lock);
     struct active *active = NULL;
     while (scheduler->status == LULL_OK) {
-        active = most_lagging(scheduler);
-        if (!active && begin_process(scheduler))
-            active = most_lagging(scheduler);
+        active = process == LULL_NONE ? NULL : most_lagging(scheduler, process);
+        if (!active)
+            begin_process(scheduler);
+        if (!active)
+            active = most_lagging(scheduler, LULL_NONE);
         if (active || scheduler->n_active == 0)
             break;
         pthread_cond_wait(&scheduler->changed, &scheduler->lock);
@@ -264,7 +273,9 @@ static void work(void *context, unsigned worker)
     struct scheduler *scheduler = context;
     struct lull_event *buffer = malloc(BLOCK_EVENTS * sizeof *buffer);
     struct lull_event_buffer scratch = {0};
-    for (struct active *active; (active = take(scheduler));) {
+    uint32_t process = LULL_NONE;
+    for (struct active *active; (active = take(scheduler, process));) {
+        process = scheduler->trace->locations[active->location].process;
         struct lull_error err = {""};
         bool ended = false;
         lull_status status =

@@ -32,9 +32,10 @@ struct lull_block {
 /* A visitor keeps its state per location (an array of trace->n_locations) or per worker.
  *  - The calls for one location never overlap and come in order: begin, block ..., end.
  *  - Calls for different locations may overlap, on `workers` threads; `worker` < workers.
- *  - Skew: a process is begun when a worker has nothing to do in the processes already begun, and
- *    within a process the location that lags most in time goes next. A thread of a process takes no
- *    more than four blocks while a block of another, earlier in time, is being visited.
+ *  - Skew: a worker stays with the process that it read last, begins the next one when it has
+ *    nothing to do there, and helps with another only when all are begun. Within a process the
+ *    location that lags most in time goes next; a thread of a process takes no more than four blocks
+ *    while a block of another, earlier in time, is being visited.
  * A status other than LULL_OK ends the scan and is returned from it. begin and end may be NULL. */
 struct lull_visitor {
     void *context;
