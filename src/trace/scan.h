@@ -34,9 +34,9 @@ struct lull_block {
  *  - Calls for different locations may overlap, on `workers` threads; `worker` < workers.
  *  - Skew: a worker stays with the process that it read last, begins the next one when it has
  *    nothing to do there, and helps with another only when all are begun. Within a process the
- *    location that lags most in time goes next; a thread of a process takes no more than four blocks
- *    while a block of another, earlier in time, is being visited.
- * A status other than LULL_OK ends the scan and is returned from it. begin and end may be NULL. */
+ *    location that lags most in time goes next; a thread of a process takes no more than four
+ * blocks while a block of another, earlier in time, is being visited. A status other than LULL_OK
+ * ends the scan and is returned from it. begin and end may be NULL. */
 struct lull_visitor {
     void *context;
     lull_status (*begin)(void *context, unsigned worker, uint32_t location, struct lull_error *err);
