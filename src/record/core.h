@@ -3,12 +3,12 @@
  * Loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as a tool), it is
  * told what to do by environment variables, which `lull record` sets:
  *
- *     LULL_RECORD_DIR       the run's folder, made by `lull record` or else here; unset: record
- * nothing LULL_RECORD_BYTES     size budget of events per process in bytes; unset: 1 GiB
- *     LULL_RECORD_PROFILE   1: keep running sums only, no events
- *     LULL_RECORD_FOLLOW    1: record also the programs that this one executes
- *     LULL_RECORD_QUIET     1: say nothing at the end
- *     LULL_RECORD_PROCESS   number of this process, for launchers that lull does not know
+ *  - LULL_RECORD_DIR: the run's folder, made by `lull record` or else here; unset: record nothing
+ *  - LULL_RECORD_BYTES: size budget of events per process in bytes; unset: 1 GiB
+ *  - LULL_RECORD_PROFILE: 1: keep running sums only, no events
+ *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
+ *  - LULL_RECORD_QUIET: 1: say nothing at the end
+ *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, but where a thread, a definition or a chunk begins; whatever fails switches
