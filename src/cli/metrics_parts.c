@@ -56,7 +56,9 @@ static void add_regions(struct lull_document *document, const struct lull_run *r
         uint32_t row = lull_table_row(table, region->name, region->name, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(lull_activity_name(region->activity)));
         lull_table_set(table, row, 1, lull_cell_count(region->visits));
-        lull_table_set(table, row, 2, lull_cell_time(region->inclusive_ns));
+        lull_table_set(table, row, 2,
+                       breakdown->from_sums ? lull_cell_absent("needs events; there are sums only")
+                                            : lull_cell_time(region->inclusive_ns));
         lull_table_set(table, row, 3, lull_cell_time(region->exclusive_ns));
         lull_table_set(table, row, 4, lull_cell_share((double)region->exclusive_ns / all));
     }
@@ -74,6 +76,11 @@ static void add_parallel_regions(struct lull_document *document, const struct lu
                                              {"rest", "other"}};
     struct lull_pop_parallel *parallels;
     uint32_t count = lull_pop_parallels(run->breakdown, arena, &parallels);
+    if (run->breakdown->from_sums)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: the OpenMP parallel regions are not told apart by cause, which "
+                           "needs events.",
+                           run->name);
     if (!count)
         return;
     struct lull_table *table =
