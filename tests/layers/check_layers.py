@@ -26,7 +26,6 @@ SEES = {
     "trace": ["base", "tape"],
     "machine": ["base", "stats"],
     "metrics": ["base", "stats", "tape", "trace"],
-    "sim": ["base", "stats", "tape", "trace"],
     "sim": ["base", "tape", "stats", "trace", "machine"],
     "wave": ["base", "tape", "stats", "trace", "sim"],
     "bench": ["base", "stats", "machine"],
