@@ -18,13 +18,15 @@ struct lull_piece_limits {
     double penalty; /* times the term of the information criterion; 0 means 1 */
 };
 
-/* The division of smallest sum of weighted squares for each number of pieces (dynamic programming
- * over all break points, exact), and among these the one of smallest Bayesian information
- * criterion, n ln(S / n) + (3 k - 1) ln n for k pieces: a slope, an intercept and, but for the
- * last, a break each. Pieces need not meet: protocols do not. A break lies between the last point
- * of a piece and the first of the next. x ascending, weights as in lull_fit_line. Time O(k
- * count^2), memory O(k count) in `arena`, where the result lives too. Fails with LULL_ERR_RANGE
- * where there are fewer points than least_count, or x does not ascend. */
+/* The division of smallest sum of weighted squares S for each number of pieces (dynamic programming
+ * over all break points, exact), and among these the one of smallest information criterion,
+ * n ln(S / n) + penalty (4 k - 2) ln n for k pieces: intercept and slope of each, and two for each
+ * break, because breaks are searched for (Zhang and Siegmund, Biometrics 63, 2007, "modified BIC").
+ * Pieces need not meet: protocols do not. A break lies between the last point of a piece and the
+ * first of the next.
+ * x ascending, weights as in lull_fit_line. Time O(k count^2), memory O(k count) in `arena`, where
+ * the result lives too. Fails with LULL_ERR_RANGE where there are fewer points than least_count, or
+ * x does not ascend. */
 lull_status lull_fit_pieces(const double *x, const double *y, const double *weights, size_t count,
                             const struct lull_piece_limits *limits, struct lull_arena *arena,
                             struct lull_piece **ret_pieces, size_t *ret_count,
