@@ -103,6 +103,7 @@ static void fill_regions(const struct taking *taking, struct lull_arena *arena)
             continue;
         to->regions[to->n_regions++] = (struct lull_region_breakdown){
             .name = lull_arena_strdup(arena, region->name),
+            .site = lull_arena_strdup(arena, region->site),
             .paradigm = region->paradigm,
             .role = region->role,
             .activity = region->activity,

@@ -128,10 +128,11 @@ static unsigned differing_thread(const struct lull_thread_breakdown *events,
 }
 
 static const struct lull_region_breakdown *find_region(const struct lull_breakdown *breakdown,
-                                                       const char *name)
+                                                       const struct lull_region_breakdown *like)
 {
     for (uint32_t i = 0; i < breakdown->n_regions; i++)
-        if (strcmp(breakdown->regions[i].name, name) == 0)
+        if (strcmp(breakdown->regions[i].name, like->name) == 0 &&
+            strcmp(breakdown->regions[i].site, like->site) == 0)
             return &breakdown->regions[i];
     return NULL;
 }
@@ -143,7 +144,7 @@ static unsigned differing_regions(const struct lull_breakdown *events,
     unsigned wrong = 0;
     for (uint32_t i = 0; i < events->n_regions; i++) {
         const struct lull_region_breakdown *region = &events->regions[i];
-        const struct lull_region_breakdown *sum = find_region(sums, region->name);
+        const struct lull_region_breakdown *sum = find_region(sums, region);
         bool polls = strstr(region->name, "MPI_Test") || strstr(region->name, "probe");
         if (sum && (sum->visits == region->visits || (polls && sum->visits > region->visits)))
             continue;
