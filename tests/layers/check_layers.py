@@ -46,6 +46,7 @@ LIBRARIES = {
     "POPT": "MIT",
     "JANSSON": "MIT",
     "OTF2": "BSD-3-Clause",
+    "LIBDW": "LGPL-3.0-or-later or GPL-2.0-or-later, linked as a shared library, optional",
     "HWLOC": "BSD-3-Clause",
     "CMOCKA": "Apache-2.0, tests only",
     "Python3": "makes the wrappers of MPI functions, runs tests",
