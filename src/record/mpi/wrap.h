@@ -6,9 +6,10 @@
 #define LULL_RECORD_MPI_WRAP_H
 
 #include "record/mpi/abi.h"
-#include "record/mpi/map.h"
 
 #include "record/core.h"
+#include "record/map.h"
+#include "record/site.h"
 
 /* Both names are the same function. */
 #define REC_ALIAS(name) REC_EXPORT __typeof__(P##name) name __attribute__((alias("P" #name)));
@@ -59,16 +60,18 @@ extern struct rec_mpi_comm rec_mpi_world;
 
 /* The function of the next library, for a wrapper's first call. */
 void (*rec_mpi_real(const char *name))(void);
-/* Defines the region; 0: MPI cannot be recorded in this program. */
-uint32_t rec_mpi_define(unsigned function);
+/* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
+ * this program. */
+uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
+                           const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
 uint64_t rec_mpi_type_size(MPI_Datatype type);
 
 static inline bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self,
-                                 unsigned function)
+                                 unsigned function, const void *from, const void *frame)
 {
-    uint32_t region = rec_mpi_regions[function];
-    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_define(function)) == 0)
+    uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
+    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
     self->depth++;
     call->self = self;
@@ -76,20 +79,22 @@ static inline bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *s
     return true;
 }
 
-static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function)
+static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
+                                 const void *frame)
 {
     struct rec_thread *self = rec_current();
-    return REC_LIKELY(self->depth == 0) && rec_mpi_enter(call, self, function);
+    return REC_LIKELY(self->depth == 0) && rec_mpi_enter(call, self, function, from, frame);
 }
 
 /* Of functions that complete requests: while the program has paused us, those from before that
  * are still open are followed to their end. */
-static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function)
+static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function,
+                                      const void *from, const void *frame)
 {
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(self->depth != 0) && (self->depth != REC_PAUSED || self->n_open == 0))
         return false;
-    return rec_mpi_enter(call, self, function);
+    return rec_mpi_enter(call, self, function, from, frame);
 }
 
 static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
