@@ -181,9 +181,10 @@ static int load_saved(const char *path, const struct lull_runs_options *options,
         if (status != LULL_EXIT_OK)
             return status;
         if (options->regions && !run->breakdown->n_regions)
-            lull_document_note(document, LULL_NOTE_INFO,
-                               "%s was saved without --by region, so its regions are not known.",
-                               run->name);
+            lull_document_note(
+                document, LULL_NOTE_INFO,
+                "%s was saved without --by region or callsite, so its regions are not known.",
+                run->name);
     }
     return LULL_EXIT_OK;
 }
