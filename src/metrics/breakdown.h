@@ -106,12 +106,12 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    struct lull_error *err);
 
 /* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
- * processes and threads are matched by rank and number, regions by name and site, counters by name. Parallel
- * regions belong with their process: parts that hold different threads of one process have them in
- * one of the parts only. Merging is associative and commutative, as long as windows are not cut
- * inside an execution of a parallel region. `whole` is left as it was on failure: LULL_ERR_RANGE
- * when a counter or a thread means different things in both, or when a thread gets more time than
- * the run lasts (a part was added twice). */
+ * processes and threads are matched by rank and number, regions by name and site, counters by name.
+ * Parallel regions belong with their process: parts that hold different threads of one process have
+ * them in one of the parts only. Merging is associative and commutative, as long as windows are not
+ * cut inside an execution of a parallel region. `whole` is left as it was on failure:
+ * LULL_ERR_RANGE when a counter or a thread means different things in both, or when a thread gets
+ * more time than the run lasts (a part was added twice). */
 lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull_breakdown *part,
                                  struct lull_arena *arena, struct lull_error *err);
 
