@@ -42,6 +42,7 @@ struct lull_process_breakdown {
 /* One region (function, MPI call, construct) summed over all threads. */
 struct lull_region_breakdown {
     const char *name;
+    const char *site; /* where it is called, as in lull_region; "": unknown, or all places */
     uint8_t paradigm, role, activity;
     uint64_t visits;
     int64_t inclusive_ns; /* outermost visits only, so that recursion counts once */
@@ -69,8 +70,8 @@ struct lull_breakdown_counter {
     uint8_t role;
 };
 
-/* Processes are sorted by rank, threads by process, kind and number, regions and counters by name,
- * parallels by process and name. */
+/* Processes are sorted by rank, threads by process, kind and number, regions by name and site,
+ * counters by name, parallels by process and name. */
 struct lull_breakdown {
     const char *run;     /* as the user named it */
     int64_t duration_ns; /* length of the trace */
@@ -105,7 +106,7 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    struct lull_error *err);
 
 /* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
- * processes and threads are matched by rank and number, regions and counters by name. Parallel
+ * processes and threads are matched by rank and number, regions by name and site, counters by name. Parallel
  * regions belong with their process: parts that hold different threads of one process have them in
  * one of the parts only. Merging is associative and commutative, as long as windows are not cut
  * inside an execution of a parallel region. `whole` is left as it was on failure: LULL_ERR_RANGE

@@ -236,6 +236,7 @@ static void fill_regions(const struct lull_core *core, struct lull_arena *arena,
             continue;
         breakdown->regions[breakdown->n_regions++] = (struct lull_region_breakdown){
             .name = lull_arena_strdup(arena, region->name),
+            .site = lull_arena_strdup(arena, region->site),
             .paradigm = region->paradigm,
             .role = region->role,
             .activity = region->activity,

@@ -430,6 +430,9 @@ static lull_status read_region(struct reader *reader, const json_t *object, cons
     };
     struct lull_region_breakdown *region = &reader->to->regions[index];
     lull_status status = read_text(reader, object, step, "name", &region->name);
+    region->site = "";
+    if (status == LULL_OK && json_object_get(object, "site"))
+        status = read_text(reader, object, step, "site", &region->site);
     if (status == LULL_OK)
         status = read_name(reader, object, step, "paradigm", lull_paradigm_name, LULL_PARADIGMS,
                            &region->paradigm);

@@ -128,6 +128,8 @@ static void write_regions(struct lull_json *json, const struct lull_breakdown *b
         const struct lull_region_breakdown *region = &breakdown->regions[i];
         lull_json_object_begin(json);
         write_text(json, "name", region->name);
+        if (*region->site)
+            write_text(json, "site", region->site);
         write_text(json, "paradigm", lull_paradigm_name(region->paradigm));
         write_text(json, "role", lull_role_name(region->role));
         write_text(json, "activity", lull_activity_id(region->activity));

@@ -102,6 +102,9 @@ void rec_start(void)
         return;
     rec_process.budget = number_of("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
     rec_process.profile = number_of("LULL_RECORD_PROFILE", &value) && value != 0;
+    rec_process.callpath = number_of("LULL_RECORD_CALLPATH", &value) && value > 1
+                               ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
+                               : 1;
     rec_process.number = rec_process.rank = rank_from_launcher();
     if (!rec_prepare_children())
         return;
@@ -225,6 +228,7 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
     if (!self)
         return &rec_nobody;
     pthread_setspecific(thread_key, self);
+    self->stack_begin = self->stack_end = 0; /* the location may have been another thread's */
     rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, rec_now());
     if (__atomic_load_n(&paused, __ATOMIC_RELAXED))
         rec_pause(self);

@@ -9,6 +9,7 @@
  *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
+ *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site.h); unset: 1
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, but where a thread, a definition or a chunk begins; whatever fails switches
@@ -71,6 +72,7 @@ struct rec_thread {
     uint32_t poll_region;
     void *scratch; /* see rec_thread_scratch */
     size_t scratch_size;
+    uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
     void *omp;                          /* of record/omp, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
@@ -86,6 +88,7 @@ struct rec_process {
     bool tsc;
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
+    uint32_t callpath; /* callers of a call that are told apart, 1 or more */
     uint32_t number;   /* p of the file names */
     uint32_t rank;     /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
     uint64_t budget;   /* bytes of events */

@@ -23,7 +23,7 @@ static struct {
     struct lull_tape_definitions_header *header; /* NULL: not recording */
     size_t mapped;
     int fd;
-    uint32_t n_regions, n_comms, n_markers, n_counters;
+    uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
     int64_t last_point; /* ns */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -169,6 +169,40 @@ uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
     if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return known;
     return fresh;
+}
+
+struct object {
+    const char *path, *build_id;
+};
+
+static void fill_object(struct lull_tape_builder *builder, const void *what)
+{
+    const struct object *object = what;
+    lull_tape_build_text(builder, object->path);
+    lull_tape_build_text(builder, object->build_id);
+}
+
+uint32_t rec_define_object(const char *path, const char *build_id)
+{
+    const struct object object = {path, build_id};
+    return define(LULL_TAPE_DEFINE_OBJECT, &all.n_objects, fill_object, &object);
+}
+
+static void fill_site(struct lull_tape_builder *builder, const void *what)
+{
+    const struct rec_site *site = what;
+    lull_tape_build_u32(builder, site->region);
+    lull_tape_build_u32(builder, site->code);
+    lull_tape_build_u32(builder, site->n);
+    for (unsigned i = 0; i < site->n; i++) {
+        lull_tape_build_u32(builder, site->objects[i]);
+        lull_tape_build_u64(builder, site->offsets[i]);
+    }
+}
+
+uint32_t rec_define_site(const struct rec_site *site)
+{
+    return define(LULL_TAPE_DEFINE_SITE, &all.n_regions, fill_site, site);
 }
 
 static void fill_comm(struct lull_tape_builder *builder, const void *what)

@@ -308,7 +308,8 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_NODE,    /* u32 parent, text name, text class */
     LULL_TAPE_DEFINE_PROCESS, /* id: process number; u32 application, u32 rank, u32 node, text name
                                */
-    LULL_TAPE_DEFINE_REGION,  /* u32 paradigm, u32 role, u32 parallel, u32 line, text name, file */
+    LULL_TAPE_DEFINE_REGION,  /* u32 paradigm, u32 role, u32 parallel, u32 line, text name, file;
+                                 of the calls from one place: u32 whole, text site */
     LULL_TAPE_DEFINE_STATE,   /* u32 number, u32 activity, text name */
     LULL_TAPE_DEFINE_COMM,    /* u64 key, u32 paradigm, u32 size, u32 first, u32 parent, u32 remote,
                                  u32 members listed, that many u32 process numbers (or locations of
@@ -317,6 +318,12 @@ enum lull_tape_definition_kind {
                                  `size` processes from `first` on */
     LULL_TAPE_DEFINE_COUNTER, /* u64 source, u32 role, text name, text unit */
     LULL_TAPE_DEFINE_MARKER,  /* u64 source, text name */
+    LULL_TAPE_DEFINE_OBJECT,  /* text path, text build id (hexadecimal or ""): a file with code */
+    LULL_TAPE_DEFINE_SITE,    /* id: that of a region; u32 region, u32 code, u32 n, n times: u32
+                                 object, u64 offset. The calls of `region` from the place `offset`
+                                 (of the calling instruction, as the file counts addresses), which
+                                 is called from the next place, and so on; with code 1: a region
+                                 with the name of `region` whose code is at the one place */
     LULL_TAPE_DEFINITIONS
 };
 

@@ -133,7 +133,15 @@ struct lull_region {
     bool user;          /* user code: takes over the activity of what surrounds it */
     bool parallel;      /* time inside counts as inside an OpenMP parallel region */
     uint8_t collective; /* enum lull_collective of an MPI call, or LULL_COLLECTIVE_UNKNOWN */
+    /* A region may be the calls of a function from one place; its name is the function's, file and
+     * line are the caller's. `site` is then the place, "exchange (heat.c:120)", with the places
+     * that this one is called from behind LULL_SITE_CALLER; "" else. `whole`: index of the region
+     * with the same name that stands for calls from anywhere, or LULL_NONE. */
+    const char *site;
+    uint32_t whole;
 };
+
+#define LULL_SITE_CALLER " < "
 
 struct lull_state {
     const char *name;

@@ -46,6 +46,7 @@ LIBRARIES = {
     "POPT": "MIT",
     "JANSSON": "MIT",
     "OTF2": "BSD-3-Clause",
+    "HWLOC": "BSD-3-Clause",
     "CMOCKA": "Apache-2.0, tests only",
     "Python3": "makes the wrappers of MPI functions, runs tests",
     "OpenMP": "the compiler's, benchmarks only",

@@ -243,7 +243,7 @@ def wrapper(name, row, arguments):
              "    if (REC_UNLIKELY(!real))",
              "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
              "    struct rec_mpi_call call;",
-             "    if (!rec_mpi_begin(&call, REC_%s))" % name,
+             "    if (!rec_mpi_begin(&call, REC_%s, REC_CALLER, REC_FRAME))" % name,
              "        return real(%s);" % passed]
     if before:
         lines.append("    " + before)

@@ -6,9 +6,10 @@
 #define LULL_RECORD_MPI_WRAP_H
 
 #include "record/mpi/abi.h"
-#include "record/mpi/map.h"
 
 #include "record/core.h"
+#include "record/map.h"
+#include "record/site.h"
 
 /* Both names are the same function. */
 #define REC_ALIAS(name) REC_EXPORT __typeof__(P##name) name __attribute__((alias("P" #name)));
@@ -67,18 +68,21 @@ extern struct rec_mpi_comm rec_mpi_world;
 
 /* The function of the next library, for a wrapper's first call. */
 void (*rec_mpi_real(const char *name))(void);
-/* Defines the region; 0: MPI cannot be recorded in this program. */
-uint32_t rec_mpi_define(unsigned function);
+/* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
+ * this program. */
+uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
+                           const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
 uint64_t rec_mpi_type_size(MPI_Datatype type);
 
-static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function)
+static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
+                                 const void *frame)
 {
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(self->depth != 0))
         return false;
-    uint32_t region = rec_mpi_regions[function];
-    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_define(function)) == 0)
+    uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
+    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
     self->depth = 1;
     call->self = self;

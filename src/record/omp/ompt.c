@@ -51,6 +51,12 @@ static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *t
     return UINT32_MAX;
 }
 
+/* The runtime tells where its caller goes on; the instruction before is the one that called it. */
+static const void *place_of(const void *code)
+{
+    return code ? (const char *)code - 1 : NULL;
+}
+
 /* ---- threads and parallel regions -------------------------------------------------------------
  */
 
@@ -70,7 +76,7 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     if (!self || rec_omp_of(self)->n_forks >= REC_OMP_FORKS)
         return;
     struct rec_fork *fork = &rec_omp_of(self)->forks[rec_omp_of(self)->n_forks++];
-    rec_omp_fork(self, fork, rec_omp_outlined(REC_OMP_PARALLEL, code));
+    rec_omp_fork(self, fork, rec_omp_outlined(REC_OMP_PARALLEL, place_of(code)));
     fork->arrived = false;
     parallel->ptr = fork;
 }
@@ -248,7 +254,7 @@ static void on_task_create(union ompt_data *parent, const void *frame, union omp
     (void)parent, (void)frame, (void)depends;
     if (!(flags & OMPT_TASK_EXPLICIT))
         return;
-    task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, code));
+    task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, place_of(code)));
     struct rec_thread *self = rec_omp_self();
     if (!self)
         return;

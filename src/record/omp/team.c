@@ -1,6 +1,7 @@
 #include "record/omp/team.h"
 
-#include <dlfcn.h>
+#include "record/site.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,29 +74,21 @@ static const struct {
     [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
 };
 
-/* The address is written relative to its file, so that all processes and runs agree on it. */
-static void define(enum rec_omp_outlined kind, const void *code, uint32_t *id)
+static uint32_t define(enum rec_omp_outlined kind, const void *code, uint32_t *id)
 {
-    char name[512];
-    Dl_info info;
-    const char *file = NULL;
-    if (code && dladdr(code, &info) != 0 && info.dli_fname) {
-        const char *slash = strrchr(info.dli_fname, '/');
-        file = info.dli_fname;
-        snprintf(name, sizeof name, "!$omp %s @%s+0x%lx", outlined[kind].name,
-                 slash ? slash + 1 : file,
-                 (unsigned long)((const char *)code - (const char *)info.dli_fbase));
-    } else if (code) {
-        snprintf(name, sizeof name, "!$omp %s @%p", outlined[kind].name, code);
-    } else {
-        snprintf(name, sizeof name, "!$omp %s", outlined[kind].name);
-    }
+    static uint32_t parents[REC_OMP_OUTLINED];
+    char name[32];
+    snprintf(name, sizeof name, "!$omp %s", outlined[kind].name);
     const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_OPENMP,
                                       .role = outlined[kind].role,
                                       .parallel = outlined[kind].parallel,
-                                      .name = name,
-                                      .file = file};
-    rec_define_region_once(id, &region);
+                                      .name = name};
+    uint32_t parent = rec_define_region_once(&parents[kind], &region);
+    uint32_t fresh = code ? rec_site_of_code(parent, code) : parent, known = 0;
+    /* Another thread may have come first; the reader makes what both have written one again. */
+    if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return known;
+    return fresh;
 }
 
 static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
@@ -103,8 +96,7 @@ static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
     uint32_t id = __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
     if (REC_LIKELY(id != 0))
         return id;
-    define(kind, place->code, &place->id);
-    return __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
+    return define(kind, place->code, &place->id);
 }
 
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)

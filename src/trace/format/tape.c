@@ -369,6 +369,8 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     status = read_all_definitions(trace, merge, err);
     status = lull_tape_merge_end(merge, status, err);
+    if (status == LULL_OK)
+        status = lull_tape_name_sites(trace, err);
     if (status != LULL_OK)
         return status;
     choose_scopes(trace);

@@ -15,6 +15,7 @@ enum lull_tape_map {
     LULL_TAPE_MAP_COMM,
     LULL_TAPE_MAP_COUNTER,
     LULL_TAPE_MAP_MARKER,
+    LULL_TAPE_MAP_OBJECT,
     LULL_TAPE_MAPS
 };
 
@@ -44,6 +45,27 @@ struct lull_tape_scope {
     size_t n_segments;
 };
 
+struct lull_tape_object {
+    const char *path, *build_id;
+};
+
+struct lull_tape_place {
+    uint32_t object; /* index */
+    uint32_t reserved;
+    uint64_t offset;
+};
+
+/* The calls of a region from one place, or a region that has its code there. */
+struct lull_tape_site {
+    uint32_t mark; /* UINT32_MAX: no other definition begins like this */
+    uint32_t whole;
+    uint32_t code, n;
+    uint32_t region; /* index; 0 until lull_tape_add_site */
+    uint32_t reserved;
+    const struct lull_tape_site *next;
+    struct lull_tape_place places[];
+};
+
 /* Of a location: where its records are and how to read them. */
 struct lull_tape_file {
     uint32_t process, number; /* as in the file's name */
@@ -67,6 +89,11 @@ struct lull_tape_data {
     uint32_t *process_numbers;      /* per process: p of the file names, ascending */
     int64_t origin;                 /* ns, subtracted from all times */
     bool closed;                    /* the run says where it begins and how long it is */
+    struct lull_tape_object *objects;
+    size_t objects_capacity;
+    uint32_t n_objects;
+    const struct lull_tape_site *sites; /* the last one first */
+    size_t n_places;                    /* of all sites together */
 };
 
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
@@ -100,6 +127,18 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
 /* Moves what was collected into the trace; frees `merge`, also when `status` says it failed. */
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);
+
+/* tape_sites.c: an object; a site, whose ids become indices, so that those that mean the same have
+ * the same bytes (in memory of the caller; NULL: no memory, or fields->bad). lull_tape_add_site
+ * keeps it for the region, which has been made as a copy of the whole; lull_tape_name_sites gives
+ * all such regions their names, from the files of the program as far as they are there. */
+struct lull_tape_fields;
+void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields);
+struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
+                                           struct lull_tape_fields *fields, size_t *ret_size);
+void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
+                        const struct lull_tape_site *site, size_t size);
+lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
 
 /* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
  * segments, 0 at the start. */

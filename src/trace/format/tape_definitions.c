@@ -190,6 +190,33 @@ static void define_region(struct lull_tape_merge *merge, struct lull_tape_fields
     region->line = lull_tape_field_u32(fields);
     region->name = take_text(merge, fields);
     region->file = take_text(merge, fields);
+    /* Since there are sites, and only where there is one. */
+    bool has_site = (size_t)(fields->end - fields->at) >= 2 * sizeof(uint32_t);
+    region->whole = has_site ? lull_tape_field_u32(fields) : LULL_NONE;
+    region->site = has_site ? take_text(merge, fields) : "";
+}
+
+/* A region like the whole, but for its place. */
+static lull_status define_site(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                               struct lull_tape_fields *fields, uint32_t *index)
+{
+    struct lull_trace *trace = merge->trace;
+    size_t size;
+    struct lull_tape_site *site = lull_tape_read_site(scope, fields, &size);
+    bool fresh = false;
+    if (!site)
+        return fields->bad ? LULL_ERR_FORMAT : LULL_ERR_MEMORY;
+    *index = trace->n_regions;
+    lull_status status =
+        fields->bad ? LULL_ERR_FORMAT
+                    : unify(merge, LULL_TAPE_MAP_REGION, site, size, *index, index, &fresh);
+    if (fresh) {
+        const struct lull_region whole = trace->regions[site->whole];
+        *NEW_ELEMENT(merge, LULL_TAPE_MAP_REGION, regions, n_regions) = whole;
+        lull_tape_add_site(trace, *index, site, size);
+    }
+    free(site);
+    return status;
 }
 
 static void define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
@@ -289,6 +316,8 @@ static int map_of(unsigned kind)
         return LULL_TAPE_MAP_COUNTER;
     case LULL_TAPE_DEFINE_MARKER:
         return LULL_TAPE_MAP_MARKER;
+    case LULL_TAPE_DEFINE_OBJECT:
+        return LULL_TAPE_MAP_OBJECT;
     default:
         return -1;
     }
@@ -296,10 +325,12 @@ static int map_of(unsigned kind)
 
 static uint32_t next_index(const struct lull_trace *trace, int map)
 {
+    const struct lull_tape_data *data = trace->format_data;
     const uint32_t counts[LULL_TAPE_MAPS] = {
         [LULL_TAPE_MAP_NODE] = trace->n_nodes,       [LULL_TAPE_MAP_REGION] = trace->n_regions,
         [LULL_TAPE_MAP_STATE] = trace->n_states,     [LULL_TAPE_MAP_COMM] = trace->n_comms,
         [LULL_TAPE_MAP_COUNTER] = trace->n_counters, [LULL_TAPE_MAP_MARKER] = trace->n_markers,
+        [LULL_TAPE_MAP_OBJECT] = data->n_objects,
     };
     return counts[map];
 }
@@ -343,6 +374,9 @@ static void define_unified(struct lull_tape_merge *merge, const struct lull_tape
     case LULL_TAPE_DEFINE_COUNTER:
         define_counter(merge, fields);
         break;
+    case LULL_TAPE_DEFINE_OBJECT:
+        lull_tape_define_object(merge->trace, fields);
+        break;
     default:
         define_marker(merge, fields);
         break;
@@ -379,6 +413,11 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_PROCESS:
         define_process(merge, scope, definition->id, fields);
         return LULL_OK;
+    case LULL_TAPE_DEFINE_SITE:
+        status = define_site(merge, scope, fields, &index);
+        if (status == LULL_OK)
+            status = set_id(merge, &scope->maps[LULL_TAPE_MAP_REGION], definition->id, index);
+        return status;
     case LULL_TAPE_DEFINE_COMM:
         status = define_comm(merge, scope, whole_run, fields, &index);
         if (status == LULL_OK)
