@@ -5,6 +5,7 @@
 #define LULL_SIM_ENGINE_H
 
 #include "sim/network.h"
+#include "sim/path.h"
 #include "sim/program.h"
 
 struct lull_noise; /* sim/noise.h */
@@ -16,17 +17,6 @@ struct lull_delay {
     bool at_iteration;
     int64_t when; /* ns, or iteration */
     int64_t length;
-};
-
-/* What time on the longest path is spent on. The parts add up to the runtime. */
-enum lull_path_part {
-    LULL_PATH_COMPUTE,
-    LULL_PATH_NOISE, /* noise and delays */
-    LULL_PATH_OVERHEAD,
-    LULL_PATH_LATENCY,
-    LULL_PATH_BANDWIDTH,
-    LULL_PATH_WAITING, /* for resources of the network: gaps, buses, links */
-    LULL_PATH_PARTS
 };
 
 /* Follows the simulation as it goes; all times in ns of simulated time, never decreasing for one
