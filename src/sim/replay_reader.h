@@ -59,7 +59,6 @@ struct lull_replay_codes {
     bool pieces;       /* a BURST or FIXED for each stretch without a break, also of no length before
                           each call: for who needs to know when each happened. Otherwise one BURST and
                           one FIXED between two calls. */
-    uint32_t messages; /* mask of the kinds wanted as EVENT: not used by readers of bursts alone */
 };
 
 lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull_arena *arena,
