@@ -46,8 +46,9 @@ struct stream {
     struct open_collective *open;
     uint32_t n_open, open_capacity;
     uint64_t open_receives; /* posted, not complete */
+    uint32_t epoch;         /* collective operations of all processes so far */
     uint32_t lost_open;     /* non-blocking collectives of whose end nothing is known */
-    int64_t lost_ns;
+    int64_t lost_ns[LULL_REPLAY_CALLS]; /* time in calls without the records they should have */
     uint32_t n_items, at;
     struct lull_replay_item items[ROOM];
 };
@@ -71,6 +72,8 @@ struct ideal {
     struct lull_messages messages;
     struct lull_gatherings *gatherings;
     struct lull_lost *lost; /* when needed */
+    bool recorded[LULL_REPLAY_CALLS];        /* a call of this kind has records */
+    const char *lost_name[LULL_REPLAY_CALLS]; /* one that has not */
     struct lull_error *err;
     uint64_t steps;
 };
@@ -213,9 +216,11 @@ static lull_status receive_lost(struct ideal *ideal, struct stream *stream,
             return status;
     }
     uint64_t most = call->call == LULL_CALL_WAITALL ? stream->open_receives : 1;
-    uint32_t count =
-        lull_lost_take(ideal->lost, stream->process, call->end,
-                       most > UINT32_MAX ? UINT32_MAX : (uint32_t)most, &sends);
+    struct lull_lost_wait wait = {.process = stream->process,
+                                  .epoch = stream->epoch,
+                                  .time = call->end,
+                                  .most = most > UINT32_MAX ? UINT32_MAX : (uint32_t)most};
+    uint32_t count = lull_lost_take(ideal->lost, &wait, &sends);
     stream->open_receives -= call->call == LULL_CALL_WAITALL ? most : count;
     for (uint32_t i = 0; i < count; i++) {
         struct lull_message_key key = {sends[i].source, stream->process,
@@ -257,6 +262,13 @@ static lull_status arrive(struct ideal *ideal, const struct stream *stream, int6
     return LULL_OK;
 }
 
+/* Tracers may give all the communicators of one process the same definition. */
+static bool is_alone(const struct ideal *ideal, uint32_t comm)
+{
+    const struct lull_comm *c = &ideal->trace->comms[comm];
+    return c->size == 1 && c->remote == LULL_NONE;
+}
+
 static bool known_comm(const struct ideal *ideal, uint32_t comm)
 {
     return comm < ideal->trace->n_comms &&
@@ -285,7 +297,8 @@ static lull_status begin_collective(struct ideal *ideal, struct stream *stream,
                                                  .root = event->collective.root,
                                                  .time = stream->time}};
     stream->completed = true; /* it is recorded */
-    if (!known_comm(ideal, event->id) || event->op == LULL_COLLECTIVE_UNKNOWN)
+    if (!known_comm(ideal, event->id) || event->op == LULL_COLLECTIVE_UNKNOWN ||
+        is_alone(ideal, event->id))
         return LULL_OK;
     return arrive(ideal, stream, event->time, &open->arrival, &open->gathering);
 }
@@ -318,6 +331,8 @@ static lull_status end_collective(struct ideal *ideal, struct stream *stream,
         now.arrival.non_blocking = true;
         *open = stream->open[--stream->n_open];
     }
+    if (is_alone(ideal, event->id))
+        return LULL_OK;
     if (!now.gathering) {
         lull_status status = arrive(ideal, stream, event->time, &now.arrival, &now.gathering);
         if (status != LULL_OK)
@@ -377,19 +392,18 @@ static void lose(struct ideal *ideal, struct stream *stream, const struct lull_r
 {
     int64_t from = call->begin > ideal->codes->from ? call->begin : ideal->codes->from;
     int64_t to = call->end < ideal->codes->to ? call->end : ideal->codes->to;
-    stream->lost_ns += to > from ? to - from : 0;
-    if (stream->lost_ns > ideal->result->lost_ns) {
-        ideal->result->lost_ns = stream->lost_ns;
-        ideal->result->lost = ideal->trace->regions[call->region].name;
-    }
+    stream->lost_ns[call->call] += to > from ? to - from : 0;
+    ideal->lost_name[call->call] = ideal->trace->regions[call->region].name;
 }
 
 static lull_status look_for_lost(struct ideal *ideal, struct stream *stream,
                                  const struct lull_replay_item *call)
 {
     bool waits = call->call == LULL_CALL_WAIT || call->call == LULL_CALL_WAITALL;
-    if (stream->completed)
+    if (stream->completed) {
+        ideal->recorded[call->call] = true;
         return LULL_OK;
+    }
     switch (call->call) {
     case LULL_CALL_WAIT:
     case LULL_CALL_WAITALL:
@@ -408,7 +422,7 @@ static lull_status look_for_lost(struct ideal *ideal, struct stream *stream,
     case LULL_CALL_SEND:
     case LULL_CALL_SSEND:
     case LULL_CALL_RECV:
-    case LULL_CALL_SENDRECV: /* or a partner that is MPI_PROC_NULL, which takes no time */
+    case LULL_CALL_SENDRECV: /* lost, unless others are recorded: then it was with MPI_PROC_NULL */
     case LULL_CALL_COLLECTIVE:
         lose(ideal, stream, call);
         return LULL_OK;
@@ -441,6 +455,7 @@ static lull_status event_of_mpi(struct ideal *ideal, struct stream *stream,
     case LULL_EVENT_COLLECTIVE_BEGIN:
         return begin_collective(ideal, stream, event);
     case LULL_EVENT_COLLECTIVE_END:
+        stream->epoch += lull_lost_is_epoch(ideal->trace, event, ideal->n_streams);
         return end_collective(ideal, stream, event);
     default:
         return LULL_OK;
@@ -602,15 +617,41 @@ static lull_status explain(struct ideal *ideal, const struct stream *stream)
                                         ideal->trace->comms[pending->arrival.comm].name));
 }
 
+/* Who waits for a message says more than who waits for somebody who waits for a message. */
+static bool comes_before(const struct stream *a, const struct stream *b)
+{
+    if (a->blocked != b->blocked)
+        return a->blocked == ON_MESSAGE;
+    return a->stopped_at < b->stopped_at;
+}
+
+static void add_lost(struct ideal *ideal, const struct stream *stream)
+{
+    int64_t lost = 0;
+    const char *name = NULL;
+    for (int call = 0; call < LULL_REPLAY_CALLS; call++) {
+        bool to_nobody = call >= LULL_CALL_SEND && call <= LULL_CALL_SENDRECV;
+        if (stream->lost_ns[call] == 0 || (to_nobody && ideal->recorded[call]))
+            continue;
+        lost += stream->lost_ns[call];
+        name = ideal->lost_name[call];
+    }
+    if (lost > ideal->result->lost_ns) {
+        ideal->result->lost_ns = lost;
+        ideal->result->lost = name;
+    }
+}
+
 static lull_status conclude(struct ideal *ideal)
 {
     struct lull_ideal_result *result = ideal->result;
     const struct stream *first = NULL;
     for (uint32_t s = 0; s < ideal->n_streams; s++) {
         const struct stream *stream = &ideal->streams[s];
-        if (stream->blocked != ENDED && (!first || stream->stopped_at < first->stopped_at))
+        if (stream->blocked != ENDED && (!first || comes_before(stream, first)))
             first = stream;
         result->runtime = stream->time > result->runtime ? stream->time : result->runtime;
+        add_lost(ideal, stream);
     }
     if (first)
         return explain(ideal, first);

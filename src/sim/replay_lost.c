@@ -19,9 +19,27 @@ struct lull_lost {
     struct list sends;
     struct list received; /* by blocking receives */
     struct target *targets; /* [n_processes] */
+    uint32_t *epochs;       /* [n_locations] */
+    uint32_t n_processes; /* of the application */
+    bool has_epochs;
 };
 
-static bool add(struct list *list, const struct lull_event *event, uint32_t source, uint32_t target)
+bool lull_lost_is_epoch(const struct lull_trace *trace, const struct lull_event *event,
+                        uint32_t n_processes)
+{
+    static const bool waits_for_all[LULL_COLLECTIVES] = {
+        [LULL_COLLECTIVE_BARRIER] = true,        [LULL_COLLECTIVE_ALLGATHER] = true,
+        [LULL_COLLECTIVE_ALLTOALL] = true,       [LULL_COLLECTIVE_ALLREDUCE] = true,
+        [LULL_COLLECTIVE_REDUCE_SCATTER] = true, [LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK] = true,
+    };
+    if (event->kind != LULL_EVENT_COLLECTIVE_END || event->id >= trace->n_comms ||
+        event->op >= LULL_COLLECTIVES || !waits_for_all[event->op] ||
+        event->collective.request != LULL_NO_REQUEST)
+        return false;
+    return trace->comms[event->id].size == n_processes;
+}
+
+static bool add(struct list *list, const struct lull_lost_send *item)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 4096;
@@ -31,17 +49,19 @@ static bool add(struct list *list, const struct lull_event *event, uint32_t sour
         list->items = larger;
         list->capacity = capacity;
     }
-    list->items[list->count++] = (struct lull_lost_send){.time = event->time,
-                                                         .source = source,
-                                                         .target = target,
-                                                         .comm = event->id,
-                                                         .tag = event->message.tag,
-                                                         .bytes = event->message.bytes};
+    list->items[list->count++] = *item;
     return true;
 }
 
-static bool take_event(struct lull_lost *lost, const struct lull_event *event, uint32_t process)
+static bool take_event(struct lull_lost *lost, const struct lull_event *event, uint32_t location)
 {
+    uint32_t process = lost->trace->locations[location].process;
+    if (event->kind == LULL_EVENT_COLLECTIVE_END) {
+        bool moves = lull_lost_is_epoch(lost->trace, event, lost->n_processes);
+        lost->epochs[location] += moves;
+        lost->has_epochs |= moves;
+        return true;
+    }
     bool completes = event->kind == LULL_EVENT_RECV && event->message.request != LULL_NO_REQUEST;
     if (completes)
         lost->targets[process].has_completions = true;
@@ -49,8 +69,15 @@ static bool take_event(struct lull_lost *lost, const struct lull_event *event, u
         (uint32_t)event->message.peer >= lost->trace->n_processes)
         return true;
     uint32_t peer = (uint32_t)event->message.peer;
-    return event->kind == LULL_EVENT_SEND ? add(&lost->sends, event, process, peer)
-                                          : add(&lost->received, event, peer, process);
+    bool sent = event->kind == LULL_EVENT_SEND;
+    struct lull_lost_send item = {.time = event->time,
+                                  .source = sent ? process : peer,
+                                  .target = sent ? peer : process,
+                                  .comm = event->id,
+                                  .tag = event->message.tag,
+                                  .epoch = lost->epochs[location],
+                                  .bytes = event->message.bytes};
+    return add(sent ? &lost->sends : &lost->received, &item);
 }
 
 static lull_status visit(void *context, unsigned worker, const struct lull_block *block,
@@ -58,11 +85,10 @@ static lull_status visit(void *context, unsigned worker, const struct lull_block
 {
     (void)worker;
     struct lull_lost *lost = context;
-    uint32_t process = lost->trace->locations[block->location].process;
     bool fits = true;
     pthread_mutex_lock(&lost->lock);
     for (uint32_t i = 0; fits && i < block->count; i++)
-        fits = take_event(lost, &block->events[i], process);
+        fits = take_event(lost, &block->events[i], block->location);
     pthread_mutex_unlock(&lost->lock);
     return fits ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the messages");
 }
@@ -85,11 +111,15 @@ static int by_key(const void *a, const void *b)
     return order ? order : x->time < y->time ? -1 : x->time > y->time;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_turn(const void *a, const void *b)
 {
     const struct lull_lost_send *x = a, *y = b;
     if (x->target != y->target)
         return x->target < y->target ? -1 : 1;
+    if (x->epoch != y->epoch)
+        return x->epoch < y->epoch ? -1 : 1;
+    if (x->ordinal != y->ordinal)
+        return x->ordinal < y->ordinal ? -1 : 1;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     return compare_keys(x, y);
@@ -122,6 +152,15 @@ static void remove_received(struct lull_lost *lost)
     lost->sends.count = kept;
 }
 
+static void number(struct lull_lost *lost)
+{
+    for (size_t i = 1; i < lost->sends.count; i++) {
+        struct lull_lost_send *send = &lost->sends.items[i];
+        bool same = compare_keys(&send[-1], send) == 0 && send[-1].epoch == send->epoch;
+        send->ordinal = same ? send[-1].ordinal + 1 : 0;
+    }
+}
+
 static void index_targets(struct lull_lost *lost)
 {
     const struct list *sends = &lost->sends;
@@ -140,16 +179,22 @@ lull_status lull_lost_create(const struct lull_trace *trace, uint32_t applicatio
 {
     struct lull_lost *lost = calloc(1, sizeof *lost);
     struct target *targets = calloc(trace->n_processes + (size_t)1, sizeof *targets);
-    if (!lost || !targets) {
+    uint32_t *epochs = calloc(trace->n_locations + (size_t)1, sizeof *epochs);
+    if (!lost || !targets || !epochs) {
         free(lost);
         free(targets);
+        free(epochs);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     }
     lost->trace = trace;
     lost->targets = targets;
+    lost->epochs = epochs;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        lost->n_processes += trace->processes[p].application == application;
     pthread_mutex_init(&lost->lock, NULL);
     struct lull_scan_options options = {.mask = LULL_MASK(LULL_EVENT_SEND) |
-                                                LULL_MASK(LULL_EVENT_RECV),
+                                                LULL_MASK(LULL_EVENT_RECV) |
+                                                LULL_MASK(LULL_EVENT_COLLECTIVE_END),
                                         .application = application};
     struct lull_visitor visitor = {.context = lost, .block = visit};
     lull_status status = lull_scan(trace, &options, &visitor, err);
@@ -158,7 +203,8 @@ lull_status lull_lost_create(const struct lull_trace *trace, uint32_t applicatio
         return status;
     }
     remove_received(lost);
-    sort(&lost->sends, by_time);
+    number(lost);
+    sort(&lost->sends, by_turn);
     index_targets(lost);
     *ret_lost = lost;
     return LULL_OK;
@@ -172,19 +218,26 @@ void lull_lost_destroy(struct lull_lost *lost)
     free(lost->sends.items);
     free(lost->received.items);
     free(lost->targets);
+    free(lost->epochs);
     free(lost);
 }
 
-uint32_t lull_lost_take(struct lull_lost *lost, uint32_t process, int64_t time, uint32_t most,
+static bool had_come(const struct lull_lost *lost, const struct lull_lost_wait *wait,
+                     const struct lull_lost_send *send)
+{
+    return lost->has_epochs ? send->epoch <= wait->epoch : send->time <= wait->time;
+}
+
+uint32_t lull_lost_take(struct lull_lost *lost, const struct lull_lost_wait *wait,
                         const struct lull_lost_send **ret_sends)
 {
-    struct target *target = &lost->targets[process];
+    struct target *target = &lost->targets[wait->process];
     uint32_t count = 0;
     if (target->has_completions)
         return 0;
     *ret_sends = &lost->sends.items[target->first];
-    while (count < most && target->first < target->end &&
-           lost->sends.items[target->first].time <= time) {
+    while (count < wait->most && target->first < target->end &&
+           had_come(lost, wait, &lost->sends.items[target->first])) {
         target->first++;
         count++;
     }

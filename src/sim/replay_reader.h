@@ -29,7 +29,8 @@ enum lull_replay_call {
     LULL_CALL_WAITALL,
     LULL_CALL_TEST,
     LULL_CALL_COLLECTIVE, /* blocking */
-    LULL_CALL_ICOLLECTIVE
+    LULL_CALL_ICOLLECTIVE,
+    LULL_REPLAY_CALLS
 };
 
 enum lull_replay_item_kind {
