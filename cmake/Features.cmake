@@ -21,6 +21,8 @@ lull_feature(OTF2 OTF2_FOUND "read and write OTF2 archives" "library otf2 was no
 pkg_check_modules(LIBDW IMPORTED_TARGET libdw)
 lull_feature(LIBDW LIBDW_FOUND "show call sites with function, file and line"
              "library libdw was not found at build time")
+pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
+lull_feature(HWLOC HWLOC_FOUND "measure this machine" "library hwloc was not found at build time")
 # The recorder: its wrappers of MPI functions are generated from the mpi.h of each family.
 find_package(Python3 COMPONENTS Interpreter)
 find_program(LULL_MPICC_openmpi NAMES mpicc.openmpi)

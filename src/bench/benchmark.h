@@ -1,0 +1,129 @@
+/* Benchmarks: one constant struct per file, listed in benchmark.c.
+ *
+ * A run has three steps. Each benchmark plans: it makes probes (one per number to measure) and
+ * tasks (what is to be run for some probes). Then all tasks are visited in rounds: in the first
+ * round every task once, then every task again, so that the rounds of a number are spread over the
+ * whole run and its interval contains what changes from second to second. A task whose numbers are
+ * all sure enough is not visited again. At last each benchmark finishes: fits, curves, what is
+ * derived.
+ *
+ * The value of a number is the median over its rounds of the rounds' quantile. Its interval comes
+ * from the order statistics of the rounds (stats/quantile.h), 6 or more for 95 %.
+ *
+ * To add a benchmark: write bench/NAME.c with a `const struct lull_benchmark lull_bench_NAME`, add
+ * its address to the array in benchmark.c; kernels go to bench/kernel/. */
+#ifndef LULL_BENCH_BENCHMARK_H
+#define LULL_BENCH_BENCHMARK_H
+
+#include "bench/timing.h"
+
+struct lull_bench;
+struct lull_kernel;
+
+struct lull_benchmark {
+    const char *name;    /* "triad": how a user asks for it */
+    const char *group;   /* a name in lull_bench_groups */
+    const char *summary; /* one line, lower case */
+    /* Makes probes and tasks. What this host lacks is told with lull_bench_skip, and is no failure.
+     */
+    lull_status (*plan)(const struct lull_benchmark *self, struct lull_bench *bench,
+                        struct lull_error *err);
+    /* After the last round, when the numbers are in bench->machine; may be NULL. */
+    lull_status (*finish)(const struct lull_benchmark *self, struct lull_bench *bench,
+                          struct lull_error *err);
+    const struct lull_kernel *kernel; /* NULL where there is none */
+};
+
+/* NULL at the end. */
+extern const struct lull_benchmark *const lull_benchmarks[];
+const struct lull_benchmark *lull_benchmark_find(const char *name); /* NULL if unknown */
+
+enum lull_effort { LULL_EFFORT_QUICK, LULL_EFFORT_STANDARD, LULL_EFFORT_FULL, LULL_EFFORTS };
+
+/* Which tables there are, and the seconds that all tasks of a group may take together. */
+struct lull_bench_group {
+    const char *name;  /* "bandwidth" */
+    const char *title; /* "Bandwidth" */
+    double seconds[LULL_EFFORTS];
+};
+extern const struct lull_bench_group lull_bench_groups[]; /* name NULL at the end */
+const struct lull_bench_group *lull_bench_group_find(const char *name);
+
+struct lull_bench_settings {
+    enum lull_effort effort;
+    double precision; /* relative width of an interval; 0: LULL_BENCH_PRECISION */
+    const struct lull_benchmark *const *wanted; /* NULL: all */
+    size_t n_wanted;
+    uint64_t memory; /* bytes that may be used; 0: half of what is free */
+    void (*progress)(void *context, double share, const char *what); /* may be NULL */
+    void *progress_context;
+};
+
+/* One number to be measured. Made by lull_bench_probe; texts are borrowed. */
+struct lull_probe {
+    const char *name; /* of the number in the machine file */
+    const char *unit;
+    double amount; /* the number is amount / seconds per repetition: bytes, flops; 0: it is the
+                      seconds per repetition times `scale` */
+    double scale;  /* 0 means 1 */
+    double write_allocate; /* factor to the same with write-allocate; 0: does not apply */
+    double quantile;       /* 0: LULL_BENCH_QUANTILE */
+    const char *note;      /* what limits the number, from the start */
+    struct lull_round *rounds;
+    size_t n_rounds, capacity;
+    const struct lull_benchmark *of; /* filled in */
+};
+
+/* What is run in one visit; it adds a round to each of its probes. */
+struct lull_task {
+    const char *name; /* for the progress line */
+    lull_status (*visit)(struct lull_bench *bench, const struct lull_task *task, double seconds,
+                         struct lull_error *err);
+    void *data;
+    size_t first_probe, n_probes;
+    double share;         /* of the group's time, relative to its other tasks; 0 means 1 */
+    unsigned most_visits; /* 0: no limit of its own */
+    const struct lull_benchmark *of; /* filled in */
+    double spent;                    /* seconds, filled in */
+};
+
+/* The run. Everything in it lives in the arena. */
+struct lull_bench {
+    struct lull_arena *arena;
+    struct lull_bench_settings settings;
+    struct lull_topology *topology;
+    struct lull_machine *machine; /* described from the start, numbers at the end */
+    struct lull_bench_memory *memory;
+    struct lull_probe *probes;
+    size_t n_probes, probe_capacity;
+    struct lull_task *tasks;
+    size_t n_tasks, task_capacity;
+    const struct lull_benchmark *planning; /* the one whose plan or finish runs */
+};
+
+/* Returns the probe's index; the probes of one task follow each other. */
+size_t lull_bench_probe(struct lull_bench *bench, const struct lull_probe *probe);
+void lull_bench_task(struct lull_bench *bench, const struct lull_task *task);
+void lull_bench_add_round(struct lull_bench *bench, size_t probe, const struct lull_round *round);
+/* A remark in the machine file: what is not measured, and why. */
+void lull_bench_skip(struct lull_bench *bench, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A copy of a text in the run's arena. */
+const char *lull_bench_text(struct lull_bench *bench, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The number of a probe as its rounds are now. */
+struct lull_number lull_probe_number(const struct lull_probe *probe, double precision,
+                                     struct lull_arena *arena);
+
+/* Thread counts worth a number: 1, then every count up to a memory domain, then doubling and the
+ * ends of domains and sockets, up to all cores. Returns how many; at most `most` are written. */
+size_t lull_bench_thread_counts(const struct lull_topology *topology, unsigned *counts,
+                                size_t most);
+
+/* Runs everything wanted on this host. `topology` may be one that was opened elsewhere, or NULL.
+ * Fails where nothing at all can be measured; what cannot be measured by itself is a remark. */
+lull_status lull_bench_run(const struct lull_bench_settings *settings,
+                           struct lull_topology *topology, struct lull_arena *arena,
+                           struct lull_machine **ret_machine, struct lull_error *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* Kernels: the loops whose speed is measured, one constant struct per file in bench/kernel/.
+ *
+ * On x86-64 the loops are written in the processor's own instructions, so that every compiler and
+ * every level of optimisation runs the same ones, and none is left out. Elsewhere there is a loop
+ * in C for the scalar width. tests/bench counts the instructions in the compiled loops and compares
+ * their bytes and flops with what a kernel claims here. */
+#ifndef LULL_BENCH_KERNEL_H
+#define LULL_BENCH_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum lull_simd {
+    LULL_SIMD_SCALAR,
+    LULL_SIMD_SSE,
+    LULL_SIMD_AVX2,
+    LULL_SIMD_AVX512,
+    LULL_SIMD_WIDTHS
+};
+const char *lull_simd_name(enum lull_simd simd); /* "scalar", "sse", "avx2", "avx512" */
+unsigned lull_simd_bytes(enum lull_simd simd);   /* of a register as used: 8, 16, 32, 64 */
+/* Whether processor and system have the registers; `fma`: and its fused multiply-add. Asked of the
+ * processor when it runs. AVX2 as a width means AVX with 256 bit. */
+bool lull_simd_usable(enum lull_simd simd, bool fma);
+
+/* Streams over arrays of doubles. Elements i = 0 .. count - 1, count a positive multiple of
+ * LULL_KERNEL_STEP, arrays aligned to 64 bytes. Returns a value that depends on what was loaded, or
+ * 0. The constant factor of daxpy and triad is LULL_KERNEL_FACTOR. */
+typedef double lull_stream_code(double *a, double *b, double *c, size_t count);
+#define LULL_KERNEL_STEP   64
+#define LULL_KERNEL_FACTOR 0.999
+
+/* Work in registers, or along a chain of pointers. */
+typedef double lull_compute_code(uint64_t repetitions);
+typedef void *lull_chase_code(void *from, uint64_t repetitions);
+
+struct lull_kernel {
+    const char *name;    /* "triad" */
+    const char *formula; /* "a[i] = b[i] + s c[i]" */
+    /* Streams: per element. */
+    unsigned arrays; /* a, then b, then c */
+    unsigned loads, stores, flops;
+    unsigned allocates; /* lines read from memory only because they are written to: stores of lines
+                           that are not loaded too, and that do not bypass the caches */
+    lull_stream_code *stream[LULL_SIMD_WIDTHS]; /* NULL where there is no such width */
+    bool needs_fma[LULL_SIMD_WIDTHS];
+    /* Arithmetic: per repetition and SIMD width. */
+    lull_compute_code *compute[LULL_SIMD_WIDTHS];
+    double compute_flops[LULL_SIMD_WIDTHS]; /* flops, or divides, of one repetition */
+    bool fma;                               /* needs fused multiply-add at every width */
+    bool single;                            /* precision */
+    /* Latency: loads per repetition that depend on each other. */
+    lull_chase_code *chase;
+    unsigned chase_loads;
+};
+
+/* The widest code of a stream that this processor runs. */
+enum lull_simd lull_kernel_widest(const struct lull_kernel *kernel);
+
+/* All kernels; NULL at the end. */
+extern const struct lull_kernel *const lull_kernels[];
+
+#endif

@@ -1,0 +1,85 @@
+#include "stats/quantile.h"
+
+#include "stats/special.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void lull_sort(double *values, size_t count)
+{
+    if (count > 1)
+        qsort(values, count, sizeof *values, compare);
+}
+
+double lull_quantile(const double *sorted, size_t count, double q)
+{
+    assert(count > 0 && q >= 0 && q <= 1);
+    double position = (double)(count - 1) * q;
+    size_t below = (size_t)position;
+    if (below + 1 >= count)
+        return sorted[count - 1];
+    return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+/* With B values at or below the quantile, order statistic L (from 1) lies above it when B < L: the
+ * largest L with P(B <= L - 1) <= half the rest, and the smallest U with P(B >= U) <= the same. */
+bool lull_quantile_ranks(size_t count, double q, double confidence, size_t *ret_low,
+                         size_t *ret_high)
+{
+    assert(count > 0 && q > 0 && q < 1 && confidence > 0 && confidence < 1);
+    double rest = (1 - confidence) / 2;
+    size_t low = 0, end = count + 1; /* P(B <= low - 1) <= rest; not so for `end` */
+    while (end - low > 1) {
+        size_t middle = low + (end - low) / 2;
+        if (lull_binomial_cdf((int64_t)middle - 1, count, q) <= rest)
+            low = middle;
+        else
+            end = middle;
+    }
+    size_t begin = 0, high = count + 1; /* P(B >= high) <= rest; not so for `begin` */
+    while (high - begin > 1) {
+        size_t middle = begin + (high - begin) / 2;
+        if (1 - lull_binomial_cdf((int64_t)middle - 1, count, q) <= rest)
+            high = middle;
+        else
+            begin = middle;
+    }
+    *ret_low = low > 0 ? low - 1 : 0;
+    *ret_high = high <= count ? high - 1 : count - 1;
+    return low > 0 && high <= count;
+}
+
+struct lull_estimate lull_quantile_estimate(const double *sorted, size_t count, double q,
+                                            double confidence)
+{
+    size_t low, high;
+    bool bounded = lull_quantile_ranks(count, q, confidence, &low, &high);
+    double value = lull_quantile(sorted, count, q);
+    return (struct lull_estimate){.value = value,
+                                  .low = fmin(sorted[low], value),
+                                  .high = fmax(sorted[high], value),
+                                  .count = count,
+                                  .bounded = bounded};
+}
+
+double lull_median(const double *sorted, size_t count)
+{
+    return lull_quantile(sorted, count, 0.5);
+}
+
+double lull_mad(const double *sorted, size_t count, double *scratch)
+{
+    double median = lull_median(sorted, count);
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = fabs(sorted[i] - median);
+    lull_sort(scratch, count);
+    return lull_median(scratch, count);
+}

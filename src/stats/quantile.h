@@ -1,0 +1,44 @@
+/* Quantiles of a sample and what is known about those of its population.
+ *
+ * The interval of a quantile is made of two of the sample's own values (order statistics), whose
+ * ranks follow from the binomial distribution: it holds for every continuous distribution, and its
+ * coverage is at least the confidence asked for when the values are independent.
+ * Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2. */
+#ifndef LULL_STATS_QUANTILE_H
+#define LULL_STATS_QUANTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Ascending, in place. No value is a NaN. */
+void lull_sort(double *values, size_t count);
+
+/* The q-quantile, 0 <= q <= 1, of an ascending sample of at least one value; between two values it
+ * is interpolated (position (count - 1) q, "type 7" of Hyndman and Fan). */
+double lull_quantile(const double *sorted, size_t count, double q);
+
+/* Ranks (from 0) of the two order statistics that enclose the q-quantile of the population with
+ * probability >= confidence, with about half of the rest on either side. Returns false where a
+ * sample of this size cannot give that; the ranks are then those of the smallest and the largest
+ * value on the side that is missing. count >= 1, 0 < q < 1, 0 < confidence < 1. */
+bool lull_quantile_ranks(size_t count, double q, double confidence, size_t *ret_low,
+                         size_t *ret_high);
+
+struct lull_estimate {
+    double value;     /* the quantile of the sample */
+    double low, high; /* the interval, low <= value <= high */
+    size_t count;     /* values in the sample */
+    bool bounded;     /* the interval has the confidence asked for */
+};
+
+struct lull_estimate lull_quantile_estimate(const double *sorted, size_t count, double q,
+                                            double confidence);
+
+/* Half the sum of the middle values for an even count. */
+double lull_median(const double *sorted, size_t count);
+
+/* Median of the distances from the median; `scratch` holds `count` values. Times 1.4826 it
+ * estimates the standard deviation of a normal distribution. */
+double lull_mad(const double *sorted, size_t count, double *scratch);
+
+#endif

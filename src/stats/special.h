@@ -1,0 +1,19 @@
+/* Functions behind intervals. Accurate to about 1e-12 relative in the ranges used here. */
+#ifndef LULL_STATS_SPECIAL_H
+#define LULL_STATS_SPECIAL_H
+
+#include <stdint.h>
+
+/* Regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1], by its continued
+ * fraction. Source: DLMF 8.17.22. */
+double lull_beta_regularised(double a, double b, double x);
+
+/* P(B <= k) for B of a binomial distribution with n trials of probability p in [0, 1]; 0 below
+ * k = 0. Source: DLMF 8.17.5. */
+double lull_binomial_cdf(int64_t k, uint64_t n, double p);
+
+/* The t with P(T <= t) = p for Student's distribution with `freedom` >= 1 degrees of freedom,
+ * 0 < p < 1. */
+double lull_student_quantile(double p, double freedom);
+
+#endif
