@@ -155,7 +155,7 @@ static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint
     struct rec_thread *self = call->self;
     uint64_t duration = end - call->begin;
     rec_commit(self, lull_tape_set_duration(self->at, extra, duration));
-    rec_add_sum(self, call->region, duration);
+    rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
 }
 
