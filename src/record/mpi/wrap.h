@@ -367,6 +367,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
  */
 
 void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
+/* Collectively, before the last call of the library. */
+void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                       MPI_Comm fresh);
 void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
