@@ -13,8 +13,11 @@
 struct job {
     const struct lull_kernel *kernel;
     struct lull_bench_memory *memory;
+    size_t region;
+    uint64_t end; /* of the cycle in the region */
+    char *cycle;  /* in a region of its own: pointers are denormal numbers to the other kernels */
     size_t lines; /* a power of two */
-    void *at;
+    void *at;     /* NULL before the first visit */
 };
 
 void lull_latency_make_cycle(void *memory, size_t lines)
@@ -32,14 +35,14 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
     job->at = job->kernel->chase(job->at, repetitions);
 }
 
-/* The cycle is made anew each time, because bandwidth is measured in the same memory. */
 static void prepare(void *context, unsigned thread)
 {
     struct job *job = context;
-    void *region = lull_bench_memory_region(job->memory, thread);
-    lull_bench_memory_touch(job->memory, thread, job->lines * LINE);
-    lull_latency_make_cycle(region, job->lines);
-    job->at = region;
+    if (!job->at) {
+        lull_bench_memory_touch(job->memory, job->region, job->end);
+        lull_latency_make_cycle(job->cycle, job->lines);
+        job->at = job->cycle;
+    }
     if (job->lines < 1 << 17) /* through it once where that takes no time */
         body(context, thread, job->lines / job->kernel->chase_loads + 1);
 }
@@ -87,6 +90,8 @@ lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_ben
     struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
     size_t count =
         lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
+    size_t region = bench->topology->n_cores;
+    uint64_t used = 0;
     for (size_t i = 0; i < count; i++) {
         const char *name = lull_bench_text(bench, "%s.latency.1", levels[i].name);
         if (levels[i].not_there) {
@@ -95,7 +100,11 @@ lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_ben
         }
         struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
         uint64_t bytes = bytes_for(bench, &levels[i], i + 1 == count);
-        *job = (struct job){self->kernel, bench->memory, power_of_two(bytes / LINE), NULL};
+        size_t lines = power_of_two(bytes / LINE);
+        char *start = lull_bench_memory_region(bench->memory, region);
+        *job = (struct job){self->kernel, bench->memory, region, used + lines * LINE,
+                            start + used, lines,         NULL};
+        used = job->end;
         const struct lull_probe probe = {.name = name,
                                          .unit = "s",
                                          .scale = 1.0 / self->kernel->chase_loads,

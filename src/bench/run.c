@@ -125,27 +125,29 @@ static lull_status each_wanted(struct lull_bench *bench, bool finish)
     return LULL_OK;
 }
 
-/* The regions of threads shrink as there are more of them, 1 + 1/2 + 1/3 ... of the first together:
- * the limit for each count is so much smaller that all of them are within the whole. */
+/* The regions of threads shrink as there are more of them, 1 + 1/2 + 1/3 ... of the first together,
+ * and latency has one of its own: the limit for each count is so much smaller that all of them are
+ * within the whole. */
 static void find_memory_limit(struct lull_bench *bench)
 {
     uint64_t limit = bench->settings.memory;
     if (limit == 0)
         limit = lull_bench_memory_free() / 2;
-    bench->memory_limit = (uint64_t)((double)limit / (1 + log((double)bench->topology->n_cores)));
+    bench->memory_limit = (uint64_t)((double)limit / (2 + log((double)bench->topology->n_cores)));
 }
 
-/* Room for one thread's share of every working set, with the space between arrays. */
+/* A region for each thread with room for its share of every working set and the space between
+ * arrays, and one for latency, where the cycles of all levels lie behind each other. */
 static lull_status open_memory(struct lull_bench *bench, struct lull_error *err)
 {
     struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
     size_t count =
         lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
-    uint64_t most = UINT64_C(1) << 30; /* of the latency of memory */
+    uint64_t most = (UINT64_C(1) << 30) + (UINT64_C(1) << 20);
     for (size_t i = 0; i < count; i++)
-        most = levels[i].bytes > most ? levels[i].bytes : most;
-    return lull_bench_memory_open(bench->topology->n_cores, most + (UINT64_C(1) << 20),
-                                  bench->arena, &bench->memory, err);
+        most += levels[i].bytes;
+    return lull_bench_memory_open(bench->topology->n_cores + 1, most, bench->arena, &bench->memory,
+                                  err);
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
