@@ -55,6 +55,8 @@ if(Python3_FOUND)
         record_program(omp_constructs ${compiler} -fopenmp)
         record_program(omp_barriers ${compiler} -fopenmp)
         record_program(omp_imbalance ${compiler} -fopenmp)
+        record_program(omp_rest ${compiler} -fopenmp)
+        record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
         record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
