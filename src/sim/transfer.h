@@ -166,11 +166,25 @@ static inline void lull_keep_busy(struct lull_clock clock, struct lull_moment un
         *clock.path = until.path;
 }
 
-/* The moment of the event that is being handled, of a message or a receive. */
-static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t transfer,
-                                          int64_t now)
+/* In `send` and `advance`: this moment. In `match`: the moment of lull_arrived, if that is `time`. */
+static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t message,
+                                          int64_t time)
 {
-    return (struct lull_moment){now, fabric->path ? fabric->transfer_path[transfer] : 0};
+    return (struct lull_moment){time, fabric->path ? fabric->transfer_path[message] : 0};
+}
+
+/* In `match`: the moment when the receive was posted. */
+static inline struct lull_moment lull_posted(const struct lull_fabric *fabric, uint32_t receive)
+{
+    return lull_now(fabric, receive, fabric->transfers[receive].time);
+}
+
+/* In `match`: this moment, that of the arrival or of the receive. */
+static inline struct lull_moment lull_matched(const struct lull_fabric *fabric, uint32_t message,
+                                              uint32_t receive, int64_t now)
+{
+    return fabric->transfers[receive].time == now ? lull_posted(fabric, receive)
+                                                  : lull_now(fabric, message, now);
 }
 
 /* Whether the sender must wait for the receiver, with the class's eager limit. */
