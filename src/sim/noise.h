@@ -16,7 +16,7 @@ enum { LULL_NOISE_VALUES = 4 };
 
 struct lull_noise;
 
-/* One constant struct per class; the private part is in noise.c. */
+/* One constant struct per class. */
 struct lull_noise_class {
     const char *name; /* "exponential" */
     const char *summary;
@@ -26,9 +26,6 @@ struct lull_noise_class {
     bool has_phase;                          /* has detours: `synchronised` means something */
     bool has_file;                           /* needs a recording */
     lull_status (*init)(struct lull_noise *noise, const double *values, struct lull_error *err);
-    /* Of `random` classes: nothing; of others: end of a computation that begins at `begin`. */
-    int64_t (*extend)(const struct lull_noise *noise, uint64_t rank_seed, uint32_t draw,
-                      int64_t begin, int64_t duration);
 };
 
 extern const struct lull_noise_class *const lull_noise_classes[];
@@ -72,8 +69,8 @@ struct lull_noise_rank {
 int64_t lull_noise_extend(const struct lull_noise *noise, uint64_t seed, uint32_t rank,
                           struct lull_noise_rank *state, int64_t begin, int64_t duration);
 
-/* Mean share of noise, for people: ns added per ns computed with detours, ns per computation
- * (or per `per` ns) of random classes. */
-double lull_noise_mean(const struct lull_noise *noise);
+/* Mean of what is added, for people: ns per computation, or per `per` ns of computation; of detours
+ * (share true) ns per ns of computation. */
+double lull_noise_mean(const struct lull_noise *noise, bool *ret_share);
 
 #endif
