@@ -172,11 +172,14 @@ static void name_site(struct lull_trace *trace, const struct lull_tape_site *sit
         name_code(trace, region, lookups);
         return;
     }
+    uint32_t n = 1; /* what calls main is of no interest */
+    while (n < site->n && strcmp(lookups[n - 1].symbol.function, "main") != 0)
+        n++;
     size_t length = 0;
-    for (uint32_t i = 0; i < site->n; i++)
+    for (uint32_t i = 0; i < n; i++)
         length += strlen(lookups[i].text) + strlen(LULL_SITE_CALLER);
     char *text = lull_arena_alloc(trace->arena, length + 1), *end = text;
-    for (uint32_t i = 0; i < site->n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (i > 0)
             end = stpcpy(end, LULL_SITE_CALLER);
         end = stpcpy(end, lookups[i].text);
