@@ -59,6 +59,17 @@ struct lull_noise_spec lull_noise_spec_empty(const struct lull_noise_class *clas
 lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_arena *arena,
                               const struct lull_noise **ret_noise, struct lull_error *err);
 
+struct lull_spec; /* sim/spec.h */
+
+/* A noise from a spec for a program of n_ranks: the parameters of its class by name, and
+ *     ranks=0+5+10-20           the ranks that have it
+ *     per=operation|TIME        `per`: for each computation, or for each TIME of computation
+ *     phase=random|synchronised
+ *     file=PATH                 the recording
+ * each where it means something. */
+lull_status lull_noise_read(struct lull_spec *spec, uint32_t n_ranks, struct lull_arena *arena,
+                            const struct lull_noise **ret_noise, struct lull_error *err);
+
 /* What a rank must remember: 4 bytes, 0 at the start. */
 struct lull_noise_rank {
     uint32_t draws;

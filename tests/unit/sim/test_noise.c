@@ -1,6 +1,7 @@
 /* Noise: detours against brute force and by hand, draws against their moments. */
 #include "sim/noise.h"
 #include "sim/recording.h"
+#include "sim/spec.h"
 #include "stats/random.h"
 
 #include <math.h>
@@ -243,6 +244,63 @@ static void refuses_nonsense(void **state)
     assert_string_equal(refusal("recorded", NAN, NAN), "noise 'recorded' needs file");
 }
 
+static lull_status read_spec(const char *text, const struct lull_noise **ret_noise,
+                             struct lull_error *err)
+{
+    struct lull_spec *spec = NULL;
+    lull_status status = lull_spec_parse(text, arena, &spec, err);
+    return status == LULL_OK ? lull_noise_read(spec, 100, arena, ret_noise, err) : status;
+}
+
+static int64_t extend_of_spec(const char *text, uint32_t rank, int64_t begin, int64_t duration)
+{
+    const struct lull_noise *noise = NULL;
+    struct lull_noise_rank state = {0};
+    struct lull_error err = {""};
+    if (read_spec(text, &noise, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    return lull_noise_extend(noise, 1, rank, &state, begin, duration);
+}
+
+static void reads_specs(void **state)
+{
+    (void)state;
+    assert_int_equal(extend_of_spec("none", 0, 0, 100), 0);
+    assert_int_equal(extend_of_spec("constant:mean=2us", 0, 0, 100), 2000);
+    assert_int_equal(extend_of_spec("constant:mean=2us,per=operation", 0, 0, 100), 2000);
+    assert_int_equal(extend_of_spec("constant:mean=2us,per=1ms", 0, 0, 10000), 20);
+    assert_int_equal(extend_of_spec("constant:mean=5,ranks=0+5+10-20", 15, 0, 1), 5);
+    assert_int_equal(extend_of_spec("constant:mean=5,ranks=0+5+10-20", 6, 0, 1), 0);
+    assert_int_equal(extend_of_spec("periodic:period=1ms,duration=1us,phase=synchronised", 3, 0, 1),
+                     1000);
+}
+
+static void refuses_bad_specs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } bad[] = {
+        {"loud", "'loud'"},
+        {"exponential", "noise 'exponential' needs mean"},
+        {"exponential:mean=-1us", "mean is -1us"},
+        {"exponential:mean=1us,phase=random", "phase"},
+        {"constant:mean=1us,ranks=100", "ranks"},
+        {"constant:mean=1us,per=0", "per is 0"},
+        {"periodic:period=1us,duration=1us", "expected less than the period"},
+        {"recorded", "needs file"},
+        {"recorded:file=/does/not/exist", "/does/not/exist"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct lull_noise *noise = NULL;
+        struct lull_error err = {""};
+        assert_int_not_equal(read_spec(bad[i].text, &noise, &err), LULL_OK);
+        assert_null(noise);
+        if (!strstr(err.text, bad[i].message))
+            fail_msg("'%s': %s", bad[i].text, err.text);
+    }
+}
+
 static char path[] = "/tmp/lull-noise-XXXXXX";
 
 static lull_status read_text(const char *text, struct lull_recording *recording,
@@ -322,6 +380,8 @@ int main(void)
         cmocka_unit_test(chosen_ranks),
         cmocka_unit_test(draws_are_independent),
         cmocka_unit_test(refuses_nonsense),
+        cmocka_unit_test(reads_specs),
+        cmocka_unit_test(refuses_bad_specs),
         cmocka_unit_test(reads_recordings),
         cmocka_unit_test(refuses_bad_recordings),
     };
