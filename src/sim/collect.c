@@ -182,12 +182,12 @@ static void begin_instance(struct lull_engine *engine, struct lull_instance *ins
     uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
     *instance = (struct lull_instance){.op = *op, .first_rank = rank, .waiting = NONE};
     instance->comm = PRIVATE | (engine->collectives->next_comm++ & (PRIVATE - 1));
-    instance->shape = (struct lull_collective_shape){
-        .operation = op->collective,
-        .widest = engine->collectives->groups[op->comm].widest,
-        .n_ranks = size,
-        .sent_least = UINT64_MAX,
-        .received_least = UINT64_MAX};
+    instance->shape =
+        (struct lull_collective_shape){.operation = op->collective,
+                                       .widest = engine->collectives->groups[op->comm].widest,
+                                       .n_ranks = size,
+                                       .sent_least = UINT64_MAX,
+                                       .received_least = UINT64_MAX};
     if (engine->options->network->collectives == LULL_COLLECTIVES_ALGORITHM)
         instance->algorithm =
             lull_collective_choose(engine->options->network, op->collective, size, bytes);
@@ -394,13 +394,13 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
     uint32_t id = new_script(engine);
     if (id == NONE)
         return engine->status;
-    engine->collectives->scripts[id] = (struct lull_script){
-        .call = {op->collective, instance->algorithm, group->size, position, root, op->bytes,
-                 op->received},
-        .record = record,
-        .group = op->comm,
-        .comm = instance->comm,
-        .path = moment.path};
+    engine->collectives->scripts[id] =
+        (struct lull_script){.call = {op->collective, instance->algorithm, group->size, position,
+                                      root, op->bytes, op->received},
+                             .record = record,
+                             .group = op->comm,
+                             .comm = instance->comm,
+                             .path = moment.path};
     drop_complete(&engine->collectives->groups[op->comm], group->size);
     lull_script_step(engine, id);
     return engine->status;

@@ -6,7 +6,8 @@
  * that was inserted first stands in the queue. That is the same order: coming again has no effect,
  * what is waited for never becomes free earlier, and at equal times the first inserted wins.
  *
- * Waiting ones are in a pairing heap by seq: `child` is the first child, `link` the next sibling. */
+ * Waiting ones are in a pairing heap by seq: `child` is the first child, `link` the next sibling.
+ */
 #include "sim/run.h"
 
 enum { NONE = LULL_NO_TRANSFER };

@@ -140,8 +140,8 @@ static bool collect(struct lull_engine *engine, struct leftovers *left)
         is_free[id] = true;
     for (uint32_t id = 0; id < n; id++) {
         const struct lull_transfer *transfer = lull_transfer_at(engine, id);
-        bool settled = (transfer->flags & LULL_TRANSFER_OVER) &&
-                       !(transfer->flags & LULL_TRANSFER_HELD);
+        bool settled =
+            (transfer->flags & LULL_TRANSFER_OVER) && !(transfer->flags & LULL_TRANSFER_HELD);
         if (is_free[id] || settled)
             continue;
         left->open[left->n_open++] = id;
@@ -286,9 +286,8 @@ static lull_status fail_unmatched(struct lull_engine *engine, const struct lefto
     char first[512];
     describe(engine, left->open[0], first, sizeof first);
     if (left->n_sends + left->n_receives == 0)
-        return lull_fail(engine->err, LULL_ERR_FORMAT,
-                         "%s: a collective operation lacks ranks: %s", engine->program->name,
-                         first);
+        return lull_fail(engine->err, LULL_ERR_FORMAT, "%s: a collective operation lacks ranks: %s",
+                         engine->program->name, first);
     return lull_fail(engine->err, LULL_ERR_FORMAT,
                      "%s: %zu receives and %zu sends have no partner: %s", engine->program->name,
                      left->n_receives, left->n_sends, first);

@@ -17,7 +17,7 @@ static lull_status count_waits(struct lull_engine *engine)
         const struct lull_graph_rank *rank = &graph->ranks[r];
         engine->graph[r] = (struct lull_graph_run){rank->ops, rank->edges, waits};
         for (uint32_t i = 0; i < rank->n_ops; i++)
-            *waits++ = rank->ops[i].requires;
+        *waits++ = rank->ops[i].requires;
     }
     return LULL_OK;
 }

@@ -152,10 +152,9 @@ static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment 
     rank->noise += noise;
     engine->result.n_computes++;
     if (engine->sink && engine->sink->compute && engine->status == LULL_OK)
-        engine->status =
-            engine->sink->compute(engine->sink->context, lull_stream_of(engine, transfer),
-                                  &engine->transfer_ops[id], start.time, end.time, noise,
-                                  engine->err);
+        engine->status = engine->sink->compute(
+            engine->sink->context, lull_stream_of(engine, transfer), &engine->transfer_ops[id],
+            start.time, end.time, noise, engine->err);
     compute_over(engine, id, start, end);
 }
 
@@ -166,9 +165,8 @@ static void tell_start(struct lull_engine *engine, uint32_t id, int64_t time)
     const struct lull_transfer *transfer = lull_transfer_at(engine, id);
     if (!engine->sink->start || engine->status != LULL_OK)
         return;
-    engine->status =
-        engine->sink->start(engine->sink->context, lull_stream_of(engine, transfer),
-                            &engine->transfer_ops[id], time, engine->err);
+    engine->status = engine->sink->start(engine->sink->context, lull_stream_of(engine, transfer),
+                                         &engine->transfer_ops[id], time, engine->err);
 }
 
 static void receive(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
@@ -282,10 +280,10 @@ static void tell_done(struct lull_engine *engine, uint32_t id, const struct lull
                       int64_t time)
 {
     if (engine->sink->done && engine->status == LULL_OK)
-        engine->status = engine->sink->done(
-            engine->sink->context, lull_stream_of(engine, lull_transfer_at(engine, id)),
-            &engine->transfer_ops[id], message->source, message->tag, message->bytes, time,
-            engine->err);
+        engine->status = engine->sink->done(engine->sink->context,
+                                            lull_stream_of(engine, lull_transfer_at(engine, id)),
+                                            &engine->transfer_ops[id], message->source,
+                                            message->tag, message->bytes, time, engine->err);
 }
 
 void lull_sent(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)

@@ -83,8 +83,8 @@ void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_m
     struct lull_stream *stream = &engine->streams[s];
     wait_until(engine, s, moment);
     if (--stream->wait_for == 0) {
-        moment = (struct lull_moment){stream->resume,
-                                      engine->stream_path ? engine->stream_path[s] : 0};
+        moment =
+            (struct lull_moment){stream->resume, engine->stream_path ? engine->stream_path[s] : 0};
         lull_stream_resume(engine, s, moment);
     }
 }
@@ -160,8 +160,8 @@ static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const st
             return lull_fail(engine->err, LULL_ERR_FORMAT,
                              "%s: %s: waits for request %u, which was not started",
                              engine->program->name,
-                             engine->program->class->place(engine->program, stream->rank, op,
-                                                           place, sizeof place),
+                             engine->program->class->place(engine->program, stream->rank, op, place,
+                                                           sizeof place),
                              op->requests[i]);
         }
         await(engine, s, id);
@@ -223,10 +223,9 @@ static void tell_awaited(struct lull_engine *engine, uint32_t s)
         const struct lull_transfer *transfer = lull_transfer_at(engine, id);
         next = transfer->open_next;
         if (engine->sink->done && engine->status == LULL_OK)
-            engine->status =
-                engine->sink->done(engine->sink->context, s, &engine->transfer_ops[id],
-                                   transfer->source, transfer->tag, transfer->bytes, stream->clock,
-                                   engine->err);
+            engine->status = engine->sink->done(engine->sink->context, s, &engine->transfer_ops[id],
+                                                transfer->source, transfer->tag, transfer->bytes,
+                                                stream->clock, engine->err);
         forget(engine, id);
     }
 }
@@ -273,12 +272,12 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     transfer->tag = op->tag;
     transfer->comm = op->comm;
     transfer->bytes = op->bytes;
-    transfer->flags |= receives                              ? LULL_TRANSFER_RECEIVE
+    transfer->flags |= receives                          ? LULL_TRANSFER_RECEIVE
                        : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
                                                          : 0;
     if (engine->sink && engine->sink->start && engine->status == LULL_OK)
-        engine->status = engine->sink->start(engine->sink->context, s, op,
-                                             engine->streams[s].clock, engine->err);
+        engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                             engine->err);
     if (!engine->compat || !receives) {
         lull_run_release(engine, id, moment);
     } else { /* behind the sends of the batch */
@@ -335,8 +334,8 @@ static lull_status collective(struct lull_engine *engine, uint32_t s, const stru
     transfer->flags |= LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE;
     transfer->bytes = op->bytes;
     if (engine->sink && engine->sink->start)
-        engine->status = engine->sink->start(engine->sink->context, s, op,
-                                             engine->streams[s].clock, engine->err);
+        engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                             engine->err);
     if (engine->status != LULL_OK)
         return engine->status;
     if (op->request == LULL_OP_NO_REQUEST) {

@@ -26,9 +26,12 @@ enum lull_transfer_flags {
  * lull_received were called for it, except that between lull_arrived and `match` the engine holds
  * `link`, `child` and `partner`. */
 struct lull_transfer {
-    uint64_t seq;            /* order among what happens at the same time; never changes */
-    uint64_t bytes;          /* of a computation: ns */
-    int64_t time;            /* for the back-end; of an operation that is over: when it ended */
+    union {
+        uint64_t seq; /* compat: order among what happens at the same time; never changes */
+        int64_t over; /* else: when the operation was over, once it is */
+    };
+    uint64_t bytes;          /* of a computation: ns; of a posted receive: its number */
+    int64_t time;            /* of a message: for the back-end; of a receive: when it was posted */
     uint32_t source, target; /* ranks; of a receive: source or LULL_OP_ANY */
     uint32_t tag, comm;
     uint32_t link, child; /* lists */
@@ -166,7 +169,8 @@ static inline void lull_keep_busy(struct lull_clock clock, struct lull_moment un
         *clock.path = until.path;
 }
 
-/* In `send` and `advance`: this moment. In `match`: the moment of lull_arrived, if that is `time`. */
+/* In `send` and `advance`: this moment. In `match`: the moment of lull_arrived, if that is `time`.
+ */
 static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t message,
                                           int64_t time)
 {

@@ -40,8 +40,7 @@ static struct lull_moment work(struct lull_fabric *fabric, uint32_t rank, unsign
 {
     struct lull_clock cpu = lull_cpu(fabric, rank, cpu_number);
     int64_t busy = lull_cost(v[O_MESSAGE]) + lull_cost(b * v[O_BYTE]);
-    struct lull_moment end =
-        lull_after(fabric, lull_free(moment, cpu), LULL_PATH_OVERHEAD, busy);
+    struct lull_moment end = lull_after(fabric, lull_free(moment, cpu), LULL_PATH_OVERHEAD, busy);
     lull_keep_busy(cpu, end);
     fabric->ranks[rank].overhead += busy;
     return end;
@@ -52,10 +51,9 @@ static struct lull_moment pass(const struct lull_fabric *fabric, struct lull_clo
                                struct lull_moment moment, const double *v, double b)
 {
     struct lull_moment first = lull_free(moment, nic);
-    struct lull_moment until = lull_after(fabric, first, LULL_PATH_BANDWIDTH,
-                                          lull_cost(b * v[G_BYTE]));
-    lull_keep_busy(nic,
-                   lull_after(fabric, until, LULL_PATH_WAITING, lull_cost(v[G_MESSAGE])));
+    struct lull_moment until =
+        lull_after(fabric, first, LULL_PATH_BANDWIDTH, lull_cost(b * v[G_BYTE]));
+    lull_keep_busy(nic, lull_after(fabric, until, LULL_PATH_WAITING, lull_cost(v[G_MESSAGE])));
     return first;
 }
 
@@ -87,8 +85,7 @@ static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
     struct lull_moment moment = lull_now(fabric, id, now), left;
     bool rendezvous = lull_is_rendezvous(message, v[S]);
     lull_started(fabric, id, lull_free(moment, lull_cpu(fabric, message->source, message->cpu)));
-    struct lull_moment end =
-        launch(fabric, id, rendezvous ? ANNOUNCEMENT : PAYLOAD, moment, &left);
+    struct lull_moment end = launch(fabric, id, rendezvous ? ANNOUNCEMENT : PAYLOAD, moment, &left);
     if (!rendezvous)
         lull_sent(fabric, id, end);
 }
