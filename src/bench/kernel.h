@@ -26,8 +26,8 @@ bool lull_simd_usable(enum lull_simd simd, bool fma);
 
 /* Streams over arrays of doubles. Elements i = 0 .. count - 1, count a positive multiple of
  * LULL_KERNEL_STEP, arrays aligned to 64 bytes. Returns a value that depends on what was loaded, or
- * 0. The constant factor of daxpy and triad is LULL_KERNEL_FACTOR. */
-typedef double lull_stream_code(double *a, double *b, double *c, size_t count);
+ * 0. The constant factor of daxpy and update is LULL_KERNEL_FACTOR. */
+typedef double lull_stream_code(double *a, double *b, double *c, double *d, size_t count);
 #define LULL_KERNEL_STEP   64
 #define LULL_KERNEL_FACTOR 0.999
 
@@ -37,9 +37,9 @@ typedef void *lull_chase_code(void *from, uint64_t repetitions);
 
 struct lull_kernel {
     const char *name;    /* "triad" */
-    const char *formula; /* "a[i] = b[i] + s c[i]" */
+    const char *formula; /* "a[i] = b[i] + c[i] d[i]" */
     /* Streams: per element. */
-    unsigned arrays; /* a, then b, then c */
+    unsigned arrays; /* a, b, c, d: the first of these */
     unsigned loads, stores, flops;
     unsigned allocates; /* lines read from memory only because they are written to: stores of lines
                            that are not loaded too, and that do not bypass the caches */

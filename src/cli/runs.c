@@ -24,12 +24,32 @@ static void measure(struct lull_run *run)
     }
 }
 
+/* A part of a run can be told as far as there are events. */
+static lull_status cut_windows(const struct lull_run *run, struct lull_arena *arena,
+                               struct lull_windows **windows, struct lull_error *err)
+{
+    struct lull_windows *known;
+    lull_status status =
+        lull_windows_of_time(run->trace, 0, run->trace->events_end, arena, &known, err);
+    if (status != LULL_OK)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: a part of the run needs events, and some threads have none",
+                         run->path);
+    *windows = lull_windows_intersect(*windows, known, arena);
+    return LULL_OK;
+}
+
 /* The windows that region and time leave; NULL is the whole run. */
 static lull_status choose_windows(const struct lull_run *run,
                                   const struct lull_runs_options *options, struct lull_arena *arena,
                                   struct lull_windows **ret_windows, struct lull_error *err)
 {
     struct lull_windows *time = NULL, *region = NULL;
+    if ((options->has_window || options->region) && run->trace->events == LULL_EVENTS_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: holds sums of the whole run and no events (a profile): --window and "
+                         "--region need events",
+                         run->path);
     if (options->has_window) {
         lull_status status =
             lull_windows_of_time(run->trace, options->from, options->to, arena, &time, err);
@@ -44,6 +64,8 @@ static lull_status choose_windows(const struct lull_run *run,
     }
     *ret_windows =
         time && region ? lull_windows_intersect(time, region, arena) : (time ? time : region);
+    if (*ret_windows && run->trace->events == LULL_EVENTS_FIRST)
+        return cut_windows(run, arena, ret_windows, err);
     return LULL_OK;
 }
 
@@ -83,6 +105,28 @@ static void warn_of_flushing(const struct lull_run *run, struct lull_document *d
                        "%s: the tracer wrote its buffer for up to %.1f %% of the runtime of a "
                        "thread, which disturbs the run that was measured",
                        run->path, 100 * run->input->flush_share);
+}
+
+/* What the numbers stand on, where that is not all events of the run. */
+static void tell_of_sums(const struct lull_run *run, const struct lull_runs_options *options,
+                         struct lull_document *document)
+{
+    const struct lull_trace *trace = run->trace;
+    double end = 1e-9 * (double)trace->events_end, length = 1e-9 * (double)trace->duration;
+    if (trace->events == LULL_EVENTS_NONE)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s holds sums and no events (a profile): its metrics are exact, but "
+                           "what needs single events cannot be told.",
+                           run->name);
+    else if (trace->events == LULL_EVENTS_FIRST && run->breakdown->from_sums)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: its events end at %.6g s of %.6g s; the metrics are those of the "
+                           "whole run, from its sums.",
+                           run->name, end, length);
+    else if (trace->events == LULL_EVENTS_FIRST && (options->region || options->has_window))
+        lull_warn_both(document,
+                       "%s: its events end at %.6g s of %.6g s; what comes after is left out",
+                       run->path, end, length);
 }
 
 static bool begins_with(const char *text, const char *prefix)
@@ -155,6 +199,7 @@ static int load_trace(const char *path, const struct lull_runs_options *options,
     int result = evaluate(run, options, document, arena);
     if (result != LULL_EXIT_OK)
         return result;
+    tell_of_sums(run, options, document);
     lull_warn_quirks(run->trace, path, document, arena);
     warn_of_other_applications(run, options->application, document);
     return LULL_EXIT_OK;
@@ -181,9 +226,10 @@ static int load_saved(const char *path, const struct lull_runs_options *options,
         if (status != LULL_EXIT_OK)
             return status;
         if (options->regions && !run->breakdown->n_regions)
-            lull_document_note(document, LULL_NOTE_INFO,
-                               "%s was saved without --by region, so its regions are not known.",
-                               run->name);
+            lull_document_note(
+                document, LULL_NOTE_INFO,
+                "%s was saved without --by region or callsite, so its regions are not known.",
+                run->name);
     }
     return LULL_EXIT_OK;
 }

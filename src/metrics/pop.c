@@ -139,7 +139,16 @@ static void set_loss(struct target to, enum lull_metric metric, double lost)
 }
 
 static const char no_useful[] = "no useful time";
+static const char needs_events[] = "needs events; there are sums only";
 static const char needs_replay[] = "needs a replay on an ideal network";
+
+static void set_loss_if_known(struct target to, enum lull_metric metric, double lost)
+{
+    if (isnan(lost))
+        set_absent(to, metric, needs_events);
+    else
+        set_loss(to, metric, lost);
+}
 
 static void additive(struct target to, const struct lull_pop_causes *causes)
 {
@@ -151,11 +160,11 @@ static void additive(struct target to, const struct lull_pop_causes *causes)
     set(to, LULL_METRIC_PROCESS_COMMUNICATION, s->max_not_mpi / s->runtime);
     set_loss(to, LULL_METRIC_THREAD_EFFICIENCY, s->avg_runtimes - s->avg_useful);
     set_loss(to, LULL_METRIC_OPENMP_REGION_EFFICIENCY, region);
-    set_loss(to, LULL_METRIC_OPENMP_IMBALANCE, causes->imbalance);
+    set_loss_if_known(to, LULL_METRIC_OPENMP_IMBALANCE, causes->imbalance);
     set_loss(to, LULL_METRIC_OPENMP_SCHEDULE, causes->schedule);
     set_loss(to, LULL_METRIC_OPENMP_LOCK, causes->lock);
     set_loss(to, LULL_METRIC_OPENMP_MPI, causes->mpi);
-    set_loss(to, LULL_METRIC_OPENMP_REST, region - known);
+    set_loss_if_known(to, LULL_METRIC_OPENMP_REST, region - known);
     set_loss(to, LULL_METRIC_SERIAL_REGION_EFFICIENCY,
              s->avg_serial - (s->avg_useful - s->avg_parallel_useful));
     set_loss(to, LULL_METRIC_OUTSIDE_RUNTIMES, s->avg_outside);

@@ -31,7 +31,7 @@ struct lull_pop_process {
 
 /* Where the OpenMP region inefficiency comes from: thread-weighted means over processes, s. */
 struct lull_pop_causes {
-    double imbalance; /* sum over executions of (max_t OU - avg_t OU) */
+    double imbalance; /* sum over executions of (max_t OU - avg_t OU); NaN: not known */
     double schedule, lock, mpi;
 };
 

@@ -488,6 +488,7 @@ static lull_status read_root(struct reader *reader, const json_t *root)
     lull_status status = read_text(reader, root, NULL, "run", &to->run);
     if (status == LULL_OK)
         status = read_int(reader, root, NULL, "duration_ns", MAX_NS, &to->duration_ns);
+    to->from_sums = json_is_true(json_object_get(root, "from_sums"));
     if (status == LULL_OK)
         status = read_array(reader, root, "counters", false, sizeof *to->counters,
                             (void **)&to->counters, &to->n_counters, read_counter);

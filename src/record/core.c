@@ -131,12 +131,15 @@ void rec_stop(void)
     if (!rec_process.on)
         return;
     rec_process.on = false;
+    uint64_t now = rec_now();
     rec_thread_end();
     pthread_mutex_lock(&threads_lock);
     for (struct rec_thread *thread = threads; thread; thread = thread->next) {
-        uint64_t now = rec_now();
+        if (now < *thread->until)
+            now = *thread->until;
         rec_omp_settle(thread, now);
-        rec_sums_until(thread, now);
+        if (!thread->rests)
+            rec_sums_until(thread, now);
         rec_report_add(thread);
         rec_buffer_end(thread, true);
     }
@@ -183,6 +186,8 @@ static struct rec_thread *take_resting(enum rec_role role)
     struct rec_thread *found = *place;
     if (found)
         *place = found->next_resting;
+    if (found)
+        found->rests = false;
     pthread_mutex_unlock(&threads_lock);
     return found;
 }
@@ -203,7 +208,7 @@ static struct rec_thread *make_thread(enum rec_role role)
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);
     self->number = n_threads;
-    bool good = rec_buffer_begin(self, rec_now());
+    bool good = rec_buffer_begin(self);
     if (good) {
         n_threads++;
         self->next = threads;
@@ -229,7 +234,10 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
         return &rec_nobody;
     pthread_setspecific(thread_key, self);
     self->stack_begin = self->stack_end = 0; /* the location may have been another thread's */
-    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, rec_now());
+    rec_reserve(self, REC_MOST_SLOTS);
+    uint64_t now = rec_now();
+    rec_sums_from(self, now);
+    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, now);
     if (__atomic_load_n(&paused, __ATOMIC_RELAXED))
         rec_pause(self);
     rec_self_or_null = self;
@@ -250,6 +258,7 @@ void rec_thread_end(void)
     if (!self || self == &rec_nobody)
         return;
     rec_self_or_null = &rec_nobody;
+    rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_omp_settle(self, now);
     rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
@@ -257,6 +266,7 @@ void rec_thread_end(void)
     pthread_mutex_lock(&threads_lock);
     if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
         self->depth == 0) {
+        self->rests = true;
         self->next_resting = resting;
         resting = self;
         pthread_mutex_unlock(&threads_lock);
@@ -296,8 +306,10 @@ void rec_pause(struct rec_thread *self)
     __atomic_store_n(&paused, true, __ATOMIC_RELAXED);
     if (self == &rec_nobody || self->paused)
         return;
+    rec_reserve(self, REC_MOST_SLOTS);
     self->paused = true;
     self->paused_at = rec_now();
+    self->paused_inside = self->inside;
     self->depth += REC_PAUSED;
     rec_number(self, LULL_TAPE_NUMBER_MEASURE_OFF, LULL_TAPE_NO_ID, 0, self->paused_at);
 }
@@ -307,9 +319,10 @@ void rec_resume(struct rec_thread *self)
     __atomic_store_n(&paused, false, __ATOMIC_RELAXED);
     if (self == &rec_nobody || !self->paused)
         return;
+    rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
+    rec_sums_pause(self, now);
     self->paused = false;
     self->depth -= REC_PAUSED;
-    self->sums_file.header->paused += now - self->paused_at;
     rec_number(self, LULL_TAPE_NUMBER_MEASURE_ON, LULL_TAPE_NO_ID, 0, now);
 }

@@ -37,26 +37,30 @@
 
 struct rec_frame {
     uint64_t begin, inside; /* ticks: when entered; spent in the regions within the one around */
+    uint32_t region, parallel;
 };
 
 /* One thread of the program. Everything that the hot path touches is in the first cache lines. */
 struct rec_thread {
     union lull_tape_slot
         *at; /* next record; in the tail, or in a private chunk that goes nowhere */
-    union lull_tape_slot *end;  /* of the chunk */
-    uint64_t bias;              /* committed = (uintptr_t)at + bias */
-    uint64_t *committed;        /* in the mapped header */
-    uint32_t depth;             /* > 0: inside a recorded call, or not recording: pass through */
-    uint32_t parallel;          /* 1 inside an OpenMP parallel region: which sum is added to */
-    struct lull_tape_sum *sums; /* by region id, two each: outside, inside of parallel regions */
-    uint32_t n_sums;            /* regions that have sums so far */
-    uint32_t next_request;      /* number of the next MPI request that this thread opens */
-    uint32_t n_open;            /* of those, how many are not complete */
-    uint64_t inside;            /* ticks in regions within the current frame */
+    union lull_tape_slot *end; /* of the chunk */
+    uint64_t bias;             /* committed = (uintptr_t)at + bias */
+    uint64_t *committed;       /* in the mapped header */
+    uint32_t depth;            /* > 0: inside a recorded call, or not recording: pass through */
+    uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
+    unsigned char *sums;       /* by region id, two each: outside, inside of parallel regions */
+    uint32_t n_sums;           /* regions that have sums so far */
+    uint32_t sum_size;
+    uint64_t *until;       /* in the mapped sums: the end of the thread's life so far */
+    uint32_t next_request; /* number of the next MPI request that this thread opens */
+    uint32_t n_open;       /* of those, how many are not complete */
+    uint64_t inside;       /* ticks in regions within the current frame */
     uint32_t n_frames;
     bool storing; /* events are kept; false: at the budget, after an error, in a profile */
     bool paused;  /* by the program */
-    uint64_t paused_at;
+    bool rests;   /* its thread has ended, and no other has taken its place */
+    uint64_t paused_at, paused_inside; /* up to when the pause is accounted for; `inside` then */
     uint32_t number;
     uint8_t role;
     struct rec_frame frames[REC_MOST_FRAMES];
@@ -175,13 +179,27 @@ REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
     return now;
 }
 
-static inline void rec_add_sum(struct rec_thread *self, uint32_t region, uint64_t ticks)
+/* NULL: the region has none. */
+static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t region,
+                                               uint32_t parallel)
 {
     if (REC_UNLIKELY(region >= self->n_sums) && !rec_sums_grow(self, region))
+        return NULL;
+    return (struct lull_tape_sum *)(void *)(self->sums +
+                                            (size_t)(region * 2 + parallel) * self->sum_size);
+}
+
+/* Visits that end now and their time. The life goes on first, so that it is never shorter than what
+ * it holds. */
+REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned visits,
+                            uint64_t ticks, uint64_t now)
+{
+    *self->until = now;
+    struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
+    if (REC_UNLIKELY(!sum))
         return;
-    struct lull_tape_sum *sum = &self->sums[region * 2 + self->parallel];
-    sum->visits++;
-    sum->ticks += ticks;
+    sum->visits += visits;
+    __atomic_store_n(&sum->ticks, sum->ticks + ticks, __ATOMIC_RELEASE);
 }
 
 /* A call without regions inside, from `begin` on; without a message. */
@@ -190,7 +208,7 @@ static inline void rec_call(struct rec_thread *self, uint32_t region, uint64_t b
 {
     rec_reserve(self, 2);
     rec_commit(self, lull_tape_put_call(self->at, begin, region, duration));
-    rec_add_sum(self, region, duration);
+    rec_add_sum(self, region, 1, duration, begin + duration);
     self->inside += duration;
 }
 
@@ -202,10 +220,15 @@ static inline void rec_enter(struct rec_thread *self, uint32_t region, uint64_t 
     self->at->record.head = lull_tape_head(LULL_TAPE_ENTER, 0, region);
     self->at->record.value = 0;
     rec_commit(self, 1);
+    if (REC_UNLIKELY(self->paused))
+        rec_sums_pause(self, now);
+    struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
+    if (REC_LIKELY(sum != NULL))
+        sum->visits++;
     if (REC_LIKELY(self->n_frames < REC_MOST_FRAMES)) {
-        self->frames[self->n_frames].begin = now;
-        self->frames[self->n_frames].inside = self->inside;
-        self->inside = 0;
+        self->frames[self->n_frames] =
+            (struct rec_frame){now, self->inside, region, self->parallel};
+        self->inside = self->paused_inside = 0;
     }
     self->n_frames++;
 }
@@ -220,10 +243,12 @@ static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t 
     rec_commit(self, 1);
     if (self->n_frames == 0)
         return; /* entered while the program had paused us */
+    if (REC_UNLIKELY(self->paused))
+        rec_sums_pause(self, now);
     if (REC_LIKELY(--self->n_frames < REC_MOST_FRAMES)) {
         uint64_t total = now - self->frames[self->n_frames].begin;
-        rec_add_sum(self, region, total - self->inside);
-        self->inside = self->frames[self->n_frames].inside + total;
+        rec_add_sum(self, region, 0, total - self->inside, now);
+        self->inside = self->paused_inside = self->frames[self->n_frames].inside + total;
     }
 }
 

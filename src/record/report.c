@@ -23,8 +23,9 @@ void rec_report_begin(void)
 
 void rec_report_add(const struct rec_thread *self)
 {
-    for (uint32_t i = 0; self->sums && i < 2 * self->n_sums; i++)
-        visits += self->sums[i].visits;
+    for (size_t i = 0; self->sums && i < 2 * (size_t)self->n_sums; i++)
+        visits +=
+            ((const struct lull_tape_sum *)(const void *)(self->sums + i * self->sum_size))->visits;
     bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
     flushing += self->flushing;
     n_threads++;

@@ -300,7 +300,7 @@ static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame
 
 static uintptr_t key_of_path(const struct path *path, unsigned function)
 {
-    uint64_t hash = function + 1;
+    uint64_t hash = (function + 1) * UINT64_C(0x9e3779b97f4a7c15);
     for (unsigned i = 0; i < path->n; i++) {
         hash = (hash ^ path->places[i]) * UINT64_C(0xff51afd7ed558ccd);
         hash ^= hash >> 32;

@@ -20,6 +20,7 @@ struct lull_collective_call {
 struct lull_collective_transfer {
     bool send;      /* else receive */
     uint32_t peer;  /* position in the group */
+    uint32_t tag;   /* the same at both ends; tells messages of one pair apart */
     uint64_t bytes; /* of a send; a receive takes what comes */
 };
 
@@ -35,8 +36,7 @@ uint8_t lull_collective_choose(const struct lull_network *network, uint8_t opera
 #define LULL_COLLECTIVE_OVER UINT32_MAX
 uint32_t lull_collective_step(const struct lull_collective_call *call, uint32_t step);
 
-/* Transfer `i` of that step. Messages of one pair of ranks are received in the order in which they
- * are sent. */
+/* Transfer `i` of that step. */
 void lull_collective_transfer(const struct lull_collective_call *call, uint32_t step, uint32_t i,
                               struct lull_collective_transfer *ret_transfer);
 

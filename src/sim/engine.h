@@ -27,15 +27,15 @@ struct lull_sim_sink {
      * that of the operation. */
     lull_status (*compute)(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
                            int64_t end, int64_t noise, struct lull_error *err);
-    /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS); for graphs: the rank's processor is busy
-     * with or waits for messages. */
+    /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS). Not for graphs: there, what is not
+     * computation is communication. */
     lull_status (*call)(void *context, uint32_t stream, const struct lull_op *op, bool begins,
                         int64_t time, struct lull_error *err);
     /* An operation starts (SEND, RECV posted, COLLECTIVE begun) ... */
     lull_status (*start)(void *context, uint32_t stream, const struct lull_op *op, int64_t time,
                          struct lull_error *err);
     /* ... and the stream learns that a request is complete: in a WAIT, or at once. For a RECV
-     * `source`, `tag` and `bytes` are those of the message. */
+     * `source`, `tag` and `bytes` are those of the message, else those of the operation. */
     lull_status (*done)(void *context, uint32_t stream, const struct lull_op *op, uint32_t source,
                         uint32_t tag, uint64_t bytes, int64_t time, struct lull_error *err);
 };

@@ -20,7 +20,8 @@ enum lull_level {
 };
 
 /* Where the ranks are: rank r sits on core r (or on map[r]), cores are numbered through sockets,
- * nodes and switches. 0: there is no such level, all ranks share it. */
+ * nodes and switches. A level of size 0 is not told from the next wider one: without sockets, cores
+ * of one node are at NODE; without switches, nodes are at CLUSTER. cores_per_node 0: one node. */
 struct lull_placement {
     uint32_t cores_per_socket, cores_per_node, nodes_per_switch;
     uint32_t n_ranks;
@@ -88,6 +89,7 @@ struct lull_transfer; /* sim/transfer.h: a message on its way */
  * is ready for it, `advance` each time an event comes that the back-end scheduled for the message,
  * and `match` once: when a receive was posted and the back-end has said (lull_arrived) that the
  * envelope is there. The back-end says when the operations are over (lull_sent, lull_received).
+ * Envelopes of one pair of ranks must arrive in the order in which they were sent.
  *
  * Processors and NICs are *reserved*: who asks first gets them first, from max(now, free) on; see
  * sim/transfer.h. A message that must wait for something shared (buses, links) is kept by the
@@ -105,11 +107,11 @@ struct lull_network_class {
     lull_status (*check)(const struct lull_network *network, struct lull_error *err);
     /* Prepares one simulation: sets fabric->state, in memory of fabric->arena. NULL: nothing. */
     lull_status (*open)(struct lull_fabric *fabric, struct lull_error *err);
-    /* A send is ready at `now`. Returns `now`; with `compat`: a later time when it must come again
-     * then, with nothing changed. */
-    int64_t (*send)(struct lull_fabric *fabric, uint32_t message, int64_t now);
-    /* An event of the message, as scheduled by the back-end. Returns as `send` does. */
-    int64_t (*advance)(struct lull_fabric *fabric, uint32_t message, int64_t now);
+    /* A send is ready at `now` (with `compat`: and processor and NIC of the sender are free). */
+    void (*send)(struct lull_fabric *fabric, uint32_t message, int64_t now);
+    /* An event of the message, as scheduled by the back-end (with `compat`: and processor and NIC of
+     * the receiver are free). */
+    void (*advance)(struct lull_fabric *fabric, uint32_t message, int64_t now);
     /* The message's envelope is there, and `receive` was posted for it. */
     void (*match)(struct lull_fabric *fabric, uint32_t message, uint32_t receive, int64_t now);
     /* Closed form: ns from the arrival of the last rank until all leave. NULL: the class has no

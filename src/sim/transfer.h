@@ -12,14 +12,14 @@
 #define LULL_NO_TRANSFER UINT32_MAX
 
 enum lull_transfer_flags {
-    LULL_TRANSFER_RECEIVE = 1,
-    LULL_TRANSFER_COMPUTE = 2,     /* neither send nor receive */
+    LULL_TRANSFER_RECEIVE = 1, /* with COMPUTE: a collective operation */
+    LULL_TRANSFER_COMPUTE = 2,
     LULL_TRANSFER_SYNCHRONOUS = 4, /* rendezvous, whatever the size */
     LULL_TRANSFER_OF_SCRIPT = 8,   /* part of a collective operation */
     LULL_TRANSFER_OPEN = 16,       /* its request was not waited for yet */
-    LULL_TRANSFER_MOVING = 32,     /* the operation itself is not over */
+    LULL_TRANSFER_OVER = 32,       /* the operation */
     LULL_TRANSFER_AWAITED = 64,    /* by a WAIT that has begun */
-    LULL_TRANSFER_BLOCKED = 128    /* hangs on its rank */
+    LULL_TRANSFER_HELD = 128       /* a message that was not received yet */
 };
 
 /* One cache line. A message belongs to the back-end from `send` until both lull_sent and
@@ -80,7 +80,7 @@ struct lull_fabric {
     struct lull_rank_state *ranks;
     struct lull_transfer *transfers;
     struct lull_path *path;  /* NULL: not wanted */
-    uint32_t *transfer_path; /* [as transfers]: what `time` consists of */
+    uint32_t *transfer_path; /* [as transfers]: of the moment last scheduled */
     uint32_t *rank_path;     /* [3 n_ranks]: of busy[] */
     int64_t *extra;
     uint32_t *extra_path;

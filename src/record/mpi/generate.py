@@ -84,6 +84,10 @@ BRACKET = {
     "io_write": (STATUS, "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
 }
 
+# Classes that may complete requests.
+COMPLETING = ("wait", "test", "waitall", "testall", "waitany", "testany", "waitsome", "testsome",
+              "request_free")
+
 # Bytes that a process gives to a collective, and gets from it. COUNT * TYPE is written B(...), the
 # sum over the members of the communicator V(...); `at_root` and `members` are about `in_comm`.
 B_S, B_R = "rec_mpi_bytes({scount}, {stype})", "rec_mpi_bytes({rcount}, {rtype})"
@@ -243,7 +247,8 @@ def wrapper(name, row, arguments):
              "    if (REC_UNLIKELY(!real))",
              "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
              "    struct rec_mpi_call call;",
-             "    if (!rec_mpi_begin(&call, REC_%s, REC_CALLER, REC_FRAME))" % name,
+             "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME))" % (
+                 "_wait" if row.kind in COMPLETING else "", name),
              "        return real(%s);" % passed]
     if before:
         lines.append("    " + before)

@@ -79,11 +79,19 @@ struct lull_tape_file {
      * if there was one; NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
+    bool has_sums; /* there is a file of sums */
+};
+
+/* What a file's name says: process and number. */
+struct lull_tape_name {
+    uint32_t process, number;
 };
 
 struct lull_tape_data {
     struct lull_tape_file *files; /* per location */
     size_t n_files, files_capacity;
+    struct lull_tape_name *sums; /* the files of sums, in the same order */
+    size_t n_sums, sums_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes; /* per process that has its own definitions */
     uint32_t *process_numbers;      /* per process: p of the file names, ascending */
