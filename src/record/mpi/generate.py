@@ -247,8 +247,8 @@ def wrapper(name, row, arguments):
              "    if (REC_UNLIKELY(!real))",
              "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
              "    struct rec_mpi_call call;",
-              "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME))" % (
-                  "_wait" if row.kind in COMPLETING else "", name),
+             "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME))" % (
+                 "_wait" if row.kind in COMPLETING else "", name),
              "        return real(%s);" % passed]
     if before:
         lines.append("    " + before)
