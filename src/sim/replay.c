@@ -84,9 +84,10 @@ static lull_status make_groups(struct lull_program *program, struct lull_replay 
     groups[0].size = replay->n_ranks;
     for (uint32_t c = 0; c < trace->n_comms; c++) {
         const struct lull_comm *comm = &trace->comms[c];
-        uint32_t *ranks = comm->paradigm == LULL_PARADIGM_MPI
-                              ? lull_arena_try(program->arena, comm->size + (size_t)1, sizeof *ranks)
-                              : NULL;
+        uint32_t *ranks =
+            comm->paradigm == LULL_PARADIGM_MPI
+                ? lull_arena_try(program->arena, comm->size + (size_t)1, sizeof *ranks)
+                : NULL;
         if (!ranks)
             continue;
         uint32_t n = 0;
@@ -114,8 +115,8 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
     replay->ranks = lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof *replay->ranks);
     replay->process =
         lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof *replay->process);
-    replay->streams = lull_arena_try(arena, trace->n_processes + (size_t)1,
-                                     sizeof(struct lull_replay_stream *));
+    replay->streams =
+        lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof(struct lull_replay_stream *));
     if (!replay->ranks || !replay->process || !replay->streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     for (uint32_t p = 0; p < trace->n_processes; p++) {

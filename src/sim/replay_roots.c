@@ -37,9 +37,8 @@ static lull_status read_process(struct lull_roots *roots, uint32_t process, stru
     const struct lull_trace *trace = roots->trace;
     struct lull_cursor *cursor;
     struct lull_block block = {0};
-    lull_status status =
-        lull_cursor_open(trace, trace->processes[process].first_location,
-                         LULL_MASK(LULL_EVENT_COLLECTIVE_END), &cursor, err);
+    lull_status status = lull_cursor_open(trace, trace->processes[process].first_location,
+                                          LULL_MASK(LULL_EVENT_COLLECTIVE_END), &cursor, err);
     if (status != LULL_OK)
         return status;
     for (uint32_t c = 0; c < trace->n_comms; c++)
@@ -69,10 +68,10 @@ lull_status lull_roots_create(const struct lull_trace *trace, uint32_t applicati
     roots->trace = trace;
     roots->comms = calloc(trace->n_comms + (size_t)1, sizeof *roots->comms);
     roots->numbers = calloc(trace->n_comms + (size_t)1, sizeof *roots->numbers);
-    lull_status status = roots->comms && roots->numbers
-                             ? LULL_OK
-                             : lull_fail(err, LULL_ERR_MEMORY,
-                                         "%s: not enough memory for a replay", trace->path);
+    lull_status status =
+        roots->comms && roots->numbers
+            ? LULL_OK
+            : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     for (uint32_t p = 0; p < trace->n_processes && status == LULL_OK; p++)
         if (trace->processes[p].application == application && trace->processes[p].n_threads)
             status = read_process(roots, p, err);

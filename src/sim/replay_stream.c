@@ -10,7 +10,7 @@ enum { ITEMS = 64 };
 
 struct entry {
     struct lull_op op;
-    bool pending;        /* not known yet */
+    bool pending; /* not known yet */
     bool dropped;
 };
 
@@ -123,7 +123,7 @@ static uint64_t position_of(const stream_t *s, const struct entry *entry)
 static struct entry *entry_at(const stream_t *s, uint64_t position)
 {
     return position != NO_ENTRY && position >= s->base + s->first ? &s->queue[position - s->base]
-                                                                 : NULL;
+                                                                  : NULL;
 }
 
 /* ---- requests ------------------------------------------------------------------------------ */
@@ -254,9 +254,8 @@ static lull_status push_cost(stream_t *s, const struct lull_replay_item *call,
 
 static uint32_t rank_of(const stream_t *s, int32_t peer)
 {
-    return peer >= 0 && (uint32_t)peer < s->replay->trace->n_processes
-               ? s->replay->ranks[peer]
-               : LULL_NONE;
+    return peer >= 0 && (uint32_t)peer < s->replay->trace->n_processes ? s->replay->ranks[peer]
+                                                                       : LULL_NONE;
 }
 
 static void describe(const stream_t *s, struct entry *entry, const struct lull_event *event)
@@ -428,8 +427,8 @@ static lull_status find_root(stream_t *s, const struct lull_event *event, uint32
     if (event->collective.root < 0) {
         pthread_mutex_lock(&replay->lock);
         if (!replay->roots)
-            status = lull_roots_create(replay->trace, replay->options.application, &replay->roots,
-                                       err);
+            status =
+                lull_roots_create(replay->trace, replay->options.application, &replay->roots, err);
         pthread_mutex_unlock(&replay->lock);
         if (status != LULL_OK)
             return status;
@@ -529,8 +528,7 @@ static lull_status end_collective(stream_t *s, const struct lull_event *event,
     if (!known_comm(s, event->id) || waits_for_nobody(event->op))
         return LULL_OK;
     lull_status status = find_root(s, event, number, &root, err);
-    struct entry *entry =
-        status == LULL_OK ? push(s, LULL_OP_COLLECTIVE, s->call_region, 0) : NULL;
+    struct entry *entry = status == LULL_OK ? push(s, LULL_OP_COLLECTIVE, s->call_region, 0) : NULL;
     if (!entry)
         return status == LULL_OK ? no_memory(s, err) : status;
     describe_collective(entry, event, root);
@@ -557,8 +555,7 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
                                   .most = call->call == LULL_CALL_WAITALL ? open : 1};
     pthread_mutex_lock(&replay->lock);
     if (!replay->lost)
-        status =
-            lull_lost_create(replay->trace, replay->options.application, &replay->lost, err);
+        status = lull_lost_create(replay->trace, replay->options.application, &replay->lost, err);
     if (status == LULL_OK)
         count = lull_lost_take(replay->lost, &wait, &sends);
     pthread_mutex_unlock(&replay->lock);
@@ -688,8 +685,7 @@ static void give_up_first(stream_t *s)
 
 static lull_status read_items(stream_t *s, struct lull_error *err)
 {
-    lull_status status =
-        lull_replay_reader_next(s->reader, s->items, ITEMS, &s->n_items, err);
+    lull_status status = lull_replay_reader_next(s->reader, s->items, ITEMS, &s->n_items, err);
     s->ended = status == LULL_OK && s->n_items == 0;
     for (uint32_t i = 0; i < s->n_items && status == LULL_OK; i++)
         status = take_item(s, &s->items[i], err);
@@ -746,8 +742,7 @@ lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t r
 }
 
 lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
-                                    struct lull_replay_stream **ret_stream,
-                                    struct lull_error *err)
+                                    struct lull_replay_stream **ret_stream, struct lull_error *err)
 {
     stream_t *s = calloc(1, sizeof *s);
     if (!s)

@@ -25,8 +25,7 @@ struct lull_replay {
 struct lull_replay_stream;
 
 lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
-                                    struct lull_replay_stream **ret_stream,
-                                    struct lull_error *err);
+                                    struct lull_replay_stream **ret_stream, struct lull_error *err);
 void lull_replay_stream_close(struct lull_replay_stream *stream); /* NULL is allowed */
 /* As `next` of a program's class. */
 lull_status lull_replay_stream_next(struct lull_replay_stream *stream, struct lull_op *ops,

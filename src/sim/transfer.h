@@ -26,9 +26,12 @@ enum lull_transfer_flags {
  * lull_received were called for it, except that between lull_arrived and `match` the engine holds
  * `link`, `child` and `partner`. */
 struct lull_transfer {
-    uint64_t seq;            /* order among what happens at the same time; never changes */
-    uint64_t bytes;          /* of a computation: ns */
-    int64_t time;            /* for the back-end; of an operation that is over: when it ended */
+    union {
+        uint64_t seq; /* compat: order among what happens at the same time; never changes */
+        int64_t over; /* else: when the operation was over, once it is */
+    };
+    uint64_t bytes;          /* of a computation: ns; of a posted receive: its number */
+    int64_t time;            /* of a message: for the back-end; of a receive: when it was posted */
     uint32_t source, target; /* ranks; of a receive: source or LULL_OP_ANY */
     uint32_t tag, comm;
     uint32_t link, child; /* lists */
@@ -166,11 +169,26 @@ static inline void lull_keep_busy(struct lull_clock clock, struct lull_moment un
         *clock.path = until.path;
 }
 
-/* The moment of the event that is being handled, of a message or a receive. */
-static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t transfer,
-                                          int64_t now)
+/* In `send` and `advance`: this moment. In `match`: the moment of lull_arrived, if that is `time`.
+ */
+static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t message,
+                                          int64_t time)
 {
-    return (struct lull_moment){now, fabric->path ? fabric->transfer_path[transfer] : 0};
+    return (struct lull_moment){time, fabric->path ? fabric->transfer_path[message] : 0};
+}
+
+/* In `match`: the moment when the receive was posted. */
+static inline struct lull_moment lull_posted(const struct lull_fabric *fabric, uint32_t receive)
+{
+    return lull_now(fabric, receive, fabric->transfers[receive].time);
+}
+
+/* In `match`: this moment, that of the arrival or of the receive. */
+static inline struct lull_moment lull_matched(const struct lull_fabric *fabric, uint32_t message,
+                                              uint32_t receive, int64_t now)
+{
+    return fabric->transfers[receive].time == now ? lull_posted(fabric, receive)
+                                                  : lull_now(fabric, message, now);
 }
 
 /* Whether the sender must wait for the receiver, with the class's eager limit. */
