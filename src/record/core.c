@@ -85,6 +85,33 @@ static void start_clock(void)
     rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
 }
 
+/* What is set by LULL_RECORD_SKEW. */
+static void start_skew(void)
+{
+    const char *text = getenv("LULL_RECORD_SKEW");
+    long long ns;
+    double ppm;
+    if (!text || sscanf(text, "%lld:%lf", &ns, &ppm) != 2)
+        return;
+    rec_process.skewed = true;
+    rec_process.skew_from = lull_clock_read(CLOCK_MONOTONIC);
+    rec_process.skew_ns = ns * rec_process.rank;
+    rec_process.skew_rate = ppm * 1e-6 * rec_process.rank;
+}
+
+int64_t rec_node_clock_of(int64_t monotonic)
+{
+    if (REC_LIKELY(!rec_process.skewed))
+        return monotonic;
+    return monotonic + rec_process.skew_ns +
+           (int64_t)((double)(monotonic - rec_process.skew_from) * rec_process.skew_rate);
+}
+
+int64_t rec_node_clock(void)
+{
+    return rec_node_clock_of(lull_clock_read(CLOCK_MONOTONIC));
+}
+
 static void end_of_thread(void *thread)
 {
     (void)thread;
@@ -110,6 +137,7 @@ void rec_start(void)
     if (!rec_prepare_children()) /* takes our settings out of the environment */
         return;
     rec_report_begin();
+    start_skew();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))

@@ -10,6 +10,8 @@
  *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
+ *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
+ *    and PPM parts in a million ahead of that of the rank before it
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site.h); unset: 1
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
@@ -102,6 +104,9 @@ struct rec_process {
     uint32_t callpath; /* callers of a call that are told apart, 1 or more */
     uint32_t number;   /* p of the file names */
     uint32_t rank;     /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
+    bool skewed;       /* as LULL_RECORD_SKEW says */
+    int64_t skew_ns, skew_from;
+    double skew_rate;
     uint64_t budget;   /* bytes of events */
     uint64_t used;     /* atomic */
     char folder[3072]; /* RUN/<p / 1000> */
@@ -153,6 +158,10 @@ static inline uint64_t rec_now(void)
 {
     return lull_clock_now(rec_process.tsc);
 }
+
+/* CLOCK_MONOTONIC, which all processes of a node share, in ns. */
+int64_t rec_node_clock(void);
+int64_t rec_node_clock_of(int64_t monotonic);
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
