@@ -105,7 +105,8 @@ static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
 /* Counters are read last: the records that follow a call have its begin as their time. */
 static inline void rec_mpi_end(struct rec_mpi_call *call)
 {
-    rec_count_call(call->self, call->region, *call->self->until);
+    if (REC_UNLIKELY(call->self->n_counters > 0) && !call->self->paused)
+        rec_counters_read(call->self, call->region, *call->self->until);
     call->self->depth--;
 }
 
