@@ -133,10 +133,10 @@ void rec_start(void)
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
                                : 1;
     rec_process.number = rec_process.rank = rank_from_launcher();
+    start_skew();
     if (!rec_prepare_children())
         return;
     rec_report_begin();
-    start_skew();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))

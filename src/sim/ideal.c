@@ -32,22 +32,22 @@ struct open_collective {
 struct stream {
     struct lull_replay_reader *reader;
     uint32_t process;
-    uint8_t blocked;      /* enum blocked */
-    bool in_call;         /* of MPI */
-    bool completed;       /* something in this call */
-    bool communicates;    /* it has records of its own */
-    int64_t time;         /* ideal */
-    int64_t done;         /* what the call waited for so far was there by then */
-    int64_t stopped_at;   /* measured time, for messages to the user */
+    uint8_t blocked;    /* enum blocked */
+    bool in_call;       /* of MPI */
+    bool completed;     /* something in this call */
+    bool communicates;  /* it has records of its own */
+    int64_t time;       /* ideal */
+    int64_t done;       /* what the call waited for so far was there by then */
+    int64_t stopped_at; /* measured time, for messages to the user */
     struct lull_message_key waits_for;
     uint32_t next_waiting; /* of the same gathering */
     struct pending *pending;
     uint32_t n_pending, pending_capacity;
     struct open_collective *open;
     uint32_t n_open, open_capacity;
-    uint64_t open_receives; /* posted, not complete */
-    uint32_t epoch;         /* collective operations of all processes so far */
-    uint32_t lost_open;     /* non-blocking collectives of whose end nothing is known */
+    uint64_t open_receives;             /* posted, not complete */
+    uint32_t epoch;                     /* collective operations of all processes so far */
+    uint32_t lost_open;                 /* non-blocking collectives of whose end nothing is known */
     int64_t lost_ns[LULL_REPLAY_CALLS]; /* time in calls without the records they should have */
     uint32_t n_items, at;
     struct lull_replay_item items[ROOM];
@@ -71,8 +71,8 @@ struct ideal {
     uint32_t n_heap;
     struct lull_messages messages;
     struct lull_gatherings *gatherings;
-    struct lull_lost *lost; /* when needed */
-    bool recorded[LULL_REPLAY_CALLS];        /* a call of this kind has records */
+    struct lull_lost *lost;                   /* when needed */
+    bool recorded[LULL_REPLAY_CALLS];         /* a call of this kind has records */
     const char *lost_name[LULL_REPLAY_CALLS]; /* one that has not */
     struct lull_error *err;
     uint64_t steps;
@@ -144,14 +144,12 @@ static lull_status send(struct ideal *ideal, const struct stream *stream,
     uint32_t target = (uint32_t)event->message.peer;
     if (event->message.peer < 0 || target >= ideal->trace->n_processes)
         return LULL_OK;
-    struct lull_message_key key = {stream->process, target,
-                                   lull_comm_canonical(ideal->trace, event->id),
-                                   event->message.tag};
+    struct lull_message_key key = {
+        stream->process, target, lull_comm_canonical(ideal->trace, event->id), event->message.tag};
     if (!lull_messages_put(&ideal->messages, &key, stream->time))
         return no_memory(ideal);
     for (uint32_t s = ideal->first_stream[target]; s < ideal->first_stream[target + 1]; s++)
-        if (ideal->streams[s].blocked == ON_MESSAGE &&
-            same_key(&ideal->streams[s].waits_for, &key))
+        if (ideal->streams[s].blocked == ON_MESSAGE && same_key(&ideal->streams[s].waits_for, &key))
             wake(ideal, s);
     return LULL_OK;
 }
@@ -210,8 +208,8 @@ static lull_status receive_lost(struct ideal *ideal, struct stream *stream,
         "wait ended is taken";
     const struct lull_lost_send *sends;
     if (!ideal->lost) {
-        lull_status status = lull_lost_create(ideal->trace, ideal->options->application,
-                                              &ideal->lost, ideal->err);
+        lull_status status =
+            lull_lost_create(ideal->trace, ideal->options->application, &ideal->lost, ideal->err);
         if (status != LULL_OK)
             return status;
     }
@@ -237,17 +235,16 @@ static lull_status receive_lost(struct ideal *ideal, struct stream *stream,
 /* ---- collectives --------------------------------------------------------------------------- */
 
 static lull_status arrive(struct ideal *ideal, const struct stream *stream, int64_t measured,
-                          const struct lull_arrival *arrival,
-                          struct lull_gathering **ret_gathering)
+                          const struct lull_arrival *arrival, struct lull_gathering **ret_gathering)
 {
     char why[128];
     struct lull_gathering *at = lull_gatherings_arrive(ideal->gatherings, arrival, why);
     if (!at && !*why)
         return no_memory(ideal);
     if (!at)
-        return impossible(ideal, "collectives do not match",
-                          lull_arena_printf(ideal->arena, "%s: %s",
-                                            place_of(ideal, stream, measured), why));
+        return impossible(
+            ideal, "collectives do not match",
+            lull_arena_printf(ideal->arena, "%s: %s", place_of(ideal, stream, measured), why));
     ideal->result->collectives += at->arrived == at->size;
     if (lull_gathering_news(at)) {
         uint32_t waiting = at->waiting;
@@ -271,8 +268,7 @@ static bool is_alone(const struct ideal *ideal, uint32_t comm)
 
 static bool known_comm(const struct ideal *ideal, uint32_t comm)
 {
-    return comm < ideal->trace->n_comms &&
-           ideal->trace->comms[comm].paradigm == LULL_PARADIGM_MPI;
+    return comm < ideal->trace->n_comms && ideal->trace->comms[comm].paradigm == LULL_PARADIGM_MPI;
 }
 
 static lull_status begin_collective(struct ideal *ideal, struct stream *stream,

@@ -1,11 +1,11 @@
 /* Ideal runtime: how long a measured run would have taken on a network that costs nothing.
  *
- * All that is not MPI stays as measured (sim/replay_reader.h says what that is), and so do one-sided
- * and file operations. A call of MPI takes no time, except that it waits for what it needs from
- * others: a receive for its message to be sent; a barrier, allreduce, allgather, alltoall or
- * reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at its root for
- * all; a scan for the ranks before. Sends are complete at once. MPI inside an OpenMP parallel region
- * keeps its measured length, and waits longer where it must.
+ * All that is not MPI stays as measured (sim/replay_reader.h says what that is), and so do
+ * one-sided and file operations. A call of MPI takes no time, except that it waits for what it
+ * needs from others: a receive for its message to be sent; a barrier, allreduce, allgather,
+ * alltoall or reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at
+ * its root for all; a scan for the ranks before. Sends are complete at once. MPI inside an OpenMP
+ * parallel region keeps its measured length, and waits longer where it must.
  *
  * That is a recurrence of sums and maxima without an event queue: each thread runs ahead until it
  * needs something that has not been sent, the one that lags in measured time first, so that memory
@@ -28,15 +28,15 @@ struct lull_ideal_options {
 };
 
 struct lull_ideal_result {
-    int64_t runtime;           /* ns; meaningless if absent */
-    const char *absent;        /* why there is none, in a few words ("collectives were not
-                                  recorded"); NULL: there is one */
-    const char *detail;        /* with `absent`: one line for the user with the place */
+    int64_t runtime;                /* ns; meaningless if absent */
+    const char *absent;             /* why there is none, in a few words ("collectives were not
+                                       recorded"); NULL: there is one */
+    const char *detail;             /* with `absent`: one line for the user with the place */
     uint64_t messages, collectives; /* matched */
-    uint64_t unmatched_sends;  /* messages that nobody receives */
-    int64_t lost_ns;           /* longest time of a thread in calls whose records were lost, so that
-                                  it is not known what they waited for; taken as no time */
-    const char *lost;          /* such a call, "MPI_Ibarrier"; NULL: there was none */
+    uint64_t unmatched_sends;       /* messages that nobody receives */
+    int64_t lost_ns;  /* longest time of a thread in calls whose records were lost, so that
+                         it is not known what they waited for; taken as no time */
+    const char *lost; /* such a call, "MPI_Ibarrier"; NULL: there was none */
 };
 
 /* More lost time than this share of the runtime, and the ideal runtime is not given. */

@@ -45,7 +45,8 @@ static void append(struct lull_messages *m, uint32_t index)
     m->tails[bucket] = index;
 }
 
-/* Twice as many buckets. Chains are taken apart from their heads, so that each key keeps its order. */
+/* Twice as many buckets. Chains are taken apart from their heads, so that each key keeps its order.
+ */
 static bool grow_buckets(struct lull_messages *m)
 {
     uint32_t n = m->n_buckets ? 2 * m->n_buckets : 1024, old = m->n_buckets;
@@ -73,7 +74,8 @@ static bool grow_buckets(struct lull_messages *m)
 static bool grow_pool(struct lull_messages *m)
 {
     uint32_t capacity = m->capacity ? 2 * m->capacity : 1024;
-    struct message *pool = capacity > m->capacity ? realloc(m->pool, capacity * sizeof *pool) : NULL;
+    struct message *pool =
+        capacity > m->capacity ? realloc(m->pool, capacity * sizeof *pool) : NULL;
     if (!pool)
         return false;
     m->pool = pool;

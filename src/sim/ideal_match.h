@@ -34,26 +34,27 @@ struct lull_gathering {
     uint32_t number;             /* in the sequence of its series */
     uint8_t op, series;
     uint32_t size, arrived, left;
-    int64_t latest;  /* of the arrivals so far */
-    int64_t root_at; /* arrival of the root, or -1 */
-    int64_t *times;  /* scans: arrival by rank, -1: not yet; else NULL */
-    uint32_t first_missing;   /* scans: ranks below have arrived ... */
-    int64_t *latest_below;    /* ... and the latest of each rank and those before it */
-    uint32_t waiting;         /* a list of streams for the caller, LULL_NONE at its end */
+    int64_t latest;         /* of the arrivals so far */
+    int64_t root_at;        /* arrival of the root, or -1 */
+    int64_t *times;         /* scans: arrival by rank, -1: not yet; else NULL */
+    uint32_t first_missing; /* scans: ranks below have arrived ... */
+    int64_t *latest_below;  /* ... and the latest of each rank and those before it */
+    uint32_t waiting;       /* a list of streams for the caller, LULL_NONE at its end */
 };
 
 struct lull_gatherings;
-struct lull_gatherings *lull_gatherings_create(const struct lull_trace *trace); /* NULL: no memory */
+struct lull_gatherings *
+lull_gatherings_create(const struct lull_trace *trace);    /* NULL: no memory */
 void lull_gatherings_destroy(struct lull_gatherings *all); /* NULL is allowed */
 
 /* The two sides of an inter-communicator are one. */
 uint32_t lull_comm_canonical(const struct lull_trace *trace, uint32_t comm);
 
 /* A process arrives at its next operation on `comm` at `time`. Blocking and non-blocking operations
- * are matched in series of their own (non-blocking ones one for each operation), because tracers tell
- * the communicator of the latter only when they end. `root` is a process or LULL_ANY.
- * NULL and a text in ret_why: the operations contradict each other, the process is no member, or
- * (empty text) there is no memory. */
+ * are matched in series of their own (non-blocking ones one for each operation), because tracers
+ * tell the communicator of the latter only when they end. `root` is a process or LULL_ANY. NULL and
+ * a text in ret_why: the operations contradict each other, the process is no member, or (empty
+ * text) there is no memory. */
 struct lull_arrival {
     uint32_t process, comm;
     uint8_t op;

@@ -109,8 +109,8 @@ struct lull_network_class {
     lull_status (*open)(struct lull_fabric *fabric, struct lull_error *err);
     /* A send is ready at `now` (with `compat`: and processor and NIC of the sender are free). */
     void (*send)(struct lull_fabric *fabric, uint32_t message, int64_t now);
-    /* An event of the message, as scheduled by the back-end (with `compat`: and processor and NIC of
-     * the receiver are free). */
+    /* An event of the message, as scheduled by the back-end (with `compat`: and processor and NIC
+     * of the receiver are free). */
     void (*advance)(struct lull_fabric *fabric, uint32_t message, int64_t now);
     /* The message's envelope is there, and `receive` was posted for it. */
     void (*match)(struct lull_fabric *fabric, uint32_t message, uint32_t receive, int64_t now);

@@ -288,8 +288,8 @@ static uint32_t sweep(struct lull_path *path, uint32_t *numbers)
             continue;
         }
         uint32_t parent = nodes[i].parent;
-        bool joins = parent && !(path->marks[parent] & ROOT) &&
-                     (path->marks[parent] & CHILDREN) == 1;
+        bool joins =
+            parent && !(path->marks[parent] & ROOT) && (path->marks[parent] & CHILDREN) == 1;
         /* A node that will be joined into its child waits at its old place. */
         if (joins)
             join(path, &nodes[parent], &nodes[i]);

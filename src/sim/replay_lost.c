@@ -17,10 +17,10 @@ struct lull_lost {
     const struct lull_trace *trace;
     pthread_mutex_t lock; /* while these are collected */
     struct list sends;
-    struct list received; /* by blocking receives */
+    struct list received;   /* by blocking receives */
     struct target *targets; /* [n_processes] */
     uint32_t *epochs;       /* [n_locations] */
-    uint32_t n_processes; /* of the application */
+    uint32_t n_processes;   /* of the application */
     bool has_epochs;
 };
 
@@ -140,11 +140,9 @@ static void remove_received(struct lull_lost *lost)
     sort(&lost->received, by_key);
     for (size_t i = 0; i < lost->sends.count; i++) {
         const struct lull_lost_send *send = &lost->sends.items[i];
-        while (next < lost->received.count &&
-               compare_keys(&lost->received.items[next], send) < 0)
+        while (next < lost->received.count && compare_keys(&lost->received.items[next], send) < 0)
             next++;
-        if (next < lost->received.count &&
-            compare_keys(&lost->received.items[next], send) == 0)
+        if (next < lost->received.count && compare_keys(&lost->received.items[next], send) == 0)
             next++;
         else
             lost->sends.items[kept++] = *send;

@@ -3,10 +3,10 @@
  * Such a trace says that a receive was posted, but neither from whom nor when it was complete. What
  * it says are all sends, and where the waiting for the receive ended. What came in by then are
  * messages that no earlier wait has taken and that had been sent. The clocks of such tracers may be
- * far apart, so "sent before" is counted in collective operations of all processes: whoever has been
- * through n of them gets nothing that was sent behind more than n. (Without any, the clocks decide.)
- * Among those, the first of each sender come before the second ones; as many are taken as there are
- * receives. Receives for which nothing is left were from MPI_PROC_NULL.
+ * far apart, so "sent before" is counted in collective operations of all processes: whoever has
+ * been through n of them gets nothing that was sent behind more than n. (Without any, the clocks
+ * decide.) Among those, the first of each sender come before the second ones; as many are taken as
+ * there are receives. Receives for which nothing is left were from MPI_PROC_NULL.
  *
  * Memory: 40 bytes per message, for such traces only. Internal to the room. */
 #ifndef LULL_SIM_REPLAY_LOST_H
@@ -35,9 +35,9 @@ void lull_lost_destroy(struct lull_lost *lost); /* NULL is allowed */
 bool lull_lost_is_epoch(const struct lull_trace *trace, const struct lull_event *event,
                         uint32_t n_processes);
 
-/* Up to `most` messages that a process got in a wait that ended at `time`, behind `epoch` collective
- * operations of all; they are taken from the list. 0 where the process's trace has completions after
- * all. */
+/* Up to `most` messages that a process got in a wait that ended at `time`, behind `epoch`
+ * collective operations of all; they are taken from the list. 0 where the process's trace has
+ * completions after all. */
 struct lull_lost_wait {
     uint32_t process, epoch;
     int64_t time;

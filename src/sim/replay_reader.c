@@ -1,5 +1,5 @@
-/* The state machine of a breakdown in short: only four kinds of time are told apart, and what counts
- * is when the kind changes. */
+/* The state machine of a breakdown in short: only four kinds of time are told apart, and what
+ * counts is when the kind changes. */
 #include "sim/replay_reader.h"
 
 #include <stdlib.h>
@@ -55,28 +55,17 @@ static const struct {
     const char *name; /* without MPI_ */
     uint8_t call;
 } calls[] = {
-    {"send", LULL_CALL_SEND},
-    {"bsend", LULL_CALL_SEND},
-    {"rsend", LULL_CALL_SEND},
-    {"ssend", LULL_CALL_SSEND},
-    {"recv", LULL_CALL_RECV},
-    {"mrecv", LULL_CALL_RECV},
-    {"sendrecv", LULL_CALL_SENDRECV},
-    {"sendrecv_replace", LULL_CALL_SENDRECV},
-    {"isend", LULL_CALL_ISEND},
-    {"ibsend", LULL_CALL_ISEND},
-    {"irsend", LULL_CALL_ISEND},
-    {"issend", LULL_CALL_ISSEND},
-    {"irecv", LULL_CALL_IRECV},
-    {"imrecv", LULL_CALL_IRECV},
-    {"wait", LULL_CALL_WAIT},
-    {"waitany", LULL_CALL_WAIT},
-    {"waitsome", LULL_CALL_WAIT},
-    {"waitall", LULL_CALL_WAITALL},
-    {"test", LULL_CALL_TEST},
-    {"testany", LULL_CALL_TEST},
-    {"testsome", LULL_CALL_TEST},
-    {"testall", LULL_CALL_TEST},
+    {"send", LULL_CALL_SEND},         {"bsend", LULL_CALL_SEND},
+    {"rsend", LULL_CALL_SEND},        {"ssend", LULL_CALL_SSEND},
+    {"recv", LULL_CALL_RECV},         {"mrecv", LULL_CALL_RECV},
+    {"sendrecv", LULL_CALL_SENDRECV}, {"sendrecv_replace", LULL_CALL_SENDRECV},
+    {"isend", LULL_CALL_ISEND},       {"ibsend", LULL_CALL_ISEND},
+    {"irsend", LULL_CALL_ISEND},      {"issend", LULL_CALL_ISSEND},
+    {"irecv", LULL_CALL_IRECV},       {"imrecv", LULL_CALL_IRECV},
+    {"wait", LULL_CALL_WAIT},         {"waitany", LULL_CALL_WAIT},
+    {"waitsome", LULL_CALL_WAIT},     {"waitall", LULL_CALL_WAITALL},
+    {"test", LULL_CALL_TEST},         {"testany", LULL_CALL_TEST},
+    {"testsome", LULL_CALL_TEST},     {"testall", LULL_CALL_TEST},
 };
 
 /* "PMPI_Isend", "mpi_isend_", "MPI_Isend_c" */
@@ -176,9 +165,8 @@ static uint8_t activity_of(const struct lull_replay_reader *r)
 static enum time_kind kind_of(const struct lull_replay_reader *r)
 {
     static const uint8_t kinds[LULL_ACTIVITIES] = {
-        [LULL_MPI_P2P] = IN_MPI,       [LULL_MPI_COLLECTIVE] = IN_MPI,
-        [LULL_MPI_ONE_SIDED] = FIXED,  [LULL_MPI_IO] = FIXED,
-        [LULL_MPI_OTHER] = IN_MPI,     [LULL_IO] = FIXED,
+        [LULL_MPI_P2P] = IN_MPI, [LULL_MPI_COLLECTIVE] = IN_MPI, [LULL_MPI_ONE_SIDED] = FIXED,
+        [LULL_MPI_IO] = FIXED,   [LULL_MPI_OTHER] = IN_MPI,      [LULL_IO] = FIXED,
         [LULL_FLUSH] = FIXED,
     };
     if (r->off)
@@ -288,8 +276,7 @@ static void change_parallel(struct lull_replay_reader *r, bool begins)
 static bool grow_stack(struct lull_replay_reader *r)
 {
     uint32_t capacity = r->capacity ? 2 * r->capacity : 16;
-    struct frame *stack =
-        r->depth < MAX_DEPTH ? realloc(r->stack, capacity * sizeof *stack) : NULL;
+    struct frame *stack = r->depth < MAX_DEPTH ? realloc(r->stack, capacity * sizeof *stack) : NULL;
     if (!stack)
         return false;
     r->stack = stack;
@@ -519,8 +506,7 @@ lull_status lull_replay_reader_next(struct lull_replay_reader *r, struct lull_re
     r->count = 0;
     while (r->count == 0 && !r->ended) {
         lull_status status = refill(r, err);
-        while (status == LULL_OK && r->at < r->block.count &&
-               r->count + ITEMS_OF_AN_EVENT <= room)
+        while (status == LULL_OK && r->at < r->block.count && r->count + ITEMS_OF_AN_EVENT <= room)
             status = handle(r, &r->block.events[r->at++], err);
         if (status != LULL_OK)
             return status;

@@ -2,10 +2,10 @@
  * with the records that belong to them. Internal to the room.
  *
  * Time is one of four things, by the rules of a breakdown (metrics/breakdown.h):
- *  - burst: everything outside MPI, and MPI inside an OpenMP parallel region, whose length the other
- *    threads decide as well;
- *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush: no faster processor and no
- *    better network shortens it;
+ *  - burst: everything outside MPI, and MPI inside an OpenMP parallel region, whose length the
+ * other threads decide as well;
+ *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush: no faster processor and
+ * no better network shortens it;
  *  - MPI: the rest; a replay finds out how long it takes;
  *  - off: not measured, or outside the analysed span of time. It takes no time in a replay.
  * So the bursts and fixed times of a master add up to the time that its breakdown has outside MPI,
@@ -56,10 +56,10 @@ struct lull_replay_item {
 struct lull_replay_codes {
     struct region_use *regions; /* [n_regions] */
     const struct lull_trace *trace;
-    int64_t from, to;  /* the analysed span */
-    bool pieces;       /* a BURST or FIXED for each stretch without a break, also of no length before
-                          each call: for who needs to know when each happened. Otherwise one BURST and
-                          one FIXED between two calls. */
+    int64_t from, to; /* the analysed span */
+    bool pieces;      /* a BURST or FIXED for each stretch without a break, also of no length before
+                         each call: for who needs to know when each happened. Otherwise one BURST and
+                         one FIXED between two calls. */
 };
 
 lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull_arena *arena,
@@ -70,8 +70,7 @@ enum lull_replay_call lull_replay_call_of(const struct lull_replay_codes *codes,
 
 struct lull_replay_reader;
 lull_status lull_replay_reader_open(const struct lull_replay_codes *codes, uint32_t location,
-                                    struct lull_replay_reader **ret_reader,
-                                    struct lull_error *err);
+                                    struct lull_replay_reader **ret_reader, struct lull_error *err);
 /* The next items, in room for at least 16; 0: the end. */
 lull_status lull_replay_reader_next(struct lull_replay_reader *reader,
                                     struct lull_replay_item *items, uint32_t room,
