@@ -586,10 +586,8 @@ static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
     }
     comm->members = known;
     comm->size = n;
-    lull_trace_add_quirk(trace,
-                         "a communicator has processes that were not recorded; messages in it have "
-                         "no partner",
-                         "'%s'", comm->name);
+    lull_trace_add_quirk(trace, "a communicator has members that were not recorded", "'%s'",
+                         comm->name);
     return true;
 }
 
