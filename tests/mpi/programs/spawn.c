@@ -2,8 +2,10 @@
  * them has no partner, and the rest is all there.
  *
  *= ranks 2
- *= quirk: a communicator has processes that were not recorded; messages in it have no partner ('')
- *x1 = * calls MPI_Comm_spawn x1 = * calls MPI_Intercomm_merge x1 = * calls MPI_Comm_disconnect x1
+ *= quirk: a communicator has members that were not recorded ('') x1
+ *= * calls MPI_Comm_spawn x1
+ *= * calls MPI_Intercomm_merge x1
+ *= * calls MPI_Comm_disconnect x1
  *= * calls MPI_Comm_free x1
  *= 0 calls MPI_Send x2
  *= 0 sends -2 tag 5 bytes 4 in 2 x1
