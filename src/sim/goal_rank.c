@@ -28,22 +28,50 @@ static lull_status no_memory(const struct goal_text *text, struct lull_error *er
                      text->name, (unsigned long long)text->begin);
 }
 
-/* Room for one element more. */
-static bool grow(void *array, size_t *capacity, size_t need, size_t element)
+/* The array with room for `need` elements, perhaps moved; NULL: no memory. */
+static void *grown(void *array, size_t *capacity, size_t need, size_t element)
 {
-    void *old, *larger;
     if (need <= *capacity)
-        return true;
+        return array;
     size_t count = *capacity + *capacity / 2 + 256;
     if (count < need)
         count = need;
-    memcpy(&old, array, sizeof old);
-    larger = realloc(old, count * element);
-    if (!larger)
-        return false;
-    memcpy(array, &larger, sizeof larger);
-    *capacity = count;
-    return true;
+    void *larger = realloc(array, count * element);
+    if (larger)
+        *capacity = count;
+    return larger;
+}
+
+static bool grow_ops(struct goal_rank *rank)
+{
+    void *ops = grown(rank->ops, &rank->ops_capacity, rank->n_ops + 1, sizeof *rank->ops);
+    rank->ops = ops ? ops : rank->ops;
+    return ops != NULL;
+}
+
+static bool grow_edges(struct goal_rank *rank)
+{
+    void *edges = grown(rank->edges, &rank->edges_capacity, rank->n_edges + 1, sizeof *rank->edges);
+    rank->edges = edges ? edges : rank->edges;
+    return edges != NULL;
+}
+
+static bool grow_pending(struct goal_rank *rank, size_t length)
+{
+    void *pending =
+        grown(rank->pending, &rank->pending_capacity, rank->n_pending + 1, sizeof *rank->pending);
+    rank->pending = pending ? pending : rank->pending;
+    void *names = grown(rank->names, &rank->names_capacity, rank->names_used + length, 1);
+    rank->names = names ? names : rank->names;
+    return pending && names;
+}
+
+static bool grow_scratch(struct goal_rank *rank)
+{
+    void *scratch =
+        grown(rank->scratch, &rank->scratch_capacity, 2 * rank->n_ops, sizeof *rank->scratch);
+    rank->scratch = scratch ? scratch : rank->scratch;
+    return scratch != NULL;
 }
 
 lull_status lull_goal_rank_op(struct goal_rank *rank, const struct goal_text *text,
@@ -52,8 +80,7 @@ lull_status lull_goal_rank_op(struct goal_rank *rank, const struct goal_text *te
 {
     if (rank->n_ops >= MOST_OPS)
         return lull_goal_fail(text, err, "more than 2^31 - 1 operations of rank %u", rank->rank);
-    if (rank->n_ops == rank->ops_capacity &&
-        !grow(&rank->ops, &rank->ops_capacity, rank->n_ops + 1, sizeof *rank->ops))
+    if (rank->n_ops == rank->ops_capacity && !grow_ops(rank))
         return no_memory(text, err);
     if (label) {
         lull_status status = goal_labels_add(&rank->labels, label, (uint32_t)rank->n_ops);
@@ -70,9 +97,7 @@ lull_status lull_goal_rank_op(struct goal_rank *rank, const struct goal_text *te
 static bool remember(struct goal_rank *rank, const struct goal_text *text,
                      const struct goal_label *label, bool is_before)
 {
-    if (!grow(&rank->pending, &rank->pending_capacity, rank->n_pending + 1,
-              sizeof *rank->pending) ||
-        !grow(&rank->names, &rank->names_capacity, rank->names_used + label->length, 1))
+    if (!grow_pending(rank, label->length))
         return false;
     memcpy(rank->names + rank->names_used, label->name, label->length);
     rank->pending[rank->n_pending++] =
@@ -90,8 +115,7 @@ lull_status lull_goal_rank_edge(struct goal_rank *rank, const struct goal_text *
     uint32_t a = goal_labels_find(&rank->labels, after);
     if (rank->n_edges >= UINT32_MAX - 1)
         return lull_goal_fail(text, err, "more than 2^32 - 2 requirements of rank %u", rank->rank);
-    if ((rank->n_edges == rank->edges_capacity &&
-         !grow(&rank->edges, &rank->edges_capacity, rank->n_edges + 1, sizeof *rank->edges)) ||
+    if ((rank->n_edges == rank->edges_capacity && !grow_edges(rank)) ||
         (b == GOAL_NO_OP && !remember(rank, text, before, true)) ||
         (a == GOAL_NO_OP && !remember(rank, text, after, false)))
         return no_memory(text, err);
@@ -191,7 +215,7 @@ static lull_status check_circles(struct goal_rank *rank, const struct goal_text 
     char label[GOAL_LONGEST_LABEL + 1];
     if (points_forward(rank))
         return LULL_OK;
-    if (!grow(&rank->scratch, &rank->scratch_capacity, 2 * rank->n_ops, sizeof *rank->scratch))
+    if (!grow_scratch(rank))
         return no_memory(text, err);
     uint32_t *open = rank->scratch, *queue = rank->scratch + rank->n_ops;
     if (unravel(ops, edges, rank->n_ops, open, queue) == 0)

@@ -162,7 +162,7 @@ static uint32_t find_posted_hashed(struct lull_matcher *matcher, struct lull_ran
         struct key key = {message->target, message->comm, kind & 1 ? LULL_OP_ANY : message->source,
                           kind & 2 ? LULL_OP_ANY : message->tag, true};
         uint32_t before, id = hash_find(matcher, &key, &before);
-        if (id == NONE || (found != NONE && transfers[id].time > transfers[found].time))
+        if (id == NONE || (found != NONE && transfers[id].bytes > transfers[found].bytes))
             continue;
         found = id;
         found_before = before;
@@ -207,7 +207,7 @@ static uint32_t find_posted(struct lull_matcher *matcher, struct lull_rank_state
 static void post(struct lull_matcher *matcher, struct lull_rank_state *rank, uint32_t id)
 {
     struct lull_transfer *transfers = matcher->fabric->transfers;
-    transfers[id].time = (int64_t)matcher->posts++;
+    transfers[id].bytes = matcher->posts++;
     if (rank->hashed & HASHED_POSTED) {
         post_hashed(matcher, id);
         return;

@@ -18,7 +18,7 @@ struct lull_matcher {
     struct lull_chain *chains; /* FIFO each, through `child` */
     uint32_t n_chains;         /* a power of two, or 0 */
     uint32_t n_entries;
-    uint64_t posts; /* number of the next receive that is posted: its `time` */
+    uint64_t posts; /* number of the next receive that is posted: its `bytes` */
     bool out_of_memory;
 };
 

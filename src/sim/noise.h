@@ -16,7 +16,7 @@ enum { LULL_NOISE_VALUES = 4 };
 
 struct lull_noise;
 
-/* One constant struct per class; the private part is in noise.c. */
+/* One constant struct per class. */
 struct lull_noise_class {
     const char *name; /* "exponential" */
     const char *summary;
@@ -26,9 +26,6 @@ struct lull_noise_class {
     bool has_phase;                          /* has detours: `synchronised` means something */
     bool has_file;                           /* needs a recording */
     lull_status (*init)(struct lull_noise *noise, const double *values, struct lull_error *err);
-    /* Of `random` classes: nothing; of others: end of a computation that begins at `begin`. */
-    int64_t (*extend)(const struct lull_noise *noise, uint64_t rank_seed, uint32_t draw,
-                      int64_t begin, int64_t duration);
 };
 
 extern const struct lull_noise_class *const lull_noise_classes[];
@@ -62,6 +59,17 @@ struct lull_noise_spec lull_noise_spec_empty(const struct lull_noise_class *clas
 lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_arena *arena,
                               const struct lull_noise **ret_noise, struct lull_error *err);
 
+struct lull_spec; /* sim/spec.h */
+
+/* A noise from a spec for a program of n_ranks: the parameters of its class by name, and
+ *     ranks=0+5+10-20           the ranks that have it
+ *     per=operation|TIME        `per`: for each computation, or for each TIME of computation
+ *     phase=random|synchronised
+ *     file=PATH                 the recording
+ * each where it means something. */
+lull_status lull_noise_read(struct lull_spec *spec, uint32_t n_ranks, struct lull_arena *arena,
+                            const struct lull_noise **ret_noise, struct lull_error *err);
+
 /* What a rank must remember: 4 bytes, 0 at the start. */
 struct lull_noise_rank {
     uint32_t draws;
@@ -72,8 +80,8 @@ struct lull_noise_rank {
 int64_t lull_noise_extend(const struct lull_noise *noise, uint64_t seed, uint32_t rank,
                           struct lull_noise_rank *state, int64_t begin, int64_t duration);
 
-/* Mean share of noise, for people: ns added per ns computed with detours, ns per computation
- * (or per `per` ns) of random classes. */
-double lull_noise_mean(const struct lull_noise *noise);
+/* Mean of what is added, for people: ns per computation, or per `per` ns of computation; of detours
+ * (share true) ns per ns of computation. */
+double lull_noise_mean(const struct lull_noise *noise, bool *ret_share);
 
 #endif

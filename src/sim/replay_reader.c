@@ -11,10 +11,17 @@
 enum time_kind { BURST, FIXED, IN_MPI, OFF };
 enum { NO_ACTIVITY = 0xff, MAX_DEPTH = 1 << 20, ITEMS_OF_AN_EVENT = 12 };
 
+static const uint8_t kinds[LULL_ACTIVITIES] = {
+    [LULL_MPI_P2P] = IN_MPI, [LULL_MPI_COLLECTIVE] = IN_MPI, [LULL_MPI_ONE_SIDED] = FIXED,
+    [LULL_MPI_IO] = FIXED,   [LULL_MPI_OTHER] = IN_MPI,      [LULL_IO] = FIXED,
+    [LULL_FLUSH] = FIXED,
+};
+
 struct region_use {
     uint8_t activity; /* NO_ACTIVITY: takes over what surrounds it */
     uint8_t call;     /* enum lull_replay_call */
     bool mpi, parallel, user, marked;
+    bool plain; /* a burst goes on inside, whatever surrounds it */
 };
 
 struct frame {
@@ -121,6 +128,8 @@ lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull
         use->parallel = region->parallel;
         use->user = region->user && !use->mpi;
         use->call = use->mpi ? find_call(region) : LULL_CALL_OTHER;
+        use->plain = !use->mpi && !use->parallel && !trace->has_states &&
+                     (use->activity == NO_ACTIVITY || kinds[use->activity] == BURST);
     }
     *ret_codes = codes;
     return LULL_OK;
@@ -129,6 +138,7 @@ lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull
 void lull_replay_codes_mark(struct lull_replay_codes *codes, uint32_t region)
 {
     codes->regions[region].marked = true;
+    codes->regions[region].plain = false;
 }
 
 enum lull_replay_call lull_replay_call_of(const struct lull_replay_codes *codes, uint32_t region)
@@ -164,11 +174,6 @@ static uint8_t activity_of(const struct lull_replay_reader *r)
 
 static enum time_kind kind_of(const struct lull_replay_reader *r)
 {
-    static const uint8_t kinds[LULL_ACTIVITIES] = {
-        [LULL_MPI_P2P] = IN_MPI, [LULL_MPI_COLLECTIVE] = IN_MPI, [LULL_MPI_ONE_SIDED] = FIXED,
-        [LULL_MPI_IO] = FIXED,   [LULL_MPI_OTHER] = IN_MPI,      [LULL_IO] = FIXED,
-        [LULL_FLUSH] = FIXED,
-    };
     if (r->off)
         return OFF;
     uint8_t activity = activity_of(r);
@@ -362,6 +367,14 @@ static int64_t end_of(const struct lull_replay_reader *r, const struct lull_even
     return event->duration > most - event->time ? most : event->time + event->duration;
 }
 
+/* A call of a function in a burst that goes on as one, as nearly all of them: nothing happens. */
+static bool changes_nothing(const struct lull_replay_reader *r, const struct lull_event *event)
+{
+    const struct region_use *use = &r->codes->regions[event->id];
+    return use->plain && r->kind == BURST && r->limit == NEVER && r->opened &&
+           (r->master || r->parallel_depth > 0);
+}
+
 static lull_status regions(struct lull_replay_reader *r, const struct lull_event *event,
                            struct lull_error *err)
 {
@@ -433,6 +446,8 @@ static lull_status handle(struct lull_replay_reader *r, const struct lull_event 
                           struct lull_error *err)
 {
     uint64_t kind = LULL_MASK(event->kind);
+    if (event->kind == LULL_EVENT_CALL && changes_nothing(r, event))
+        return LULL_OK;
     if (!r->opened) {
         r->opened = r->alive = true;
         r->now = event->time;

@@ -26,9 +26,12 @@ enum lull_transfer_flags {
  * lull_received were called for it, except that between lull_arrived and `match` the engine holds
  * `link`, `child` and `partner`. */
 struct lull_transfer {
-    uint64_t seq;            /* order among what happens at the same time; never changes */
-    uint64_t bytes;          /* of a computation: ns */
-    int64_t time;            /* for the back-end; of an operation that is over: when it ended */
+    union {
+        uint64_t seq; /* compat: order among what happens at the same time; never changes */
+        int64_t over; /* else: when the operation was over, once it is */
+    };
+    uint64_t bytes;          /* of a computation: ns; of a posted receive: its number */
+    int64_t time;            /* of a message: for the back-end; of a receive: when it was posted */
     uint32_t source, target; /* ranks; of a receive: source or LULL_OP_ANY */
     uint32_t tag, comm;
     uint32_t link, child; /* lists */
@@ -57,12 +60,12 @@ struct lull_rank_state {
     int64_t busy[3]; /* processor 0, NIC 0 sending, NIC 0 receiving */
     uint32_t posted, posted_last;
     uint32_t unexpected, unexpected_last;
-    uint32_t blocked[3]; /* sends, computations, messages: compat only */
-    uint32_t extra;      /* further processors, then further NICs (two clocks each) */
-    uint8_t n_cpus, n_nics;
-    uint8_t hashed; /* 1: posted, 2: unexpected are found by hash */
-    uint8_t wild;   /* kinds of posted receives that the rank ever had, sim/match.h */
-    uint32_t draws; /* of noise */
+    uint32_t blocked[3];        /* sends, computations, messages: compat only */
+    uint32_t extra;             /* further processors, then further NICs (two clocks each) */
+    uint8_t last_cpu, last_nic; /* the highest numbers */
+    uint8_t hashed;             /* 1: posted, 2: unexpected are found by hash */
+    uint8_t wild;               /* kinds of posted receives that the rank ever had, sim/match.h */
+    uint32_t draws;             /* of noise */
     uint64_t sent, received, bytes_sent, bytes_received;
     int64_t compute, noise, overhead;
     int64_t end; /* of its streams */
@@ -111,7 +114,7 @@ static inline struct lull_clock lull_cpu(const struct lull_fabric *fabric, uint3
                                          unsigned cpu)
 {
     struct lull_rank_state *state = &fabric->ranks[rank];
-    if (cpu == 0 || cpu >= state->n_cpus)
+    if (cpu == 0 || cpu > state->last_cpu)
         return (struct lull_clock){&state->busy[LULL_CLOCK_CPU],
                                    fabric->path ? &fabric->rank_path[3 * (size_t)rank] : NULL};
     return lull_clock_extra(fabric, state->extra + cpu - 1);
@@ -122,11 +125,11 @@ static inline struct lull_clock lull_nic(const struct lull_fabric *fabric, uint3
                                          unsigned nic, unsigned direction)
 {
     struct lull_rank_state *state = &fabric->ranks[rank];
-    if (nic == 0 || nic >= state->n_nics)
+    if (nic == 0 || nic > state->last_nic)
         return (struct lull_clock){&state->busy[direction],
                                    fabric->path ? &fabric->rank_path[3 * (size_t)rank + direction]
                                                 : NULL};
-    return lull_clock_extra(fabric, state->extra + state->n_cpus - 1 + 2 * (nic - 1) +
+    return lull_clock_extra(fabric, state->extra + state->last_cpu + 2 * (nic - 1) +
                                         (direction - LULL_CLOCK_SEND));
 }
 
@@ -166,11 +169,26 @@ static inline void lull_keep_busy(struct lull_clock clock, struct lull_moment un
         *clock.path = until.path;
 }
 
-/* The moment of the event that is being handled, of a message or a receive. */
-static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t transfer,
-                                          int64_t now)
+/* In `send` and `advance`: this moment. In `match`: the moment of lull_arrived, if that is `time`.
+ */
+static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t message,
+                                          int64_t time)
 {
-    return (struct lull_moment){now, fabric->path ? fabric->transfer_path[transfer] : 0};
+    return (struct lull_moment){time, fabric->path ? fabric->transfer_path[message] : 0};
+}
+
+/* In `match`: the moment when the receive was posted. */
+static inline struct lull_moment lull_posted(const struct lull_fabric *fabric, uint32_t receive)
+{
+    return lull_now(fabric, receive, fabric->transfers[receive].time);
+}
+
+/* In `match`: this moment, that of the arrival or of the receive. */
+static inline struct lull_moment lull_matched(const struct lull_fabric *fabric, uint32_t message,
+                                              uint32_t receive, int64_t now)
+{
+    return fabric->transfers[receive].time == now ? lull_posted(fabric, receive)
+                                                  : lull_now(fabric, message, now);
 }
 
 /* Whether the sender must wait for the receiver, with the class's eager limit. */

@@ -2,7 +2,7 @@
  *
  * The C library's differ in the last bit between machines and versions, which is enough to send a
  * simulation elsewhere. These consist of IEEE additions, multiplications and divisions in a fixed
- * order (compiled without contraction to fused operations) and are within 2 units of the last
+ * order (compiled without contraction to fused operations) and are within 1 unit of the last
  * place. */
 #ifndef LULL_STATS_ELEMENTARY_H
 #define LULL_STATS_ELEMENTARY_H

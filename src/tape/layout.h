@@ -117,6 +117,8 @@ enum lull_tape_kind {
     LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0] */
     LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
     LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
+    LULL_TAPE_COUNTS,     /* value: number of counters; what those with the ids from `id` on have
+                             counted since their previous reading: two u64 in each slot */
     LULL_TAPE_KINDS
 };
 

@@ -157,6 +157,7 @@ static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint
     rec_commit(self, lull_tape_set_duration(self->at, extra, duration));
     rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
+    rec_count_call(self, call->region, end);
 }
 
 static inline void rec_mpi_call(struct rec_mpi_call *call)

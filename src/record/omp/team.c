@@ -71,6 +71,7 @@ static const struct {
     bool parallel;
 } outlined[REC_OMP_OUTLINED] = {
     [REC_OMP_PARALLEL] = {"parallel", LULL_TAPE_ROLE_PARALLEL, true},
+    [REC_OMP_LEAGUE] = {"teams", LULL_TAPE_ROLE_PARALLEL, true},
     [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
 };
 
@@ -162,7 +163,7 @@ static void settle_at(struct rec_thread *self, uint64_t end)
     if (end < omp->opened)
         end = omp->opened;
     rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
-    rec_leave(self, omp->region, end);
+    rec_put_leave(self, omp->region, end);
     self->parallel = omp->around;
     omp->last = end;
 }
