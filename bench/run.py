@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import record_mpi
+import simulate
 
 
 class Usage:
@@ -126,6 +127,9 @@ def main():
     try:
         record_mpi.rows(bench)
         if arguments.only == "MPI":
+            return
+        simulate.rows(bench)
+        if arguments.only.startswith("simulate"):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"
