@@ -159,3 +159,24 @@ const char *lull_format_count(uint64_t count, char *buffer, size_t size)
         buffer[out] = '\0';
     return buffer;
 }
+
+const char *lull_format_quantity(double value, const char *unit, char *buffer, size_t size)
+{
+    static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P"};
+    enum { NONE = 4, PREFIXES = sizeof prefixes / sizeof *prefixes };
+    if (!isfinite(value)) {
+        snprintf(buffer, size, "%g %s", value, unit);
+        return buffer;
+    }
+    /* Rounded to four digits first, so that 999.96 becomes 1.000 k. */
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.3e", value);
+    int exponent = value != 0 ? atoi(strchr(digits, 'e') + 1) : 0;
+    int step = exponent >= 0 ? exponent / 3 : -((2 - exponent) / 3);
+    step = step < -NONE ? -NONE : step > PREFIXES - 1 - NONE ? PREFIXES - 1 - NONE : step;
+    int decimals = 3 - (exponent - 3 * step);
+    decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
+    snprintf(buffer, size, "%.*f %s%s", decimals, value * pow(1000, -step), prefixes[step + NONE],
+             unit);
+    return buffer;
+}

@@ -134,12 +134,14 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
  * the two; see struct lull_tape_header. */
 void rec_flush(struct rec_thread *self)
 {
-    uint64_t begin = rec_now();
+    uint64_t begin = rec_now(), counts[REC_MOST_COUNTERS];
     rec_sums_until(self, begin);
     if (!self->storing) {
         self->at = self->tail;
         return;
     }
+    if (self->n_counters > 0)
+        rec_counters_hide(self, begin, counts);
     if (self->at < self->end) {
         self->at->record.time = begin;
         self->at->record.head = lull_tape_head(LULL_TAPE_PAD, 0, 0);
@@ -163,6 +165,8 @@ void rec_flush(struct rec_thread *self)
     uint64_t took = rec_now() - begin;
     self->flushing += took;
     rec_sums_flush(self, took, begin + took);
+    if (self->n_counters > 0)
+        rec_counters_unhide(self, begin + took, counts);
     self->at->record.time = begin;
     self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, 0, LULL_TAPE_NO_ID);
     self->at->record.value = took < LULL_TAPE_OPEN ? (uint32_t)took : LULL_TAPE_OPEN - 1;

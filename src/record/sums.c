@@ -53,7 +53,8 @@ bool rec_sums_begin(struct rec_thread *self)
     void *space =
         mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     sums->header = space == MAP_FAILED ? NULL : space;
-    self->sum_size = sizeof(struct lull_tape_sum);
+    const unsigned n_counters = rec_counters_number();
+    self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
     if (!sums->header || !map_more(sums, size_for(self, FIRST_REGION))) {
         if (sums->header)
             munmap(space, MOST_BYTES);
@@ -70,6 +71,9 @@ bool rec_sums_begin(struct rec_thread *self)
     header->sum_size = self->sum_size;
     header->process = rec_process.number;
     header->number = self->number;
+    header->n_counters = n_counters;
+    for (unsigned i = 0; i < n_counters; i++)
+        header->counters[i] = rec_counters_id(i);
     self->until = &header->end;
     set_count(self);
     return true;

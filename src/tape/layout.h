@@ -117,6 +117,8 @@ enum lull_tape_kind {
     LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0] */
     LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
     LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
+    LULL_TAPE_COUNTS,     /* value: number of counters; what those with the ids from `id` on have
+                             counted since their previous reading: two u64 in each slot */
     LULL_TAPE_KINDS
 };
 
@@ -333,6 +335,9 @@ enum lull_tape_definition_kind {
                                  (of the calling instruction, as the file counts addresses), which
                                  is called from the next place, and so on; with code 1: a region
                                  with the name of `region` whose code is at the one place */
+    LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`, that
+                                 of the run is `offset` ahead, within `error`; between two of these
+                                 and beyond them it is a straight line */
     LULL_TAPE_DEFINITIONS
 };
 

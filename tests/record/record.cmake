@@ -56,6 +56,12 @@ if(Python3_FOUND)
         record_program(omp_barriers ${compiler} -fopenmp)
         record_program(omp_imbalance ${compiler} -fopenmp)
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
+        add_test(NAME record.counters.${short}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                    -- ${record_bin}/omp_constructs.${short})
+        set_tests_properties(record.counters.${short} PROPERTIES LABELS quick TIMEOUT 300
+                             RUN_SERIAL ON)
         record_test(omp_constructs.profile.${short} quick --option=--profile --
                     ${record_bin}/omp_constructs.${short})
         record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
@@ -97,6 +103,11 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
     set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
+    add_test(NAME record.counters.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
+    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
     set(mpi_environment --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                         --env OMPI_MCA_rmaps_base_oversubscribe=1)
     foreach(form master inside)

@@ -9,5 +9,5 @@ void library_call(void)
 {
     for (int i = 0; i < 4; i++)
         MPI_Barrier(MPI_COMM_SELF); /* @ library_call x4 */
-    sink++; /* the last call is none that only jumps */
+    sink++;                         /* the last call is none that only jumps */
 }
