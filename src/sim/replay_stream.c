@@ -159,11 +159,20 @@ static struct open *find_open(stream_t *s, uint64_t request)
     return NULL;
 }
 
-/* The oldest of a kind; `named`: with a request, else only one without. */
-static struct open *oldest_open(stream_t *s, uint8_t kind, bool named)
+/* The oldest of a kind. */
+static struct open *oldest_open(stream_t *s, uint8_t kind)
 {
     for (uint32_t i = 0; i < s->n_open; i++)
-        if (s->open[i].kind == kind && (named || s->open[i].request == LULL_NO_REQUEST))
+        if (s->open[i].kind == kind)
+            return &s->open[i];
+    return NULL;
+}
+
+/* The oldest receive with a request of the trace's own, or without. */
+static struct open *oldest_receive(stream_t *s, bool named)
+{
+    for (uint32_t i = 0; i < s->n_open; i++)
+        if (s->open[i].kind == OPEN_RECEIVE && (s->open[i].request != LULL_NO_REQUEST) == named)
             return &s->open[i];
     return NULL;
 }
@@ -374,7 +383,7 @@ static lull_status receive(stream_t *s, const struct lull_event *event, struct l
         open = find_open(s, event->message.request);
     else if (s->in_call && (s->call == LULL_CALL_WAIT || s->call == LULL_CALL_WAITALL ||
                             s->call == LULL_CALL_TEST))
-        open = oldest_open(s, OPEN_RECEIVE, false);
+        open = oldest_receive(s, false);
     if (open && open->kind != OPEN_RECEIVE) {
         remove_open(s, open);
         return LULL_OK;
@@ -554,7 +563,7 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
     uint32_t open = 0, count = 0;
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < s->n_open; i++)
-        open += s->open[i].kind == OPEN_RECEIVE;
+        open += s->open[i].kind == OPEN_RECEIVE && s->open[i].request != LULL_NO_REQUEST;
     if (open == 0)
         return LULL_OK;
     struct lull_lost_wait wait = {.process = s->process,
@@ -573,10 +582,10 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
         event.message.peer = (int32_t)sends[i].source;
         event.message.tag = sends[i].tag;
         event.message.bytes = sends[i].bytes;
-        status = complete_receive(s, oldest_open(s, OPEN_RECEIVE, true), &event, err);
+        status = complete_receive(s, oldest_receive(s, true), &event, err);
     }
     for (uint32_t i = count; i < open && call->call == LULL_CALL_WAITALL && status == LULL_OK; i++)
-        status = drop(s, oldest_open(s, OPEN_RECEIVE, true), err);
+        status = drop(s, oldest_receive(s, true), err);
     return status;
 }
 
@@ -584,7 +593,7 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
 static lull_status finish_sends(stream_t *s, bool all, struct lull_error *err)
 {
     struct open *open;
-    while ((open = oldest_open(s, OPEN_SEND, true)) != NULL) {
+    while ((open = oldest_open(s, OPEN_SEND)) != NULL) {
         uint32_t number = open->number;
         remove_open(s, open);
         if (!wait_for(s, number))
