@@ -146,8 +146,8 @@ static struct lull_moment free_for_message(const struct lull_engine *engine,
 static uint32_t *message_line(const struct lull_engine *engine, const struct lull_transfer *message)
 {
     struct lull_rank_state *rank = &engine->fabric.ranks[message->target];
-    if ((message->cpu && message->cpu < rank->n_cpus) ||
-        (message->nic && message->nic < rank->n_nics))
+    if ((message->cpu && message->cpu <= rank->last_cpu) ||
+        (message->nic && message->nic <= rank->last_nic))
         return NULL;
     return &rank->blocked[LULL_LINE_MESSAGE];
 }

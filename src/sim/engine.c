@@ -34,32 +34,46 @@ static lull_status check_options(const struct lull_program *program,
 }
 
 /* Clocks of a rank's processors and NICs beyond the first. */
-static uint64_t n_extra(uint32_t n_cpus, uint32_t n_nics)
+static uint64_t n_extra(const struct lull_rank_state *rank)
 {
-    return n_cpus - 1 + 2 * (uint64_t)(n_nics - 1);
+    return rank->last_cpu + 2 * (uint64_t)rank->last_nic;
+}
+
+/* The most processors and NICs of any rank: with compat all ranks have so many, because a message
+ * takes those with its sender's numbers. */
+static void count_most(const struct lull_program *program, uint32_t *n_cpus, uint32_t *n_nics)
+{
+    for (uint32_t r = 0; r < program->n_ranks; r++) {
+        const struct lull_graph_rank *rank = &program->graph->ranks[r];
+        *n_cpus = rank->n_cpus > *n_cpus ? rank->n_cpus : *n_cpus;
+        *n_nics = rank->n_nics > *n_nics ? rank->n_nics : *n_nics;
+    }
 }
 
 static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_extra)
 {
     const struct lull_program *program = engine->program;
+    uint32_t most_cpus = 1, most_nics = 1;
     uint64_t sum = 0;
+    if (program->graph && engine->compat)
+        count_most(program, &most_cpus, &most_nics);
     for (uint32_t r = 0; r < program->n_ranks; r++) {
         struct lull_rank_state *rank = &engine->fabric.ranks[r];
-        uint32_t n_cpus = 1, n_nics = 1;
-        if (program->graph) {
+        uint32_t n_cpus = most_cpus, n_nics = most_nics;
+        if (program->graph && !engine->compat) {
             n_cpus = program->graph->ranks[r].n_cpus;
             n_nics = program->graph->ranks[r].n_nics;
         } else if (program->first_stream) {
             n_cpus = program->first_stream[r + 1] - program->first_stream[r];
         }
-        if (n_cpus > UINT8_MAX)
+        if (n_cpus > UINT8_MAX + 1)
             return lull_fail(engine->err, LULL_ERR_UNSUPPORTED,
                              "rank %u: %u threads communicate, at most %d can be simulated", r,
-                             n_cpus, UINT8_MAX);
-        rank->n_cpus = (uint8_t)(n_cpus ? n_cpus : 1);
-        rank->n_nics = (uint8_t)(n_nics ? n_nics : 1);
+                             n_cpus, UINT8_MAX + 1);
+        rank->last_cpu = (uint8_t)(n_cpus ? n_cpus - 1 : 0);
+        rank->last_nic = (uint8_t)(n_nics ? n_nics - 1 : 0);
         rank->extra = (uint32_t)sum;
-        sum += n_extra(rank->n_cpus, rank->n_nics);
+        sum += n_extra(rank);
     }
     if (sum > UINT32_MAX)
         return lull_fail(engine->err, LULL_ERR_MEMORY, "too many processors");
@@ -192,7 +206,7 @@ static lull_status compact_path(struct lull_engine *engine)
         for (unsigned i = 0; i < 3; i++)
             lull_path_root(path, &engine->fabric.rank_path[3 * (size_t)r + i]);
         const struct lull_rank_state *rank = &engine->fabric.ranks[r];
-        for (uint64_t i = 0; i < n_extra(rank->n_cpus, rank->n_nics); i++)
+        for (uint64_t i = 0; i < n_extra(rank); i++)
             lull_path_root(path, &engine->fabric.extra_path[rank->extra + i]);
         lull_path_root(path, &engine->end_path[r]);
     }
@@ -247,7 +261,7 @@ static struct lull_moment end_of(const struct lull_engine *engine, uint32_t r)
 {
     const struct lull_rank_state *rank = &engine->fabric.ranks[r];
     struct lull_moment end = {rank->end, engine->end_path ? engine->end_path[r] : 0};
-    for (unsigned cpu = 0; cpu < rank->n_cpus; cpu++) {
+    for (unsigned cpu = 0; cpu <= rank->last_cpu; cpu++) {
         struct lull_clock clock = lull_cpu(&engine->fabric, r, cpu);
         if (*clock.busy > end.time)
             end = (struct lull_moment){*clock.busy, clock.path ? *clock.path : 0};

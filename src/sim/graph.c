@@ -192,15 +192,17 @@ static void start(struct lull_engine *engine, const struct lull_released *releas
     lull_run_release(engine, id, (struct lull_moment){engine->now, released->path});
 }
 
-/* compat: rank by rank as they were touched, of each sends first, then receives, then
- * computations. */
+/* compat: rank by rank in ascending order (an event touches two at most), of each sends first, then
+ * receives, then computations. */
 static void start_sorted(struct lull_engine *engine)
 {
     struct lull_released *released = engine->released;
-    for (size_t first = 0; first < engine->n_released; first++) {
-        if (released[first].started)
-            continue;
-        uint32_t rank = released[first].rank;
+    size_t first = 0;
+    while (first < engine->n_released) {
+        uint32_t rank = UINT32_MAX;
+        for (size_t i = first; i < engine->n_released; i++)
+            if (!released[i].started && released[i].rank < rank)
+                rank = released[i].rank;
         for (unsigned kind = LULL_OP_SEND; kind <= LULL_OP_COMPUTE; kind++)
             for (size_t i = first; i < engine->n_released; i++) {
                 if (released[i].rank != rank || released[i].started ||
@@ -209,6 +211,8 @@ static void start_sorted(struct lull_engine *engine)
                 released[i].started = true;
                 start(engine, &released[i]);
             }
+        while (first < engine->n_released && released[first].started)
+            first++;
     }
 }
 

@@ -60,12 +60,12 @@ struct lull_rank_state {
     int64_t busy[3]; /* processor 0, NIC 0 sending, NIC 0 receiving */
     uint32_t posted, posted_last;
     uint32_t unexpected, unexpected_last;
-    uint32_t blocked[3]; /* sends, computations, messages: compat only */
-    uint32_t extra;      /* further processors, then further NICs (two clocks each) */
-    uint8_t n_cpus, n_nics;
-    uint8_t hashed; /* 1: posted, 2: unexpected are found by hash */
-    uint8_t wild;   /* kinds of posted receives that the rank ever had, sim/match.h */
-    uint32_t draws; /* of noise */
+    uint32_t blocked[3];        /* sends, computations, messages: compat only */
+    uint32_t extra;             /* further processors, then further NICs (two clocks each) */
+    uint8_t last_cpu, last_nic; /* the highest numbers */
+    uint8_t hashed;             /* 1: posted, 2: unexpected are found by hash */
+    uint8_t wild;               /* kinds of posted receives that the rank ever had, sim/match.h */
+    uint32_t draws;             /* of noise */
     uint64_t sent, received, bytes_sent, bytes_received;
     int64_t compute, noise, overhead;
     int64_t end; /* of its streams */
@@ -114,7 +114,7 @@ static inline struct lull_clock lull_cpu(const struct lull_fabric *fabric, uint3
                                          unsigned cpu)
 {
     struct lull_rank_state *state = &fabric->ranks[rank];
-    if (cpu == 0 || cpu >= state->n_cpus)
+    if (cpu == 0 || cpu > state->last_cpu)
         return (struct lull_clock){&state->busy[LULL_CLOCK_CPU],
                                    fabric->path ? &fabric->rank_path[3 * (size_t)rank] : NULL};
     return lull_clock_extra(fabric, state->extra + cpu - 1);
@@ -125,11 +125,11 @@ static inline struct lull_clock lull_nic(const struct lull_fabric *fabric, uint3
                                          unsigned nic, unsigned direction)
 {
     struct lull_rank_state *state = &fabric->ranks[rank];
-    if (nic == 0 || nic >= state->n_nics)
+    if (nic == 0 || nic > state->last_nic)
         return (struct lull_clock){&state->busy[direction],
                                    fabric->path ? &fabric->rank_path[3 * (size_t)rank + direction]
                                                 : NULL};
-    return lull_clock_extra(fabric, state->extra + state->n_cpus - 1 + 2 * (nic - 1) +
+    return lull_clock_extra(fabric, state->extra + state->last_cpu + 2 * (nic - 1) +
                                         (direction - LULL_CLOCK_SEND));
 }
 

@@ -50,7 +50,7 @@ struct simulation {
     unsigned n_ranks;
     struct items queue;
     uint64_t seq;
-    unsigned touched[2], n_touched; /* ranks with something ready, in this order */
+    unsigned touched[2], n_touched; /* ranks with something ready */
 };
 
 static void *room_for(void *array, unsigned count, size_t size)
@@ -158,12 +158,19 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Ascending: what several ranks start in consequence of one event, lower ranks start first. */
 static void touch(struct simulation *simulation, unsigned rank)
 {
-    for (unsigned i = 0; i < simulation->n_touched; i++)
-        if (simulation->touched[i] == rank)
-            return;
-    simulation->touched[simulation->n_touched++] = rank;
+    unsigned *touched = simulation->touched;
+    if (simulation->n_touched && touched[0] == rank)
+        return;
+    if (simulation->n_touched == 2)
+        return; /* the sender and the receiver: there are no others */
+    touched[simulation->n_touched++] = rank;
+    if (simulation->n_touched == 2 && touched[0] > touched[1]) {
+        touched[1] = touched[0];
+        touched[0] = rank;
+    }
 }
 
 /* An operation has started, or is done: what waited for that and nothing else is ready. */
@@ -249,19 +256,20 @@ static bool fits(const struct item *receive, const struct item *message)
            (receive->what.tag == ANY || receive->what.tag == message->what.tag);
 }
 
-/* Receive and message have met at a time. */
+/* Receive and message have met at a time. A waiting sender is released first, which matters for
+ * messages of a rank to itself. */
 static void met(struct simulation *simulation, const struct item *receive,
                 const struct item *message, int64_t t)
 {
+    if (message->what.size > simulation->network->eager) {
+        struct rank *sender = &simulation->ranks[message->rank];
+        int64_t *cpu = &sender->cpu_free[message->what.cpu];
+        int64_t *nic = &sender->send_free[message->what.nic];
+        *cpu = later(*cpu, t);
+        *nic = later(*nic, t);
+        reached(simulation, message->rank, message->operation, false);
+    }
     reached(simulation, receive->rank, receive->operation, false);
-    if (message->what.size <= simulation->network->eager)
-        return;
-    struct rank *sender = &simulation->ranks[message->rank];
-    int64_t *cpu = &sender->cpu_free[message->what.cpu];
-    int64_t *nic = &sender->send_free[message->what.nic];
-    *cpu = later(*cpu, t);
-    *nic = later(*nic, t);
-    reached(simulation, message->rank, message->operation, false);
 }
 
 static void receive(struct simulation *simulation, struct item *item)

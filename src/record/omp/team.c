@@ -71,6 +71,7 @@ static const struct {
     bool parallel;
 } outlined[REC_OMP_OUTLINED] = {
     [REC_OMP_PARALLEL] = {"parallel", LULL_TAPE_ROLE_PARALLEL, true},
+    [REC_OMP_LEAGUE] = {"teams", LULL_TAPE_ROLE_PARALLEL, true},
     [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
 };
 
