@@ -113,16 +113,21 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/phases.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
-    add_test(NAME record.counters.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
-                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
-    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
     add_test(NAME record.sites.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
     set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
+    add_test(NAME record.clocks.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
+                --lull $<TARGET_FILE:lull> --family ${family})
+    set_tests_properties(record.clocks.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
+                         SKIP_RETURN_CODE 77)
+    add_test(NAME record.counters.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
+    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
     set(mpi_environment --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                         --env OMPI_MCA_rmaps_base_oversubscribe=1)
     foreach(form master inside)
