@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import machine
 import record_mpi
 
 
@@ -124,6 +125,9 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
+        machine.rows(bench)
+        if arguments.only == "lull bench":
+            return
         record_mpi.rows(bench)
         if arguments.only == "MPI":
             return
