@@ -56,7 +56,8 @@ def sizes(machine):
 
 
 def iterations_for(rate, bytes_or_flops):
-    return max(1, int(SECONDS * rate / bytes_or_flops))
+    """Of a millisecond, but some passes in any case: the first ones find cold caches."""
+    return max(8 if bytes_or_flops < 1 << 28 else 2, int(SECONDS * rate / bytes_or_flops))
 
 
 def low_quantile(rates):

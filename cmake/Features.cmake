@@ -18,6 +18,9 @@ endmacro()
 
 pkg_check_modules(OTF2 IMPORTED_TARGET otf2)
 lull_feature(OTF2 OTF2_FOUND "read and write OTF2 archives" "library otf2 was not found at build time")
+pkg_check_modules(LIBDW IMPORTED_TARGET libdw)
+lull_feature(LIBDW LIBDW_FOUND "show call sites with function, file and line"
+             "library libdw was not found at build time")
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 lull_feature(HWLOC HWLOC_FOUND "measure this machine" "library hwloc was not found at build time")
 # The recorder: its wrappers of MPI functions are generated from the mpi.h of each family.

@@ -63,8 +63,8 @@ static bool find_unit(const char *name, const struct unit *units, size_t count, 
     return false;
 }
 
-lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
-                            struct lull_error *err)
+lull_status lull_parse_time_real(const char *text, double bare_ns, double *ret_ns,
+                                 struct lull_error *err)
 {
     double value, factor = bare_ns;
     const char *unit;
@@ -75,8 +75,18 @@ lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
     double ns = value * factor;
     if (fabs(ns) >= 9.2e18)
         return lull_fail(err, LULL_ERR_RANGE, "'%s' is too long a time", text);
-    *ret_ns = llround(ns);
+    *ret_ns = ns;
     return LULL_OK;
+}
+
+lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
+                            struct lull_error *err)
+{
+    double ns;
+    lull_status status = lull_parse_time_real(text, bare_ns, &ns, err);
+    if (status == LULL_OK)
+        *ret_ns = llround(ns);
+    return status;
 }
 
 lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err)

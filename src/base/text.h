@@ -15,6 +15,10 @@ lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
 lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
                             struct lull_error *err);
 
+/* The same, not rounded, for times per byte and the like. */
+lull_status lull_parse_time_real(const char *text, double bare_ns, double *ret_ns,
+                                 struct lull_error *err);
+
 /* A size with unit: "512", "1KiB", "4MB" (KiB, MiB, GiB binary; kB, MB, GB decimal). In bytes. */
 lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err);
 

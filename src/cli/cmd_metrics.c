@@ -14,7 +14,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *variant, *reference, *scaling, *region, *window, *by;
-    int counters, raw, application, force, threads;
+    int counters, raw, application, force, threads, no_replay;
 } settings = {.application = 1};
 static struct lull_output_settings output;
 
@@ -39,10 +39,12 @@ static const struct poptOption options[] = {
     {"application", '\0', POPT_ARG_INT, &settings.application, 0,
      "which program of a trace that holds several (1)", "N"},
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
-     "region|process|thread"},
+     "region|callsite|process|thread"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
     {"digits", '\0', POPT_ARG_INT, &output.digits, 0, "decimals of efficiencies in text (2)", "N"},
+    {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
+     "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
      "N"},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
@@ -66,7 +68,7 @@ static int check_words(void)
     static const struct {
         char **value;
         const char *option, *expected;
-        const char *words[4];
+        const char *words[5];
     } checks[] = {
         {&settings.scheme,
          "scheme",
@@ -74,7 +76,10 @@ static int check_words(void)
          {"additive", "multiplicative", "all"}},
         {&settings.variant, "variant", "bsc or nag", {"bsc", "nag"}},
         {&settings.scaling, "scaling", "strong, weak or auto", {"strong", "weak", "auto"}},
-        {&settings.by, "by", "region, process or thread", {"region", "process", "thread"}},
+        {&settings.by,
+         "by",
+         "region, callsite, process or thread",
+         {"region", "callsite", "process", "thread"}},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (*checks[i].value && !one_of(*checks[i].value, checks[i].words))
@@ -176,6 +181,7 @@ static void add_parts(struct lull_document *document, const struct lull_runs *ru
         void (*add)(struct lull_document *document, const struct lull_runs *runs,
                     struct lull_arena *arena);
     } parts[] = {{"region", lull_tables_by_region},
+                 {"callsite", lull_tables_by_callsite},
                  {"process", lull_tables_by_process},
                  {"thread", lull_tables_by_thread}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -218,8 +224,9 @@ static int report(const char *const *paths, uint32_t count, struct lull_arena *a
         return status;
     wanted.application = (uint32_t)settings.application - 1;
     wanted.region = settings.region;
-    wanted.regions = is(settings.by, "region");
+    wanted.regions = is(settings.by, "region") || is(settings.by, "callsite");
     wanted.force = settings.force;
+    wanted.no_replay = settings.no_replay;
     wanted.workers = (unsigned)settings.threads;
     struct lull_document *document = lull_document_create(arena, "lull-metrics/1", "");
     struct lull_runs runs;

@@ -18,7 +18,9 @@ static struct {
     int force;
     char *max_size;
     int profile;
+    char *counters;
     int follow;
+    char *callpath;
     char *mpi;
     int verbose;
 } settings;
@@ -31,8 +33,14 @@ static const struct poptOption options[] = {
     {"max-size", '\0', POPT_ARG_STRING, &settings.max_size, 0,
      "size of the events of each process (1GiB); then they stop, sums go on", "SIZE"},
     {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
+    {"counters", '\0', POPT_ARG_STRING, &settings.counters, 0,
+     "hardware counters, separated by commas, or none (instructions,cycles, where perf_event has "
+     "them)",
+     "NAME,..."},
     {"follow", '\0', POPT_ARG_NONE, &settings.follow, 0,
      "record also the programs that COMMAND starts", NULL},
+    {"callpath", '\0', POPT_ARG_STRING, &settings.callpath, 0,
+     "tell calls apart by N callers instead of one (1)", "N"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"verbose", '\0', POPT_ARG_NONE, &settings.verbose, 0, "say what is done", NULL},
@@ -50,6 +58,15 @@ static int chosen_mpi(void)
     return -1;
 }
 
+enum { MOST_CALLERS = 32 }; /* that the recorder follows */
+
+static bool is_number_of_callers(const char *text)
+{
+    uint64_t number;
+    return lull_parse_u64(text, strlen(text), &number) == LULL_OK && number >= 1 &&
+           number <= MOST_CALLERS;
+}
+
 static int check_settings(const char *command)
 {
     struct lull_error err;
@@ -58,6 +75,8 @@ static int check_settings(const char *command)
         return lull_cli_usage("expected a COMMAND to run");
     if (settings.max_size && lull_parse_size(settings.max_size, &bytes, &err) != LULL_OK)
         return lull_cli_usage("--max-size: %s", err.text);
+    if (settings.callpath && !is_number_of_callers(settings.callpath))
+        return lull_cli_usage("--callpath is '%s', expected 1 to 32", settings.callpath);
     if (settings.mpi && chosen_mpi() < 0)
         return lull_cli_usage("--mpi is '%s', expected openmpi, mpich or none", settings.mpi);
     return LULL_EXIT_OK;
@@ -100,6 +119,8 @@ static void add_ourselves(struct words *words, const char *output)
     add_word(words, "record");
     add_option(words, "output", output);
     add_option(words, "max-size", settings.max_size);
+    add_option(words, "callpath", settings.callpath);
+    add_option(words, "counters", settings.counters);
     add_option(words, "mpi", settings.mpi);
     static const struct {
         const char *word;
@@ -255,7 +276,9 @@ static void prepare_environment(const char *run, const char *library, struct lul
             ? lull_arena_printf(arena, "%llu", (unsigned long long)bytes)
             : NULL);
     set_flag("LULL_RECORD_PROFILE", settings.profile);
+    set("LULL_RECORD_COUNTERS", settings.counters);
     set_flag("LULL_RECORD_FOLLOW", settings.follow);
+    set("LULL_RECORD_CALLPATH", settings.callpath);
     put_in_front("LD_PRELOAD", library, ':', arena);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/metrics_tables.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct lull_table *table_of_parts(struct lull_document *document, const char *what,
                                          const char *title, const char *corner,
@@ -16,9 +17,11 @@ static struct lull_table *table_of_parts(struct lull_document *document, const c
 
 static int by_exclusive_time(const void *left, const void *right)
 {
-    const struct lull_region_breakdown *a = *(const struct lull_region_breakdown *const *)left;
-    const struct lull_region_breakdown *b = *(const struct lull_region_breakdown *const *)right;
-    return (a->exclusive_ns < b->exclusive_ns) - (a->exclusive_ns > b->exclusive_ns);
+    const struct lull_region_breakdown *a = left, *b = right;
+    if (a->exclusive_ns != b->exclusive_ns)
+        return a->exclusive_ns < b->exclusive_ns ? 1 : -1;
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->site, b->site);
 }
 
 /* Length of the windows of all threads: what shares refer to. */
@@ -30,35 +33,106 @@ static double time_of_threads(const struct lull_breakdown *breakdown)
     return sum > 0 ? sum : 1;
 }
 
-static void add_regions(struct lull_document *document, const struct lull_run *run,
-                        struct lull_arena *arena)
+/* Calls from all places together: they have one name, and are neighbours. */
+static uint32_t whole_regions(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                              struct lull_region_breakdown **ret_regions)
+{
+    struct lull_region_breakdown *regions =
+        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++) {
+        const struct lull_region_breakdown *from = &breakdown->regions[i];
+        struct lull_region_breakdown *to = count ? &regions[count - 1] : NULL;
+        if (!to || strcmp(to->name, from->name) != 0) {
+            regions[count++] = *from;
+            continue;
+        }
+        to->visits += from->visits;
+        to->inclusive_ns += from->inclusive_ns;
+        to->exclusive_ns += from->exclusive_ns;
+        to->useful_ns += from->useful_ns;
+    }
+    *ret_regions = regions;
+    return count;
+}
+
+static uint32_t sites_of(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                         struct lull_region_breakdown **ret_regions)
+{
+    struct lull_region_breakdown *regions =
+        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++)
+        if (*breakdown->regions[i].site)
+            regions[count++] = breakdown->regions[i];
+    *ret_regions = regions;
+    return count;
+}
+
+/* `first` text columns belong to the caller; the rest is the same for all such tables. */
+static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
+                       const struct lull_region_breakdown *region,
+                       const struct lull_breakdown *breakdown)
+{
+    double share = (double)region->exclusive_ns / time_of_threads(breakdown);
+    lull_table_set(table, row, first, lull_cell_text(lull_activity_name(region->activity)));
+    lull_table_set(table, row, first + 1, lull_cell_count(region->visits));
+    lull_table_set(table, row, first + 2,
+                   breakdown->from_sums ? lull_cell_absent("needs events; there are sums only")
+                                        : lull_cell_time(region->inclusive_ns));
+    lull_table_set(table, row, first + 3, lull_cell_time(region->exclusive_ns));
+    lull_table_set(table, row, first + 4, lull_cell_share(share));
+}
+
+static void add_region_columns(struct lull_table *table)
 {
     static const char *const columns[][2] = {{"activity", "counts as"},
                                              {"visits", "visits"},
                                              {"inclusive", "inclusive"},
                                              {"exclusive", "exclusive"},
                                              {"share", "share"}};
-    const struct lull_breakdown *breakdown = run->breakdown;
-    const struct lull_region_breakdown **sorted =
-        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*sorted));
-    for (uint32_t i = 0; i < breakdown->n_regions; i++)
-        sorted[i] = &breakdown->regions[i];
-    if (breakdown->n_regions > 1)
-        qsort(sorted, breakdown->n_regions, sizeof(*sorted), by_exclusive_time);
-    struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         lull_table_column(table, columns[i][0], columns[i][1]);
-    double all = time_of_threads(breakdown);
-    for (uint32_t i = 0; i < breakdown->n_regions; i++) {
-        const struct lull_region_breakdown *region = sorted[i];
-        if (!region->visits)
+}
+
+static void add_regions(struct lull_document *document, const struct lull_run *run,
+                        struct lull_arena *arena)
+{
+    struct lull_region_breakdown *regions;
+    uint32_t count = whole_regions(run->breakdown, arena, &regions);
+    if (count > 1)
+        qsort(regions, count, sizeof(*regions), by_exclusive_time);
+    struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
+    add_region_columns(table);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!regions[i].visits)
             continue;
-        uint32_t row = lull_table_row(table, region->name, region->name, LULL_NO_ROW);
-        lull_table_set(table, row, 0, lull_cell_text(lull_activity_name(region->activity)));
-        lull_table_set(table, row, 1, lull_cell_count(region->visits));
-        lull_table_set(table, row, 2, lull_cell_time(region->inclusive_ns));
-        lull_table_set(table, row, 3, lull_cell_time(region->exclusive_ns));
-        lull_table_set(table, row, 4, lull_cell_share((double)region->exclusive_ns / all));
+        uint32_t row = lull_table_row(table, regions[i].name, regions[i].name, LULL_NO_ROW);
+        set_region(table, row, 0, &regions[i], run->breakdown);
+    }
+}
+
+static void add_call_sites(struct lull_document *document, const struct lull_run *run,
+                           struct lull_arena *arena)
+{
+    struct lull_region_breakdown *regions;
+    uint32_t count = sites_of(run->breakdown, arena, &regions);
+    if (count == 0) {
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s has no call sites: lull record writes them, other tracers may not.",
+                           run->name);
+        return;
+    }
+    qsort(regions, count, sizeof(*regions), by_exclusive_time);
+    struct lull_table *table =
+        table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
+    lull_table_column(table, "site", "called from");
+    add_region_columns(table);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
+        uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
+        set_region(table, row, 1, &regions[i], run->breakdown);
     }
 }
 
@@ -74,6 +148,11 @@ static void add_parallel_regions(struct lull_document *document, const struct lu
                                              {"rest", "other"}};
     struct lull_pop_parallel *parallels;
     uint32_t count = lull_pop_parallels(run->breakdown, arena, &parallels);
+    if (run->breakdown->from_sums)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: the OpenMP parallel regions are not told apart by cause, which "
+                           "needs events.",
+                           run->name);
     if (!count)
         return;
     struct lull_table *table =
@@ -150,6 +229,14 @@ static void set_times(struct lull_table *table, uint32_t row, const struct activ
     double all = (double)window_ns * count;
     if (all > 0)
         lull_table_set(table, row, 0, lull_cell_share((double)useful / all));
+}
+
+void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->runs[i].breakdown->regions)
+            add_call_sites(document, &runs->runs[i], arena);
 }
 
 void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,

@@ -19,9 +19,11 @@ void lull_table_of_counters(struct lull_document *document, const struct lull_ru
                             struct lull_arena *arena);
 
 /* One table per run, with one row per region (and a second one of the OpenMP parallel regions),
- * process or thread. */
+ * call site, process or thread. */
 void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
+void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena);
 void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena);
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,

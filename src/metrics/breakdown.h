@@ -42,9 +42,10 @@ struct lull_process_breakdown {
 /* One region (function, MPI call, construct) summed over all threads. */
 struct lull_region_breakdown {
     const char *name;
+    const char *site; /* where it is called, as in lull_region; "": unknown, or all places */
     uint8_t paradigm, role, activity;
     uint64_t visits;
-    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once */
+    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once; 0 from sums */
     int64_t exclusive_ns; /* not in a region inside */
     int64_t useful_ns;    /* useful time directly inside */
 };
@@ -69,14 +70,17 @@ struct lull_breakdown_counter {
     uint8_t role;
 };
 
-/* Processes are sorted by rank, threads by process, kind and number, regions and counters by name,
- * parallels by process and name. */
+/* Processes are sorted by rank, threads by process, kind and number, regions by name and site,
+ * counters by name, parallels by process and name. */
 struct lull_breakdown {
     const char *run;     /* as the user named it */
     int64_t duration_ns; /* length of the trace */
     int64_t runtime_ns;  /* T: longest window_ns over processes, less the shortest disabled time
                             of a master */
-    uint32_t n_nodes;    /* 0: unknown */
+    int64_t ideal_runtime_ns; /* T_id, of the same windows: from a replay (sim/ideal.h), which the
+                                 caller adds; 0: not known. Parts that are merged lose it. */
+    const char *ideal_absent; /* why a replay found none, in a few words; NULL: there was none */
+    uint32_t n_nodes;         /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;
     struct lull_thread_breakdown *threads;
@@ -87,30 +91,40 @@ struct lull_breakdown {
     uint32_t n_regions;
     struct lull_parallel_breakdown *parallels;
     uint32_t n_parallels;
+    bool from_sums; /* of it or a part: no inclusive times, no parallels */
+};
+
+/* Where the times come from. Sums tell the same for the whole run; they do not tell windows,
+ * inclusive times, and single executions of parallel regions. */
+enum lull_breakdown_source {
+    LULL_FROM_ANY, /* events if all are there or windows are wanted, else sums if there are */
+    LULL_FROM_EVENTS,
+    LULL_FROM_SUMS
 };
 
 struct lull_breakdown_options {
     const struct lull_windows *windows; /* NULL: the whole run */
     uint32_t application;               /* default 0 */
     bool regions;                       /* fill regions[] */
+    uint8_t source;                     /* enum lull_breakdown_source */
     unsigned workers;                   /* 0: all */
     void (*progress)(void *context, double share);
     void *progress_context;
 };
 
-/* The result lives in `arena`. */
+/* The result lives in `arena`. LULL_ERR_RANGE when windows are wanted of a run without events. */
 lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                                    struct lull_error *err);
 
 /* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
- * processes and threads are matched by rank and number, regions and counters by name. Parallel
- * regions belong with their process: parts that hold different threads of one process have them in
- * one of the parts only. Merging is associative and commutative, as long as windows are not cut
- * inside an execution of a parallel region. `whole` is left as it was on failure: LULL_ERR_RANGE
- * when a counter or a thread means different things in both, or when a thread gets more time than
- * the run lasts (a part was added twice). */
+ * processes and threads are matched by rank and number, regions by name and site, counters by name.
+ * Parallel regions belong with their process: parts that hold different threads of one process have
+ * them in one of the parts only. Merging is associative and commutative, as long as windows are not
+ * cut inside an execution of a parallel region. `whole` is left as it was on failure:
+ * LULL_ERR_RANGE when a counter or a thread means different things in both, or when a thread gets
+ * more time than the run lasts (a part was added twice). */
 lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull_breakdown *part,
                                  struct lull_arena *arena, struct lull_error *err);
 

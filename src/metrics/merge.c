@@ -199,10 +199,17 @@ static lull_status join_threads(struct join *join)
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
+static int compare_calls(const struct lull_region_breakdown *x,
+                         const struct lull_region_breakdown *y)
+{
+    int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->site, y->site);
+}
+
 static int by_region(const void *a, const void *b)
 {
     const struct lull_region_breakdown *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
+    int order = compare_calls(x, y);
     if (!order)
         order = (int)x->paradigm - (int)y->paradigm;
     if (!order)
@@ -237,12 +244,13 @@ static void join_regions(struct join *join)
     if (n)
         qsort(to->regions, n, sizeof *to->regions, by_region);
     for (size_t i = 0; i < n; i++) {
-        if (kept > 0 && strcmp(to->regions[kept - 1].name, to->regions[i].name) == 0) {
+        if (kept > 0 && compare_calls(&to->regions[kept - 1], &to->regions[i]) == 0) {
             fold_region(join, &to->regions[kept - 1], &to->regions[i]);
             continue;
         }
         to->regions[kept] = to->regions[i];
         to->regions[kept].name = lull_arena_strdup(join->arena, to->regions[i].name);
+        to->regions[kept].site = lull_arena_strdup(join->arena, to->regions[i].site);
         kept++;
     }
     to->n_regions = (uint32_t)kept;
@@ -375,7 +383,10 @@ lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lul
 {
     struct lull_breakdown joined = {
         .run = a->run,
+        .ideal_runtime_ns = b ? 0 : a->ideal_runtime_ns,
+        .ideal_absent = b || !a->ideal_absent ? NULL : lull_arena_strdup(arena, a->ideal_absent),
         .duration_ns = b && b->duration_ns > a->duration_ns ? b->duration_ns : a->duration_ns,
+        .from_sums = a->from_sums || (b && b->from_sums),
     };
     struct join join = {
         .parts = {a, b}, .n_parts = b ? 2 : 1, .arena = arena, .to = &joined, .err = err};

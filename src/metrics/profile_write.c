@@ -128,6 +128,8 @@ static void write_regions(struct lull_json *json, const struct lull_breakdown *b
         const struct lull_region_breakdown *region = &breakdown->regions[i];
         lull_json_object_begin(json);
         write_text(json, "name", region->name);
+        if (*region->site)
+            write_text(json, "site", region->site);
         write_text(json, "paradigm", lull_paradigm_name(region->paradigm));
         write_text(json, "role", lull_role_name(region->role));
         write_text(json, "activity", lull_activity_id(region->activity));
@@ -171,6 +173,14 @@ void lull_profile_write(struct lull_json *json, const struct lull_breakdown *bre
     write_text(json, "schema", LULL_PROFILE_SCHEMA);
     write_text(json, "run", breakdown->run);
     write_field(json, "duration_ns", breakdown->duration_ns);
+    if (breakdown->from_sums) {
+        lull_json_key(json, "from_sums");
+        lull_json_bool(json, true);
+    }
+    if (breakdown->ideal_runtime_ns > 0)
+        write_field(json, "ideal_runtime_ns", breakdown->ideal_runtime_ns);
+    if (breakdown->ideal_absent)
+        write_text(json, "ideal_absent", breakdown->ideal_absent);
     write_counters(json, breakdown);
     write_processes(json, breakdown);
     write_threads(json, breakdown);

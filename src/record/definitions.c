@@ -23,23 +23,30 @@ static struct {
     struct lull_tape_definitions_header *header; /* NULL: not recording */
     size_t mapped;
     int fd;
-    uint32_t n_regions, n_comms, n_markers, n_counters;
+    uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
     int64_t last_point; /* ns */
+    bool full;          /* there is no room for more, and none is asked for again */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-static bool grow(size_t size)
+static bool map_more(size_t size)
 {
-    size = (size + STEP - 1) / STEP * STEP;
     if (size > MOST_BYTES || !rec_file_extend(all.fd, size))
         return false;
     void *place = (unsigned char *)all.header + all.mapped;
-    void *got = mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                     all.fd, (off_t)all.mapped);
-    if (got == MAP_FAILED)
+    return mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, all.fd,
+                (off_t)all.mapped) != MAP_FAILED;
+}
+
+static bool grow(size_t size)
+{
+    size = (size + STEP - 1) / STEP * STEP;
+    if (all.full || !map_more(size)) {
+        all.full = true;
         return false;
+    }
     all.mapped = size;
     return true;
 }
@@ -169,6 +176,40 @@ uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
     if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return known;
     return fresh;
+}
+
+struct object {
+    const char *path, *build_id;
+};
+
+static void fill_object(struct lull_tape_builder *builder, const void *what)
+{
+    const struct object *object = what;
+    lull_tape_build_text(builder, object->path);
+    lull_tape_build_text(builder, object->build_id);
+}
+
+uint32_t rec_define_object(const char *path, const char *build_id)
+{
+    const struct object object = {path, build_id};
+    return define(LULL_TAPE_DEFINE_OBJECT, &all.n_objects, fill_object, &object);
+}
+
+static void fill_site(struct lull_tape_builder *builder, const void *what)
+{
+    const struct rec_site *site = what;
+    lull_tape_build_u32(builder, site->region);
+    lull_tape_build_u32(builder, site->code);
+    lull_tape_build_u32(builder, site->n);
+    for (unsigned i = 0; i < site->n; i++) {
+        lull_tape_build_u32(builder, site->objects[i]);
+        lull_tape_build_u64(builder, site->offsets[i]);
+    }
+}
+
+uint32_t rec_define_site(const struct rec_site *site)
+{
+    return define(LULL_TAPE_DEFINE_SITE, &all.n_regions, fill_site, site);
 }
 
 static void fill_comm(struct lull_tape_builder *builder, const void *what)
@@ -301,14 +342,36 @@ static void fill_clock(struct lull_tape_builder *builder, const void *what)
 
 void rec_define_clock(int64_t ns)
 {
-    int64_t now = lull_clock_read(CLOCK_MONOTONIC);
+    int64_t now = rec_node_clock();
     if (now - __atomic_load_n(&all.last_point, __ATOMIC_RELAXED) < ns)
         return;
     struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
+    point.pair.ns = rec_node_clock_of(point.pair.ns);
     /* The pairing costs as long as reading the clock: bound by what that took in ns. */
     pthread_mutex_lock(&all.lock);
     point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
         __atomic_store_n(&all.last_point, point.pair.ns, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&all.lock);
+}
+
+struct offset {
+    int64_t ns, to_root;
+    double error;
+};
+
+static void fill_offset(struct lull_tape_builder *builder, const void *what)
+{
+    const struct offset *offset = what;
+    lull_tape_build_u64(builder, (uint64_t)offset->ns);
+    lull_tape_build_u64(builder, (uint64_t)offset->to_root);
+    lull_tape_build_f64(builder, offset->error);
+}
+
+void rec_define_offset(int64_t ns, int64_t to_root, double error)
+{
+    const struct offset offset = {ns, to_root, error};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
     pthread_mutex_unlock(&all.lock);
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define REC_MOST_CALLPATH 32 /* callers of a call */
+
 struct rec_region {
     uint32_t paradigm, role; /* enum lull_tape_paradigm, enum lull_tape_role */
     bool parallel;           /* inside it is inside an OpenMP parallel region */
@@ -24,6 +26,15 @@ struct rec_comm {
     const char *name;
 };
 
+/* Part of a region: its calls from one place, or with `code` the region that has its code there. */
+struct rec_site {
+    uint32_t region;
+    bool code;
+    unsigned n;                          /* the innermost first; with `code` 1 */
+    uint32_t objects[REC_MOST_CALLPATH]; /* ids */
+    uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
+};
+
 /* Creates RUN/<p / 1000>/<p>.definitions and claims the process number by that: *number becomes
  * the first free one from itself on. False: nothing can be recorded. */
 bool rec_definitions_begin(const char *run, uint32_t *number);
@@ -32,6 +43,9 @@ void rec_definitions_end(void);
 uint32_t rec_define_region(const struct rec_region *region);
 /* Once for every place: *id is set when it is 0, by whichever thread comes first. */
 uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region);
+/* A loaded file; `build_id` hexadecimal, or "". */
+uint32_t rec_define_object(const char *path, const char *build_id);
+uint32_t rec_define_site(const struct rec_site *site); /* its id is that of a region */
 uint32_t rec_define_comm(const struct rec_comm *comm);
 /* Two groups that are each other's `remote`; returns the local one's id. */
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
@@ -40,6 +54,8 @@ uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
 
+/* At `ns` of the node's clock, that of rank 0 is `to_root` ns ahead, give or take `error`. */
+void rec_define_offset(int64_t ns, int64_t to_root, double error);
 /* Adds a calibration point of the clock if the last one is older than `ns`. */
 void rec_define_clock(int64_t ns);
 

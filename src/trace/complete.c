@@ -2,6 +2,8 @@
 #include "trace/classify.h"
 #include "trace/trace.h"
 
+#include <string.h>
+
 static lull_status assign_locations(struct lull_trace *trace, struct lull_error *err)
 {
     for (uint32_t p = 0; p < trace->n_processes; p++)
@@ -89,8 +91,15 @@ lull_status lull_trace_complete(struct lull_trace *trace, struct lull_error *err
         status = check_comms(trace, err);
     if (status != LULL_OK)
         return status;
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        lull_classify_region(&trace->regions[r]);
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        struct lull_region *region = &trace->regions[r];
+        lull_classify_region(region);
+        if (!region->site)
+            region->site = "";
+        if (!*region->site || region->whole >= r ||
+            strcmp(region->name, trace->regions[region->whole].name) != 0)
+            region->whole = LULL_NONE;
+    }
     for (uint32_t c = 0; c < trace->n_counters; c++)
         if (trace->counters[c].role == LULL_COUNTER_OTHER)
             trace->counters[c].role = lull_classify_counter(trace->counters[c].name);

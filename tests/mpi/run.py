@@ -118,7 +118,8 @@ def sums_of(run):
             visits = struct.unpack_from("<Q", data, at)[0]
             if visits:
                 who = process if thread == "0" else "%s.%s" % (process, thread)
-                found["%s calls %s" % (who, regions[region])] = visits
+                what = "%s calls %s" % (who, regions[region])
+                found[what] = found.get(what, 0) + visits
     return found
 
 
@@ -132,6 +133,8 @@ def regions_of(path):
         if kind == 5:  # LULL_TAPE_DEFINE_REGION
             length = struct.unpack_from("<I", data, at + 32)[0]
             names[number] = data[at + 36:at + 36 + length].decode()
+        elif kind == 11:  # LULL_TAPE_DEFINE_SITE: calls of a region from one place
+            names[number] = names[struct.unpack_from("<I", data, at + 16)[0]]
         at += size
     return names
 
@@ -181,7 +184,7 @@ def check(options, folder):
     profile = os.path.join(folder, "profile")
     run_program(program, options.family, ranks, options.recorder, profile, folder,
                 ["LULL_RECORD_PROFILE=1"])
-    if digest_of(options.digest, profile):
+    if any(not what.startswith("quirk:") for what in digest_of(options.digest, profile)):
         wrong.append("profile: has events")
     if not any("measure" in what for what in expected):
         wrong += ["profile: " + line for line in compare(

@@ -272,7 +272,8 @@ static void check_regions(const struct lull_trace *trace, const struct lull_regi
     for (uint32_t r = 0; r < trace->n_regions; r++) {
         const struct lull_region_breakdown *got = NULL;
         for (uint32_t i = 0; i < breakdown->n_regions; i++) {
-            if (strcmp(breakdown->regions[i].name, trace->regions[r].name) == 0)
+            if (strcmp(breakdown->regions[i].name, trace->regions[r].name) == 0 &&
+                strcmp(breakdown->regions[i].site, trace->regions[r].site) == 0)
                 got = &breakdown->regions[i];
         }
         if (!got) {
@@ -423,7 +424,7 @@ static void check_one(struct lull_random *random, bool states, bool counters, bo
     const struct lull_breakdown_options wanted = {.windows = windows, .regions = regions};
     struct lull_breakdown *breakdown = feed_breakdown(random, &made, &wanted, trace->arena);
 
-    struct lull_region_breakdown sums[16] = {0};
+    struct lull_region_breakdown sums[32] = {0};
     struct instant **instants = calloc(trace->n_locations, sizeof(struct instant *));
     assert_non_null(instants);
     assert_int_equal(breakdown->n_threads, trace->n_locations);

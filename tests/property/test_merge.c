@@ -67,6 +67,7 @@ static void compare_sums(const struct lull_breakdown *a, const struct lull_break
     for (uint32_t i = 0; i < a->n_regions; i++) {
         const struct lull_region_breakdown *x = &a->regions[i], *y = &b->regions[i];
         assert_string_equal(x->name, y->name);
+        assert_string_equal(x->site, y->site);
         assert_int_equal(x->visits, y->visits);
         assert_int_equal(x->inclusive_ns, y->inclusive_ns);
         assert_int_equal(x->exclusive_ns, y->exclusive_ns);

@@ -102,6 +102,8 @@ static void draw_regions(struct draw *draw)
         region->line = *region->file ? (uint32_t)below(draw, 5000) + 1 : 0;
         region->paradigm = tabled ? region_table[r].paradigm : LULL_PARADIGM_USER;
         region->role = tabled ? region_table[r].role : LULL_ROLE_FUNCTION;
+        region->site = "";
+        region->whole = LULL_NONE;
     }
 }
 

@@ -60,7 +60,8 @@ struct lull_trace *memory_trace_simple(uint32_t processes, uint32_t threads, int
         trace->n_regions++;
     trace->regions = lull_arena_zero(trace->arena, trace->n_regions, sizeof *trace->regions);
     for (uint32_t r = 0; r < trace->n_regions; r++)
-        trace->regions[r] = (struct lull_region){.name = regions[r], .file = ""};
+        trace->regions[r] =
+            (struct lull_region){.name = regions[r], .file = "", .site = "", .whole = LULL_NONE};
     struct lull_error err;
     if (lull_trace_complete(trace, &err) != LULL_OK)
         abort();

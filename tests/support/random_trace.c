@@ -13,6 +13,8 @@ static const struct lull_region region_kinds[] = {
     {.name = "function", .activity = LULL_USEFUL, .user = true},
     {.name = "other function", .activity = LULL_USEFUL, .user = true},
     {.name = "MPI_Send", .activity = LULL_MPI_P2P},
+    {.name = "MPI_Send", .activity = LULL_MPI_P2P, .site = "exchange (heat.c:12)"},
+    {.name = "MPI_Send", .activity = LULL_MPI_P2P, .site = "finish (heat.c:40)"},
     {.name = "MPI_Bcast", .activity = LULL_MPI_COLLECTIVE},
     {.name = "barrier", .activity = LULL_OMP_SYNC},
     {.name = "critical", .activity = LULL_OMP_LOCK},
@@ -228,6 +230,11 @@ static void define(struct lull_random *random, const struct random_trace_options
     trace->n_regions = REGIONS;
     trace->regions = lull_arena_zero(trace->arena, REGIONS, sizeof *trace->regions);
     memcpy(trace->regions, region_kinds, sizeof region_kinds);
+    for (uint32_t r = 0; r < REGIONS; r++) {
+        trace->regions[r].whole = LULL_NONE;
+        if (!trace->regions[r].site)
+            trace->regions[r].site = "";
+    }
     trace->n_states = STATES;
     trace->states = lull_arena_zero(trace->arena, STATES, sizeof *trace->states);
     for (uint32_t i = 0; i < STATES; i++)

@@ -89,7 +89,8 @@ static bool same_regions(const struct lull_trace *a, const struct lull_trace *b,
         const struct lull_region *x = &a->regions[r], *y = &b->regions[r];
         if (!same_text(x->name, y->name) || !same_text(x->file, y->file) || x->line != y->line ||
             x->paradigm != y->paradigm || x->role != y->role || x->activity != y->activity ||
-            x->user != y->user || x->parallel != y->parallel || x->collective != y->collective)
+            x->user != y->user || !same_text(x->site, y->site) || x->whole != y->whole ||
+            x->parallel != y->parallel || x->collective != y->collective)
             return differ(err, "region", r);
     }
     return true;

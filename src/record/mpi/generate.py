@@ -45,6 +45,7 @@ SIMPLE = {
     "io_close": "rec_mpi_io(&call, result, REC_IO_CLOSE, 0);",
     "io_iread": "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
     "io_iwrite": "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
+    "finalize": "rec_mpi_call(&call);",
     "init": "rec_mpi_init(&call, result, MPI_THREAD_SINGLE);",
     "init_thread": "rec_mpi_init(&call, result, *{provided});",
 }
@@ -83,6 +84,10 @@ BRACKET = {
     "io_read": (STATUS, "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_status_bytes(seen));"),
     "io_write": (STATUS, "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
 }
+
+# Classes that may complete requests.
+COMPLETING = ("wait", "test", "waitall", "testall", "waitany", "testany", "waitsome", "testsome",
+              "request_free")
 
 # Bytes that a process gives to a collective, and gets from it. COUNT * TYPE is written B(...), the
 # sum over the members of the communicator V(...); `at_root` and `members` are about `in_comm`.
@@ -243,11 +248,14 @@ def wrapper(name, row, arguments):
              "    if (REC_UNLIKELY(!real))",
              "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
              "    struct rec_mpi_call call;",
-             "    if (!rec_mpi_begin(&call, REC_%s))" % name,
+             "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME))" % (
+                 "_wait" if row.kind in COMPLETING else "", name),
              "        return real(%s);" % passed]
     if before:
         lines.append("    " + before)
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
+    if row.kind == "finalize":
+        lines.append("    rec_mpi_end_world();")
     lines.append("    int result = real(%s);" % passed_inside)
     lines.append("    " + after)
     lines.append("    rec_mpi_end(&call);")

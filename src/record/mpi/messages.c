@@ -31,6 +31,8 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int
 /* A query that found nothing is added to the ones before it, where nothing else lies between. */
 void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
 {
+    if (rec_mpi_is_paused(call))
+        return;
     uint64_t end = rec_now(), duration = end - call->begin;
     struct rec_thread *self = call->self;
     const double ticks_per_ns = 1 / rec_process.ns_per_tick;
@@ -57,8 +59,9 @@ void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
         self->poll_region = call->region;
     }
     self->poll_end = end;
-    rec_add_sum(self, call->region, duration);
+    rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
+    rec_count_call(self, call->region, end);
 }
 
 /* ---- matched probes ---------------------------------------------------------------------------

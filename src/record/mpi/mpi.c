@@ -61,7 +61,7 @@ static bool is_our_family(void)
     return false;
 }
 
-uint32_t rec_mpi_define(unsigned which)
+static uint32_t define(unsigned which)
 {
     static int family; /* 1: ours, -1: another */
     if (family == 0)
@@ -72,6 +72,20 @@ uint32_t rec_mpi_define(unsigned which)
                                       .role = LULL_TAPE_ROLE_FUNCTION,
                                       .name = rec_mpi_names[which]};
     return rec_define_region_once(&rec_mpi_regions[which], &region);
+}
+
+/* What is called on the way is not recorded. */
+uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *from,
+                           const void *frame)
+{
+    self->depth++;
+    uint32_t region = __atomic_load_n(&rec_mpi_regions[which], __ATOMIC_ACQUIRE);
+    if (region == 0)
+        region = define(which);
+    if (region != 0)
+        region = rec_site_region(self, region, which, from, frame);
+    self->depth--;
+    return region;
 }
 
 /* ---- data types -------------------------------------------------------------------------------

@@ -6,9 +6,10 @@
 #define LULL_RECORD_MPI_WRAP_H
 
 #include "record/mpi/abi.h"
-#include "record/mpi/map.h"
 
 #include "record/core.h"
+#include "record/map.h"
+#include "record/site.h"
 
 /* Both names are the same function. */
 #define REC_ALIAS(name) REC_EXPORT __typeof__(P##name) name __attribute__((alias("P" #name)));
@@ -35,17 +36,9 @@ struct rec_mpi_comm {
     const uint32_t *members, *remote; /* process numbers by rank; UINT32_MAX: not known */
 };
 
-/* Requests and handles by their value; see requests.c. */
-struct rec_request {
-    uint32_t next;   /* in the queue of its handle, or in the list of free ones */
-    uint32_t number; /* of `owner` */
-    uint32_t owner;  /* thread that opened it */
-    uint32_t comm;
-    int32_t peer, tag; /* as posted; of a collective its root */
-    uint64_t bytes, received;
-    uint8_t kind; /* LULL_TAPE_CALL_ISEND, _IRECV, _ICOLLECTIVE */
-    uint8_t op;
-    bool persistent, active;
+/* What was posted, in the two words that it has in its record. */
+struct rec_posted {
+    uint64_t peer_tag, bytes_comm;
 };
 
 enum { REC_WAITED_HERE = 32 };
@@ -67,23 +60,46 @@ extern struct rec_mpi_comm rec_mpi_world;
 
 /* The function of the next library, for a wrapper's first call. */
 void (*rec_mpi_real(const char *name))(void);
-/* Defines the region; 0: MPI cannot be recorded in this program. */
-uint32_t rec_mpi_define(unsigned function);
+/* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
+ * this program. */
+uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
+                           const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
 uint64_t rec_mpi_type_size(MPI_Datatype type);
 
-static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function)
+static inline bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self,
+                                 unsigned function, const void *from, const void *frame)
 {
-    struct rec_thread *self = rec_current();
-    if (REC_UNLIKELY(self->depth != 0))
+    uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
+    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
-    uint32_t region = rec_mpi_regions[function];
-    if (REC_UNLIKELY(region == 0) && (region = rec_mpi_define(function)) == 0)
-        return false;
-    self->depth = 1;
+    self->depth++;
     call->self = self;
     call->region = region;
     return true;
+}
+
+static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
+                                 const void *frame)
+{
+    struct rec_thread *self = rec_current();
+    return REC_LIKELY(self->depth == 0) && rec_mpi_enter(call, self, function, from, frame);
+}
+
+/* Of functions that complete requests: while the program has paused us, those from before that
+ * are still open are followed to their end. */
+static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function,
+                                      const void *from, const void *frame)
+{
+    struct rec_thread *self = rec_current();
+    if (REC_UNLIKELY(self->depth != 0) && (self->depth != REC_PAUSED || self->n_open == 0))
+        return false;
+    return rec_mpi_enter(call, self, function, from, frame);
+}
+
+static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
+{
+    return call->self->depth != 1;
 }
 
 static inline void rec_mpi_end(struct rec_mpi_call *call)
@@ -139,8 +155,9 @@ static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint
     struct rec_thread *self = call->self;
     uint64_t duration = end - call->begin;
     rec_commit(self, lull_tape_set_duration(self->at, extra, duration));
-    rec_add_sum(self, call->region, duration);
+    rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
+    rec_count_call(self, call->region, end);
 }
 
 static inline void rec_mpi_call(struct rec_mpi_call *call)
@@ -148,12 +165,49 @@ static inline void rec_mpi_call(struct rec_mpi_call *call)
     rec_call(call->self, call->region, call->begin, rec_now() - call->begin);
 }
 
+static inline struct rec_posted rec_posted_of(int32_t peer, int32_t tag, uint32_t comm,
+                                              uint64_t bytes)
+{
+    const union lull_tape_slot words = {.i32 = {peer, tag}};
+    return (struct rec_posted){words.u64[0], (bytes & LULL_TAPE_BYTES_MASK) | (uint64_t)comm << 40};
+}
+
+static inline int32_t rec_posted_peer(const struct rec_posted *posted)
+{
+    return (union lull_tape_slot){.u64 = {posted->peer_tag}}.i32[0];
+}
+
+static inline int32_t rec_posted_tag(const struct rec_posted *posted)
+{
+    return (union lull_tape_slot){.u64 = {posted->peer_tag}}.i32[1];
+}
+
+static inline uint32_t rec_posted_comm(const struct rec_posted *posted)
+{
+    return (uint32_t)(posted->bytes_comm >> 40);
+}
+
+static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
+{
+    return posted->bytes_comm & LULL_TAPE_BYTES_MASK;
+}
+
+static inline void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, uint64_t end,
+                                      struct rec_posted posted)
+{
+    union lull_tape_slot *slot = call->self->at;
+    slot[0].record.time = call->begin;
+    slot[0].record.head = lull_tape_head(kind, 1, call->region);
+    slot[1].u64[0] = posted.peer_tag;
+    slot[1].u64[1] = posted.bytes_comm;
+    rec_mpi_close(call, 1, end);
+}
+
 static inline void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
                                    int tag, uint32_t comm, uint64_t bytes)
 {
-    lull_tape_put_message_call(call->self->at, kind, call->begin, call->region, 0,
-                               rec_mpi_peer(peer), rec_mpi_tag(tag), comm, bytes);
-    rec_mpi_close(call, 1, end);
+    rec_mpi_put_posted(call, kind, end,
+                       rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag), comm, bytes));
 }
 
 static inline void rec_mpi_send(struct rec_mpi_call *call, int result, int64_t count,
@@ -187,8 +241,12 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
+/* Added to the kind of a request that is half of an exchange. */
+#define REC_EXCHANGE 128u
+
 /* Remembers a request that was opened by the next number of this thread. */
-void rec_request_open(struct rec_thread *self, MPI_Request handle, const struct rec_request *what);
+void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
+                      struct rec_posted posted);
 
 static inline void rec_mpi_post(struct rec_mpi_call *call, int result, unsigned kind,
                                 uint64_t bytes, int peer, int tag, uint64_t end,
@@ -198,14 +256,10 @@ static inline void rec_mpi_post(struct rec_mpi_call *call, int result, unsigned 
         rec_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
-    rec_mpi_message(call, kind, end, peer, tag, comm->id, bytes);
-    const struct rec_request what = {.kind = (uint8_t)kind,
-                                     .comm = comm->id,
-                                     .peer = rec_mpi_peer(peer),
-                                     .tag = rec_mpi_tag(tag),
-                                     .bytes = bytes,
-                                     .active = true};
-    rec_request_open(call->self, *request, &what);
+    const struct rec_posted posted =
+        rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag), comm->id, bytes);
+    rec_mpi_put_posted(call, kind & ~REC_EXCHANGE, end, posted);
+    rec_request_open(call->self, *request, kind, posted);
 }
 
 static inline void rec_mpi_isend(struct rec_mpi_call *call, int result, int64_t count,
@@ -301,13 +355,8 @@ static inline void rec_mpi_icollective(struct rec_mpi_call *call, uint64_t end, 
         return;
     }
     rec_mpi_put_collective(call, LULL_TAPE_CALL_ICOLLECTIVE, end, comm, root, sent, received);
-    const struct rec_request what = {.kind = LULL_TAPE_CALL_ICOLLECTIVE,
-                                     .comm = comm->id,
-                                     .peer = root,
-                                     .bytes = sent,
-                                     .received = received,
-                                     .active = true};
-    rec_request_open(call->self, *request, &what);
+    rec_request_open(call->self, *request, LULL_TAPE_CALL_ICOLLECTIVE,
+                     rec_posted_of(root, 0, comm->id, sent));
 }
 
 void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int result,
@@ -318,6 +367,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
  */
 
 void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
+/* Collectively, before the last call of the library. */
+void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                       MPI_Comm fresh);
 void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,

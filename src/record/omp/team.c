@@ -1,6 +1,7 @@
 #include "record/omp/team.h"
 
-#include <dlfcn.h>
+#include "record/site.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,32 +71,25 @@ static const struct {
     bool parallel;
 } outlined[REC_OMP_OUTLINED] = {
     [REC_OMP_PARALLEL] = {"parallel", LULL_TAPE_ROLE_PARALLEL, true},
+    [REC_OMP_LEAGUE] = {"teams", LULL_TAPE_ROLE_PARALLEL, true},
     [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
 };
 
-/* The address is written relative to its file, so that all processes and runs agree on it. */
-static void define(enum rec_omp_outlined kind, const void *code, uint32_t *id)
+static uint32_t define(enum rec_omp_outlined kind, const void *code, uint32_t *id)
 {
-    char name[512];
-    Dl_info info;
-    const char *file = NULL;
-    if (code && dladdr(code, &info) != 0 && info.dli_fname) {
-        const char *slash = strrchr(info.dli_fname, '/');
-        file = info.dli_fname;
-        snprintf(name, sizeof name, "!$omp %s @%s+0x%lx", outlined[kind].name,
-                 slash ? slash + 1 : file,
-                 (unsigned long)((const char *)code - (const char *)info.dli_fbase));
-    } else if (code) {
-        snprintf(name, sizeof name, "!$omp %s @%p", outlined[kind].name, code);
-    } else {
-        snprintf(name, sizeof name, "!$omp %s", outlined[kind].name);
-    }
+    static uint32_t parents[REC_OMP_OUTLINED];
+    char name[32];
+    snprintf(name, sizeof name, "!$omp %s", outlined[kind].name);
     const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_OPENMP,
                                       .role = outlined[kind].role,
                                       .parallel = outlined[kind].parallel,
-                                      .name = name,
-                                      .file = file};
-    rec_define_region_once(id, &region);
+                                      .name = name};
+    uint32_t parent = rec_define_region_once(&parents[kind], &region);
+    uint32_t fresh = code ? rec_site_of_code(parent, code) : parent, known = 0;
+    /* Another thread may have come first; the reader makes what both have written one again. */
+    if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return known;
+    return fresh;
 }
 
 static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
@@ -103,8 +97,7 @@ static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
     uint32_t id = __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
     if (REC_LIKELY(id != 0))
         return id;
-    define(kind, place->code, &place->id);
-    return __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
+    return define(kind, place->code, &place->id);
 }
 
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
@@ -150,18 +143,19 @@ void rec_omp_thread_begin(void)
 }
 
 /* When the region ended in which a worker waits. A master that has begun more regions than its
- * ring holds without this thread has forgotten it: then nothing is known but that it ended. */
+ * ring holds without this thread has forgotten it: then nothing is known but that it ended. It may
+ * not have gone on yet: then the region ends at `now`, or, if that is 0, at present. */
 static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)
 {
     const struct rec_omp_end *end = &omp->ends[omp->generation % REC_OMP_ENDS];
     uint64_t generation = __atomic_load_n(&end->generation, __ATOMIC_ACQUIRE);
     uint64_t time = __atomic_load_n(&end->time, __ATOMIC_ACQUIRE);
     if (generation < omp->generation)
-        return now;
+        return now ? now : rec_now();
     if (generation > omp->generation ||
         __atomic_load_n(&end->generation, __ATOMIC_RELAXED) != generation)
         return omp->opened;
-    return time < now ? time : now;
+    return now && now < time ? now : time;
 }
 
 static void settle_at(struct rec_thread *self, uint64_t end)
@@ -170,7 +164,7 @@ static void settle_at(struct rec_thread *self, uint64_t end)
     if (end < omp->opened)
         end = omp->opened;
     rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
-    rec_leave(self, omp->region, end);
+    rec_put_leave(self, omp->region, end);
     self->parallel = omp->around;
     omp->last = end;
 }

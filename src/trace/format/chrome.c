@@ -140,6 +140,7 @@ static void write_sort_index(struct chrome *chrome, const char *what, uint32_t l
 struct span {
     const char *name, *category;
     int64_t begin, end;
+    const char *site; /* NULL: none */
 };
 
 static void write_span(struct chrome *chrome, uint32_t location, uint32_t thread,
@@ -149,6 +150,12 @@ static void write_span(struct chrome *chrome, uint32_t location, uint32_t thread
     write_text(chrome, "cat", span->category);
     write_time(chrome, "ts", span->begin);
     write_time(chrome, "dur", span->end - span->begin);
+    if (span->site) {
+        lull_json_key(&chrome->json, "args");
+        lull_json_object_begin(&chrome->json);
+        write_text(chrome, "site", span->site);
+        lull_json_object_end(&chrome->json);
+    }
     end_event(chrome);
 }
 
@@ -156,7 +163,8 @@ static void write_region(struct chrome *chrome, uint32_t location, uint32_t inde
                          int64_t end)
 {
     const struct lull_region *region = &chrome->trace->regions[index];
-    const struct span span = {region->name, lull_paradigm_name(region->paradigm), begin, end};
+    const struct span span = {region->name, lull_paradigm_name(region->paradigm), begin, end,
+                              *region->site ? region->site : NULL};
     write_span(chrome, location, thread_of(chrome, location), &span);
 }
 
@@ -323,7 +331,7 @@ static void write_state(struct chrome *chrome, uint32_t location, const struct l
 {
     const struct lull_state *state = &chrome->trace->states[event->id];
     const struct span span = {state->name, lull_activity_name(state->activity), event->time,
-                              event->time + event->duration};
+                              event->time + event->duration, NULL};
     write_span(chrome, location, track_of(chrome, location, TRACK_STATES), &span);
 }
 
@@ -332,7 +340,7 @@ static void write_flush(struct chrome *chrome, uint32_t location, const struct l
 {
     uint32_t track = track_of(chrome, location, TRACK_FLUSHES);
     const struct span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH), event->time,
-                              event->time + event->duration};
+                              event->time + event->duration, NULL};
     if (!chrome->tracks[location].flushed) {
         chrome->tracks[location].flushed = true;
         write_name(chrome, "thread_name", location, track, chrome->trace->locations[location].name,

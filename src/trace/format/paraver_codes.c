@@ -88,8 +88,10 @@ static void code_regions(const struct lull_trace *trace, struct lull_prv_codes *
         code->type = region_type(&trace->regions[r]);
         const struct lull_prv_known_type *known = lull_prv_known_type(code->type);
         code->nests = !known || known->nests;
-        code->value = region_value(codes, r, trace->regions[r].name);
         const struct lull_region *region = &trace->regions[r];
+        /* Calls from one place have the code of those from anywhere. */
+        code->value = region->whole == LULL_NONE ? region_value(codes, r, region->name)
+                                                 : LULL_PRV_OWN_VALUES + r;
         codes->regions[trace->n_regions + r] = (struct lull_prv_code){
             .type = lull_prv_own_region_type(region->paradigm, region->role, region->parallel),
             .value = LULL_PRV_OWN_VALUES + r,

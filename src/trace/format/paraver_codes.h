@@ -7,8 +7,9 @@
 
 struct lull_prv_code {
     uint64_t type, value;
-    bool nests; /* as the reader takes it */
-    bool used;  /* goes into the .pcf */
+    bool nests;  /* as the reader takes it */
+    bool used;   /* goes into the .pcf */
+    bool called; /* its site does */
 };
 
 struct lull_prv_codes {

@@ -168,6 +168,26 @@ static void put_region_types(FILE *out, const struct lull_trace *trace,
     }
 }
 
+/* Where calls come from, as Extrae has it. */
+static void put_callers(FILE *out, const struct lull_trace *trace,
+                        const struct lull_prv_codes *codes)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        if (!codes->regions[r].called)
+            continue;
+        if (!any) {
+            begin_type(out, 1, LULL_PRV_CALLER);
+            fputs("Caller at level 1\nVALUES\n0    End\n", out);
+        }
+        any = true;
+        fprintf(out, "%llu    ", (unsigned long long)LULL_PRV_OWN_VALUES + r);
+        put_label(out, trace->regions[r].site);
+    }
+    if (any)
+        fputs("\n\n", out);
+}
+
 /* Parameters and lull's own events: labelled always, they are few. */
 static void put_fixed_types(FILE *out, const struct lull_trace *trace)
 {
@@ -195,6 +215,7 @@ lull_status lull_prv_write_pcf(const struct lull_trace *trace, const struct lull
           out);
     put_states(out, trace, codes);
     put_region_types(out, trace, codes);
+    put_callers(out, trace, codes);
     put_fixed_types(out, trace);
     for (uint32_t c = 0; c < trace->n_counters; c++) {
         begin_type(out, 7, codes->counters[c].type);

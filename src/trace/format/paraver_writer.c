@@ -19,6 +19,8 @@ static uint32_t code_of(const struct lull_prv_writer *writer,
                         const struct lull_prv_writer_place *place, uint32_t region)
 {
     const struct lull_prv_code *codes = writer->codes->regions;
+    if (writer->trace->regions[region].whole != LULL_NONE)
+        region = writer->trace->regions[region].whole;
     for (uint32_t i = 0; !codes[region].nests && i < place->depth; i++)
         if (codes[place->stack[i].code].type == codes[region].type)
             return writer->trace->n_regions + region;
@@ -48,6 +50,10 @@ static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t re
     writer->codes->regions[code].used = true;
     lull_prv_add_pair(writer, location, writer->codes->regions[code].type,
                       writer->codes->regions[code].value);
+    if (*writer->trace->regions[region].site) {
+        writer->codes->regions[region].called = true;
+        lull_prv_add_pair(writer, location, LULL_PRV_CALLER, LULL_PRV_OWN_VALUES + region);
+    }
 }
 
 static void leave(struct lull_prv_writer *writer, uint32_t location)
@@ -58,6 +64,8 @@ static void leave(struct lull_prv_writer *writer, uint32_t location)
     const struct lull_prv_frame *frame = &place->stack[--place->depth];
     place->parallel_depth -= writer->trace->regions[frame->region].parallel;
     lull_prv_add_pair(writer, location, writer->codes->regions[frame->code].type, 0);
+    if (*writer->trace->regions[frame->region].site)
+        lull_prv_add_pair(writer, location, LULL_PRV_CALLER, 0);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "trace/format/tape.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,7 +114,7 @@ static const char *take_text(struct lull_tape_merge *merge, struct lull_tape_fie
 /* ---- one kind after the other ---------------------------------------------------------------- */
 
 /* That of a process cannot know how long the others went on. */
-static void define_run(struct lull_tape_merge *merge, bool whole_run,
+static void define_run(struct lull_tape_merge *merge, struct lull_tape_scope *scope, bool whole_run,
                        struct lull_tape_fields *fields)
 {
     struct lull_trace *trace = merge->trace;
@@ -128,7 +127,7 @@ static void define_run(struct lull_tape_merge *merge, bool whole_run,
         data->closed = true;
     }
     trace->start_realtime = (int64_t)lull_tape_field_u64(fields);
-    trace->clock_resolution = lull_tape_field_f64(fields);
+    trace->clock_resolution = scope->ns_per_tick = lull_tape_field_f64(fields);
     double clock_error = lull_tape_field_f64(fields);
     if (whole_run || clock_error > trace->clock_error)
         trace->clock_error = clock_error;
@@ -147,6 +146,19 @@ static void define_clock(struct lull_tape_merge *merge, struct lull_tape_scope *
     double error = lull_tape_field_f64(fields);
     if (error > merge->trace->clock_error)
         merge->trace->clock_error = error;
+    if (error > scope->points_error)
+        scope->points_error = error;
+}
+
+static void define_offset(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                          struct lull_tape_fields *fields)
+{
+    scope->offsets = lull_arena_grow(merge->trace->arena, scope->offsets, &scope->offsets_capacity,
+                                     scope->n_offsets + 1, sizeof *scope->offsets);
+    struct lull_tape_offset *offset = &scope->offsets[scope->n_offsets++];
+    offset->ns = (int64_t)lull_tape_field_u64(fields);
+    offset->to_run = (int64_t)lull_tape_field_u64(fields);
+    offset->error = lull_tape_field_f64(fields);
 }
 
 static uint32_t index_of(const struct lull_tape_ids *ids, uint32_t id)
@@ -190,6 +202,33 @@ static void define_region(struct lull_tape_merge *merge, struct lull_tape_fields
     region->line = lull_tape_field_u32(fields);
     region->name = take_text(merge, fields);
     region->file = take_text(merge, fields);
+    /* Since there are sites, and only where there is one. */
+    bool has_site = (size_t)(fields->end - fields->at) >= 2 * sizeof(uint32_t);
+    region->whole = has_site ? lull_tape_field_u32(fields) : LULL_NONE;
+    region->site = has_site ? take_text(merge, fields) : "";
+}
+
+/* A region like the whole, but for its place. */
+static lull_status define_site(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                               struct lull_tape_fields *fields, uint32_t *index)
+{
+    struct lull_trace *trace = merge->trace;
+    size_t size;
+    struct lull_tape_site *site = lull_tape_read_site(scope, fields, &size);
+    bool fresh = false;
+    if (!site)
+        return fields->bad ? LULL_ERR_FORMAT : LULL_ERR_MEMORY;
+    *index = trace->n_regions;
+    lull_status status =
+        fields->bad ? LULL_ERR_FORMAT
+                    : unify(merge, LULL_TAPE_MAP_REGION, site, size, *index, index, &fresh);
+    if (fresh) {
+        const struct lull_region whole = trace->regions[site->whole];
+        *NEW_ELEMENT(merge, LULL_TAPE_MAP_REGION, regions, n_regions) = whole;
+        lull_tape_add_site(trace, *index, site, size);
+    }
+    free(site);
+    return status;
 }
 
 static void define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
@@ -289,6 +328,8 @@ static int map_of(unsigned kind)
         return LULL_TAPE_MAP_COUNTER;
     case LULL_TAPE_DEFINE_MARKER:
         return LULL_TAPE_MAP_MARKER;
+    case LULL_TAPE_DEFINE_OBJECT:
+        return LULL_TAPE_MAP_OBJECT;
     default:
         return -1;
     }
@@ -296,10 +337,12 @@ static int map_of(unsigned kind)
 
 static uint32_t next_index(const struct lull_trace *trace, int map)
 {
+    const struct lull_tape_data *data = trace->format_data;
     const uint32_t counts[LULL_TAPE_MAPS] = {
         [LULL_TAPE_MAP_NODE] = trace->n_nodes,       [LULL_TAPE_MAP_REGION] = trace->n_regions,
         [LULL_TAPE_MAP_STATE] = trace->n_states,     [LULL_TAPE_MAP_COMM] = trace->n_comms,
         [LULL_TAPE_MAP_COUNTER] = trace->n_counters, [LULL_TAPE_MAP_MARKER] = trace->n_markers,
+        [LULL_TAPE_MAP_OBJECT] = data->n_objects,
     };
     return counts[map];
 }
@@ -343,6 +386,9 @@ static void define_unified(struct lull_tape_merge *merge, const struct lull_tape
     case LULL_TAPE_DEFINE_COUNTER:
         define_counter(merge, fields);
         break;
+    case LULL_TAPE_DEFINE_OBJECT:
+        lull_tape_define_object(merge->trace, fields);
+        break;
     default:
         define_marker(merge, fields);
         break;
@@ -371,14 +417,22 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
     switch (definition->kind) {
     case LULL_TAPE_DEFINE_RUN:
-        define_run(merge, whole_run, fields);
+        define_run(merge, scope, whole_run, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_CLOCK:
         define_clock(merge, scope, fields);
         return LULL_OK;
+    case LULL_TAPE_DEFINE_OFFSET:
+        define_offset(merge, scope, fields);
+        return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         define_process(merge, scope, definition->id, fields);
         return LULL_OK;
+    case LULL_TAPE_DEFINE_SITE:
+        status = define_site(merge, scope, fields, &index);
+        if (status == LULL_OK)
+            status = set_id(merge, &scope->maps[LULL_TAPE_MAP_REGION], definition->id, index);
+        return status;
     case LULL_TAPE_DEFINE_COMM:
         status = define_comm(merge, scope, whole_run, fields, &index);
         if (status == LULL_OK)
@@ -442,57 +496,6 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_
     return LULL_OK;
 }
 
-/* ---- clock ------------------------------------------------------------------------------------
- */
-
-static int compare_points(const void *a, const void *b)
-{
-    const struct lull_tape_clock_point *x = a, *y = b;
-    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
-}
-
-static lull_status make_segments(struct lull_trace *trace, const char *path,
-                                 struct lull_tape_scope *scope, struct lull_error *err)
-{
-    size_t n = scope->n_points;
-    if (n == 0)
-        return LULL_OK;
-    qsort(scope->points, n, sizeof *scope->points, compare_points);
-    if (n == 1)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: clock has one point, expected two or more",
-                         path);
-    scope->segments = lull_arena_zero(trace->arena, n - 1, sizeof *scope->segments);
-    for (size_t i = 0; i + 1 < n; i++) {
-        const struct lull_tape_clock_point *a = &scope->points[i], *b = a + 1;
-        double slope = (double)((uint64_t)b->ns - (uint64_t)a->ns) / (double)(b->ticks - a->ticks);
-        if (b->ns <= a->ns || !(slope > 1e-6 && slope < 1e6))
-            return lull_fail(err, LULL_ERR_FORMAT, "%s: clock does not run forward at %llu ticks",
-                             path, (unsigned long long)a->ticks);
-        int exponent;
-        frexp(slope, &exponent);
-        scope->segments[i].base_ticks = a->ticks;
-        scope->segments[i].base_ns = a->ns;
-        scope->segments[i].shift = (unsigned)(62 - exponent);
-        scope->segments[i].multiplier = (uint64_t)ldexp(slope, 62 - exponent);
-    }
-    scope->n_segments = n - 1;
-    return LULL_OK;
-}
-
-int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment)
-{
-    while (*segment + 1 < scope->n_segments && ticks >= scope->segments[*segment + 1].base_ticks)
-        ++*segment;
-    const struct lull_tape_segment *s = &scope->segments[*segment];
-    if (ticks >= s->base_ticks)
-        return (int64_t)((uint64_t)s->base_ns +
-                         (uint64_t)((unsigned __int128)(ticks - s->base_ticks) * s->multiplier >>
-                                    s->shift));
-    return (int64_t)((uint64_t)s->base_ns -
-                     (uint64_t)((unsigned __int128)(s->base_ticks - ticks) * s->multiplier >>
-                                s->shift));
-}
-
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, struct lull_tape_scope *scope,
                                        bool *ret_found, struct lull_error *err)
@@ -507,7 +510,7 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     status = walk(merge, path, process, &file, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
-        status = make_segments(merge->trace, path, scope, err);
+        status = lull_tape_make_clock(merge->trace, path, scope, err);
     if (status == LULL_OK)
         *ret_found = true;
     return status;
@@ -562,6 +565,32 @@ static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struc
     return LULL_OK;
 }
 
+/* Of the members only those are kept that were recorded; which rank the others have is not known.
+ */
+static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
+{
+    struct lull_trace *trace = merge->trace;
+    bool found = !comm->members && comm->size > 0 && comm->first == UINT32_MAX;
+    for (uint32_t r = 0; comm->members && r < comm->size; r++)
+        found |= comm->members[r] == UINT32_MAX;
+    if (!found)
+        return false;
+    uint32_t n = 0;
+    uint32_t *known = lull_arena_zero(trace->arena, (size_t)comm->size + 1, sizeof *known);
+    for (uint32_t r = 0; comm->members && r < comm->size; r++) {
+        uint32_t process = comm->members[r] == UINT32_MAX
+                               ? LULL_NONE
+                               : lull_tape_process_index(trace, comm->members[r]);
+        if (process != LULL_NONE)
+            known[n++] = process;
+    }
+    comm->members = known;
+    comm->size = n;
+    lull_trace_add_quirk(trace, "a communicator has members that were not recorded", "'%s'",
+                         comm->name);
+    return true;
+}
+
 /* Process numbers become indices, ids of other communicators become indices. */
 static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struct lull_error *err)
 {
@@ -572,6 +601,10 @@ static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struc
     comm->remote = mapped_comm(draft, draft->remote);
     if (comm->paradigm == LULL_PARADIGM_OPENMP)
         return resolve_team(merge, c, err);
+    struct lull_tape_data *data = trace->format_data;
+    data->outside[c] = has_outsiders(merge, comm);
+    if (data->outside[c])
+        return LULL_OK;
     bool missing = false;
     if (comm->members) {
         uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
@@ -595,6 +628,9 @@ static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struc
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err)
 {
+    struct lull_tape_data *data = merge->trace->format_data;
+    data->outside =
+        lull_arena_zero(merge->trace->arena, merge->trace->n_comms + 1, sizeof *data->outside);
     for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
         status = resolve_comm(merge, c, err);
     forget(merge);

@@ -68,6 +68,10 @@ static void fill_region(struct lull_tape_builder *builder, const struct lull_tra
     lull_tape_build_u32(builder, region->line);
     lull_tape_build_text(builder, region->name);
     lull_tape_build_text(builder, region->file);
+    if (!*region->site)
+        return;
+    lull_tape_build_u32(builder, region->whole);
+    lull_tape_build_text(builder, region->site);
 }
 
 static void fill_state(struct lull_tape_builder *builder, const struct lull_trace *trace,

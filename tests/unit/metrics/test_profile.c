@@ -64,6 +64,7 @@ static void compare(const struct lull_breakdown *a, const struct lull_breakdown 
     for (uint32_t i = 0; i < a->n_regions; i++) {
         struct lull_region_breakdown x = a->regions[i], y = b->regions[i];
         assert_string_equal(x.name, y.name);
+        assert_string_equal(x.site, y.site);
         assert_true(x.paradigm == y.paradigm && x.role == y.role && x.activity == y.activity);
         assert_int_equal(x.visits, y.visits);
         assert_int_equal(x.inclusive_ns, y.inclusive_ns);

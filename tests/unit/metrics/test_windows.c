@@ -35,7 +35,8 @@ static struct lull_trace *define(void)
     trace->regions = lull_arena_zero(trace->arena, REGIONS, sizeof *trace->regions);
     for (int i = 0; i < REGIONS; i++) {
         trace->regions[i].name = names[i];
-        trace->regions[i].file = "";
+        trace->regions[i].file = trace->regions[i].site = "";
+        trace->regions[i].whole = LULL_NONE;
     }
     trace->n_processes = trace->n_locations = 2;
     trace->processes = lull_arena_zero(trace->arena, 2, sizeof *trace->processes);

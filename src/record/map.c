@@ -1,4 +1,4 @@
-#include "record/mpi/map.h"
+#include "record/map.h"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 /* Handles to something: read without a lock, written under the caller's. Keys are never removed:
  * MPI libraries use handles again, so that there are as many as were alive at one time. */
-#ifndef LULL_RECORD_MPI_MAP_H
-#define LULL_RECORD_MPI_MAP_H
+#ifndef LULL_RECORD_MAP_H
+#define LULL_RECORD_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

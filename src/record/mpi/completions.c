@@ -1,0 +1,253 @@
+/* Records of what completes requests. Slots are collected behind self->at, for which rec_open_call
+ * has made room.
+ *
+ * While the program has paused us, a call is not recorded, but it completes requests from before:
+ * that is a record by itself. */
+#include "record/mpi/requests.h"
+
+#include <string.h>
+
+struct completions {
+    struct rec_mpi_call *call;
+    uint64_t end;
+    unsigned slots; /* behind the record */
+    bool first;     /* the record is the call itself, still to be closed */
+};
+
+/* One slot is kept for the duration of a long call. */
+enum { MOST_SLOTS = LULL_TAPE_MOST_EXTRA - 1 };
+
+/* Whether the one slot says what the record says without it: all that was open is complete. */
+static bool is_all(const struct completions *done)
+{
+    const struct rec_thread *self = done->call->self;
+    const uint32_t *fields = self->at[1].u32;
+    return done->slots == 1 && self->n_open == 0 && fields[3] == 0 &&
+           fields[0] + fields[1] == self->next_request;
+}
+
+static void close_record(struct completions *done)
+{
+    struct rec_mpi_call *call = done->call;
+    union lull_tape_slot *slot = call->self->at;
+    if (done->first) {
+        done->first = false;
+        slot->record.time = call->begin;
+        unsigned kind = done->slots ? LULL_TAPE_CALL_WAIT : LULL_TAPE_CALL;
+        if (is_all(done))
+            done->slots = 0;
+        slot->record.head = lull_tape_head(kind, done->slots, call->region);
+        rec_mpi_close(call, done->slots, done->end);
+    } else if (done->slots > 0) {
+        slot->record.time = done->end;
+        slot->record.head = lull_tape_head(LULL_TAPE_COMPLETE, done->slots, LULL_TAPE_NO_ID);
+        slot->record.value = 0;
+        rec_commit(call->self, 1 + done->slots);
+    }
+    done->slots = 0;
+}
+
+static union lull_tape_slot *next_slots(struct completions *done, unsigned slots)
+{
+    if (done->slots + slots > MOST_SLOTS) {
+        close_record(done);
+        rec_reserve(done->call->self, REC_MOST_SLOTS);
+    }
+    union lull_tape_slot *slot = done->call->self->at + 1 + done->slots;
+    done->slots += slots;
+    return slot;
+}
+
+static void put_slot(struct completions *done, uint32_t number, int32_t b, int32_t c, uint32_t d)
+{
+    union lull_tape_slot *slot = next_slots(done, 1);
+    slot->u32[0] = number;
+    slot->i32[1] = b;
+    slot->i32[2] = c;
+    slot->u32[3] = d;
+}
+
+static void add_as_posted(struct completions *done, uint32_t number)
+{
+    union lull_tape_slot *last = done->call->self->at + done->slots;
+    if (done->slots > 0 && last->u32[3] == 0 && last->u32[0] + last->u32[1] == number)
+        last->u32[1]++;
+    else
+        put_slot(done, number, 1, 0, 0);
+}
+
+/* LARGE puts the size into a slot more, whose last word must not look like the one of a range. */
+static void add_matched(struct completions *done, uint32_t number, int32_t source, int32_t tag,
+                        uint64_t bytes)
+{
+    if (bytes < LULL_TAPE_LARGE) {
+        put_slot(done, number, source, tag, LULL_TAPE_MATCHED | (uint32_t)bytes);
+        return;
+    }
+    union lull_tape_slot *slot = next_slots(done, 2);
+    slot[0].u32[0] = number;
+    slot[0].i32[1] = source;
+    slot[0].i32[2] = tag;
+    slot[0].u32[3] = LULL_TAPE_MATCHED | LULL_TAPE_LARGE;
+    slot[1].u64[0] = bytes;
+    slot[1].u64[1] = UINT64_MAX;
+}
+
+/* By another thread than the one that opened it: the message alone, after the call. */
+static void add_foreign(struct completions *done, const struct rec_request *request, int32_t source,
+                        int32_t tag, uint64_t bytes)
+{
+    if (request->kind != LULL_TAPE_CALL_IRECV)
+        return;
+    close_record(done);
+    rec_mpi_put_message(done->call->self, LULL_TAPE_MESSAGE_RECV, done->end,
+                        rec_posted_comm(&request->posted), source, tag, bytes, UINT64_MAX);
+    rec_reserve(done->call->self, REC_MOST_SLOTS);
+}
+
+/* Some libraries (MPICH 4.0) leave the status of an exchange empty: then it does not fit. */
+static bool is_credible(const struct rec_request *request, const struct rec_posted *matched)
+{
+    int32_t source = rec_posted_peer(&request->posted), tag = rec_posted_tag(&request->posted);
+    return !request->exchange || ((source == REC_ANY || source == rec_posted_peer(matched)) &&
+                                  (tag == REC_ANY || tag == rec_posted_tag(matched)));
+}
+
+static void add_receive(struct completions *done, const struct rec_request *request, bool foreign,
+                        const MPI_Status *status)
+{
+    const struct rec_posted *posted = &request->posted;
+    uint64_t bytes = rec_mpi_status_bytes(status);
+    struct rec_posted matched =
+        rec_posted_of(rec_mpi_peer(status->MPI_SOURCE), rec_mpi_tag(status->MPI_TAG),
+                      rec_posted_comm(posted), bytes);
+    if (REC_UNLIKELY(!is_credible(request, &matched))) {
+        matched = *posted;
+        bytes = rec_posted_bytes(posted);
+    }
+    if (REC_UNLIKELY(foreign))
+        add_foreign(done, request, rec_posted_peer(&matched), rec_posted_tag(&matched), bytes);
+    else if (matched.peer_tag == posted->peer_tag && matched.bytes_comm == posted->bytes_comm)
+        add_as_posted(done, request->number);
+    else
+        add_matched(done, request->number, rec_posted_peer(&matched), rec_posted_tag(&matched),
+                    bytes);
+}
+
+static void add_request(struct completions *done, const struct rec_request *request,
+                        const MPI_Status *status)
+{
+    bool foreign = request->owner != done->call->self->number;
+    done->call->self->n_open -= !foreign;
+    if (request->kind != LULL_TAPE_CALL_ICOLLECTIVE && !request->exchange &&
+        rec_mpi_status_cancelled(status)) {
+        if (!foreign)
+            put_slot(done, request->number, 0, 0, LULL_TAPE_CANCELLED);
+    } else if (request->kind == LULL_TAPE_CALL_IRECV &&
+               rec_posted_peer(&request->posted) != REC_NOBODY) {
+        add_receive(done, request, foreign, status);
+    } else if (!foreign) {
+        add_as_posted(done, request->number);
+    }
+}
+
+static void add(struct completions *done, MPI_Request handle, const MPI_Status *status)
+{
+    rec_requests_lock();
+    struct rec_request *first = rec_request_find(handle, done->call->self->number);
+    const struct rec_request *request = first ? rec_request_take(first, false) : NULL;
+    if (request)
+        add_request(done, request, status);
+    rec_requests_unlock();
+}
+
+static struct completions begin_completions(struct rec_mpi_call *call)
+{
+    return (struct completions){.call = call, .end = rec_now(), .first = !rec_mpi_is_paused(call)};
+}
+
+void rec_mpi_wait(struct rec_mpi_call *call, int result, int complete, MPI_Request waited,
+                  const MPI_Status *status)
+{
+    if (result == MPI_SUCCESS && !complete) {
+        rec_mpi_poll(call, result, false);
+        return;
+    }
+    struct completions done = begin_completions(call);
+    if (result == MPI_SUCCESS)
+        add(&done, waited, status);
+    close_record(&done);
+}
+
+MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self, int n,
+                          const MPI_Request *requests, MPI_Status *statuses)
+{
+    waited->n = n > 0 ? n : 0;
+    MPI_Request *copy = waited->own_requests;
+    MPI_Status *own = waited->own_statuses;
+    if (n > REC_WAITED_HERE) {
+        copy = rec_thread_scratch(self, (size_t)n * (sizeof *copy + sizeof *own));
+        if (!copy) {
+            waited->n = 0;
+            return statuses;
+        }
+        own = (MPI_Status *)(void *)(copy + n);
+    }
+    if (n > 0)
+        memcpy(copy, requests, (size_t)n * sizeof *copy);
+    waited->requests = copy;
+    return statuses == MPI_STATUSES_IGNORE ? own : statuses;
+}
+
+void rec_mpi_waitall(struct rec_mpi_call *call, int result, int complete,
+                     const struct rec_mpi_waited *waited, const MPI_Status *statuses)
+{
+    if (result == MPI_SUCCESS && !complete) {
+        rec_mpi_poll(call, result, false);
+        return;
+    }
+    struct completions done = begin_completions(call);
+    for (int i = 0; result == MPI_SUCCESS && i < waited->n; i++)
+        add(&done, waited->requests[i], &statuses[i]);
+    close_record(&done);
+}
+
+void rec_mpi_waitany(struct rec_mpi_call *call, int result, int complete, int which,
+                     const struct rec_mpi_waited *waited, const MPI_Status *status)
+{
+    bool one = complete && which >= 0 && which < waited->n;
+    rec_mpi_wait(call, result, complete, one ? waited->requests[which] : MPI_REQUEST_NULL, status);
+}
+
+void rec_mpi_waitsome(struct rec_mpi_call *call, int result, int n, const int *which,
+                      const struct rec_mpi_waited *waited, const MPI_Status *statuses)
+{
+    if (result == MPI_SUCCESS && n == 0) {
+        rec_mpi_poll(call, result, false);
+        return;
+    }
+    struct completions done = begin_completions(call);
+    for (int i = 0; result == MPI_SUCCESS && n != MPI_UNDEFINED && i < n; i++)
+        if (which[i] >= 0 && which[i] < waited->n)
+            add(&done, waited->requests[which[i]], &statuses[i]);
+    close_record(&done);
+}
+
+/* Nobody will hear of its completion: a send counts as complete, a receive as withdrawn. */
+void rec_mpi_request_free(struct rec_mpi_call *call, int result, MPI_Request handle)
+{
+    struct completions done = begin_completions(call);
+    rec_requests_lock();
+    struct rec_request *first =
+        result == MPI_SUCCESS ? rec_request_find(handle, call->self->number) : NULL;
+    const struct rec_request *request = first ? rec_request_take(first, true) : NULL;
+    if (request && request->owner == call->self->number) {
+        call->self->n_open--;
+        if (request->kind == LULL_TAPE_CALL_IRECV)
+            put_slot(&done, request->number, 0, 0, LULL_TAPE_CANCELLED);
+        else
+            add_as_posted(&done, request->number);
+    }
+    rec_requests_unlock();
+    close_record(&done);
+}

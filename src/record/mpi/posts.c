@@ -1,0 +1,138 @@
+/* Records of what opens requests, and the requests. */
+#include "record/mpi/requests.h"
+
+void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
+                      struct rec_posted posted)
+{
+    uint32_t number = self->next_request++;
+    self->n_open++;
+    if (REC_UNLIKELY(handle == MPI_REQUEST_NULL))
+        return;
+    rec_requests_lock();
+    struct rec_request *request = rec_request_append(handle, self->number);
+    if (REC_LIKELY(request != NULL)) {
+        request->posted = posted;
+        request->number = number;
+        request->owner = self->number;
+        request->kind = (uint8_t)(kind & ~REC_EXCHANGE);
+        request->persistent = false;
+        request->active = true;
+        request->exchange = kind & REC_EXCHANGE;
+    }
+    rec_requests_unlock();
+}
+
+void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, uint32_t comm,
+                         int32_t peer, int32_t tag, uint64_t bytes, uint64_t request)
+{
+    rec_reserve(self, 3);
+    union lull_tape_slot *slot = self->at;
+    slot[0].record.time = time;
+    slot[0].record.head = lull_tape_head(LULL_TAPE_MESSAGE, 2, comm);
+    slot[0].record.value = what;
+    slot[1].u64[0] = bytes;
+    slot[1].u64[1] = request;
+    slot[2].i32[0] = peer;
+    slot[2].i32[1] = tag;
+    slot[2].u64[1] = 0;
+    rec_commit(self, 3);
+}
+
+static void put_collective(struct rec_thread *self, uint64_t time, const struct rec_request *what)
+{
+    rec_reserve(self, 3);
+    union lull_tape_slot *slot = self->at;
+    slot[0].record.time = time;
+    slot[0].record.head = lull_tape_head(LULL_TAPE_COLLECTIVE, 2, rec_posted_comm(&what->posted));
+    slot[0].record.value = what->op;
+    slot[1].u64[0] = rec_posted_bytes(&what->posted);
+    slot[1].u64[1] = what->received;
+    slot[2].u64[0] = LULL_TAPE_NEXT_REQUEST;
+    slot[2].i32[2] = rec_posted_peer(&what->posted);
+    slot[2].i32[3] = 0;
+    rec_commit(self, 3);
+}
+
+/* The receiving half is the request; the send is taken as complete when it is posted. */
+void rec_mpi_isendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
+                       uint64_t room, int source, int rtag, MPI_Comm comm,
+                       const MPI_Request *request)
+{
+    uint64_t end = rec_now();
+    const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
+    rec_mpi_post(call, result, LULL_TAPE_CALL_IRECV | REC_EXCHANGE, room, source, rtag, end, info,
+                 request);
+    if (result == MPI_SUCCESS)
+        rec_mpi_put_message(call->self, LULL_TAPE_MESSAGE_SEND, call->begin, info->id,
+                            rec_mpi_peer(dest), rec_mpi_tag(tag), bytes, UINT64_MAX);
+}
+
+static void open_persistent(struct rec_thread *self, int result, const struct rec_request *what,
+                            MPI_Request handle)
+{
+    if (result != MPI_SUCCESS || handle == MPI_REQUEST_NULL)
+        return;
+    rec_requests_lock();
+    struct rec_request *request = rec_request_append(handle, self->number);
+    if (request)
+        *request = *what;
+    rec_requests_unlock();
+}
+
+void rec_mpi_persistent(struct rec_mpi_call *call, int result, unsigned kind, uint64_t bytes,
+                        int peer, int tag, MPI_Comm comm, const MPI_Request *request)
+{
+    rec_mpi_call(call);
+    const struct rec_request what = {.kind = (uint8_t)kind,
+                                     .posted = rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag),
+                                                             rec_mpi_comm_of(comm)->id, bytes),
+                                     .persistent = true};
+    open_persistent(call->self, result, &what, *request);
+}
+
+void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int result,
+                                   const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                   uint64_t received, const MPI_Request *request, unsigned op)
+{
+    rec_call(call->self, call->region, call->begin, end - call->begin);
+    const struct rec_request what = {
+        .kind = LULL_TAPE_CALL_ICOLLECTIVE,
+        .posted = rec_posted_of(root < 0 ? REC_ANY : root, 0, comm->id, sent),
+        .received = received,
+        .op = (uint8_t)op,
+        .persistent = true};
+    open_persistent(call->self, result, &what, *request);
+}
+
+/* The number becomes one of the thread that starts it. */
+static void start_one(struct rec_mpi_call *call, MPI_Request handle)
+{
+    struct rec_thread *self = call->self;
+    struct rec_request started = {.kind = 0};
+    rec_requests_lock();
+    struct rec_request *request = rec_request_find(handle, self->number);
+    if (request && request->persistent) {
+        request->number = self->next_request++;
+        self->n_open++;
+        request->owner = self->number;
+        request->active = true;
+        started = *request;
+    }
+    rec_requests_unlock();
+    if (started.kind == LULL_TAPE_CALL_ICOLLECTIVE)
+        put_collective(self, call->begin, &started);
+    else if (started.kind != 0)
+        rec_mpi_put_message(self,
+                            started.kind == LULL_TAPE_CALL_ISEND ? LULL_TAPE_MESSAGE_SEND
+                                                                 : LULL_TAPE_MESSAGE_RECV_POST,
+                            call->begin, rec_posted_comm(&started.posted),
+                            rec_posted_peer(&started.posted), rec_posted_tag(&started.posted),
+                            rec_posted_bytes(&started.posted), LULL_TAPE_NEXT_REQUEST);
+}
+
+void rec_mpi_start(struct rec_mpi_call *call, int result, int n, const MPI_Request *requests)
+{
+    rec_mpi_call(call);
+    for (int i = 0; result == MPI_SUCCESS && i < n; i++)
+        start_one(call, requests[i]);
+}

@@ -1,0 +1,45 @@
+/* Requests that are open: from the handle that the program holds to what was posted under it.
+ *
+ * MPI libraries give one handle to several requests that are complete from the beginning (small
+ * sends, MPI_PROC_NULL), so each handle has a queue. Which of them a call completes is then not
+ * known, and does not matter: the one that was posted first. Each thread has queues of its own,
+ * because numbers belong to the thread that opened the request. */
+#ifndef LULL_RECORD_MPI_REQUESTS_H
+#define LULL_RECORD_MPI_REQUESTS_H
+
+#include "record/mpi/wrap.h"
+
+struct rec_request {
+    struct rec_posted posted;
+    uint64_t received; /* of a persistent collective */
+    uint32_t number;   /* of `owner` */
+    uint32_t owner;    /* thread that opened it */
+    uint32_t next;     /* in its queue, or in the list of free ones */
+    uint8_t kind;      /* LULL_TAPE_CALL_ISEND, _IRECV, _ICOLLECTIVE */
+    uint8_t op;        /* of a persistent collective */
+    bool persistent, active;
+    bool exchange; /* receiving half of an exchange; see rec_mpi_isendrecv */
+};
+
+/* Between these the table stays as it is: what the functions below return may be used. They do
+ * nothing where threads do not call MPI at the same time. */
+void rec_requests_lock(void);
+void rec_requests_unlock(void);
+
+/* A new request of that thread at the end of the queue of a handle, to be filled in; NULL: there
+ * is no memory. */
+struct rec_request *rec_request_append(MPI_Request handle, uint32_t owner);
+
+/* The first one in the queue of a handle: of that thread, else of another; NULL: not one that was
+ * recorded. */
+struct rec_request *rec_request_find(MPI_Request handle, uint32_t owner);
+
+/* Completes what rec_request_find returned, and returns what it was; NULL if it was not active. A
+ * persistent one stays, unless `gone`. */
+const struct rec_request *rec_request_take(struct rec_request *first, bool gone);
+
+/* A message by itself, posted or received at that time (posts.c). */
+void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, uint32_t comm,
+                         int32_t peer, int32_t tag, uint64_t bytes, uint64_t request);
+
+#endif
