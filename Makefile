@@ -36,7 +36,7 @@ check:
 	@scripts/check
 
 bench:
-	@scripts/install-deps build test
+	@scripts/install-deps build test bench
 	@$(MAKE) --no-print-directory build
 	@bench/run.py $(BUILD)
 

@@ -63,8 +63,8 @@ static bool find_unit(const char *name, const struct unit *units, size_t count, 
     return false;
 }
 
-lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
-                            struct lull_error *err)
+lull_status lull_parse_time_real(const char *text, double bare_ns, double *ret_ns,
+                                 struct lull_error *err)
 {
     double value, factor = bare_ns;
     const char *unit;
@@ -75,8 +75,18 @@ lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
     double ns = value * factor;
     if (fabs(ns) >= 9.2e18)
         return lull_fail(err, LULL_ERR_RANGE, "'%s' is too long a time", text);
-    *ret_ns = llround(ns);
+    *ret_ns = ns;
     return LULL_OK;
+}
+
+lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
+                            struct lull_error *err)
+{
+    double ns;
+    lull_status status = lull_parse_time_real(text, bare_ns, &ns, err);
+    if (status == LULL_OK)
+        *ret_ns = llround(ns);
+    return status;
 }
 
 lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err)
@@ -147,5 +157,26 @@ const char *lull_format_count(uint64_t count, char *buffer, size_t size)
     }
     if (size > 0)
         buffer[out] = '\0';
+    return buffer;
+}
+
+const char *lull_format_quantity(double value, const char *unit, char *buffer, size_t size)
+{
+    static const char *const prefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P"};
+    enum { NONE = 4, PREFIXES = sizeof prefixes / sizeof *prefixes };
+    if (!isfinite(value)) {
+        snprintf(buffer, size, "%g %s", value, unit);
+        return buffer;
+    }
+    /* Rounded to four digits first, so that 999.96 becomes 1.000 k. */
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.3e", value);
+    int exponent = value != 0 ? atoi(strchr(digits, 'e') + 1) : 0;
+    int step = exponent >= 0 ? exponent / 3 : -((2 - exponent) / 3);
+    step = step < -NONE ? -NONE : step > PREFIXES - 1 - NONE ? PREFIXES - 1 - NONE : step;
+    int decimals = 3 - (exponent - 3 * step);
+    decimals = decimals < 0 ? 0 : decimals > 9 ? 9 : decimals;
+    snprintf(buffer, size, "%.*f %s%s", decimals, value * pow(1000, -step), prefixes[step + NONE],
+             unit);
     return buffer;
 }

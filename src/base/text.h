@@ -15,6 +15,10 @@ lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
 lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,
                             struct lull_error *err);
 
+/* The same, not rounded, for times per byte and the like. */
+lull_status lull_parse_time_real(const char *text, double bare_ns, double *ret_ns,
+                                 struct lull_error *err);
+
 /* A size with unit: "512", "1KiB", "4MB" (KiB, MiB, GiB binary; kB, MB, GB decimal). In bytes. */
 lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err);
 
@@ -22,6 +26,9 @@ lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_e
 const char *lull_format_time(int64_t ns, char *buffer, size_t size);
 /* "12.3 MiB". */
 const char *lull_format_size(uint64_t bytes, char *buffer, size_t size);
+/* "35.20 GB/s", "1.786 ns": four significant digits with a prefix of powers of 1000; `unit` is an
+ * SI unit without one. */
+const char *lull_format_quantity(double value, const char *unit, char *buffer, size_t size);
 /* "22,180". */
 const char *lull_format_count(uint64_t count, char *buffer, size_t size);
 

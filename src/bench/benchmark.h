@@ -69,6 +69,7 @@ struct lull_probe {
     double write_allocate; /* factor to the same with write-allocate; 0: does not apply */
     double quantile;       /* 0: LULL_BENCH_QUANTILE */
     const char *note;      /* what limits the number, from the start */
+    bool point;            /* of a curve: left out of the machine's numbers */
     struct lull_round *rounds;
     size_t n_rounds, capacity;
     const struct lull_benchmark *of; /* filled in */
@@ -94,6 +95,7 @@ struct lull_bench {
     struct lull_topology *topology;
     struct lull_machine *machine; /* described from the start, numbers at the end */
     struct lull_bench_memory *memory;
+    uint64_t memory_limit; /* bytes that one thread count's working sets may have together */
     struct lull_probe *probes;
     size_t n_probes, probe_capacity;
     struct lull_task *tasks;
@@ -105,6 +107,8 @@ struct lull_bench {
 size_t lull_bench_probe(struct lull_bench *bench, const struct lull_probe *probe);
 void lull_bench_task(struct lull_bench *bench, const struct lull_task *task);
 void lull_bench_add_round(struct lull_bench *bench, size_t probe, const struct lull_round *round);
+/* Room for a curve in the machine, to be filled in. */
+struct lull_series *lull_bench_series(struct lull_bench *bench);
 /* A remark in the machine file: what is not measured, and why. */
 void lull_bench_skip(struct lull_bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -115,8 +119,9 @@ const char *lull_bench_text(struct lull_bench *bench, const char *format, ...)
 struct lull_number lull_probe_number(const struct lull_probe *probe, double precision,
                                      struct lull_arena *arena);
 
-/* Thread counts worth a number: 1, then every count up to a memory domain, then doubling and the
- * ends of domains and sockets, up to all cores. Returns how many; at most `most` are written. */
+/* Thread counts worth a number, ascending: every one up to 8, then eighths of a memory domain up to
+ * a domain, then whole domains, and all cores. At most `most`, the last being all cores; returns
+ * how many. */
 size_t lull_bench_thread_counts(const struct lull_topology *topology, unsigned *counts,
                                 size_t most);
 

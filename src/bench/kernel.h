@@ -25,11 +25,14 @@ unsigned lull_simd_bytes(enum lull_simd simd);   /* of a register as used: 8, 16
 bool lull_simd_usable(enum lull_simd simd, bool fma);
 
 /* Streams over arrays of doubles. Elements i = 0 .. count - 1, count a positive multiple of
- * LULL_KERNEL_STEP, arrays aligned to 64 bytes. Returns a value that depends on what was loaded, or
- * 0. The constant factor of daxpy and triad is LULL_KERNEL_FACTOR. */
-typedef double lull_stream_code(double *a, double *b, double *c, size_t count);
+ * LULL_KERNEL_STEP, arrays aligned to 64 bytes. Kernels with a result (dot: the sum; load: the sum
+ * of the elements loaded last) leave parts of it in the LULL_KERNEL_OUT values of `out`, which are
+ * 0 before: the result is their sum. The constant s is LULL_KERNEL_FACTOR. */
+typedef void lull_stream_code(double *a, double *b, double *c, double *d, size_t count,
+                              double *out);
 #define LULL_KERNEL_STEP   64
-#define LULL_KERNEL_FACTOR 0.999
+#define LULL_KERNEL_OUT    64
+#define LULL_KERNEL_FACTOR 0.9999999
 
 /* Work in registers, or along a chain of pointers. */
 typedef double lull_compute_code(uint64_t repetitions);
@@ -37,19 +40,19 @@ typedef void *lull_chase_code(void *from, uint64_t repetitions);
 
 struct lull_kernel {
     const char *name;    /* "triad" */
-    const char *formula; /* "a[i] = b[i] + s c[i]" */
+    const char *formula; /* "a[i] = b[i] + c[i] d[i]" */
     /* Streams: per element. */
-    unsigned arrays; /* a, then b, then c */
+    unsigned arrays; /* a, b, c, d: the first of these */
     unsigned loads, stores, flops;
     unsigned allocates; /* lines read from memory only because they are written to: stores of lines
                            that are not loaded too, and that do not bypass the caches */
     lull_stream_code *stream[LULL_SIMD_WIDTHS]; /* NULL where there is no such width */
     bool needs_fma[LULL_SIMD_WIDTHS];
-    /* Arithmetic: per repetition and SIMD width. */
+    /* Arithmetic: floating-point operations of one repetition at each width. */
     lull_compute_code *compute[LULL_SIMD_WIDTHS];
-    double compute_flops[LULL_SIMD_WIDTHS]; /* flops, or divides, of one repetition */
-    bool fma;                               /* needs fused multiply-add at every width */
-    bool single;                            /* precision */
+    double operations[LULL_SIMD_WIDTHS];
+    bool fma;    /* needs fused multiply-add at every width */
+    bool single; /* precision */
     /* Latency: loads per repetition that depend on each other. */
     lull_chase_code *chase;
     unsigned chase_loads;

@@ -18,6 +18,7 @@ static struct {
     int force;
     char *max_size;
     int profile;
+    char *counters;
     int follow;
     char *callpath;
     char *mpi;
@@ -32,6 +33,10 @@ static const struct poptOption options[] = {
     {"max-size", '\0', POPT_ARG_STRING, &settings.max_size, 0,
      "size of the events of each process (1GiB); then they stop, sums go on", "SIZE"},
     {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
+    {"counters", '\0', POPT_ARG_STRING, &settings.counters, 0,
+     "hardware counters, separated by commas, or none (instructions,cycles, where perf_event has "
+     "them)",
+     "NAME,..."},
     {"follow", '\0', POPT_ARG_NONE, &settings.follow, 0,
      "record also the programs that COMMAND starts", NULL},
     {"callpath", '\0', POPT_ARG_STRING, &settings.callpath, 0,
@@ -115,6 +120,7 @@ static void add_ourselves(struct words *words, const char *output)
     add_option(words, "output", output);
     add_option(words, "max-size", settings.max_size);
     add_option(words, "callpath", settings.callpath);
+    add_option(words, "counters", settings.counters);
     add_option(words, "mpi", settings.mpi);
     static const struct {
         const char *word;
@@ -270,6 +276,7 @@ static void prepare_environment(const char *run, const char *library, struct lul
             ? lull_arena_printf(arena, "%llu", (unsigned long long)bytes)
             : NULL);
     set_flag("LULL_RECORD_PROFILE", settings.profile);
+    set("LULL_RECORD_COUNTERS", settings.counters);
     set_flag("LULL_RECORD_FOLLOW", settings.follow);
     set("LULL_RECORD_CALLPATH", settings.callpath);
     put_in_front("LD_PRELOAD", library, ':', arena);

@@ -72,6 +72,22 @@ static void add_facts(struct lull_document *document, const struct lull_trace *t
                                                : lull_cell_absent("not known"));
 }
 
+static void add_kept(struct lull_document *document, const struct lull_trace *trace,
+                     struct lull_arena *arena)
+{
+    if (trace->events == LULL_EVENTS_NONE)
+        lull_document_fact(document, "events_kept", "Events kept",
+                           lull_cell_text("none, sums only (a profile)"));
+    else if (trace->events == LULL_EVENTS_FIRST)
+        lull_document_fact(document, "events_kept", "Events kept",
+                           lull_cell_text(lull_arena_printf(arena, "until %.6g s",
+                                                            1e-9 * (double)trace->events_end)));
+    if (trace->events != LULL_EVENTS_ALL)
+        lull_document_fact(
+            document, "sums", "Sums of the whole run",
+            lull_cell_text(trace->has_sums ? "of all threads" : "not of all threads"));
+}
+
 static void add_events(struct lull_document *document, const struct lull_census *census)
 {
     uint64_t total = 0;
@@ -194,6 +210,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
 {
     struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
     add_facts(document, trace, path, arena);
+    add_kept(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);
     add_counters(document, trace, census);

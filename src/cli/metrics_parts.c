@@ -71,13 +71,17 @@ static uint32_t sites_of(const struct lull_breakdown *breakdown, struct lull_are
 
 /* `first` text columns belong to the caller; the rest is the same for all such tables. */
 static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
-                       const struct lull_region_breakdown *region, double all)
+                       const struct lull_region_breakdown *region,
+                       const struct lull_breakdown *breakdown)
 {
+    double share = (double)region->exclusive_ns / time_of_threads(breakdown);
     lull_table_set(table, row, first, lull_cell_text(lull_activity_name(region->activity)));
     lull_table_set(table, row, first + 1, lull_cell_count(region->visits));
-    lull_table_set(table, row, first + 2, lull_cell_time(region->inclusive_ns));
+    lull_table_set(table, row, first + 2,
+                   breakdown->from_sums ? lull_cell_absent("needs events; there are sums only")
+                                        : lull_cell_time(region->inclusive_ns));
     lull_table_set(table, row, first + 3, lull_cell_time(region->exclusive_ns));
-    lull_table_set(table, row, first + 4, lull_cell_share((double)region->exclusive_ns / all));
+    lull_table_set(table, row, first + 4, lull_cell_share(share));
 }
 
 static void add_region_columns(struct lull_table *table)
@@ -100,12 +104,11 @@ static void add_regions(struct lull_document *document, const struct lull_run *r
         qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
     add_region_columns(table);
-    double all = time_of_threads(run->breakdown);
     for (uint32_t i = 0; i < count; i++) {
         if (!regions[i].visits)
             continue;
         uint32_t row = lull_table_row(table, regions[i].name, regions[i].name, LULL_NO_ROW);
-        set_region(table, row, 0, &regions[i], all);
+        set_region(table, row, 0, &regions[i], run->breakdown);
     }
 }
 
@@ -125,12 +128,11 @@ static void add_call_sites(struct lull_document *document, const struct lull_run
         table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
     lull_table_column(table, "site", "called from");
     add_region_columns(table);
-    double all = time_of_threads(run->breakdown);
     for (uint32_t i = 0; i < count; i++) {
         const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
-        set_region(table, row, 1, &regions[i], all);
+        set_region(table, row, 1, &regions[i], run->breakdown);
     }
 }
 
@@ -146,6 +148,11 @@ static void add_parallel_regions(struct lull_document *document, const struct lu
                                              {"rest", "other"}};
     struct lull_pop_parallel *parallels;
     uint32_t count = lull_pop_parallels(run->breakdown, arena, &parallels);
+    if (run->breakdown->from_sums)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: the OpenMP parallel regions are not told apart by cause, which "
+                           "needs events.",
+                           run->name);
     if (!count)
         return;
     struct lull_table *table =

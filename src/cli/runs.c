@@ -6,8 +6,10 @@
 #include "cli/run_name.h"
 #include "cli/saved.h"
 #include "cli/warnings.h"
+#include "sim/ideal.h"
 #include "trace/trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +26,32 @@ static void measure(struct lull_run *run)
     }
 }
 
+/* A part of a run can be told as far as there are events. */
+static lull_status cut_windows(const struct lull_run *run, struct lull_arena *arena,
+                               struct lull_windows **windows, struct lull_error *err)
+{
+    struct lull_windows *known;
+    lull_status status =
+        lull_windows_of_time(run->trace, 0, run->trace->events_end, arena, &known, err);
+    if (status != LULL_OK)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: a part of the run needs events, and some threads have none",
+                         run->path);
+    *windows = lull_windows_intersect(*windows, known, arena);
+    return LULL_OK;
+}
+
 /* The windows that region and time leave; NULL is the whole run. */
 static lull_status choose_windows(const struct lull_run *run,
                                   const struct lull_runs_options *options, struct lull_arena *arena,
                                   struct lull_windows **ret_windows, struct lull_error *err)
 {
     struct lull_windows *time = NULL, *region = NULL;
+    if ((options->has_window || options->region) && run->trace->events == LULL_EVENTS_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: holds sums of the whole run and no events (a profile): --window and "
+                         "--region need events",
+                         run->path);
     if (options->has_window) {
         lull_status status =
             lull_windows_of_time(run->trace, options->from, options->to, arena, &time, err);
@@ -44,6 +66,8 @@ static lull_status choose_windows(const struct lull_run *run,
     }
     *ret_windows =
         time && region ? lull_windows_intersect(time, region, arena) : (time ? time : region);
+    if (*ret_windows && run->trace->events == LULL_EVENTS_FIRST)
+        return cut_windows(run, arena, ret_windows, err);
     return LULL_OK;
 }
 
@@ -85,6 +109,28 @@ static void warn_of_flushing(const struct lull_run *run, struct lull_document *d
                        run->path, 100 * run->input->flush_share);
 }
 
+/* What the numbers stand on, where that is not all events of the run. */
+static void tell_of_sums(const struct lull_run *run, const struct lull_runs_options *options,
+                         struct lull_document *document)
+{
+    const struct lull_trace *trace = run->trace;
+    double end = 1e-9 * (double)trace->events_end, length = 1e-9 * (double)trace->duration;
+    if (trace->events == LULL_EVENTS_NONE)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s holds sums and no events (a profile): its metrics are exact, but "
+                           "what needs single events cannot be told.",
+                           run->name);
+    else if (trace->events == LULL_EVENTS_FIRST && run->breakdown->from_sums)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: its events end at %.6g s of %.6g s; the metrics are those of the "
+                           "whole run, from its sums.",
+                           run->name, end, length);
+    else if (trace->events == LULL_EVENTS_FIRST && (options->region || options->has_window))
+        lull_warn_both(document,
+                       "%s: its events end at %.6g s of %.6g s; what comes after is left out",
+                       run->path, end, length);
+}
+
 static bool begins_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -124,6 +170,67 @@ static int evaluate(struct lull_run *run, const struct lull_runs_options *option
     return LULL_EXIT_OK;
 }
 
+/* W: the longest time that a process spends outside MPI. */
+static double longest_outside(const struct lull_pop_input *input)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < input->n_processes; i++) {
+        const struct lull_pop_process *p = &input->processes[i];
+        longest = fmax(longest, p->serial_useful + p->parallel + p->other);
+    }
+    return longest;
+}
+
+/* A runtime that contradicts what was measured is not shown. */
+static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ideal,
+                       struct lull_document *document)
+{
+    static const double rounding = 1e-9;
+    struct lull_breakdown *breakdown = run->breakdown;
+    double runtime = 1e-9 * (double)ideal->runtime, slack = rounding * run->input->runtime;
+    const char *detail = ideal->detail;
+    breakdown->ideal_absent = ideal->absent;
+    if (!ideal->absent && runtime > run->input->runtime + slack) {
+        breakdown->ideal_absent = "messages arrive before they are sent";
+        detail = "it would be longer than the run, so that the clocks of the processes must differ";
+    } else if (!ideal->absent && runtime < longest_outside(run->input) - slack) {
+        breakdown->ideal_absent = "the times of threads contradict each other";
+        detail = "it would be shorter than the time that a process spends outside MPI";
+    }
+    if (breakdown->ideal_absent)
+        lull_document_note(document, LULL_NOTE_INFO, "%s has no runtime on an ideal network: %s.",
+                           run->name, detail);
+    else
+        breakdown->ideal_runtime_ns = ideal->runtime;
+}
+
+/* The runtime on an ideal network, where the numbers so far leave it open. */
+static lull_status replay(struct lull_run *run, const struct lull_runs_options *options,
+                          struct lull_progress *progress, struct lull_document *document,
+                          struct lull_arena *arena, struct lull_error *err)
+{
+    if (options->no_replay || isfinite(run->input->ideal_runtime))
+        return LULL_OK;
+    const char *why_not = run->breakdown->from_sums ? "needs events; there are sums only"
+                          : options->region ? "only known for the whole run or a window of time"
+                                            : NULL;
+    if (why_not) {
+        run->breakdown->ideal_absent = why_not;
+        return LULL_OK;
+    }
+    struct lull_ideal_options wanted = {.application = options->application,
+                                        .has_span = options->has_window,
+                                        .from = options->from,
+                                        .to = options->to,
+                                        .progress = lull_progress_update,
+                                        .progress_context = progress};
+    struct lull_ideal_result ideal;
+    lull_status status = lull_ideal_runtime(run->trace, &wanted, arena, &ideal, err);
+    if (status == LULL_OK)
+        take_ideal(run, &ideal, document);
+    return status;
+}
+
 static struct lull_run *add_run(struct lull_runs *runs, const char *path, struct lull_arena *arena)
 {
     runs->runs =
@@ -155,6 +262,14 @@ static int load_trace(const char *path, const struct lull_runs_options *options,
     int result = evaluate(run, options, document, arena);
     if (result != LULL_EXIT_OK)
         return result;
+    lull_progress_begin(&progress, path);
+    status = replay(run, options, &progress, document, arena, &err);
+    lull_progress_end(&progress);
+    if (status == LULL_OK)
+        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, &err);
+    if (status != LULL_OK)
+        return fail_of_run(run, &err);
+    tell_of_sums(run, options, document);
     lull_warn_quirks(run->trace, path, document, arena);
     warn_of_other_applications(run, options->application, document);
     return LULL_EXIT_OK;

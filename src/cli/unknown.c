@@ -1,8 +1,8 @@
 #include "cli/unknown.h"
 
+#include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/suggest.h"
 
 #include <string.h>
 

@@ -140,7 +140,8 @@ struct lull_machine_noise {
     struct lull_number share, power; /* stats/noise.h */
     struct lull_detour *detours;     /* in order of time, not overlapping */
     size_t n_detours;
-    double *edges; /* of the histogram of detours, n_bins + 1, ascending, s */
+    double *edges;  /* of the histogram of detours, ascending, s */
+    size_t n_edges; /* n_bins + 1, or 0 without a histogram */
     uint64_t *bins;
     size_t n_bins;
 };

@@ -2,6 +2,7 @@
 #include "metrics/breakdown.h"
 
 #include "metrics/breakdown_core.h"
+#include "metrics/breakdown_sums.h"
 
 static lull_status check_application(const struct lull_trace *trace, uint32_t application,
                                      struct lull_error *err)
@@ -26,6 +27,29 @@ static lull_status scan_into(const struct lull_trace *trace, struct lull_core *c
     return lull_scan(trace, scan, &visitor, err);
 }
 
+static bool wants_sums(const struct lull_trace *trace, const struct lull_breakdown_options *options)
+{
+    if (options->source != LULL_FROM_ANY)
+        return options->source == LULL_FROM_SUMS;
+    return !options->windows && trace->events != LULL_EVENTS_ALL && trace->has_sums;
+}
+
+static lull_status check_events(const struct lull_trace *trace,
+                                const struct lull_breakdown_options *options,
+                                struct lull_error *err)
+{
+    if (trace->events != LULL_EVENTS_NONE)
+        return LULL_OK;
+    if (options->windows)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: holds sums of the whole run and no events (a profile), which do not "
+                         "tell a part of it",
+                         trace->path);
+    return lull_fail(err, LULL_ERR_RANGE,
+                     "%s: holds no events (a profile), and not the sums of all threads",
+                     trace->path);
+}
+
 lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
@@ -39,6 +63,10 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
         .progress_context = options->progress_context,
     };
     lull_status status = check_application(trace, options->application, err);
+    if (status == LULL_OK && wants_sums(trace, options))
+        return lull_breakdown_of_sums(trace, options, arena, ret_breakdown, err);
+    if (status == LULL_OK)
+        status = check_events(trace, options, err);
     if (status != LULL_OK)
         return status;
     struct lull_core *core = NULL;

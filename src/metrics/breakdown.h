@@ -45,7 +45,7 @@ struct lull_region_breakdown {
     const char *site; /* where it is called, as in lull_region; "": unknown, or all places */
     uint8_t paradigm, role, activity;
     uint64_t visits;
-    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once */
+    int64_t inclusive_ns; /* outermost visits only, so that recursion counts once; 0 from sums */
     int64_t exclusive_ns; /* not in a region inside */
     int64_t useful_ns;    /* useful time directly inside */
 };
@@ -77,7 +77,10 @@ struct lull_breakdown {
     int64_t duration_ns; /* length of the trace */
     int64_t runtime_ns;  /* T: longest window_ns over processes, less the shortest disabled time
                             of a master */
-    uint32_t n_nodes;    /* 0: unknown */
+    int64_t ideal_runtime_ns; /* T_id, of the same windows: from a replay (sim/ideal.h), which the
+                                 caller adds; 0: not known. Parts that are merged lose it. */
+    const char *ideal_absent; /* why a replay found none, in a few words; NULL: there was none */
+    uint32_t n_nodes;         /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;
     struct lull_thread_breakdown *threads;
@@ -88,18 +91,28 @@ struct lull_breakdown {
     uint32_t n_regions;
     struct lull_parallel_breakdown *parallels;
     uint32_t n_parallels;
+    bool from_sums; /* of it or a part: no inclusive times, no parallels */
+};
+
+/* Where the times come from. Sums tell the same for the whole run; they do not tell windows,
+ * inclusive times, and single executions of parallel regions. */
+enum lull_breakdown_source {
+    LULL_FROM_ANY, /* events if all are there or windows are wanted, else sums if there are */
+    LULL_FROM_EVENTS,
+    LULL_FROM_SUMS
 };
 
 struct lull_breakdown_options {
     const struct lull_windows *windows; /* NULL: the whole run */
     uint32_t application;               /* default 0 */
     bool regions;                       /* fill regions[] */
+    uint8_t source;                     /* enum lull_breakdown_source */
     unsigned workers;                   /* 0: all */
     void (*progress)(void *context, double share);
     void *progress_context;
 };
 
-/* The result lives in `arena`. */
+/* The result lives in `arena`. LULL_ERR_RANGE when windows are wanted of a run without events. */
 lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,

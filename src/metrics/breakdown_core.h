@@ -21,6 +21,10 @@ lull_status lull_core_block(void *core, unsigned worker, const struct lull_block
                             struct lull_error *err);
 lull_status lull_core_end(void *core, unsigned worker, uint32_t location, struct lull_error *err);
 
+/* A breakdown that has the processes, threads and counters of an application, and no times. */
+struct lull_breakdown *lull_core_outline(const struct lull_trace *trace, uint32_t application,
+                                         struct lull_arena *arena);
+
 /* The sums of all locations, once each has been begun and ended; copied into `arena`. */
 lull_status lull_core_result(struct lull_core *core, struct lull_arena *arena,
                              struct lull_breakdown **ret_breakdown, struct lull_error *err);

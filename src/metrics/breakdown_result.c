@@ -144,68 +144,75 @@ void lull_core_destroy(struct lull_core *core)
     free(core);
 }
 
-static uint64_t *copy_counters(const struct lull_core *core, const struct place *place,
-                               struct lull_arena *arena)
+static void outline_process(const struct lull_trace *trace, const struct lull_process *from,
+                            struct lull_arena *arena, struct lull_breakdown *breakdown)
 {
-    size_t n = (size_t)core->trace->n_counters * LULL_ACTIVITIES;
-    uint64_t *counters = lull_arena_zero(arena, n, sizeof *counters);
-    if (n)
-        memcpy(counters, place->counters, n * sizeof *counters);
-    return counters;
-}
-
-static void fill_thread(const struct lull_core *core, uint32_t location, uint32_t process,
-                        struct lull_arena *arena, struct lull_thread_breakdown *ret_thread)
-{
-    const struct place *place = core->places[location];
-    *ret_thread = (struct lull_thread_breakdown){
-        .process = process,
-        .number = core->trace->locations[location].number,
-        .kind = place->kind,
-        .master = place->executions && place->thread == 0,
-        .disabled_ns = place->ns[SLOT(DISABLED, 0)] + place->ns[SLOT(DISABLED, 1)],
-        .counters = copy_counters(core, place, arena),
+    uint32_t index = breakdown->n_processes++;
+    breakdown->processes[index] = (struct lull_process_breakdown){
+        .name = lull_arena_strdup(arena, from->name),
+        .rank = from->rank,
+        .node = from->node,
+        .first_thread = breakdown->n_threads,
+        .n_threads = from->n_locations,
+        .n_cpu_threads = from->n_threads,
     };
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
-        ret_thread->times.ns[activity][0] = place->ns[SLOT(activity, 0)];
-        ret_thread->times.ns[activity][1] = place->ns[SLOT(activity, 1)];
+    for (uint32_t i = 0; i < from->n_locations; i++) {
+        const struct lull_location *location = &trace->locations[from->first_location + i];
+        breakdown->threads[breakdown->n_threads++] = (struct lull_thread_breakdown){
+            .process = index,
+            .number = location->number,
+            .kind = location->kind,
+            .master = i == 0 && from->n_threads > 0,
+            .counters = lull_arena_zero(arena, (size_t)trace->n_counters * LULL_ACTIVITIES,
+                                        sizeof(uint64_t)),
+        };
     }
 }
 
-static void fill_processes(const struct lull_core *core, struct lull_arena *arena,
-                           struct lull_breakdown *breakdown)
+struct lull_breakdown *lull_core_outline(const struct lull_trace *trace, uint32_t application,
+                                         struct lull_arena *arena)
 {
-    const struct lull_trace *trace = core->trace;
+    struct lull_breakdown *breakdown = lull_arena_zero(arena, 1, sizeof *breakdown);
+    breakdown->run = lull_arena_strdup(arena, trace->path ? trace->path : "");
+    breakdown->duration_ns = trace->duration;
     breakdown->processes = lull_arena_zero(arena, trace->n_processes, sizeof *breakdown->processes);
     breakdown->threads = lull_arena_zero(arena, trace->n_locations, sizeof *breakdown->threads);
-    for (uint32_t p = 0; p < trace->n_processes; p++) {
-        const struct lull_process *from = &trace->processes[p];
-        if (from->application != core->application)
-            continue;
-        uint32_t index = breakdown->n_processes++;
-        breakdown->processes[index] = (struct lull_process_breakdown){
-            .name = lull_arena_strdup(arena, from->name),
-            .rank = from->rank,
-            .node = from->node,
-            .first_thread = breakdown->n_threads,
-            .n_threads = from->n_locations,
-            .n_cpu_threads = from->n_threads,
-        };
-        for (uint32_t i = 0; i < from->n_locations; i++)
-            fill_thread(core, from->first_location + i, index, arena,
-                        &breakdown->threads[breakdown->n_threads++]);
-    }
-}
-
-static void fill_counters(const struct lull_trace *trace, struct lull_arena *arena,
-                          struct lull_breakdown *breakdown)
-{
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].application == application)
+            outline_process(trace, &trace->processes[p], arena, breakdown);
     breakdown->counters = lull_arena_zero(arena, trace->n_counters, sizeof *breakdown->counters);
     breakdown->n_counters = trace->n_counters;
     for (uint32_t i = 0; i < trace->n_counters; i++) {
         breakdown->counters[i].name = lull_arena_strdup(arena, trace->counters[i].name);
         breakdown->counters[i].role = trace->counters[i].role;
     }
+    return breakdown;
+}
+
+static void fill_thread(const struct lull_core *core, const struct place *place,
+                        struct lull_thread_breakdown *thread)
+{
+    const size_t n = (size_t)core->trace->n_counters * LULL_ACTIVITIES;
+    thread->disabled_ns = place->ns[SLOT(DISABLED, 0)] + place->ns[SLOT(DISABLED, 1)];
+    if (n)
+        memcpy(thread->counters, place->counters, n * sizeof *thread->counters);
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        thread->times.ns[activity][0] = place->ns[SLOT(activity, 0)];
+        thread->times.ns[activity][1] = place->ns[SLOT(activity, 1)];
+    }
+}
+
+/* In the order of the outline. */
+static void fill_threads(const struct lull_core *core, struct lull_breakdown *breakdown)
+{
+    const struct lull_trace *trace = core->trace;
+    uint32_t thread = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        for (uint32_t i = 0; i < trace->processes[p].n_locations; i++) {
+            const struct place *place = core->places[trace->processes[p].first_location + i];
+            if (place)
+                fill_thread(core, place, &breakdown->threads[thread++]);
+        }
 }
 
 static struct region_sum sum_of_region(const struct lull_core *core, uint32_t region)
@@ -279,11 +286,8 @@ static void fill_parallels(const struct lull_core *core, struct lull_arena *aren
 lull_status lull_core_result(struct lull_core *core, struct lull_arena *arena,
                              struct lull_breakdown **ret_breakdown, struct lull_error *err)
 {
-    struct lull_breakdown *breakdown = lull_arena_zero(arena, 1, sizeof *breakdown);
-    breakdown->run = lull_arena_strdup(arena, core->trace->path ? core->trace->path : "");
-    breakdown->duration_ns = core->trace->duration;
-    fill_processes(core, arena, breakdown);
-    fill_counters(core->trace, arena, breakdown);
+    struct lull_breakdown *breakdown = lull_core_outline(core->trace, core->application, arena);
+    fill_threads(core, breakdown);
     fill_regions(core, arena, breakdown);
     fill_parallels(core, arena, breakdown);
     lull_status status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);

@@ -124,6 +124,23 @@ static void add_causes(const struct lull_breakdown *breakdown,
     causes->mpi += seconds(parallel->mpi_ns);
 }
 
+/* Without executions: the same sums over all of them; only their imbalance is not known. */
+static void add_causes_of_threads(const struct lull_breakdown *breakdown,
+                                  struct lull_pop_causes *causes)
+{
+    int64_t schedule = 0, lock = 0, mpi = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        if (thread->kind != LULL_LOCATION_THREAD)
+            continue;
+        schedule += thread->times.ns[LULL_OMP_SCHEDULE][1];
+        lock += thread->times.ns[LULL_OMP_LOCK][1];
+        for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+            mpi += is_mpi(activity) ? thread->times.ns[activity][1] : 0;
+    }
+    *causes = (struct lull_pop_causes){NAN, seconds(schedule), seconds(lock), seconds(mpi)};
+}
+
 static void divide_causes(struct lull_pop_causes *causes, double threads)
 {
     causes->imbalance /= threads;
@@ -142,7 +159,10 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     struct lull_pop_process *processes =
         lull_arena_zero(arena, breakdown->n_processes, sizeof *processes);
     input->runtime = seconds(breakdown->runtime_ns);
-    input->ideal_runtime = has_mpi(breakdown) ? NAN : input->runtime;
+    input->ideal_runtime = !has_mpi(breakdown)               ? input->runtime
+                           : breakdown->ideal_runtime_ns > 0 ? seconds(breakdown->ideal_runtime_ns)
+                                                             : NAN;
+    input->ideal_absent = breakdown->ideal_absent;
     input->processes = processes;
     for (uint32_t p = 0; p < breakdown->n_processes; p++)
         add_process(breakdown, &breakdown->processes[p], input, processes);
@@ -151,6 +171,8 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
                          breakdown->run);
     for (uint32_t i = 0; i < breakdown->n_parallels; i++)
         add_causes(breakdown, &breakdown->parallels[i], &input->causes);
+    if (breakdown->from_sums)
+        add_causes_of_threads(breakdown, &input->causes);
     divide_causes(&input->causes, count_threads(breakdown));
     input->instructions = sum_counter(breakdown, LULL_COUNTER_INSTRUCTIONS);
     input->cycles = sum_counter(breakdown, LULL_COUNTER_CYCLES);

@@ -85,7 +85,7 @@ static void fill_header(struct rec_thread *self)
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
 }
 
-bool rec_buffer_begin(struct rec_thread *self, uint64_t now)
+bool rec_buffer_begin(struct rec_thread *self)
 {
     char path[4096];
     self->storing = !rec_process.profile;
@@ -103,7 +103,7 @@ bool rec_buffer_begin(struct rec_thread *self, uint64_t now)
     char tape_path[4096];
     path_of(self, "tape", tape_path, sizeof tape_path);
     self->header = create_mapped(tape_path, LULL_TAPE_HEADER_SIZE, &self->fd);
-    if (!self->header || !rec_sums_begin(self, now)) {
+    if (!self->header || !rec_sums_begin(self)) {
         munmap(self->tail, LULL_TAPE_CHUNK);
         if (self->storing)
             unlink(path);
@@ -134,12 +134,14 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
  * the two; see struct lull_tape_header. */
 void rec_flush(struct rec_thread *self)
 {
-    uint64_t begin = rec_now();
+    uint64_t begin = rec_now(), counts[REC_MOST_COUNTERS];
     rec_sums_until(self, begin);
     if (!self->storing) {
         self->at = self->tail;
         return;
     }
+    if (self->n_counters > 0)
+        rec_counters_hide(self, begin, counts);
     if (self->at < self->end) {
         self->at->record.time = begin;
         self->at->record.head = lull_tape_head(LULL_TAPE_PAD, 0, 0);
@@ -162,6 +164,9 @@ void rec_flush(struct rec_thread *self)
     rec_define_clock(1000000000);
     uint64_t took = rec_now() - begin;
     self->flushing += took;
+    rec_sums_flush(self, took, begin + took);
+    if (self->n_counters > 0)
+        rec_counters_unhide(self, begin + took, counts);
     self->at->record.time = begin;
     self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, 0, LULL_TAPE_NO_ID);
     self->at->record.value = took < LULL_TAPE_OPEN ? (uint32_t)took : LULL_TAPE_OPEN - 1;

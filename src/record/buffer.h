@@ -5,7 +5,7 @@
 #include "record/core.h"
 
 /* Creates the files of a thread. False: it cannot be recorded. */
-bool rec_buffer_begin(struct rec_thread *self, uint64_t now);
+bool rec_buffer_begin(struct rec_thread *self);
 /* Closes the files of a thread and gives its memory back, unless it may be `running` still: what
  * that one writes later goes nowhere. */
 void rec_buffer_end(struct rec_thread *self, bool running);

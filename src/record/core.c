@@ -85,6 +85,33 @@ static void start_clock(void)
     rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
 }
 
+/* What is set by LULL_RECORD_SKEW. */
+static void start_skew(void)
+{
+    const char *text = getenv("LULL_RECORD_SKEW");
+    long long ns;
+    double ppm;
+    if (!text || sscanf(text, "%lld:%lf", &ns, &ppm) != 2)
+        return;
+    rec_process.skewed = true;
+    rec_process.skew_from = lull_clock_read(CLOCK_MONOTONIC);
+    rec_process.skew_ns = ns * rec_process.rank;
+    rec_process.skew_rate = ppm * 1e-6 * rec_process.rank;
+}
+
+int64_t rec_node_clock_of(int64_t monotonic)
+{
+    if (REC_LIKELY(!rec_process.skewed))
+        return monotonic;
+    return monotonic + rec_process.skew_ns +
+           (int64_t)((double)(monotonic - rec_process.skew_from) * rec_process.skew_rate);
+}
+
+int64_t rec_node_clock(void)
+{
+    return rec_node_clock_of(lull_clock_read(CLOCK_MONOTONIC));
+}
+
 static void end_of_thread(void *thread)
 {
     (void)thread;
@@ -106,9 +133,11 @@ void rec_start(void)
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
                                : 1;
     rec_process.number = rec_process.rank = rank_from_launcher();
-    if (!rec_prepare_children())
+    const char *counters = getenv("LULL_RECORD_COUNTERS");
+    if (!rec_prepare_children()) /* takes our settings out of the environment */
         return;
     rec_report_begin();
+    start_skew();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))
@@ -116,6 +145,7 @@ void rec_start(void)
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
+    rec_counters_start(counters);
     rec_process.on = true;
     rec_thread_begin(REC_ROLE_MASTER);
     rec_define_clock(0);
@@ -131,12 +161,16 @@ void rec_stop(void)
     if (!rec_process.on)
         return;
     rec_process.on = false;
+    uint64_t now = rec_now();
     rec_thread_end();
     pthread_mutex_lock(&threads_lock);
     for (struct rec_thread *thread = threads; thread; thread = thread->next) {
-        uint64_t now = rec_now();
+        if (now < *thread->until)
+            now = *thread->until;
+        thread->n_counters = 0; /* they are that thread's */
         rec_omp_settle(thread, now);
-        rec_sums_until(thread, now);
+        if (!thread->rests)
+            rec_sums_until(thread, now);
         rec_report_add(thread);
         rec_buffer_end(thread, true);
     }
@@ -183,6 +217,8 @@ static struct rec_thread *take_resting(enum rec_role role)
     struct rec_thread *found = *place;
     if (found)
         *place = found->next_resting;
+    if (found)
+        found->rests = false;
     pthread_mutex_unlock(&threads_lock);
     return found;
 }
@@ -203,7 +239,7 @@ static struct rec_thread *make_thread(enum rec_role role)
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);
     self->number = n_threads;
-    bool good = rec_buffer_begin(self, rec_now());
+    bool good = rec_buffer_begin(self);
     if (good) {
         n_threads++;
         self->next = threads;
@@ -229,7 +265,11 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
         return &rec_nobody;
     pthread_setspecific(thread_key, self);
     self->stack_begin = self->stack_end = 0; /* the location may have been another thread's */
-    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, rec_now());
+    rec_reserve(self, REC_MOST_SLOTS);
+    uint64_t now = rec_now();
+    rec_sums_from(self, now);
+    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, now);
+    rec_counters_begin(self, now);
     if (__atomic_load_n(&paused, __ATOMIC_RELAXED))
         rec_pause(self);
     rec_self_or_null = self;
@@ -250,13 +290,18 @@ void rec_thread_end(void)
     if (!self || self == &rec_nobody)
         return;
     rec_self_or_null = &rec_nobody;
+    rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_omp_settle(self, now);
+    if (self->n_counters > 0 && !self->paused)
+        rec_counters_read_here(self, now);
+    rec_counters_end(self);
     rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
     if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
         self->depth == 0) {
+        self->rests = true;
         self->next_resting = resting;
         resting = self;
         pthread_mutex_unlock(&threads_lock);
@@ -291,13 +336,28 @@ void *rec_thread_scratch(struct rec_thread *self, size_t size)
     return got;
 }
 
+uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region)
+{
+    uint64_t now = rec_now();
+    rec_counters_read_here(self, now);
+    union lull_tape_slot *slot = self->at;
+    slot->record.time = now;
+    slot->record.value = LULL_TAPE_OPEN;
+    slot->record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
+    return now;
+}
+
 void rec_pause(struct rec_thread *self)
 {
     __atomic_store_n(&paused, true, __ATOMIC_RELAXED);
     if (self == &rec_nobody || self->paused)
         return;
+    rec_reserve(self, REC_MOST_SLOTS);
     self->paused = true;
     self->paused_at = rec_now();
+    if (self->n_counters > 0)
+        rec_counters_read_here(self, self->paused_at);
+    self->paused_inside = self->inside;
     self->depth += REC_PAUSED;
     rec_number(self, LULL_TAPE_NUMBER_MEASURE_OFF, LULL_TAPE_NO_ID, 0, self->paused_at);
 }
@@ -307,9 +367,12 @@ void rec_resume(struct rec_thread *self)
     __atomic_store_n(&paused, false, __ATOMIC_RELAXED);
     if (self == &rec_nobody || !self->paused)
         return;
+    rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
+    rec_sums_pause(self, now);
+    if (self->n_counters > 0)
+        rec_counters_skip(self, now);
     self->paused = false;
     self->depth -= REC_PAUSED;
-    self->sums_file.header->paused += now - self->paused_at;
     rec_number(self, LULL_TAPE_NUMBER_MEASURE_ON, LULL_TAPE_NO_ID, 0, now);
 }

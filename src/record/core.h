@@ -6,9 +6,12 @@
  *  - LULL_RECORD_DIR: the run's folder, made by `lull record` or else here; unset: record nothing
  *  - LULL_RECORD_BYTES: size budget of events per process in bytes; unset: 1 GiB
  *  - LULL_RECORD_PROFILE: 1: keep running sums only, no events
+ *  - LULL_RECORD_COUNTERS: names of hardware counters, or none (counters/counters.h)
  *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
+ *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
+ *    and PPM parts in a million ahead of that of the rank before it
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site.h); unset: 1
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
@@ -18,6 +21,7 @@
 #define LULL_RECORD_CORE_H
 
 #include "base/clock.h"
+#include "record/counters/counters.h"
 #include "record/definitions.h"
 #include "record/sums.h"
 #include "tape/encode.h"
@@ -31,35 +35,44 @@
 #define REC_INLINE      static inline __attribute__((always_inline))
 #define REC_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define REC_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA) /* of one record */
+#define REC_TEXT_(x)    #x
+#define REC_TEXT(x)     REC_TEXT_(x)
+/* Of one record of any size, with the readings of counters around it and around its neighbours. */
+#define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA + 4 * REC_COUNTS_SLOTS)
 #define REC_MOST_FRAMES 64   /* nested regions whose own time is known apart */
 #define REC_PAUSED      1024 /* added to the depth of a thread that the program has paused */
 
 struct rec_frame {
     uint64_t begin, inside; /* ticks: when entered; spent in the regions within the one around */
+    uint32_t region, parallel;
 };
 
 /* One thread of the program. Everything that the hot path touches is in the first cache lines. */
 struct rec_thread {
     union lull_tape_slot
         *at; /* next record; in the tail, or in a private chunk that goes nowhere */
-    union lull_tape_slot *end;  /* of the chunk */
-    uint64_t bias;              /* committed = (uintptr_t)at + bias */
-    uint64_t *committed;        /* in the mapped header */
-    uint32_t depth;             /* > 0: inside a recorded call, or not recording: pass through */
-    uint32_t parallel;          /* 1 inside an OpenMP parallel region: which sum is added to */
-    struct lull_tape_sum *sums; /* by region id, two each: outside, inside of parallel regions */
-    uint32_t n_sums;            /* regions that have sums so far */
-    uint32_t next_request;      /* number of the next MPI request that this thread opens */
-    uint32_t n_open;            /* of those, how many are not complete */
-    uint64_t inside;            /* ticks in regions within the current frame */
+    union lull_tape_slot *end; /* of the chunk */
+    uint64_t bias;             /* committed = (uintptr_t)at + bias */
+    uint64_t *committed;       /* in the mapped header */
+    uint32_t depth;            /* > 0: inside a recorded call, or not recording: pass through */
+    uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
+    unsigned char *sums;       /* by region id, two each: outside, inside of parallel regions */
+    uint32_t n_sums;           /* regions that have sums so far */
+    uint32_t sum_size;
+    uint64_t *until;       /* in the mapped sums: the end of the thread's life so far */
+    uint32_t next_request; /* number of the next MPI request that this thread opens */
+    uint32_t n_open;       /* of those, how many are not complete */
+    uint64_t inside;       /* ticks in regions within the current frame */
     uint32_t n_frames;
-    bool storing; /* events are kept; false: at the budget, after an error, in a profile */
-    bool paused;  /* by the program */
-    uint64_t paused_at;
+    uint32_t n_counters; /* 0: none are read */
+    bool storing;        /* events are kept; false: at the budget, after an error, in a profile */
+    bool paused;         /* by the program */
+    bool rests;          /* its thread has ended, and no other has taken its place */
+    uint64_t paused_at, paused_inside; /* up to when the pause is accounted for; `inside` then */
     uint32_t number;
     uint8_t role;
     struct rec_frame frames[REC_MOST_FRAMES];
+    struct rec_counting counting;
 
     union lull_tape_slot *tail; /* the chunk that `at` walks through */
     struct lull_tape_header *header;
@@ -91,6 +104,9 @@ struct rec_process {
     uint32_t callpath; /* callers of a call that are told apart, 1 or more */
     uint32_t number;   /* p of the file names */
     uint32_t rank;     /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
+    bool skewed;       /* as LULL_RECORD_SKEW says */
+    int64_t skew_ns, skew_from;
+    double skew_rate;
     uint64_t budget;   /* bytes of events */
     uint64_t used;     /* atomic */
     char folder[3072]; /* RUN/<p / 1000> */
@@ -143,6 +159,10 @@ static inline uint64_t rec_now(void)
     return lull_clock_now(rec_process.tsc);
 }
 
+/* CLOCK_MONOTONIC, which all processes of a node share, in ns. */
+int64_t rec_node_clock(void);
+int64_t rec_node_clock_of(int64_t monotonic);
+
 /* ---- appending ------------------------------------------------------------------------------- */
 
 /* Goes on to a fresh chunk (buffer.c). */
@@ -162,11 +182,16 @@ static inline void rec_commit(struct rec_thread *self, unsigned slots)
     __atomic_store_n(self->committed, (uint64_t)(uintptr_t)self->at + self->bias, __ATOMIC_RELEASE);
 }
 
+/* As rec_open_call below where counters are read: their record comes first. */
+uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region);
+
 /* Shows the call that begins now, behind what is committed, to whoever reads the tape after the
  * program died or hung in it; returns the time. There is room for a record of any size behind. */
 REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
 {
     rec_reserve(self, REC_MOST_SLOTS);
+    if (REC_UNLIKELY(self->n_counters > 0))
+        return rec_open_counted_call(self, region);
     union lull_tape_slot *slot = self->at;
     slot->record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
     slot->record.value = LULL_TAPE_OPEN;
@@ -175,43 +200,85 @@ REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
     return now;
 }
 
-static inline void rec_add_sum(struct rec_thread *self, uint32_t region, uint64_t ticks)
+/* NULL: the region has none. */
+static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t region,
+                                               uint32_t parallel)
 {
     if (REC_UNLIKELY(region >= self->n_sums) && !rec_sums_grow(self, region))
-        return;
-    struct lull_tape_sum *sum = &self->sums[region * 2 + self->parallel];
-    sum->visits++;
-    sum->ticks += ticks;
+        return NULL;
+    return (struct lull_tape_sum *)(void *)(self->sums +
+                                            (size_t)(region * 2 + parallel) * self->sum_size);
 }
 
-/* A call without regions inside, from `begin` on; without a message. */
-static inline void rec_call(struct rec_thread *self, uint32_t region, uint64_t begin,
-                            uint64_t duration)
+/* Visits that end now and their time. The life goes on first, so that it is never shorter than what
+ * it holds. */
+REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned visits,
+                            uint64_t ticks, uint64_t now)
+{
+    *self->until = now;
+    struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
+    if (REC_UNLIKELY(!sum))
+        return;
+    sum->visits += visits;
+    __atomic_store_n(&sum->ticks, sum->ticks + ticks, __ATOMIC_RELEASE);
+}
+
+/* rec_put_*: without reading counters, because that was just done, or the time is another.
+ *
+ * A call without regions inside, from `begin` on; without a message. */
+static inline void rec_put_call(struct rec_thread *self, uint32_t region, uint64_t begin,
+                                uint64_t duration)
 {
     rec_reserve(self, 2);
     rec_commit(self, lull_tape_put_call(self->at, begin, region, duration));
-    rec_add_sum(self, region, duration);
+    rec_add_sum(self, region, 1, duration, begin + duration);
     self->inside += duration;
 }
 
+/* What was counted in the call that rec_open_call has opened, up to its end. */
+static inline void rec_count_call(struct rec_thread *self, uint32_t region, uint64_t end)
+{
+    if (REC_UNLIKELY(self->n_counters > 0))
+        rec_counters_read(self, region, end);
+}
+
+static inline void rec_call(struct rec_thread *self, uint32_t region, uint64_t begin,
+                            uint64_t duration)
+{
+    rec_put_call(self, region, begin, duration);
+    rec_count_call(self, region, begin + duration);
+}
+
 /* A region that may hold others. */
-static inline void rec_enter(struct rec_thread *self, uint32_t region, uint64_t now)
+static inline void rec_put_enter(struct rec_thread *self, uint32_t region, uint64_t now)
 {
     rec_reserve(self, 1);
     self->at->record.time = now;
     self->at->record.head = lull_tape_head(LULL_TAPE_ENTER, 0, region);
     self->at->record.value = 0;
     rec_commit(self, 1);
+    if (REC_UNLIKELY(self->paused))
+        rec_sums_pause(self, now);
+    struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
+    if (REC_LIKELY(sum != NULL))
+        sum->visits++;
     if (REC_LIKELY(self->n_frames < REC_MOST_FRAMES)) {
-        self->frames[self->n_frames].begin = now;
-        self->frames[self->n_frames].inside = self->inside;
-        self->inside = 0;
+        self->frames[self->n_frames] =
+            (struct rec_frame){now, self->inside, region, self->parallel};
+        self->inside = self->paused_inside = 0;
     }
     self->n_frames++;
 }
 
+static inline void rec_enter(struct rec_thread *self, uint32_t region, uint64_t now)
+{
+    if (REC_UNLIKELY(self->n_counters > 0))
+        rec_counters_read_here(self, now);
+    rec_put_enter(self, region, now);
+}
+
 /* `parallel` of the thread must be what it was at rec_enter. */
-static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t now)
+static inline void rec_put_leave(struct rec_thread *self, uint32_t region, uint64_t now)
 {
     rec_reserve(self, 1);
     self->at->record.time = now;
@@ -220,11 +287,20 @@ static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t 
     rec_commit(self, 1);
     if (self->n_frames == 0)
         return; /* entered while the program had paused us */
+    if (REC_UNLIKELY(self->paused))
+        rec_sums_pause(self, now);
     if (REC_LIKELY(--self->n_frames < REC_MOST_FRAMES)) {
         uint64_t total = now - self->frames[self->n_frames].begin;
-        rec_add_sum(self, region, total - self->inside);
-        self->inside = self->frames[self->n_frames].inside + total;
+        rec_add_sum(self, region, 0, total - self->inside, now);
+        self->inside = self->paused_inside = self->frames[self->n_frames].inside + total;
     }
+}
+
+static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t now)
+{
+    if (REC_UNLIKELY(self->n_counters > 0))
+        rec_counters_read_here(self, now);
+    rec_put_leave(self, region, now);
 }
 
 /* LULL_TAPE_NUMBER: `what` is an enum lull_tape_number, id a communicator, marker or NO_ID. */

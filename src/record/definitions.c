@@ -342,14 +342,36 @@ static void fill_clock(struct lull_tape_builder *builder, const void *what)
 
 void rec_define_clock(int64_t ns)
 {
-    int64_t now = lull_clock_read(CLOCK_MONOTONIC);
+    int64_t now = rec_node_clock();
     if (now - __atomic_load_n(&all.last_point, __ATOMIC_RELAXED) < ns)
         return;
     struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
+    point.pair.ns = rec_node_clock_of(point.pair.ns);
     /* The pairing costs as long as reading the clock: bound by what that took in ns. */
     pthread_mutex_lock(&all.lock);
     point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
         __atomic_store_n(&all.last_point, point.pair.ns, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&all.lock);
+}
+
+struct offset {
+    int64_t ns, to_root;
+    double error;
+};
+
+static void fill_offset(struct lull_tape_builder *builder, const void *what)
+{
+    const struct offset *offset = what;
+    lull_tape_build_u64(builder, (uint64_t)offset->ns);
+    lull_tape_build_u64(builder, (uint64_t)offset->to_root);
+    lull_tape_build_f64(builder, offset->error);
+}
+
+void rec_define_offset(int64_t ns, int64_t to_root, double error)
+{
+    const struct offset offset = {ns, to_root, error};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
     pthread_mutex_unlock(&all.lock);
 }

@@ -54,6 +54,8 @@ uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
 
+/* At `ns` of the node's clock, that of rank 0 is `to_root` ns ahead, give or take `error`. */
+void rec_define_offset(int64_t ns, int64_t to_root, double error);
 /* Adds a calibration point of the clock if the last one is older than `ns`. */
 void rec_define_clock(int64_t ns);
 

@@ -45,9 +45,9 @@ static void leave_preload(void)
 
 static void leave_environment(void)
 {
-    static const char *const names[] = {"LULL_RECORD_DIR",     "LULL_RECORD_BYTES",
-                                        "LULL_RECORD_PROFILE", "LULL_RECORD_FOLLOW",
-                                        "LULL_RECORD_PROCESS", "LULL_RECORD_CALLPATH"};
+    static const char *const names[] = {
+        "LULL_RECORD_DIR",    "LULL_RECORD_BYTES",   "LULL_RECORD_PROFILE",  "LULL_RECORD_COUNTERS",
+        "LULL_RECORD_FOLLOW", "LULL_RECORD_PROCESS", "LULL_RECORD_CALLPATH", "LULL_RECORD_SKEW"};
     leave_preload();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);

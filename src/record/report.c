@@ -1,6 +1,7 @@
 /* The one line that the recorder says, at the end of rank 0. */
 #include "record/report.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,9 @@ void rec_report_begin(void)
 
 void rec_report_add(const struct rec_thread *self)
 {
-    for (uint32_t i = 0; self->sums && i < 2 * self->n_sums; i++)
-        visits += self->sums[i].visits;
+    for (size_t i = 0; self->sums && i < 2 * (size_t)self->n_sums; i++)
+        visits +=
+            ((const struct lull_tape_sum *)(const void *)(self->sums + i * self->sum_size))->visits;
     bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
     flushing += self->flushing;
     n_threads++;
@@ -41,11 +43,28 @@ static double cost_ms(void)
     return ((double)visits * 2 * reading + (double)flushing) * rec_process.ns_per_tick * 1e-6;
 }
 
-void rec_report(void)
+static bool may_speak(void)
 {
     struct stat now;
-    if (!has_errors || rec_process.rank != 0 || rec_process.number != 0 || fstat(2, &now) != 0 ||
-        now.st_dev != errors.st_dev || now.st_ino != errors.st_ino)
+    return has_errors && rec_process.rank == 0 && rec_process.number == 0 && fstat(2, &now) == 0 &&
+           now.st_dev == errors.st_dev && now.st_ino == errors.st_ino;
+}
+
+void rec_report_say(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    if (!may_speak())
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    dprintf(2, "lull record: %s\n", text);
+}
+
+void rec_report(void)
+{
+    if (!may_speak())
         return;
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;

@@ -13,6 +13,8 @@ static struct lull_cell keep(struct lull_arena *arena, struct lull_cell cell)
 {
     if (cell.kind == LULL_CELL_TEXT || cell.kind == LULL_CELL_ABSENT)
         cell.text = lull_arena_strdup(arena, cell.text);
+    if (cell.kind == LULL_CELL_QUANTITY)
+        cell.unit = lull_arena_strdup(arena, cell.unit);
     return cell;
 }
 
@@ -167,6 +169,11 @@ struct lull_cell lull_cell_number(double value, int digits)
     return (struct lull_cell){.kind = LULL_CELL_NUMBER, .digits = digits, .number = value};
 }
 
+struct lull_cell lull_cell_quantity(double value, const char *unit)
+{
+    return (struct lull_cell){.kind = LULL_CELL_QUANTITY, .unit = unit, .number = value};
+}
+
 struct lull_cell lull_cell_time(int64_t ns)
 {
     return (struct lull_cell){.kind = LULL_CELL_TIME, .ns = ns};
@@ -195,10 +202,13 @@ struct lull_cell lull_cell_absent(const char *why)
 const char *lull_cell_unit(struct lull_cell cell, const char *unit)
 {
     static const char *const units[] = {
-        [LULL_CELL_EMPTY] = "",      [LULL_CELL_TEXT] = "text",        [LULL_CELL_COUNT] = "count",
-        [LULL_CELL_NUMBER] = "",     [LULL_CELL_TIME] = "s",           [LULL_CELL_BYTES] = "B",
-        [LULL_CELL_SHARE] = "ratio", [LULL_CELL_EFFICIENCY] = "ratio", [LULL_CELL_ABSENT] = "",
+        [LULL_CELL_EMPTY] = "",  [LULL_CELL_TEXT] = "text",   [LULL_CELL_COUNT] = "count",
+        [LULL_CELL_NUMBER] = "", [LULL_CELL_QUANTITY] = "",   [LULL_CELL_TIME] = "s",
+        [LULL_CELL_BYTES] = "B", [LULL_CELL_SHARE] = "ratio", [LULL_CELL_EFFICIENCY] = "ratio",
+        [LULL_CELL_ABSENT] = "",
     };
+    if (cell.kind == LULL_CELL_QUANTITY)
+        return cell.unit;
     return cell.kind == LULL_CELL_NUMBER ? unit : units[cell.kind];
 }
 

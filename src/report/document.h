@@ -20,6 +20,7 @@ enum lull_cell_kind {
     LULL_CELL_TEXT,
     LULL_CELL_COUNT,      /* "22,180" */
     LULL_CELL_NUMBER,     /* any quantity; `digits` decimals for people */
+    LULL_CELL_QUANTITY,   /* in an SI unit; "35.20 GB/s" */
     LULL_CELL_TIME,       /* ns; people see a unit that fits all values it is compared with */
     LULL_CELL_BYTES,      /* "12.3 MiB" */
     LULL_CELL_SHARE,      /* of a whole; "12.3 %" */
@@ -30,8 +31,9 @@ enum lull_cell_kind {
 struct lull_cell {
     enum lull_cell_kind kind;
     int digits;
+    const char *unit; /* of a QUANTITY */
     union {
-        double number;    /* NUMBER, SHARE, EFFICIENCY */
+        double number;    /* NUMBER, QUANTITY, SHARE, EFFICIENCY */
         int64_t ns;       /* TIME */
         uint64_t count;   /* COUNT, BYTES */
         const char *text; /* TEXT, ABSENT */
@@ -41,6 +43,7 @@ struct lull_cell {
 struct lull_cell lull_cell_text(const char *text);
 struct lull_cell lull_cell_count(uint64_t value);
 struct lull_cell lull_cell_number(double value, int digits);
+struct lull_cell lull_cell_quantity(double value, const char *unit);
 struct lull_cell lull_cell_time(int64_t ns);
 struct lull_cell lull_cell_bytes(uint64_t bytes);
 struct lull_cell lull_cell_share(double value);

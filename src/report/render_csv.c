@@ -46,6 +46,7 @@ static void put_cell(FILE *out, struct lull_cell cell)
         put_number(out, (double)cell.ns / 1e9);
         return;
     case LULL_CELL_NUMBER:
+    case LULL_CELL_QUANTITY:
     case LULL_CELL_SHARE:
     case LULL_CELL_EFFICIENCY:
         put_number(out, cell.number);

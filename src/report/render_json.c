@@ -29,6 +29,7 @@ static void write_value(struct lull_json *json, struct lull_cell cell)
         lull_json_number(json, (double)cell.ns / 1e9);
         return;
     case LULL_CELL_NUMBER:
+    case LULL_CELL_QUANTITY:
     case LULL_CELL_SHARE:
     case LULL_CELL_EFFICIENCY:
         lull_json_number(json, cell.number);

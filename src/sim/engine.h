@@ -5,6 +5,7 @@
 #define LULL_SIM_ENGINE_H
 
 #include "sim/network.h"
+#include "sim/path.h"
 #include "sim/program.h"
 
 struct lull_noise; /* sim/noise.h */
@@ -18,17 +19,6 @@ struct lull_delay {
     int64_t length;
 };
 
-/* What time on the longest path is spent on. The parts add up to the runtime. */
-enum lull_path_part {
-    LULL_PATH_COMPUTE,
-    LULL_PATH_NOISE, /* noise and delays */
-    LULL_PATH_OVERHEAD,
-    LULL_PATH_LATENCY,
-    LULL_PATH_BANDWIDTH,
-    LULL_PATH_WAITING, /* for resources of the network: gaps, buses, links */
-    LULL_PATH_PARTS
-};
-
 /* Follows the simulation as it goes; all times in ns of simulated time, never decreasing for one
  * stream. Any member may be NULL. Graph programs have one stream per rank. */
 struct lull_sim_sink {
@@ -37,15 +27,15 @@ struct lull_sim_sink {
      * that of the operation. */
     lull_status (*compute)(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
                            int64_t end, int64_t noise, struct lull_error *err);
-    /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS); for graphs: the rank's processor is busy
-     * with or waits for messages. */
+    /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS). Not for graphs: there, what is not
+     * computation is communication. */
     lull_status (*call)(void *context, uint32_t stream, const struct lull_op *op, bool begins,
                         int64_t time, struct lull_error *err);
     /* An operation starts (SEND, RECV posted, COLLECTIVE begun) ... */
     lull_status (*start)(void *context, uint32_t stream, const struct lull_op *op, int64_t time,
                          struct lull_error *err);
     /* ... and the stream learns that a request is complete: in a WAIT, or at once. For a RECV
-     * `source`, `tag` and `bytes` are those of the message. */
+     * `source`, `tag` and `bytes` are those of the message, else those of the operation. */
     lull_status (*done)(void *context, uint32_t stream, const struct lull_op *op, uint32_t source,
                         uint32_t tag, uint64_t bytes, int64_t time, struct lull_error *err);
 };

@@ -28,7 +28,7 @@ struct lull_graph_rank {
     const struct lull_graph_op *ops; /* [n_ops + 1]: the last only closes the edges */
     const uint32_t *edges;           /* of each operation in the order of the text */
     uint32_t n_ops;
-    uint8_t n_cpus, n_nics; /* highest used + 1, at least 1 */
+    uint16_t n_cpus, n_nics; /* highest used + 1, at least 1 */
 };
 
 struct lull_graph {

@@ -117,6 +117,8 @@ enum lull_tape_kind {
     LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0] */
     LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
     LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
+    LULL_TAPE_COUNTS,     /* value: number of counters; what those with the ids from `id` on have
+                             counted since their previous reading: two u64 in each slot */
     LULL_TAPE_KINDS
 };
 
@@ -194,23 +196,32 @@ enum lull_tape_number {
 /* ---- files of sums ----------------------------------------------------------------------------
  */
 
-#define LULL_TAPE_SUMS_MAGIC "LULLSUMS"
+#define LULL_TAPE_SUMS_MAGIC    "LULLSUMS"
+#define LULL_TAPE_MOST_COUNTERS 6 /* of one location */
 
 /* Followed by two lull_tape_sum for each region id below `regions`: outside, then inside of OpenMP
  * parallel regions. Updated in place while the thread runs, whether or not events are kept: with
- * them the times of a whole run are exact even where its events are not complete. */
+ * them the times of a whole run are exact even where its events are not complete. What of the
+ * thread's life is in none of the sums and fields below was spent outside of all regions. A region
+ * that is open has its time up to when a chunk was full last. */
 struct lull_tape_sums_header {
     char magic[8];
     uint32_t version, byte_order;
     uint32_t header_size, sum_size;
     uint32_t process, number;
     uint64_t regions;
-    uint64_t begin, end; /* ticks: the thread's life; `end` is brought up to date now and then */
-    uint64_t paused;     /* ticks in which the program did not want to be measured */
+    uint64_t begin, end;  /* ticks: the thread's life so far; never before what the sums hold */
+    uint64_t paused;      /* ticks in which the program did not want to be measured */
+    uint64_t absent;      /* ticks between one thread's end and the next one's begin */
+    uint64_t flushing[2]; /* ticks in which the recorder wrote: outside, inside of parallel */
+    uint32_t n_counters, reserved;
+    uint32_t counters[LULL_TAPE_MOST_COUNTERS]; /* their ids */
+    uint64_t counted[LULL_TAPE_MOST_COUNTERS];  /* outside of all regions */
 };
 
 struct lull_tape_sum {
     uint64_t visits, ticks; /* ticks directly inside, without the regions within */
+    uint64_t counts[];      /* of each counter directly inside */
 };
 
 static inline uint32_t lull_tape_head(unsigned kind, unsigned extra, uint32_t id)
@@ -324,6 +335,9 @@ enum lull_tape_definition_kind {
                                  (of the calling instruction, as the file counts addresses), which
                                  is called from the next place, and so on; with code 1: a region
                                  with the name of `region` whose code is at the one place */
+    LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`, that
+                                 of the run is `offset` ahead, within `error`; between two of these
+                                 and beyond them it is a straight line */
     LULL_TAPE_DEFINITIONS
 };
 

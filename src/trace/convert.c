@@ -147,6 +147,10 @@ lull_status lull_convert(const struct lull_trace *trace, const char *path,
 {
     if (!format || !format->writer_open)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this format cannot be written", path);
+    if (trace->events == LULL_EVENTS_NONE)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: holds sums and no events (a profile): there is nothing to convert",
+                         trace->path);
     struct lull_writer writer;
     lull_status status = format->writer_open(trace, path, replace, &writer, err);
     if (status != LULL_OK)

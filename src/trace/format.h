@@ -13,6 +13,7 @@
 #define LULL_TRACE_FORMAT_H
 
 #include "trace/scan.h"
+#include "trace/sums.h"
 #include "trace/trace.h"
 
 struct lull_probe {
@@ -63,6 +64,11 @@ struct lull_format {
 
     lull_status (*drive)(const struct lull_trace *trace, uint64_t mask, bool unordered,
                          struct lull_sink *sink, struct lull_error *err);
+
+    /* As lull_trace_read_sums; NULL where trace->has_sums never is set. */
+    lull_status (*read_sums)(const struct lull_trace *trace, uint32_t location,
+                             struct lull_arena *arena, struct lull_sums *ret_sums,
+                             struct lull_error *err);
 
     /* Writing; NULL for formats that are only read. `trace` gives the definitions and must
      * outlive the writer; `replace` allows an existing output to be replaced. */

@@ -110,6 +110,16 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
     return LULL_OK;
 }
 
+lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_arena *arena, struct lull_sums *ret_sums,
+                                 struct lull_error *err)
+{
+    if (!trace->has_sums)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: holds no sums of all threads",
+                         trace->path);
+    return trace->format->read_sums(trace, location, arena, ret_sums, err);
+}
+
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank)
 {
     if (rank >= comm->size)

@@ -174,6 +174,13 @@ struct lull_marker {
     uint64_t source_id; /* Paraver event type */
 };
 
+/* What there is of a run's events. */
+enum lull_events_kept {
+    LULL_EVENTS_ALL,
+    LULL_EVENTS_FIRST, /* some location has none from events_end on: a size budget, a full disk */
+    LULL_EVENTS_NONE   /* sums were asked for instead */
+};
+
 struct lull_quirk {
     const char *kind; /* one sentence: what was found and what was done about it */
     uint64_t count;
@@ -193,6 +200,9 @@ struct lull_trace {
     double clock_resolution; /* ns per tick of the recording clock */
     double clock_error;      /* bound in ns between locations; negative: unknown */
     bool has_states;         /* STATE events partition the time and decide what is useful */
+    bool has_sums;           /* of all locations (trace/sums.h) */
+    uint8_t events;          /* enum lull_events_kept */
+    int64_t events_end;      /* ns, with LULL_EVENTS_FIRST: until then all locations have events */
     uint32_t n_applications;
 
     struct lull_node *nodes;

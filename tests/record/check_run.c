@@ -7,7 +7,8 @@
  *     balance SHARE TOLERANCE     load balance of the parallel regions as lull metrics gives it
  *
  * Other lines are the program's own output. Prints what differs; the status is 1 then, and when the
- * run has oddities, unless it is known to be cut off. */
+ * run has oddities, unless it is known to be cut off. A run that holds all events and sums must say
+ * the same by both. */
 #include "metrics/breakdown.h"
 
 #include <math.h>
@@ -90,6 +91,113 @@ static bool differs(const char *word, double number, const char *name)
     return !good;
 }
 
+/* ---- events against sums ----------------------------------------------------------------------
+ */
+
+static uint64_t all_visits(const struct lull_breakdown *breakdown)
+{
+    uint64_t visits = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++)
+        visits += breakdown->regions[i].visits;
+    return visits;
+}
+
+/* Events convert every time to ns, sums one length: each visit has two times that are rounded by
+ * less than 1 ns. The clock's first points are a fifth of a millisecond apart, which bounds the
+ * error of its rate there by 1e-3; what follows is a straight line to the last point. */
+static bool same_time(const char *what, const struct lull_thread_breakdown *thread, int64_t events,
+                      int64_t sums, double tolerance)
+{
+    if (fabs((double)(events - sums)) <= tolerance)
+        return true;
+    printf("thread %u of process %u: %s: %lld ns by events, %lld by sums\n", thread->number,
+           thread->process, what, (long long)events, (long long)sums);
+    return false;
+}
+
+static unsigned differing_thread(const struct lull_thread_breakdown *events,
+                                 const struct lull_thread_breakdown *sums, double tolerance)
+{
+    unsigned wrong =
+        !same_time("disabled", events, events->disabled_ns, sums->disabled_ns, tolerance);
+    for (unsigned a = 0; a < LULL_ACTIVITIES; a++)
+        for (unsigned inside = 0; inside < 2; inside++)
+            wrong += !same_time(lull_activity_id(a), events, events->times.ns[a][inside],
+                                sums->times.ns[a][inside], tolerance);
+    return wrong;
+}
+
+/* What was counted in a call that took less than 1 ns is, by events, that of the time before it. */
+static unsigned differing_counters(const struct lull_breakdown *breakdown,
+                                   const struct lull_thread_breakdown *events,
+                                   const struct lull_thread_breakdown *sums)
+{
+    unsigned wrong = 0;
+    for (uint32_t c = 0; c < breakdown->n_counters; c++) {
+        double all = 0;
+        for (unsigned a = 0; a < LULL_ACTIVITIES; a++)
+            all += (double)sums->counters[c * LULL_ACTIVITIES + a];
+        for (unsigned a = 0; a < LULL_ACTIVITIES; a++) {
+            double by_events = (double)events->counters[c * LULL_ACTIVITIES + a];
+            double by_sums = (double)sums->counters[c * LULL_ACTIVITIES + a];
+            if (fabs(by_events - by_sums) <= 1e-3 * all + 1000)
+                continue;
+            printf("thread %u of process %u: %s in %s: %.0f by events, %.0f by sums\n",
+                   events->number, events->process, breakdown->counters[c].name,
+                   lull_activity_id(a), by_events, by_sums);
+            wrong++;
+        }
+    }
+    return wrong;
+}
+
+static const struct lull_region_breakdown *find_region(const struct lull_breakdown *breakdown,
+                                                       const struct lull_region_breakdown *like)
+{
+    for (uint32_t i = 0; i < breakdown->n_regions; i++)
+        if (strcmp(breakdown->regions[i].name, like->name) == 0 &&
+            strcmp(breakdown->regions[i].site, like->site) == 0)
+            return &breakdown->regions[i];
+    return NULL;
+}
+
+/* One CALL may stand for several tests of a request: there events have fewer visits. */
+static unsigned differing_regions(const struct lull_breakdown *events,
+                                  const struct lull_breakdown *sums)
+{
+    unsigned wrong = 0;
+    for (uint32_t i = 0; i < events->n_regions; i++) {
+        const struct lull_region_breakdown *region = &events->regions[i];
+        const struct lull_region_breakdown *sum = find_region(sums, region);
+        bool polls = strstr(region->name, "MPI_Test") || strstr(region->name, "probe");
+        if (sum && (sum->visits == region->visits || (polls && sum->visits > region->visits)))
+            continue;
+        printf("%s: %llu visits by events, %llu by sums\n", region->name,
+               (unsigned long long)region->visits, (unsigned long long)(sum ? sum->visits : 0));
+        wrong++;
+    }
+    return wrong + (sums->n_regions != events->n_regions);
+}
+
+static unsigned compare_sums(const struct lull_trace *trace, const struct lull_breakdown *events,
+                             struct lull_arena *arena)
+{
+    struct lull_error err;
+    struct lull_breakdown *sums;
+    const struct lull_breakdown_options options = {.regions = true, .source = LULL_FROM_SUMS};
+    if (lull_breakdown_compute(trace, &options, arena, &sums, &err) != LULL_OK) {
+        printf("%s\n", err.text);
+        return 1;
+    }
+    unsigned wrong = differing_regions(events, sums);
+    double tolerance = 2.0 * (double)all_visits(events) + 1000;
+    for (uint32_t t = 0; t < events->n_threads; t++) {
+        wrong += differing_thread(&events->threads[t], &sums->threads[t], tolerance);
+        wrong += differing_counters(events, &events->threads[t], &sums->threads[t]);
+    }
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     struct lull_error err;
@@ -117,6 +225,8 @@ int main(int argc, char **argv)
         checked++;
         wrong += differs(word, number, name);
     }
+    if (trace->has_sums && trace->events == LULL_EVENTS_ALL && !cut)
+        wrong += compare_sums(trace, breakdown, arena);
     struct lull_quirk *quirks;
     uint32_t n_quirks = lull_trace_quirks(trace, arena, &quirks);
     for (uint32_t i = 0; i < n_quirks; i++)

@@ -58,6 +58,14 @@ if(Python3_FOUND)
         record_program(omp_rest ${compiler} -fopenmp)
         record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
+        add_test(NAME record.counters.${short}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                    -- ${record_bin}/omp_constructs.${short})
+        set_tests_properties(record.counters.${short} PROPERTIES LABELS quick TIMEOUT 300
+                             RUN_SERIAL ON)
+        record_test(omp_constructs.profile.${short} quick --option=--profile --
+                    ${record_bin}/omp_constructs.${short})
         record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
@@ -85,12 +93,12 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
-    foreach(name ends hybrid)
+    foreach(name ends hybrid phases)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source}
-            COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -fopenmp ${source} -o ${output}
-            VERBATIM)
+            COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -fopenmp
+                    -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} VERBATIM)
         add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
     endforeach()
     add_test(NAME record.ends.${family}
@@ -100,6 +108,21 @@ function(record_mpi family)
                 --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
+    add_test(NAME record.sums.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sums.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --program ${bin}/phases.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
+    add_test(NAME record.sites.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
+                --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
+                         SKIP_RETURN_CODE 77)
+    add_test(NAME record.counters.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
+    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
     set(mpi_environment --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                         --env OMPI_MCA_rmaps_base_oversubscribe=1)
     foreach(form master inside)

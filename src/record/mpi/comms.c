@@ -4,6 +4,8 @@
  * demands that they do it in the same order. */
 #include "record/mpi/comms.h"
 
+#include "record/mpi/clocks.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,13 +232,27 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 
 /* A process that runs alone, or under a launcher that does not tell the rank before MPI_Init, has
  * taken the first number that was free; then all must be told. */
-static bool exchange_numbers(MPI_Comm world, int size)
+static bool exchange_numbers(MPI_Comm world, int size, int rank)
 {
+    uint64_t mine[2] = {rec_mpi_node(), rec_process.number};
+    uint64_t *nodes = malloc(sizeof mine * (size_t)size);
     world_numbers = malloc(sizeof *world_numbers * (size_t)size);
-    return world_numbers && PMPI_Comm_group(world, &world_group) == MPI_SUCCESS &&
-           PMPI_Allgather(&rec_process.number, (int)sizeof rec_process.number, MPI_BYTE,
-                          world_numbers, (int)sizeof rec_process.number, MPI_BYTE,
-                          world) == MPI_SUCCESS;
+    bool good = nodes && world_numbers && PMPI_Comm_group(world, &world_group) == MPI_SUCCESS &&
+                PMPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, nodes, (int)sizeof mine, MPI_BYTE,
+                               world) == MPI_SUCCESS;
+    for (int r = 0; good && r < size; r++) {
+        world_numbers[r] = (uint32_t)nodes[2 * r + 1];
+        nodes[r] = nodes[2 * r];
+    }
+    if (good)
+        rec_mpi_clocks_begin(world, nodes, size, rank);
+    free(nodes);
+    return good;
+}
+
+void rec_mpi_end_world(void)
+{
+    rec_mpi_clocks_end();
 }
 
 bool rec_mpi_begin_world(MPI_Comm world)
@@ -244,9 +260,11 @@ bool rec_mpi_begin_world(MPI_Comm world)
     struct rec_mpi_comm *info = &rec_mpi_world;
     int size, rank;
     if (PMPI_Comm_size(world, &size) != MPI_SUCCESS ||
-        PMPI_Comm_rank(world, &rank) != MPI_SUCCESS || !exchange_numbers(world, size))
+        PMPI_Comm_rank(world, &rank) != MPI_SUCCESS)
         return false;
     rec_set_rank((uint32_t)rank);
+    if (!exchange_numbers(world, size, rank))
+        return false;
     if (!look_at(world, info) || !add(world, info, NULL, 0, true, "MPI_COMM_WORLD")->id)
         return false;
     static struct rec_mpi_comm self;

@@ -45,6 +45,7 @@ SIMPLE = {
     "io_close": "rec_mpi_io(&call, result, REC_IO_CLOSE, 0);",
     "io_iread": "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
     "io_iwrite": "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
+    "finalize": "rec_mpi_call(&call);",
     "init": "rec_mpi_init(&call, result, MPI_THREAD_SINGLE);",
     "init_thread": "rec_mpi_init(&call, result, *{provided});",
 }
@@ -253,6 +254,8 @@ def wrapper(name, row, arguments):
     if before:
         lines.append("    " + before)
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
+    if row.kind == "finalize":
+        lines.append("    rec_mpi_end_world();")
     lines.append("    int result = real(%s);" % passed_inside)
     lines.append("    " + after)
     lines.append("    rec_mpi_end(&call);")

@@ -59,8 +59,9 @@ void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
         self->poll_region = call->region;
     }
     self->poll_end = end;
-    rec_add_sum(self, call->region, duration);
+    rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
+    rec_count_call(self, call->region, end);
 }
 
 /* ---- matched probes ---------------------------------------------------------------------------

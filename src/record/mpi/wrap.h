@@ -155,8 +155,9 @@ static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint
     struct rec_thread *self = call->self;
     uint64_t duration = end - call->begin;
     rec_commit(self, lull_tape_set_duration(self->at, extra, duration));
-    rec_add_sum(self, call->region, duration);
+    rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
+    rec_count_call(self, call->region, end);
 }
 
 static inline void rec_mpi_call(struct rec_mpi_call *call)
@@ -366,6 +367,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
  */
 
 void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
+/* Collectively, before the last call of the library. */
+void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                       MPI_Comm fresh);
 void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,

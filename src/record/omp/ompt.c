@@ -273,7 +273,7 @@ static void on_task_create(union ompt_data *parent, const void *frame, union omp
     if (!self)
         return;
     rec_omp_unfold(self);
-    rec_call(self, rec_omp_ids[REC_OMP_TASK_CREATE], rec_omp_now(self), 0);
+    rec_put_call(self, rec_omp_ids[REC_OMP_TASK_CREATE], rec_omp_now(self), 0);
 }
 
 static void begin_task(const union ompt_data *task)

@@ -164,7 +164,7 @@ static void settle_at(struct rec_thread *self, uint64_t end)
     if (end < omp->opened)
         end = omp->opened;
     rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
-    rec_leave(self, omp->region, end);
+    rec_put_leave(self, omp->region, end);
     self->parallel = omp->around;
     omp->last = end;
 }

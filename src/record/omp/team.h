@@ -136,7 +136,7 @@ static inline void rec_omp_unfold(struct rec_thread *self)
     struct rec_omp *omp = rec_omp_of(self);
     if (REC_LIKELY(omp->open == 0))
         return;
-    rec_enter(self, omp->open, omp->opened);
+    rec_put_enter(self, omp->open, omp->opened);
     omp->open = 0;
 }
 
@@ -259,7 +259,7 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     omp->joined = now;
     __atomic_store_n(&end->time, now, __ATOMIC_RELAXED);
     __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
-    rec_leave(self, fork->region, now);
+    rec_put_leave(self, fork->region, now);
     self->parallel = fork->around;
 }
 

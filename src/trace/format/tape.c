@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "trace/format.h"
+#include "trace/format/tape_sums.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,39 +58,49 @@ static bool parse_number(const char *text, size_t length, uint64_t *ret_number)
     return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
 }
 
-/* "12.3.tape" -> 12 and 3 */
-static bool parse_file_name(const char *name, uint32_t *ret_process, uint32_t *ret_number)
+/* "12.3.tape" -> 12 and 3 and "tape" */
+static bool parse_file_name(const char *name, struct lull_tape_name *ret_name,
+                            const char **ret_what)
 {
     const char *dot = strchr(name, '.');
     const char *second = dot ? strchr(dot + 1, '.') : NULL;
     uint64_t process, number;
-    if (!second || strcmp(second, ".tape") != 0 ||
-        !parse_number(name, (size_t)(dot - name), &process) ||
+    if (!second || !parse_number(name, (size_t)(dot - name), &process) ||
         !parse_number(dot + 1, (size_t)(second - dot - 1), &number) || process >= UINT32_MAX ||
         number >= UINT32_MAX)
         return false;
-    *ret_process = (uint32_t)process;
-    *ret_number = (uint32_t)number;
+    *ret_name = (struct lull_tape_name){(uint32_t)process, (uint32_t)number};
+    *ret_what = second + 1;
     return true;
+}
+
+static void note_file(struct lull_trace *trace, struct lull_tape_name name, const char *what)
+{
+    struct lull_tape_data *data = trace->format_data;
+    if (strcmp(what, "tape") == 0) {
+        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
+                                      data->n_files + 1, sizeof *data->files);
+        data->files[data->n_files++] = (struct lull_tape_file){
+            .process = name.process, .number = name.number, .open_region = LULL_NONE};
+    } else if (strcmp(what, "sums") == 0) {
+        data->sums = lull_arena_grow(trace->arena, data->sums, &data->sums_capacity,
+                                     data->n_sums + 1, sizeof *data->sums);
+        data->sums[data->n_sums++] = name;
+    }
 }
 
 static lull_status list_group(struct lull_trace *trace, uint32_t group, struct lull_error *err)
 {
-    struct lull_tape_data *data = trace->format_data;
     char path[PATH_SIZE];
     snprintf(path, sizeof path, "%s/%u", trace->path, group);
     DIR *folder = opendir(path);
     if (!folder)
         return lull_fail_errno(err, "%s: cannot open", path);
     for (struct dirent *entry; (entry = readdir(folder));) {
-        uint32_t process, number;
-        if (!parse_file_name(entry->d_name, &process, &number) ||
-            process / LULL_TAPE_GROUP != group)
-            continue;
-        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
-                                      data->n_files + 1, sizeof *data->files);
-        data->files[data->n_files++] =
-            (struct lull_tape_file){.process = process, .number = number, .open_region = LULL_NONE};
+        struct lull_tape_name name;
+        const char *what;
+        if (parse_file_name(entry->d_name, &name, &what) && name.process / LULL_TAPE_GROUP == group)
+            note_file(trace, name, what);
     }
     closedir(folder);
     return LULL_OK;
@@ -101,6 +112,31 @@ static int compare_files(const void *a, const void *b)
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
     return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct lull_tape_name *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Which of the files, sorted, have sums beside them. */
+static void match_sums(struct lull_trace *trace)
+{
+    struct lull_tape_data *data = trace->format_data;
+    if (data->n_sums)
+        qsort(data->sums, data->n_sums, sizeof *data->sums, compare_names);
+    trace->has_sums = true;
+    size_t s = 0;
+    for (size_t f = 0; f < data->n_files; f++) {
+        const struct lull_tape_name name = {data->files[f].process, data->files[f].number};
+        while (s < data->n_sums && compare_names(&data->sums[s], &name) < 0)
+            s++;
+        data->files[f].has_sums = s < data->n_sums && compare_names(&data->sums[s], &name) == 0;
+        trace->has_sums &= data->files[f].has_sums;
+    }
 }
 
 static lull_status list_files(struct lull_trace *trace, struct lull_error *err)
@@ -123,6 +159,7 @@ static lull_status list_files(struct lull_trace *trace, struct lull_error *err)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: holds no tape files, expected 0/0.0.tape",
                          trace->path);
     qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+    match_sums(trace);
     return LULL_OK;
 }
 
@@ -306,6 +343,32 @@ static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
                                        : (int64_t)ticks;
 }
 
+enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
+
+/* Sums go on where events do not. The events of all locations end with those that end first. */
+static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_file *file,
+                            struct span *span, struct lull_error *err)
+{
+    const unsigned flags = file->header.flags;
+    if (flags & LULL_TAPE_PROFILE)
+        trace->events = LULL_EVENTS_NONE;
+    else if (flags & STOPPED && trace->events == LULL_EVENTS_ALL)
+        trace->events = LULL_EVENTS_FIRST;
+    if (flags & STOPPED) {
+        int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
+        trace->events_end = end < trace->events_end ? end : trace->events_end;
+    }
+    if (!(flags & (STOPPED | LULL_TAPE_PROFILE)) || !file->has_sums)
+        return LULL_OK;
+    uint64_t begin, end;
+    lull_status status = lull_tape_sums_life(trace, file, &begin, &end, err);
+    if (status != LULL_OK || (begin == 0 && end == 0))
+        return status;
+    span->first = begin < span->first ? begin : span->first;
+    span->last = end > span->last ? end : span->last;
+    return LULL_OK;
+}
+
 /* Without a RUN definition the records say where the run begins and ends; with one, locations that
  * did not end in an orderly way may have gone on longer. */
 static lull_status measure_length(struct lull_trace *trace, struct lull_error *err)
@@ -315,6 +378,7 @@ static lull_status measure_length(struct lull_trace *trace, struct lull_error *e
     if (!slots)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     int64_t first = INT64_MAX, last = INT64_MIN;
+    trace->events_end = INT64_MAX;
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
@@ -322,6 +386,8 @@ static lull_status measure_length(struct lull_trace *trace, struct lull_error *e
         if (data->closed && file->header.flags & LULL_TAPE_CLOSED)
             continue;
         status = span_of_file(trace, file, slots, &span, err);
+        if (status == LULL_OK)
+            status = see_sums(trace, file, &span, err);
         if (status != LULL_OK || span.first > span.last)
             continue;
         int64_t file_first = ns_of(file, span.first), file_last = ns_of(file, span.last);
@@ -335,6 +401,10 @@ static lull_status measure_length(struct lull_trace *trace, struct lull_error *e
     if (last > data->origin && !__builtin_sub_overflow(last, data->origin, &duration) &&
         (!data->closed || duration > trace->duration))
         trace->duration = duration;
+    if (trace->events != LULL_EVENTS_FIRST || trace->events_end < data->origin)
+        trace->events_end = 0;
+    else if (__builtin_sub_overflow(trace->events_end, data->origin, &trace->events_end))
+        trace->events_end = trace->duration;
     return status;
 }
 
@@ -386,5 +456,6 @@ const struct lull_format lull_format_tape = {
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,
+    .read_sums = lull_tape_read_sums,
     .writer_open = lull_tape_writer_open,
 };

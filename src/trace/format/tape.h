@@ -37,10 +37,20 @@ struct lull_tape_clock_point {
     int64_t ns;
 };
 
+/* `to_run` ns are to be added to a clock that says `ns`. */
+struct lull_tape_offset {
+    int64_t ns, to_run;
+    double error;
+};
+
 struct lull_tape_scope {
     struct lull_tape_ids maps[LULL_TAPE_MAPS];
     struct lull_tape_clock_point *points;
     size_t n_points, points_capacity;
+    struct lull_tape_offset *offsets;
+    size_t n_offsets, offsets_capacity;
+    double points_error; /* ns, the largest */
+    double ns_per_tick; /* as the process has measured it at its start; 0: unknown */
     struct lull_tape_segment *segments; /* NULL: ticks are ns */
     size_t n_segments;
 };
@@ -79,11 +89,19 @@ struct lull_tape_file {
      * if there was one; NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
+    bool has_sums; /* there is a file of sums */
+};
+
+/* What a file's name says: process and number. */
+struct lull_tape_name {
+    uint32_t process, number;
 };
 
 struct lull_tape_data {
     struct lull_tape_file *files; /* per location */
     size_t n_files, files_capacity;
+    struct lull_tape_name *sums; /* the files of sums, in the same order */
+    size_t n_sums, sums_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes; /* per process that has its own definitions */
     uint32_t *process_numbers;      /* per process: p of the file names, ascending */
@@ -140,6 +158,10 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
 
+/* tape_clock.c: from the points of a clock, and how far it is from that of the run. Bounds of errors
+ * go into the trace. */
+lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
+                                 struct lull_tape_scope *scope, struct lull_error *err);
 /* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
  * segments, 0 at the start. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);

@@ -7,7 +7,6 @@
 #include "trace/format/tape.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,7 +114,7 @@ static const char *take_text(struct lull_tape_merge *merge, struct lull_tape_fie
 /* ---- one kind after the other ---------------------------------------------------------------- */
 
 /* That of a process cannot know how long the others went on. */
-static void define_run(struct lull_tape_merge *merge, bool whole_run,
+static void define_run(struct lull_tape_merge *merge, struct lull_tape_scope *scope, bool whole_run,
                        struct lull_tape_fields *fields)
 {
     struct lull_trace *trace = merge->trace;
@@ -128,7 +127,7 @@ static void define_run(struct lull_tape_merge *merge, bool whole_run,
         data->closed = true;
     }
     trace->start_realtime = (int64_t)lull_tape_field_u64(fields);
-    trace->clock_resolution = lull_tape_field_f64(fields);
+    trace->clock_resolution = scope->ns_per_tick = lull_tape_field_f64(fields);
     double clock_error = lull_tape_field_f64(fields);
     if (whole_run || clock_error > trace->clock_error)
         trace->clock_error = clock_error;
@@ -147,6 +146,19 @@ static void define_clock(struct lull_tape_merge *merge, struct lull_tape_scope *
     double error = lull_tape_field_f64(fields);
     if (error > merge->trace->clock_error)
         merge->trace->clock_error = error;
+    if (error > scope->points_error)
+        scope->points_error = error;
+}
+
+static void define_offset(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                          struct lull_tape_fields *fields)
+{
+    scope->offsets = lull_arena_grow(merge->trace->arena, scope->offsets, &scope->offsets_capacity,
+                                     scope->n_offsets + 1, sizeof *scope->offsets);
+    struct lull_tape_offset *offset = &scope->offsets[scope->n_offsets++];
+    offset->ns = (int64_t)lull_tape_field_u64(fields);
+    offset->to_run = (int64_t)lull_tape_field_u64(fields);
+    offset->error = lull_tape_field_f64(fields);
 }
 
 static uint32_t index_of(const struct lull_tape_ids *ids, uint32_t id)
@@ -405,10 +417,13 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
     switch (definition->kind) {
     case LULL_TAPE_DEFINE_RUN:
-        define_run(merge, whole_run, fields);
+        define_run(merge, scope, whole_run, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_CLOCK:
         define_clock(merge, scope, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_OFFSET:
+        define_offset(merge, scope, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         define_process(merge, scope, definition->id, fields);
@@ -481,57 +496,6 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_
     return LULL_OK;
 }
 
-/* ---- clock ------------------------------------------------------------------------------------
- */
-
-static int compare_points(const void *a, const void *b)
-{
-    const struct lull_tape_clock_point *x = a, *y = b;
-    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
-}
-
-static lull_status make_segments(struct lull_trace *trace, const char *path,
-                                 struct lull_tape_scope *scope, struct lull_error *err)
-{
-    size_t n = scope->n_points;
-    if (n == 0)
-        return LULL_OK;
-    qsort(scope->points, n, sizeof *scope->points, compare_points);
-    if (n == 1)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: clock has one point, expected two or more",
-                         path);
-    scope->segments = lull_arena_zero(trace->arena, n - 1, sizeof *scope->segments);
-    for (size_t i = 0; i + 1 < n; i++) {
-        const struct lull_tape_clock_point *a = &scope->points[i], *b = a + 1;
-        double slope = (double)((uint64_t)b->ns - (uint64_t)a->ns) / (double)(b->ticks - a->ticks);
-        if (b->ns <= a->ns || !(slope > 1e-6 && slope < 1e6))
-            return lull_fail(err, LULL_ERR_FORMAT, "%s: clock does not run forward at %llu ticks",
-                             path, (unsigned long long)a->ticks);
-        int exponent;
-        frexp(slope, &exponent);
-        scope->segments[i].base_ticks = a->ticks;
-        scope->segments[i].base_ns = a->ns;
-        scope->segments[i].shift = (unsigned)(62 - exponent);
-        scope->segments[i].multiplier = (uint64_t)ldexp(slope, 62 - exponent);
-    }
-    scope->n_segments = n - 1;
-    return LULL_OK;
-}
-
-int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment)
-{
-    while (*segment + 1 < scope->n_segments && ticks >= scope->segments[*segment + 1].base_ticks)
-        ++*segment;
-    const struct lull_tape_segment *s = &scope->segments[*segment];
-    if (ticks >= s->base_ticks)
-        return (int64_t)((uint64_t)s->base_ns +
-                         (uint64_t)((unsigned __int128)(ticks - s->base_ticks) * s->multiplier >>
-                                    s->shift));
-    return (int64_t)((uint64_t)s->base_ns -
-                     (uint64_t)((unsigned __int128)(s->base_ticks - ticks) * s->multiplier >>
-                                s->shift));
-}
-
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, struct lull_tape_scope *scope,
                                        bool *ret_found, struct lull_error *err)
@@ -546,7 +510,7 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     status = walk(merge, path, process, &file, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
-        status = make_segments(merge->trace, path, scope, err);
+        status = lull_tape_make_clock(merge->trace, path, scope, err);
     if (status == LULL_OK)
         *ret_found = true;
     return status;

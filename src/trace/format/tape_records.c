@@ -48,6 +48,29 @@ static lull_status decode_counters(struct lull_stream *stream, int64_t time, uns
     return LULL_OK;
 }
 
+/* Several readings of counters that follow each other, two in a slot. */
+static lull_status decode_counts(struct lull_stream *stream, int64_t time, unsigned extra,
+                                 struct tape_out *out, struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    uint32_t first = lull_tape_id_of(record->head), count = record->value;
+    if (count == 0 || count > 2 * extra)
+        return lull_tape_bad_record(stream, "number of counters that does not fit", count, err);
+    struct lull_reading *readings = stream->readings + stream->n_readings;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t counter = tape_index_of(stream, LULL_TAPE_MAP_COUNTER, first + i);
+        if (counter == LULL_NONE)
+            return lull_tape_bad_record(stream, "unknown counter", first + i, err);
+        readings[i] =
+            (struct lull_reading){.value = stream->at[1 + i / 2].u64[i % 2], .counter = counter};
+    }
+    stream->n_readings += count;
+    struct lull_event *event = tape_add(out, LULL_EVENT_COUNTERS, time, 0);
+    event->readings.values = readings;
+    event->readings.count = count;
+    return LULL_OK;
+}
+
 /* STATE and FLUSH: a duration in the record or in a slot of its own. */
 static lull_status decode_span(struct lull_stream *stream, unsigned kind, unsigned extra,
                                struct tape_out *out, struct lull_error *err)
@@ -187,7 +210,8 @@ lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, un
     bool high = value >> 31;
     static const uint8_t least_extra[LULL_TAPE_KINDS] = {
         [LULL_TAPE_MESSAGE] = 2, [LULL_TAPE_COLLECTIVE] = 2, [LULL_TAPE_TRANSFER] = 1,
-        [LULL_TAPE_NUMBER] = 1,  [LULL_TAPE_COUNTERS] = 1,   [LULL_TAPE_COMPLETE] = 1};
+        [LULL_TAPE_NUMBER] = 1,  [LULL_TAPE_COUNTERS] = 1,   [LULL_TAPE_COMPLETE] = 1,
+        [LULL_TAPE_COUNTS] = 1};
     if (kind >= LULL_TAPE_KINDS || kind == LULL_TAPE_NOTHING)
         return lull_tape_bad_record(stream, "unknown record kind", kind, err);
     if (extra < least_extra[kind])
@@ -223,6 +247,10 @@ lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, un
         if (stream->requests_matter)
             lull_tape_begin_wait(stream, extra, tape_ns_of(stream, record->time));
         return LULL_OK;
+    case LULL_TAPE_COUNTS:
+        return tape_wanted(stream, LULL_EVENT_COUNTERS)
+                   ? decode_counts(stream, tape_ns_of(stream, record->time), extra, out, err)
+                   : LULL_OK;
     default: /* LULL_TAPE_COUNTERS */
         return tape_wanted(stream, LULL_EVENT_COUNTERS)
                    ? decode_counters(stream, tape_ns_of(stream, record->time), extra, out, err)

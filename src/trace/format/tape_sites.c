@@ -73,6 +73,8 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
 struct lookup {
     const struct lull_tape_place *place;
     const char *text; /* "exchange (heat.c:120)" */
+    const char *path; /* with the functions that it was inlined in */
+    bool main;        /* nothing of interest lies above */
     struct lull_symbol symbol;
 };
 
@@ -91,15 +93,26 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *text_of(const struct lull_tape_object *object, const struct lookup *lookup,
-                           struct lull_arena *arena)
+static const char *text_of(const struct lull_tape_object *object, uint64_t offset,
+                           const struct lull_symbol *symbol, struct lull_arena *arena)
 {
-    const struct lull_symbol *symbol = &lookup->symbol;
     const char *place =
         *symbol->file ? lull_arena_printf(arena, "%s:%u", last_part(symbol->file), symbol->line)
                       : lull_arena_printf(arena, "%s+0x%llx", last_part(object->path),
-                                          (unsigned long long)lookup->place->offset);
+                                          (unsigned long long)offset);
     return *symbol->function ? lull_arena_printf(arena, "%s (%s)", symbol->function, place) : place;
+}
+
+static void make_texts(const struct lull_tape_object *object, struct lookup *lookup,
+                       struct lull_arena *arena)
+{
+    const uint64_t offset = lookup->place->offset;
+    const struct lull_symbol *symbol = &lookup->symbol;
+    lookup->text = lookup->path = text_of(object, offset, symbol, arena);
+    for (; symbol->caller; symbol = symbol->caller)
+        lookup->path = lull_arena_printf(arena, "%s" LULL_SITE_CALLER "%s", lookup->path,
+                                         text_of(object, offset, symbol->caller, arena));
+    lookup->main = strcmp(symbol->function, "main") == 0;
 }
 
 static struct lull_symbols *open_object(const struct lull_trace *trace,
@@ -136,6 +149,8 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
         if (last && by_place(&sorted[i - 1], &sorted[i]) == 0) {
             lookup->symbol = last->symbol;
             lookup->text = last->text;
+            lookup->path = last->path;
+            lookup->main = last->main;
             continue;
         }
         if (!last || last->place->object != lookup->place->object) {
@@ -144,8 +159,8 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
             symbols = open_object(trace, object);
         }
         lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->place->offset, trace->arena)
-                                 : (struct lull_symbol){"", "", 0};
-        lookup->text = text_of(object, lookup, trace->arena);
+                                 : (struct lull_symbol){"", "", 0, NULL};
+        make_texts(object, lookup, trace->arena);
     }
     if (symbols)
         lull_symbols_close(symbols);
@@ -162,6 +177,24 @@ static void name_code(struct lull_trace *trace, struct lull_region *region,
                        : lull_arena_printf(trace->arena, "%s @%s", region->name, lookup->text);
 }
 
+static const char *path_of(struct lull_trace *trace, const struct lull_tape_site *site,
+                           const struct lookup *lookups)
+{
+    uint32_t n = 1;
+    while (n < site->n && !lookups[n - 1].main)
+        n++;
+    size_t length = 0;
+    for (uint32_t i = 0; i < n; i++)
+        length += strlen(lookups[i].path) + strlen(LULL_SITE_CALLER);
+    char *text = lull_arena_alloc(trace->arena, length + 1), *end = text;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0)
+            end = stpcpy(end, LULL_SITE_CALLER);
+        end = stpcpy(end, lookups[i].path);
+    }
+    return text;
+}
+
 static void name_site(struct lull_trace *trace, const struct lull_tape_site *site,
                       const struct lookup *lookups)
 {
@@ -172,19 +205,7 @@ static void name_site(struct lull_trace *trace, const struct lull_tape_site *sit
         name_code(trace, region, lookups);
         return;
     }
-    uint32_t n = 1; /* what calls main is of no interest */
-    while (n < site->n && strcmp(lookups[n - 1].symbol.function, "main") != 0)
-        n++;
-    size_t length = 0;
-    for (uint32_t i = 0; i < n; i++)
-        length += strlen(lookups[i].text) + strlen(LULL_SITE_CALLER);
-    char *text = lull_arena_alloc(trace->arena, length + 1), *end = text;
-    for (uint32_t i = 0; i < n; i++) {
-        if (i > 0)
-            end = stpcpy(end, LULL_SITE_CALLER);
-        end = stpcpy(end, lookups[i].text);
-    }
-    region->site = text;
+    region->site = site->n == 1 ? lookups[0].text : path_of(trace, site, lookups);
     region->whole = site->whole;
 }
 

@@ -43,7 +43,7 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
  * the lowest ten bits of a record's head (kind and extra), which event a record makes, that it is
  * to be passed over, or that it needs the long way. */
 
-enum { PREFETCH_SLOTS = 128 };
+enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
 enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
 
 static void make_common_table(struct lull_stream *stream)
@@ -56,6 +56,8 @@ static void make_common_table(struct lull_stream *stream)
     if (!stream->requests_matter)
         table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
+        if (!(stream->mask & LULL_MASK(LULL_EVENT_COUNTERS)))
+            table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
         if (!(stream->mask & transfers))
             table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
         if (stream->requests_matter)
@@ -264,7 +266,7 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             decode_common(stream, &out, capacity - MOST_PER_RECORD);
         if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
             continue;
-        if (stream->n_readings + LULL_TAPE_MOST_EXTRA > stream->readings_capacity)
+        if (stream->n_readings + MOST_READINGS > stream->readings_capacity)
             break;
         status = decode_one(stream, &out, err);
     }
@@ -290,7 +292,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     }
     if (trace->n_counters == 0)
-        stream->readings_capacity = LULL_TAPE_MOST_EXTRA; /* no counter can be valid */
+        stream->readings_capacity = MOST_READINGS; /* no counter can be valid */
     stream->trace = trace;
     stream->data = data;
     stream->file = &data->files[location];

@@ -109,8 +109,13 @@ static void list_functions(struct ranges *functions, Dwarf_Die *parent, int dept
     }
 }
 
-/* The innermost of the functions that were inlined at the address, else `function`. */
-static void find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *function, int depth)
+/* A function, and the ones that were inlined in it one inside of the other. */
+struct inlining {
+    Dwarf_Die dies[16]; /* outermost first */
+    unsigned count;
+};
+
+static void find_inlined(Dwarf_Die *parent, uint64_t address, int depth, struct inlining *found)
 {
     enum { DEEPEST = 64 };
     Dwarf_Die die;
@@ -119,10 +124,11 @@ static void find_inlined(Dwarf_Die *parent, uint64_t address, Dwarf_Die *functio
         if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
             dwarf_haspc(&die, address) != 1)
             continue;
-        if (tag == DW_TAG_inlined_subroutine)
-            *function = die;
+        if (tag == DW_TAG_inlined_subroutine &&
+            found->count < sizeof found->dies / sizeof *found->dies)
+            found->dies[found->count++] = die;
         if (depth < DEEPEST)
-            find_inlined(&die, address, function, depth + 1);
+            find_inlined(&die, address, depth + 1, found);
         return;
     }
 }
@@ -134,17 +140,64 @@ static const char *plain_name(const char *name, struct lull_arena *arena)
     return name ? lull_arena_strndup(arena, name, length > 0 ? length : strlen(name)) : "";
 }
 
-static void find_line(struct lull_symbols *symbols, Dwarf_Die *unit, uint64_t address,
-                      struct lull_arena *arena, struct lull_symbol *symbol)
+static void find_line(Dwarf_Die *unit, uint64_t address, struct lull_arena *arena,
+                      struct lull_symbol *symbol)
 {
     Dwarf_Line *line = dwarf_getsrc_die(unit, address);
     int number = 0;
     const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-    (void)symbols;
     if (!file || dwarf_lineno(line, &number) != 0 || number <= 0)
         return;
     symbol->file = lull_arena_strdup(arena, file);
     symbol->line = (uint32_t)number;
+}
+
+static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &number) != 0)
+        return 0;
+    return number;
+}
+
+/* The place of a call that is not there, because the function was inlined. */
+static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct lull_arena *arena,
+                      struct lull_symbol *symbol)
+{
+    Dwarf_Files *files;
+    size_t count;
+    Dwarf_Word file = number_of(inlined, DW_AT_call_file);
+    const char *name = NULL;
+    if (dwarf_getsrcfiles(unit, &files, &count) == 0 && file < count)
+        name = dwarf_filesrc(files, file, NULL, NULL);
+    symbol->file = name ? lull_arena_strdup(arena, name) : "";
+    symbol->line = name ? (uint32_t)number_of(inlined, DW_AT_call_line) : 0;
+}
+
+/* The innermost function has the line of the address, the others that of their call. */
+static void name_functions(Dwarf_Die *unit, struct inlining *found, struct lull_arena *arena,
+                           struct lull_symbol *symbol)
+{
+    for (unsigned i = found->count; i-- > 0;) {
+        symbol->function = plain_name(dwarf_diename(&found->dies[i]), arena);
+        if (i == 0)
+            return;
+        struct lull_symbol *caller = lull_arena_zero(arena, 1, sizeof *caller);
+        find_call(unit, &found->dies[i], arena, caller);
+        symbol->caller = caller;
+        symbol = caller;
+    }
+}
+
+static void list_functions_of(struct lull_symbols *symbols, Dwarf_Off at, Dwarf_Die *unit)
+{
+    if (symbols->unit == at)
+        return;
+    symbols->unit = at;
+    symbols->functions.count = 0;
+    list_functions(&symbols->functions, unit, 0);
+    sort_ranges(&symbols->functions);
 }
 
 static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
@@ -152,22 +205,18 @@ static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct 
 {
     uint64_t address = offset + symbols->bias - symbols->dwarf_bias;
     const struct range *range = find_range(&symbols->units, address);
-    Dwarf_Die unit, function;
+    Dwarf_Die unit;
     if (!range || !dwarf_offdie(symbols->dwarf, range->die, &unit))
         return;
-    find_line(symbols, &unit, address, arena, symbol);
-    if (symbols->unit != range->die) {
-        symbols->unit = range->die;
-        symbols->functions.count = 0;
-        list_functions(&symbols->functions, &unit, 0);
-        sort_ranges(&symbols->functions);
-    }
+    find_line(&unit, address, arena, symbol);
+    list_functions_of(symbols, range->die, &unit);
     const struct range *inside = find_range(&symbols->functions, address);
-    if (!inside || !dwarf_offdie(symbols->dwarf, inside->die, &function))
+    struct inlining found = {.count = 1};
+    if (!inside || !dwarf_offdie(symbols->dwarf, inside->die, &found.dies[0]))
         return;
-    Dwarf_Die outer = function;
-    find_inlined(&outer, address, &function, 0);
-    symbol->function = plain_name(dwarf_diename(&function), arena);
+    Dwarf_Die function = found.dies[0];
+    find_inlined(&function, address, 0, &found);
+    name_functions(&unit, &found, arena, symbol);
 }
 
 /* A function of the symbol table, which may be all that there is. */
@@ -186,7 +235,7 @@ static const char *name_of_symbol(struct lull_symbols *symbols, uint64_t offset,
 struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offset,
                                      struct lull_arena *arena)
 {
-    struct lull_symbol symbol = {"", "", 0};
+    struct lull_symbol symbol = {"", "", 0, NULL};
     if (symbols->dwarf)
         find_in_dwarf(symbols, offset, arena, &symbol);
     if (!*symbol.function)
@@ -256,7 +305,7 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
                                      struct lull_arena *arena)
 {
     (void)symbols, (void)offset, (void)arena;
-    return (struct lull_symbol){"", "", 0};
+    return (struct lull_symbol){"", "", 0, NULL};
 }
 
 void lull_symbols_close(struct lull_symbols *symbols)

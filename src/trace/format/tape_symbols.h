@@ -11,6 +11,7 @@ struct lull_symbol {
     const char *function; /* "": not known; the innermost one that was inlined there */
     const char *file;     /* "": not known */
     uint32_t line;
+    const struct lull_symbol *caller; /* where the function was inlined; NULL: it was not */
 };
 
 enum lull_symbols_found {

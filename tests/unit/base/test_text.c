@@ -227,12 +227,35 @@ static void test_format_count(void **state)
     assert_string_equal(buffer, "");
 }
 
+static void test_format_quantity(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *unit, *text;
+    } cases[] = {
+        {35.2e9, "B/s", "35.20 GB/s"},    {1.786e-9, "s", "1.786 ns"},   {0, "s", "0.000 s"},
+        {999.94, "B", "999.9 B"},         {999.96, "B", "1.000 kB"},     {1e-6, "s", "1.000 us"},
+        {0.5, "s", "500.0 ms"},           {-2500, "B/s", "-2.500 kB/s"}, {1, "Hz", "1.000 Hz"},
+        {2e18, "flop/s", "2000 Pflop/s"}, {1e-13, "s", "0.1000 ps"},
+    };
+    char buffer[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(
+            lull_format_quantity(cases[i].value, cases[i].unit, buffer, sizeof buffer),
+            cases[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_u64),         cmocka_unit_test(test_time),
-        cmocka_unit_test(test_size),        cmocka_unit_test(test_format_time),
-        cmocka_unit_test(test_format_size), cmocka_unit_test(test_format_count),
+        cmocka_unit_test(test_u64),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_format_time),
+        cmocka_unit_test(test_format_size),
+        cmocka_unit_test(test_format_count),
+        cmocka_unit_test(test_format_quantity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* "Did you mean ...?" */
-#ifndef LULL_CLI_SUGGEST_H
-#define LULL_CLI_SUGGEST_H
+#ifndef LULL_BASE_SUGGEST_H
+#define LULL_BASE_SUGGEST_H
 
 #include <stddef.h>
 

@@ -1,0 +1,43 @@
+#include "bench/benchmark.h"
+
+#include "bench/kernel.h"
+
+#include <string.h>
+
+extern const struct lull_benchmark lull_bench_clock, lull_bench_peak_dp_fma, lull_bench_peak_dp,
+    lull_bench_peak_sp_fma, lull_bench_peak_sp, lull_bench_divide_dp, lull_bench_divide_sp,
+    lull_bench_load, lull_bench_store, lull_bench_copy, lull_bench_update, lull_bench_daxpy,
+    lull_bench_triad, lull_bench_ntstore, lull_bench_dot, lull_bench_latency, lull_bench_sweep;
+
+const struct lull_benchmark *const lull_benchmarks[] = {
+    &lull_bench_clock,       &lull_bench_peak_dp_fma, &lull_bench_peak_dp,
+    &lull_bench_peak_sp_fma, &lull_bench_peak_sp,     &lull_bench_divide_dp,
+    &lull_bench_divide_sp,   &lull_bench_load,        &lull_bench_store,
+    &lull_bench_copy,        &lull_bench_update,      &lull_bench_daxpy,
+    &lull_bench_triad,       &lull_bench_ntstore,     &lull_bench_dot,
+    &lull_bench_latency,     &lull_bench_sweep,       NULL};
+
+/* With --quick everything together stays under a minute. */
+const struct lull_bench_group lull_bench_groups[] = {
+    {"compute", "Arithmetic on registers", {4, 10, 40}},
+    {"bandwidth", "Bandwidth, explicit bytes", {12, 40, 200}},
+    {"latency", "Latency of dependent loads", {2, 5, 20}},
+    {"sweep", "Load bandwidth over the working set", {3, 10, 50}},
+    {NULL, NULL, {0}},
+};
+
+const struct lull_benchmark *lull_benchmark_find(const char *name)
+{
+    for (size_t i = 0; lull_benchmarks[i]; i++)
+        if (strcmp(lull_benchmarks[i]->name, name) == 0)
+            return lull_benchmarks[i];
+    return NULL;
+}
+
+const struct lull_bench_group *lull_bench_group_find(const char *name)
+{
+    for (size_t i = 0; lull_bench_groups[i].name; i++)
+        if (strcmp(lull_bench_groups[i].name, name) == 0)
+            return &lull_bench_groups[i];
+    return NULL;
+}

@@ -1,0 +1,16 @@
+/* Rates of arithmetic in registers: "peak.dp.fma.avx2.1", "divide.sp.sse.1". */
+#ifndef LULL_BENCH_COMPUTE_H
+#define LULL_BENCH_COMPUTE_H
+
+#include "bench/benchmark.h"
+#include "bench/kernel.h"
+
+/* For the benchmarks of the kernels: every width on one core, the widest on all. */
+lull_status lull_compute_plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                              struct lull_error *err);
+
+/* The clock that one core really has, "clock.effective". */
+lull_status lull_clock_plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                            struct lull_error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* Divisions, double precision. The operands are no powers of two, which some dividers finish early.
+ */
+#include "bench/compute.h"
+#include "bench/kernel/compute.h"
+
+#if defined(__x86_64__)
+#define SCALAR(W, K) LULL_DO("divsd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define SSE(W, K)    LULL_DO("divpd " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define AVX(W, K)    LULL_DO("vdivpd " LULL_REG(W, 14) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
+LULL_COMPUTE_FUNCTIONS(double, 8, OLD, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
+#else
+#define EVEN(x) (x / factor)
+#define ODD(x)  (x / factor)
+LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
+#endif
+
+const struct lull_kernel lull_kernel_divide_dp = {
+    .name = "divide-dp",
+    .formula = "x = x / a",
+    .compute = LULL_COMPUTE_CODES,
+    .operations = LULL_COMPUTE_COUNTS(8, 1),
+    .fma = false,
+    .single = false,
+};
+
+const struct lull_benchmark lull_bench_divide_dp = {
+    .name = "divide-dp",
+    .group = "compute",
+    .summary = "throughput of divisions, double precision",
+    .plan = lull_compute_plan,
+    .kernel = &lull_kernel_divide_dp,
+};

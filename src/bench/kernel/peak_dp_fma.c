@@ -1,0 +1,33 @@
+/* Fused multiply-adds, double precision. */
+#include "bench/compute.h"
+#include "bench/kernel/compute.h"
+
+#if defined(__x86_64__)
+#define SCALAR(W, K) \
+    LULL_DO("vfmadd231sd " LULL_REG("xmm", 15) ", " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define SSE(W, K) \
+    LULL_DO("vfmadd231pd " LULL_REG("xmm", 15) ", " LULL_REG("xmm", 14) ", " LULL_REG("xmm", K))
+#define AVX(W, K) LULL_DO("vfmadd231pd " LULL_REG(W, 15) ", " LULL_REG(W, 14) ", " LULL_REG(W, K))
+LULL_COMPUTE_FUNCTIONS(double, 8, NEW, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
+#else
+#define EVEN(x) (x + factor * addend)
+#define ODD(x)  (x + factor * addend)
+LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
+#endif
+
+const struct lull_kernel lull_kernel_peak_dp_fma = {
+    .name = "peak-dp-fma",
+    .formula = "x = x + a b",
+    .compute = LULL_COMPUTE_CODES,
+    .operations = LULL_COMPUTE_COUNTS(8, 2),
+    .fma = true,
+    .single = false,
+};
+
+const struct lull_benchmark lull_bench_peak_dp_fma = {
+    .name = "peak-dp-fma",
+    .group = "compute",
+    .summary = "peak rate of fused multiply-adds, double precision",
+    .plan = lull_compute_plan,
+    .kernel = &lull_kernel_peak_dp_fma,
+};

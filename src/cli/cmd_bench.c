@@ -1,0 +1,232 @@
+#include "base/file.h"
+#include "base/text.h"
+#include "bench/benchmark.h"
+#include "cli/bench_charts.h"
+#include "cli/bench_document.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct lull_output_settings output;
+static struct {
+    char *machine, *show, *charts, *precision, *memory;
+    int quick, full, list, compare;
+} settings;
+
+static const struct poptOption options[] = {
+    {"output", 'o', POPT_ARG_STRING, &settings.machine, 0, "write the machine file", "FILE"},
+    {"quick", 'q', POPT_ARG_NONE, &settings.quick, 0, "everything in under a minute", NULL},
+    {"full", '\0', POPT_ARG_NONE, &settings.full, 0, "take the time for narrow intervals", NULL},
+    {"precision", '\0', POPT_ARG_STRING, &settings.precision, 0,
+     "width of the intervals wanted, in percent (1)", "PERCENT"},
+    {"memory", '\0', POPT_ARG_STRING, &settings.memory, 0,
+     "memory to be used at most (half of what is free)", "SIZE"},
+    {"charts", '\0', POPT_ARG_STRING, &settings.charts, 0, "write charts into DIR, as SVG", "DIR"},
+    {"list", 'l', POPT_ARG_NONE, &settings.list, 0, "list the benchmarks", NULL},
+    {"show", '\0', POPT_ARG_STRING, &settings.show, 0, "print a machine file", "FILE"},
+    {"compare", '\0', POPT_ARG_NONE, &settings.compare, 0,
+     "which numbers of two machine files differ", NULL},
+    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
+    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
+     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
+    POPT_TABLEEND,
+};
+
+/* ---- machine files ------------------------------------------------------------------------- */
+
+static int read_machine(const char *path, struct lull_arena *arena,
+                        struct lull_machine **ret_machine)
+{
+    struct lull_error err;
+    if (lull_machine_read(path, arena, ret_machine, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    return LULL_EXIT_OK;
+}
+
+static int write_machine(const struct lull_machine *machine, const char *path)
+{
+    struct lull_error err;
+    struct lull_output *file;
+    if (lull_output_begin(path, false, true, &file, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    FILE *out = fopen(lull_output_path(file), "we");
+    bool failed = !out;
+    if (out) {
+        lull_machine_write(machine, out);
+        failed = ferror(out) != 0;
+        failed |= fclose(out) != 0;
+    }
+    if (failed) {
+        int reason = errno;
+        lull_output_discard(file);
+        return lull_cli_fail("%s: cannot write: %s", path, strerror(reason));
+    }
+    return lull_output_commit(file, &err) == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
+}
+
+static int show(const struct lull_machine *machine, struct lull_arena *arena)
+{
+    if (settings.charts) {
+        int status = lull_bench_charts(machine, settings.charts, arena);
+        if (status != LULL_EXIT_OK)
+            return status;
+    }
+    return lull_output_write(&output, lull_bench_document(machine, arena));
+}
+
+static int show_file(struct lull_arena *arena)
+{
+    struct lull_machine *machine;
+    int status = read_machine(settings.show, arena, &machine);
+    return status == LULL_EXIT_OK ? show(machine, arena) : status;
+}
+
+static int compare(poptContext context, struct lull_arena *arena)
+{
+    const char *first = poptGetArg(context), *second = poptGetArg(context);
+    if (!first || !second || poptPeekArg(context))
+        return lull_cli_usage("--compare expects two machine files");
+    struct lull_machine *a, *b;
+    int status = read_machine(first, arena, &a);
+    if (status == LULL_EXIT_OK)
+        status = read_machine(second, arena, &b);
+    if (status != LULL_EXIT_OK)
+        return status;
+    return lull_output_write(&output, lull_bench_comparison(a, first, b, second, arena));
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+/* The names of benchmarks, and of groups for all of theirs. */
+static int choose(poptContext context, struct lull_bench_settings *bench, struct lull_arena *arena)
+{
+    const struct lull_benchmark **wanted = NULL;
+    size_t count = 0, capacity = 0;
+    for (const char *name; (name = poptGetArg(context)) != NULL;) {
+        const struct lull_bench_group *group = lull_bench_group_find(name);
+        if (!group && !lull_benchmark_find(name))
+            return lull_cli_usage("there is no benchmark '%s'; --list names them", name);
+        for (size_t i = 0; lull_benchmarks[i]; i++) {
+            const struct lull_benchmark *benchmark = lull_benchmarks[i];
+            if (strcmp(group ? benchmark->group : benchmark->name, name) != 0)
+                continue;
+            wanted = lull_arena_grow(arena, wanted, &capacity, count + 1, sizeof *wanted);
+            wanted[count++] = benchmark;
+        }
+    }
+    bench->wanted = wanted;
+    bench->n_wanted = count;
+    return LULL_EXIT_OK;
+}
+
+static int set_limits(struct lull_bench_settings *bench)
+{
+    struct lull_error err;
+    double percent;
+    char rest;
+    if (settings.precision) {
+        if (sscanf(settings.precision, "%lf%c", &percent, &rest) != 1 ||
+            !(percent >= 0.01 && percent <= 100))
+            return lull_cli_usage("--precision is '%s', expected 0.01 to 100 percent",
+                                  settings.precision);
+        bench->precision = percent / 100;
+    }
+    if (settings.memory && lull_parse_size(settings.memory, &bench->memory, &err) != LULL_OK)
+        return lull_cli_usage("--memory: %s", err.text);
+    if (settings.memory && bench->memory < UINT64_C(1) << 20)
+        return lull_cli_usage("--memory is '%s', expected 1 MiB or more", settings.memory);
+    return LULL_EXIT_OK;
+}
+
+/* The line of the progress names what is measured at the moment. */
+static void tell(void *context, double share, const char *what)
+{
+    struct lull_progress *progress = context;
+    progress->what = what;
+    lull_progress_update(progress, share);
+}
+
+static int measure(poptContext context, struct lull_arena *arena)
+{
+    struct lull_progress progress;
+    struct lull_bench_settings bench = {.effort = settings.quick  ? LULL_EFFORT_QUICK
+                                                  : settings.full ? LULL_EFFORT_FULL
+                                                                  : LULL_EFFORT_STANDARD,
+                                        .progress = tell,
+                                        .progress_context = &progress};
+    int status = choose(context, &bench, arena);
+    if (status == LULL_EXIT_OK)
+        status = set_limits(&bench);
+    if (status != LULL_EXIT_OK)
+        return status;
+    lull_interrupt_clean_up();
+    struct lull_machine *machine;
+    struct lull_error err;
+    lull_progress_begin(&progress, "bench");
+    lull_status done = lull_bench_run(&bench, NULL, arena, &machine, &err);
+    lull_progress_end(&progress);
+    if (done != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    if (settings.machine)
+        status = write_machine(machine, settings.machine);
+    return status == LULL_EXIT_OK ? show(machine, arena) : status;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int check_usage(poptContext context)
+{
+    int modes = settings.list + settings.compare + (settings.show != NULL);
+    if (settings.quick && settings.full)
+        return lull_cli_usage("--quick and --full exclude each other");
+    if (modes > 1)
+        return lull_cli_usage("--list, --show and --compare exclude each other");
+    if (modes && (settings.quick || settings.full || settings.machine || settings.precision ||
+                  settings.memory))
+        return lull_cli_usage("--list, --show and --compare measure nothing");
+    if (settings.charts && (settings.list || settings.compare))
+        return lull_cli_usage("--charts goes with measuring or with --show");
+    if ((settings.list || settings.show) && poptPeekArg(context))
+        return lull_cli_usage("unexpected '%s'", poptPeekArg(context));
+    if (settings.machine && lull_is_directory(settings.machine))
+        return lull_cli_usage("--output '%s' is a directory, expected a file", settings.machine);
+    return lull_output_check(&output);
+}
+
+static int run(poptContext context)
+{
+    int status = check_usage(context);
+    if (status != LULL_EXIT_OK)
+        return status;
+    struct lull_arena *arena = lull_cli_arena();
+    if (settings.list)
+        status = lull_output_write(&output, lull_bench_list(arena));
+    else if (settings.show)
+        status = show_file(arena);
+    else if (settings.compare)
+        status = compare(context, arena);
+    else
+        status = measure(context, arena);
+    lull_arena_destroy(arena);
+    return status;
+}
+
+const struct lull_command lull_cmd_bench = {
+    .name = "bench",
+    .summary = "measure what this machine can do",
+    .operands = "[NAME...]",
+    .details = "NAME is a benchmark or a group of them (--list); without one all are run.\n\n"
+               "examples:\n"
+               "  lull bench --quick -o machine.json       measure and keep the numbers\n"
+               "  lull bench load copy triad               single benchmarks\n"
+               "  lull bench --show machine.json --charts charts\n"
+               "  lull bench --compare before.json after.json\n",
+    .options = options,
+    .run = run,
+};

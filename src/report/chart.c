@@ -1,0 +1,503 @@
+/* Layout: title, legend in rows, a band for the labels of marks, the plot, tick labels, axis
+ * labels. */
+#include "report/chart.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    WIDTH = 720,
+    LEFT = 84,
+    RIGHT = 696,
+    TITLE_Y = 26,
+    LEGEND_Y = 50,
+    ROW = 18, /* of legend and mark labels */
+    PLOT_HEIGHT = 320,
+    CHARACTER = 7, /* width of one, at 12 px; generous, because fonts differ */
+    MOST_TICKS = 64,
+    MARK_ROWS = 3,
+    COLOURS = 6
+};
+
+struct axis {
+    const char *label, *unit;
+    enum lull_chart_scale scale;
+    double low, high; /* found from the points */
+};
+
+struct series {
+    struct series *next;
+    const char *label;
+    enum lull_chart_style style;
+    struct lull_chart_point *points;
+    size_t count;
+};
+
+struct mark {
+    struct mark *next;
+    double x;
+    const char *label;
+};
+
+struct lull_chart {
+    struct lull_arena *arena;
+    const char *title;
+    struct axis x, y;
+    struct series *series, **series_end;
+    struct mark *marks, **marks_end;
+};
+
+struct lull_chart *lull_chart_create(struct lull_arena *arena, const char *title)
+{
+    struct lull_chart *chart = lull_arena_zero(arena, 1, sizeof *chart);
+    chart->arena = arena;
+    chart->title = lull_arena_strdup(arena, title);
+    chart->x.label = chart->y.label = chart->x.unit = chart->y.unit = "";
+    chart->series_end = &chart->series;
+    chart->marks_end = &chart->marks;
+    return chart;
+}
+
+static void set_axis(struct lull_chart *chart, struct axis *axis, const char *label,
+                     const char *unit, enum lull_chart_scale scale)
+{
+    axis->label = lull_arena_strdup(chart->arena, label);
+    axis->unit = lull_arena_strdup(chart->arena, unit);
+    axis->scale = scale;
+}
+
+void lull_chart_x_axis(struct lull_chart *chart, const char *label, const char *unit,
+                       enum lull_chart_scale scale)
+{
+    set_axis(chart, &chart->x, label, unit, scale);
+}
+
+void lull_chart_y_axis(struct lull_chart *chart, const char *label, const char *unit,
+                       enum lull_chart_scale scale)
+{
+    set_axis(chart, &chart->y, label, unit, scale);
+}
+
+void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_chart_style style,
+                       const struct lull_chart_point *points, size_t count)
+{
+    struct series *series = lull_arena_zero(chart->arena, 1, sizeof *series);
+    series->label = lull_arena_strdup(chart->arena, label);
+    series->style = style;
+    series->points = lull_arena_alloc(chart->arena, (count ? count : 1) * sizeof *points);
+    if (count)
+        memcpy(series->points, points, count * sizeof *points);
+    series->count = count;
+    *chart->series_end = series;
+    chart->series_end = &series->next;
+}
+
+void lull_chart_mark(struct lull_chart *chart, double x, const char *label)
+{
+    struct mark *mark = lull_arena_zero(chart->arena, 1, sizeof *mark);
+    mark->x = x;
+    mark->label = lull_arena_strdup(chart->arena, label);
+    *chart->marks_end = mark;
+    chart->marks_end = &mark->next;
+}
+
+/* ---- scales -------------------------------------------------------------------------------- */
+
+static bool fits(const struct axis *axis, double value)
+{
+    return isfinite(value) && (axis->scale == LULL_CHART_LINEAR || value > 0);
+}
+
+static bool is_visible(const struct lull_chart *chart, const struct lull_chart_point *point)
+{
+    return fits(&chart->x, point->x) && fits(&chart->y, point->y);
+}
+
+static void widen(struct axis *axis, double value)
+{
+    if (!fits(axis, value))
+        return;
+    axis->low = fmin(axis->low, value);
+    axis->high = fmax(axis->high, value);
+}
+
+/* 1, 2 or 5 times a power of ten, about a fifth of the range. */
+static double linear_step(double range)
+{
+    double raw = range / 5, power = pow(10, floor(log10(raw)));
+    double lead = raw / power;
+    return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
+}
+
+/* Outwards to whole ticks, in y also to whole steps of a linear axis. */
+static void round_range(struct axis *axis, bool is_y)
+{
+    if (axis->low > axis->high) { /* no points */
+        axis->low = axis->scale == LULL_CHART_LINEAR ? 0 : 1;
+        axis->high = axis->scale == LULL_CHART_LINEAR ? 1 : 10;
+    }
+    if (axis->scale == LULL_CHART_LINEAR) {
+        if (axis->low > 0 && (is_y || axis->low < axis->high / 4))
+            axis->low = 0;
+        if (axis->high - axis->low <= fabs(axis->high) * 1e-12)
+            axis->high = axis->low + (axis->low != 0 ? fabs(axis->low) : 1);
+        double step = linear_step(axis->high - axis->low);
+        if (is_y) {
+            axis->low = floor(axis->low / step + 1e-9) * step;
+            axis->high = ceil(axis->high / step - 1e-9) * step;
+        }
+        return;
+    }
+    double base = axis->scale == LULL_CHART_SIZES ? 2 : 10;
+    if (is_y || axis->high / axis->low < 2 * base) {
+        axis->low = pow(base, floor(log(axis->low) / log(base) + 1e-9));
+        axis->high = pow(base, ceil(log(axis->high) / log(base) - 1e-9));
+    }
+    if (axis->high <= axis->low)
+        axis->high = axis->low * base;
+}
+
+static void find_ranges(struct lull_chart *chart)
+{
+    chart->x.low = chart->y.low = DBL_MAX;
+    chart->x.high = chart->y.high = -DBL_MAX;
+    for (const struct series *series = chart->series; series; series = series->next)
+        for (size_t i = 0; i < series->count; i++) {
+            const struct lull_chart_point *point = &series->points[i];
+            if (!is_visible(chart, point))
+                continue;
+            widen(&chart->x, point->x);
+            widen(&chart->y, point->y);
+            if (series->style != LULL_CHART_BARS) {
+                widen(&chart->y, point->low);
+                widen(&chart->y, point->high);
+            } else if (i + 1 == series->count && i > 0) {
+                widen(&chart->x, 2 * point->x - series->points[i - 1].x);
+            }
+        }
+    round_range(&chart->x, false);
+    round_range(&chart->y, true);
+}
+
+/* 0 at the low end, 1 at the high end. */
+static double place(const struct axis *axis, double value)
+{
+    if (axis->scale == LULL_CHART_LINEAR)
+        return (value - axis->low) / (axis->high - axis->low);
+    return log(value / axis->low) / log(axis->high / axis->low);
+}
+
+static size_t find_ticks(const struct axis *axis, size_t wanted, double *ticks)
+{
+    size_t count = 0;
+    if (axis->scale == LULL_CHART_LINEAR) {
+        double step = linear_step(axis->high - axis->low);
+        for (double i = ceil(axis->low / step - 1e-9);
+             i * step <= axis->high + 1e-9 * step && count < MOST_TICKS; i++)
+            ticks[count++] = i * step;
+        return count;
+    }
+    double base = axis->scale == LULL_CHART_SIZES ? 2 : 10;
+    double first = ceil(log(axis->low) / log(base) - 1e-9);
+    double last = floor(log(axis->high) / log(base) + 1e-9);
+    double every = fmax(1, ceil((last - first + 1) / (double)wanted));
+    for (double i = first; i <= last && count < MOST_TICKS; i += every)
+        ticks[count++] = pow(base, i);
+    return count;
+}
+
+static const char *tick_label(const struct lull_chart *chart, const struct axis *axis, double value)
+{
+    char buffer[64];
+    if (axis->scale == LULL_CHART_SIZES) {
+        static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+        size_t unit = 0;
+        while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+            value /= 1024;
+            unit++;
+        }
+        return lull_arena_printf(chart->arena, "%g %s", value, units[unit]);
+    }
+    if (!*axis->unit)
+        return lull_arena_printf(chart->arena, "%g", value);
+    lull_format_quantity(value, axis->unit, buffer, sizeof buffer);
+    /* "20.00 GB/s" as "20 GB/s". */
+    char *space = strchr(buffer, ' ');
+    double number = 0;
+    if (sscanf(buffer, "%lf", &number) != 1 || !space)
+        return lull_arena_strdup(chart->arena, buffer);
+    return lull_arena_printf(chart->arena, "%g%s", number,
+                             value == 0 ? lull_arena_printf(chart->arena, " %s", axis->unit)
+                                        : space);
+}
+
+/* ---- drawing ------------------------------------------------------------------------------- */
+
+struct frame {
+    const struct lull_chart *chart;
+    FILE *out;
+    double top, bottom;
+};
+
+static double x_of(const struct frame *frame, double value)
+{
+    return LEFT + (RIGHT - LEFT) * place(&frame->chart->x, value);
+}
+
+static double y_of(const struct frame *frame, double value)
+{
+    double share = fmax(0, fmin(1, place(&frame->chart->y, value)));
+    return frame->bottom - (frame->bottom - frame->top) * share;
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        default:
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        }
+    }
+}
+
+/* `anchor` is "start", "middle" or "end". */
+static void put_label(FILE *out, double x, double y, const char *anchor, const char *style,
+                      const char *text)
+{
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
+    put_text(out, text);
+    fputs("</text>\n", out);
+}
+
+static void draw_head(FILE *out, double height)
+{
+    static const char *const light[COLOURS] = {"#0072b2", "#d55e00", "#007a5e",
+                                               "#a8407f", "#8a6d00", "#4b4bb5"};
+    static const char *const dark[COLOURS] = {"#56b4e9", "#ff8c42", "#2fc79a",
+                                              "#e58fc3", "#e6c229", "#a3a3ff"};
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
+            "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n<style>\n"
+            ".back{fill:#ffffff}.grid{stroke:#dddddd}.axis{stroke:#555555}.mark{stroke:#777777}"
+            "text{fill:#222222}\n",
+            WIDTH, height, WIDTH, height);
+    for (int i = 0; i < COLOURS; i++)
+        fprintf(out, ".s%d{stroke:%s;fill:%s}", i, light[i], light[i]);
+    fputs("\n@media (prefers-color-scheme:dark){.back{fill:#1b1b1f}.grid{stroke:#3a3a40}"
+          ".axis{stroke:#aaaaaa}.mark{stroke:#999999}text{fill:#e6e6e6}\n",
+          out);
+    for (int i = 0; i < COLOURS; i++)
+        fprintf(out, ".s%d{stroke:%s;fill:%s}", i, dark[i], dark[i]);
+    fputs("}\n.line{fill:none;stroke-width:2}.curve{fill:none;stroke-width:1.5;"
+          "stroke-dasharray:6 4}.bar{stroke:none;fill-opacity:.75}.span{stroke-width:1.2}\n"
+          "</style>\n",
+          out);
+    fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
+}
+
+static void draw_marker(FILE *out, unsigned number, double x, double y)
+{
+    static const char *const shapes[] = {"M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
+                                         "M-3.2 -3.2h6.4v6.4h-6.4z", "M0 -4.2L4 3h-8z",
+                                         "M0 -4.5L4.5 0L0 4.5L-4.5 0z"};
+    fprintf(out, "<path class=\"s%u\" d=\"%s\" transform=\"translate(%.1f %.1f)\"/>\n",
+            number % COLOURS, shapes[number % (sizeof shapes / sizeof *shapes)], x, y);
+}
+
+/* In rows as wide as the plot; with `out` NULL nothing is drawn. Returns the number of rows. */
+static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
+{
+    double x = LEFT;
+    unsigned row = 0, number = 0, shown = 0;
+    for (const struct series *series = chart->series; series; series = series->next, number++) {
+        if (!*series->label)
+            continue;
+        double width = 34 + CHARACTER * (double)strlen(series->label) + 14;
+        if (x > LEFT && x + width > RIGHT) {
+            x = LEFT;
+            row++;
+        }
+        double y = LEGEND_Y + row * ROW;
+        shown++;
+        if (out) {
+            if (series->style == LULL_CHART_BARS)
+                fprintf(out,
+                        "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
+                        "height=\"9\"/>\n",
+                        number % COLOURS, x, y - 9);
+            else if (series->style != LULL_CHART_POINTS)
+                fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", number % COLOURS,
+                        series->style == LULL_CHART_CURVE ? "curve" : "line", x, y - 4);
+            if (series->style == LULL_CHART_LINE || series->style == LULL_CHART_POINTS)
+                draw_marker(out, number, x + 11, y - 4);
+            put_label(out, x + 28, y, "start", "", series->label);
+        }
+        x += width;
+    }
+    return shown ? row + 1 : 0;
+}
+
+/* Labels that would overlap go to the next of a few rows. Returns the rows used. */
+static unsigned draw_marks(const struct frame *frame, bool draw)
+{
+    double ends[MARK_ROWS];
+    unsigned rows = 0;
+    for (unsigned i = 0; i < MARK_ROWS; i++)
+        ends[i] = 0;
+    for (const struct mark *mark = frame->chart->marks; mark; mark = mark->next) {
+        if (!fits(&frame->chart->x, mark->x) || place(&frame->chart->x, mark->x) < 0 ||
+            place(&frame->chart->x, mark->x) > 1)
+            continue;
+        double x = x_of(frame, mark->x), half = CHARACTER * (double)strlen(mark->label) / 2 + 3;
+        double middle = fmin(fmax(x, half), WIDTH - half);
+        unsigned row = 0;
+        while (row + 1 < MARK_ROWS && middle - half < ends[row])
+            row++;
+        ends[row] = middle + half;
+        rows = row + 1 > rows ? row + 1 : rows;
+        if (!draw)
+            continue;
+        double y = frame->top - 7 - row * ROW;
+        fprintf(frame->out,
+                "<path class=\"mark\" stroke-dasharray=\"3 3\" d=\"M%.1f %.1fV%.1f\"/>\n", x, y + 3,
+                frame->bottom);
+        put_label(frame->out, middle, y, "middle", "", mark->label);
+    }
+    return rows;
+}
+
+static void draw_axes(const struct frame *frame)
+{
+    const struct lull_chart *chart = frame->chart;
+    FILE *out = frame->out;
+    double ticks[MOST_TICKS];
+    size_t count = find_ticks(&chart->y, 8, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double y = y_of(frame, ticks[i]);
+        fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y, RIGHT);
+        put_label(out, LEFT - 8, y + 4, "end", "", tick_label(chart, &chart->y, ticks[i]));
+    }
+    count = find_ticks(&chart->x, 9, ticks);
+    for (size_t i = 0; i < count; i++) {
+        double x = x_of(frame, ticks[i]);
+        fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fv5\"/>\n", x, frame->bottom);
+        put_label(out, x, frame->bottom + 19, "middle", "", tick_label(chart, &chart->x, ticks[i]));
+    }
+    fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", LEFT, frame->top,
+            frame->bottom, RIGHT);
+    put_label(out, (LEFT + RIGHT) / 2.0, frame->bottom + 42, "middle", "", chart->x.label);
+    const char *turn = lull_arena_printf(chart->arena, " transform=\"rotate(-90 16 %.1f)\"",
+                                         (frame->top + frame->bottom) / 2);
+    put_label(out, 16, (frame->top + frame->bottom) / 2, "middle", turn, chart->y.label);
+}
+
+static void draw_bars(const struct frame *frame, const struct series *series, unsigned number)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        const struct lull_chart_point *point = &series->points[i];
+        if (!is_visible(frame->chart, point))
+            continue;
+        double next = i + 1 < series->count ? series->points[i + 1].x
+                      : i > 0               ? 2 * point->x - series->points[i - 1].x
+                                            : frame->chart->x.high;
+        double x = x_of(frame, point->x), end = fmin(x_of(frame, next), RIGHT);
+        double y = y_of(frame, point->y);
+        fprintf(frame->out,
+                "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+                number % COLOURS, x, y, fmax(0.5, end - x - 0.5), frame->bottom - y);
+    }
+}
+
+static void draw_spans(const struct frame *frame, const struct series *series, unsigned number)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        const struct lull_chart_point *point = &series->points[i];
+        if (!is_visible(frame->chart, point) || !fits(&frame->chart->y, point->low) ||
+            !fits(&frame->chart->y, point->high))
+            continue;
+        fprintf(frame->out, "<path class=\"s%u span\" d=\"M%.1f %.1fV%.1f\"/>\n", number % COLOURS,
+                x_of(frame, point->x), y_of(frame, point->low), y_of(frame, point->high));
+    }
+}
+
+static void draw_line(const struct frame *frame, const struct series *series, unsigned number)
+{
+    bool first = true;
+    fprintf(frame->out, "<path class=\"s%u %s\" d=\"", number % COLOURS,
+            series->style == LULL_CHART_CURVE ? "curve" : "line");
+    for (size_t i = 0; i < series->count; i++) {
+        const struct lull_chart_point *point = &series->points[i];
+        if (!is_visible(frame->chart, point)) {
+            first = true;
+            continue;
+        }
+        fprintf(frame->out, "%s%.1f %.1f", first ? "M" : "L", x_of(frame, point->x),
+                y_of(frame, point->y));
+        first = false;
+    }
+    fputs("\" style=\"fill:none\"/>\n", frame->out);
+}
+
+static void draw_series(const struct frame *frame, const struct series *series, unsigned number)
+{
+    if (series->style == LULL_CHART_BARS) {
+        draw_bars(frame, series, number);
+        return;
+    }
+    if (series->style != LULL_CHART_POINTS)
+        draw_line(frame, series, number);
+    if (series->style == LULL_CHART_CURVE)
+        return;
+    draw_spans(frame, series, number);
+    for (size_t i = 0; i < series->count; i++)
+        if (is_visible(frame->chart, &series->points[i]))
+            draw_marker(frame->out, number, x_of(frame, series->points[i].x),
+                        y_of(frame, series->points[i].y));
+}
+
+static bool has_points(const struct lull_chart *chart)
+{
+    for (const struct series *series = chart->series; series; series = series->next)
+        for (size_t i = 0; i < series->count; i++)
+            if (is_visible(chart, &series->points[i]))
+                return true;
+    return false;
+}
+
+void lull_chart_write(const struct lull_chart *given, FILE *out)
+{
+    struct lull_chart chart = *given; /* ranges are found in a copy */
+    find_ranges(&chart);
+    struct frame frame = {&chart, out, LEGEND_Y, LEGEND_Y + PLOT_HEIGHT};
+    unsigned legend_rows = draw_legend(NULL, &chart), mark_rows = draw_marks(&frame, false);
+    frame.top = LEGEND_Y - 8 + ROW * legend_rows + ROW * mark_rows;
+    frame.bottom = frame.top + PLOT_HEIGHT;
+
+    draw_head(out, frame.bottom + 56);
+    put_label(out, WIDTH / 2.0, TITLE_Y, "middle", " font-size=\"15\" font-weight=\"bold\"",
+              chart.title);
+    draw_legend(out, &chart);
+    draw_axes(&frame);
+    draw_marks(&frame, true);
+    unsigned number = 0;
+    for (const struct series *series = chart.series; series; series = series->next)
+        draw_series(&frame, series, number++);
+    if (!has_points(&chart))
+        put_label(out, (LEFT + RIGHT) / 2.0, (frame.top + frame.bottom) / 2, "middle", "",
+                  "nothing to show");
+    fputs("</svg>\n", out);
+}

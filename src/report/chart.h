@@ -1,0 +1,48 @@
+/* Charts as SVG: lines, points with intervals, bars, marked places on the x axis.
+ *
+ * One file without scripts and foreign fonts. Colours follow the viewer's light or dark mode where
+ * it has one. Everything lives in the arena: texts and points are copied. Points outside of what an
+ * axis can show (not positive on a logarithmic one, not finite) are left out. */
+#ifndef LULL_REPORT_CHART_H
+#define LULL_REPORT_CHART_H
+
+#include "base/arena.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum lull_chart_scale {
+    LULL_CHART_LINEAR, /* from 0 where all values are positive */
+    LULL_CHART_LOG,    /* decades */
+    LULL_CHART_SIZES   /* logarithmic, in powers of 2, labels as "32 KiB" */
+};
+
+enum lull_chart_style {
+    LULL_CHART_LINE,   /* points joined by a line, with markers */
+    LULL_CHART_POINTS, /* markers alone */
+    LULL_CHART_CURVE,  /* a line without markers, dashed: a fit */
+    LULL_CHART_BARS    /* from the bottom up; a bar reaches from its point's x to the next one's */
+};
+
+struct lull_chart_point {
+    double x, y, low, high; /* low, high: an interval of y, or NAN */
+};
+
+struct lull_chart;
+
+struct lull_chart *lull_chart_create(struct lull_arena *arena, const char *title);
+/* `unit` is an SI unit without prefix ("B/s"), to which labels add one; "" for plain numbers. */
+void lull_chart_x_axis(struct lull_chart *chart, const char *label, const char *unit,
+                       enum lull_chart_scale scale);
+void lull_chart_y_axis(struct lull_chart *chart, const char *label, const char *unit,
+                       enum lull_chart_scale scale);
+void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_chart_style style,
+                       const struct lull_chart_point *points, size_t count);
+/* A vertical line over the whole height with a text at its top: the size of a cache. Marks outside
+ * of the x axis are not shown. */
+void lull_chart_mark(struct lull_chart *chart, double x, const char *label);
+
+/* Errors of the stream stay in ferror(). A chart without a point that can be shown says so. */
+void lull_chart_write(const struct lull_chart *chart, FILE *out);
+
+#endif

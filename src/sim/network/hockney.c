@@ -1,0 +1,69 @@
+/* Hockney's model: a message of n bytes takes latency + n / bandwidth, whatever else is under way
+ * (R. Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994). Processors have
+ * nothing to do with it.
+ *
+ * Up to `eager` bytes the sender goes on at once and the transfer begins; beyond, it begins when
+ * the receive was posted too, and both go on when it ends. So that messages of one pair are matched
+ * in the order of their sending, a message is matched a latency after it was sent. */
+#include "sim/transfer.h"
+
+#include <math.h>
+
+enum { LATENCY, BANDWIDTH, EAGER };
+
+static const struct lull_parameter parameters[] = {
+    {"latency", "time of a message without content", LULL_TIME_NS, 2000, 0, 1e15, true},
+    {"bandwidth", "bytes per second", LULL_BANDWIDTH, 1e10, 1, (double)INFINITY, true},
+    {"eager", "largest eager message", LULL_BYTES, 65536, 0, (double)INFINITY, true},
+};
+
+static int64_t content(const struct lull_transfer *message, const double *v)
+{
+    return lull_cost((double)message->bytes * 1e9 / v[BANDWIDTH]);
+}
+
+static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+{
+    struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    struct lull_moment moment = lull_now(fabric, id, now);
+    message->time = now;
+    lull_started(fabric, id, moment);
+    lull_schedule(fabric, id, message->target, lull_hop(fabric, moment, lull_cost(v[LATENCY])));
+    if (!lull_is_rendezvous(message, v[EAGER]))
+        lull_sent(fabric, id, moment);
+}
+
+static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+{
+    lull_arrived(fabric, id, lull_now(fabric, id, now));
+}
+
+static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    int64_t latency = lull_cost(v[LATENCY]);
+    struct lull_moment posted = lull_posted(fabric, receive);
+    bool rendezvous = lull_is_rendezvous(message, v[EAGER]);
+    struct lull_moment end = lull_now(fabric, id, message->time + latency);
+    if (rendezvous && posted.time > message->time)
+        end = lull_hop(fabric, posted, latency);
+    end = lull_after(fabric, end, LULL_PATH_BANDWIDTH, content(message, v));
+    if (end.time < now)
+        end = posted;
+    if (rendezvous)
+        lull_sent(fabric, id, end);
+    lull_received(fabric, id, end);
+}
+
+const struct lull_network_class lull_network_hockney = {
+    .name = "hockney",
+    .summary = "latency + bytes / bandwidth",
+    .parameters = parameters,
+    .n_parameters = sizeof parameters / sizeof *parameters,
+    .collectives = LULL_COLLECTIVES_ALGORITHM,
+    .send = send,
+    .advance = advance,
+    .match = match,
+};

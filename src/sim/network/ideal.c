@@ -1,0 +1,59 @@
+/* A network that costs nothing: what remains is that a receive needs its message sent, and that
+ * beyond `eager` bytes a send needs its receive posted. Collective operations cost nothing either:
+ * all leave when the last arrives. */
+#include "sim/transfer.h"
+
+#include <math.h>
+
+enum { EAGER };
+
+static const struct lull_parameter parameters[] = {
+    {"eager", "largest eager message", LULL_BYTES, (double)INFINITY, 0, (double)INFINITY, true},
+};
+
+static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    struct lull_moment moment = lull_now(fabric, id, now);
+    lull_started(fabric, id, moment);
+    if (!lull_is_rendezvous(message, v[EAGER]))
+        lull_sent(fabric, id, moment);
+    lull_arrived(fabric, id, lull_hop(fabric, moment, 0));
+}
+
+/* Nothing takes time, so nothing is ever scheduled. */
+static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+{
+    lull_arrived(fabric, id, lull_now(fabric, id, now));
+}
+
+static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    struct lull_moment moment = lull_matched(fabric, id, receive, now);
+    if (lull_is_rendezvous(message, v[EAGER]))
+        lull_sent(fabric, id, lull_hop(fabric, moment, 0));
+    lull_received(fabric, id, moment);
+}
+
+static int64_t collective(const struct lull_network *network,
+                          const struct lull_collective_shape *shape)
+{
+    (void)network;
+    (void)shape;
+    return 0;
+}
+
+const struct lull_network_class lull_network_ideal = {
+    .name = "ideal",
+    .summary = "messages take no time",
+    .parameters = parameters,
+    .n_parameters = sizeof parameters / sizeof *parameters,
+    .collectives = LULL_COLLECTIVES_CLOSED,
+    .send = send,
+    .advance = advance,
+    .match = match,
+    .collective = collective,
+};

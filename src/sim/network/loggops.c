@@ -1,0 +1,164 @@
+/* LogGOPS: latency L, processor time o per message and O per byte at either end, gap g between
+ * messages and G per byte of a NIC, messages up to S bytes are sent eagerly. After Hoefler,
+ * Schneider and Lumsdaine, "LogGOPSim" (HPDC 2010), section 2; of what is left open there:
+ *
+ *  - Processors and NICs serve in the order of request. A send occupies the processor for o + B O
+ *    (B = size - 1), then waits for the NIC without occupying the processor.
+ *  - The last byte is at the receiver B G after the first; the NICs of both ends are busy for
+ *    g + B G. The receiving processor works, o + B O, when the last byte is there and the receive
+ *    was posted.
+ *  - Rendezvous: the sender announces (o, L); once that has come and the receive was posted the
+ *    receiver answers (o, L); then the sender sends (o + B O, L, B G) and the receiver works as
+ *    above. Announcement and answer pass the NICs like messages of one byte. There is no progress
+ *    behind the back of a processor that computes.
+ *  - A send is over when the processor is done with it and, with rendezvous, the last byte has
+ *    left. */
+#include "sim/transfer.h"
+
+enum { L, O_MESSAGE, G_MESSAGE, G_BYTE, O_BYTE, S };
+
+static const struct lull_parameter parameters[] = {
+    {"L", "latency", LULL_TIME_NS, 2500, 0, 1e15, true},
+    {"o", "processor time per message", LULL_TIME_NS, 1500, 0, 1e15, true},
+    {"g", "gap between messages of a NIC", LULL_TIME_NS, 1000, 0, 1e15, true},
+    {"G", "gap per byte", LULL_TIME_PER_BYTE, 6, 0, 1e9, true},
+    {"O", "processor time per byte", LULL_TIME_PER_BYTE, 0, 0, 1e9, true},
+    {"S", "largest eager message", LULL_BYTES, 65535, 0, 1e18, true},
+};
+
+/* What is under way, and whether it has passed the NIC of its receiver. */
+enum { ANNOUNCEMENT, ANSWER, PAYLOAD, KINDS = 3, THERE = 4 };
+
+static double bytes_behind_first(const struct lull_transfer *message)
+{
+    return message->bytes ? (double)(message->bytes - 1) : 0;
+}
+
+/* Occupies a processor from `moment` on, for the message and `b` bytes. */
+static struct lull_moment work(struct lull_fabric *fabric, uint32_t rank, unsigned cpu_number,
+                               struct lull_moment moment, const double *v, double b)
+{
+    struct lull_clock cpu = lull_cpu(fabric, rank, cpu_number);
+    int64_t busy = lull_cost(v[O_MESSAGE]) + lull_cost(b * v[O_BYTE]);
+    struct lull_moment end = lull_after(fabric, lull_free(moment, cpu), LULL_PATH_OVERHEAD, busy);
+    lull_keep_busy(cpu, end);
+    fabric->ranks[rank].overhead += busy;
+    return end;
+}
+
+/* Passes a NIC from `moment` on: returns when the first byte passes. */
+static struct lull_moment pass(const struct lull_fabric *fabric, struct lull_clock nic,
+                               struct lull_moment moment, const double *v, double b)
+{
+    struct lull_moment first = lull_free(moment, nic);
+    struct lull_moment until =
+        lull_after(fabric, first, LULL_PATH_BANDWIDTH, lull_cost(b * v[G_BYTE]));
+    lull_keep_busy(nic, lull_after(fabric, until, LULL_PATH_WAITING, lull_cost(v[G_MESSAGE])));
+    return first;
+}
+
+/* The processor of `from` works for the message from `moment` on, then it goes to `to`. Returns
+ * when the processor is done with it; *ret_left: the last byte has left. */
+static struct lull_moment launch(struct lull_fabric *fabric, uint32_t id, unsigned kind,
+                                 struct lull_moment moment, struct lull_moment *ret_left)
+{
+    struct lull_transfer *message = &fabric->transfers[id];
+    bool back = kind == ANSWER;
+    uint32_t from = back ? message->target : message->source;
+    uint32_t to = back ? message->source : message->target;
+    const double *v = lull_between(fabric, message->source, message->target);
+    double b = kind == PAYLOAD ? bytes_behind_first(message) : 0;
+    unsigned cpu = back ? fabric->transfers[message->partner].cpu : message->cpu;
+    unsigned nic = back ? fabric->transfers[message->partner].nic : message->nic;
+    struct lull_moment end = work(fabric, from, cpu, moment, v, b);
+    struct lull_moment left = pass(fabric, lull_nic(fabric, from, nic, LULL_CLOCK_SEND), end, v, b);
+    message->phase = (uint8_t)kind;
+    lull_schedule(fabric, id, to, lull_hop(fabric, left, lull_cost(v[L])));
+    *ret_left = lull_after(fabric, left, LULL_PATH_BANDWIDTH, lull_cost(b * v[G_BYTE]));
+    return end;
+}
+
+static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    struct lull_moment moment = lull_now(fabric, id, now), left;
+    bool rendezvous = lull_is_rendezvous(message, v[S]);
+    lull_started(fabric, id, lull_free(moment, lull_cpu(fabric, message->source, message->cpu)));
+    struct lull_moment end = launch(fabric, id, rendezvous ? ANNOUNCEMENT : PAYLOAD, moment, &left);
+    if (!rendezvous)
+        lull_sent(fabric, id, end);
+}
+
+/* The payload is there and its receive was posted. */
+static void take(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    unsigned cpu = fabric->transfers[message->partner].cpu;
+    lull_received(fabric, id,
+                  work(fabric, message->target, cpu, moment, v, bytes_behind_first(message)));
+}
+
+static void arrive(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    struct lull_moment left;
+    switch (message->phase & KINDS) {
+    case ANSWER: {
+        struct lull_moment end = launch(fabric, id, PAYLOAD, moment, &left);
+        lull_sent(fabric, id, left.time > end.time ? left : end);
+        break;
+    }
+    case PAYLOAD:
+        if (lull_is_rendezvous(message, v[S])) {
+            take(fabric, id, moment);
+            break;
+        }
+        /* fall through */
+    default:
+        lull_arrived(fabric, id, moment);
+    }
+}
+
+static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
+{
+    struct lull_transfer *message = &fabric->transfers[id];
+    struct lull_moment moment = lull_now(fabric, id, now);
+    if (message->phase & THERE) {
+        arrive(fabric, id, moment);
+        return;
+    }
+    const double *v = lull_between(fabric, message->source, message->target);
+    uint32_t at = message->phase == ANSWER ? message->source : message->target;
+    double b = message->phase == PAYLOAD ? bytes_behind_first(message) : 0;
+    struct lull_clock nic = lull_nic(fabric, at, message->nic, LULL_CLOCK_RECEIVE);
+    moment = lull_after(fabric, pass(fabric, nic, moment, v, b), LULL_PATH_BANDWIDTH,
+                        lull_cost(b * v[G_BYTE]));
+    message->phase |= THERE;
+    if (moment.time > now)
+        lull_schedule(fabric, id, at, moment);
+    else
+        arrive(fabric, id, moment);
+}
+
+static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+{
+    struct lull_moment moment = lull_matched(fabric, id, receive, now), left;
+    if ((fabric->transfers[id].phase & KINDS) == ANNOUNCEMENT)
+        launch(fabric, id, ANSWER, moment, &left);
+    else
+        take(fabric, id, moment);
+}
+
+const struct lull_network_class lull_network_loggops = {
+    .name = "loggops",
+    .summary = "LogGOPS: processors, NICs, rendezvous with its round trip",
+    .parameters = parameters,
+    .n_parameters = sizeof parameters / sizeof *parameters,
+    .collectives = LULL_COLLECTIVES_ALGORITHM,
+    .send = send,
+    .advance = advance,
+    .match = match,
+};

@@ -1,0 +1,254 @@
+"""Call sites: records programs built in several ways and compares the places that
+`lull metrics --by callsite` shows with the lines of their sources that have a mark.
+
+    sites.py --lull LULL --family openmpi|mpich [--names]     --names: lull was built with libdw
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", LULL_RECORD_QUIET="1")
+PLACE = re.compile(r"^(?:(.+) \()?(\S+?)(?::(\d+)|\+0x([0-9a-f]+))\)?$")
+
+
+def run(command, check=True):
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    if check and done.returncode != 0:
+        raise RuntimeError("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
+    return done
+
+
+def marks(*sources):
+    """(function, file, line) -> calls"""
+    found = {}
+    for source in sources:
+        for number, line in enumerate(open(os.path.join(HERE, source)), 1):
+            mark = re.search(r"@ (\w+) x(\d+)", line)
+            if mark:
+                found[mark.group(1), source, number] = int(mark.group(2))
+    return found
+
+
+class Bench:
+    def __init__(self, settings, folder):
+        self.lull, self.family, self.names = settings.lull, settings.family, settings.names
+        self.folder, self.wrong = folder, []
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def record(self, program, options=(), arguments=()):
+        target = self.path("run")
+        shutil.rmtree(target, ignore_errors=True)
+        run(["mpirun." + self.family, "-n", "1", self.lull, "record", "-o", target] +
+            list(options) + [program] + list(arguments))
+        return target
+
+    def sites(self, target):
+        """[(call, [(function, file, line or None, offset or None)...], visits)], warnings"""
+        done = run([self.lull, "metrics", "--by", "callsite", "--format", "json", target])
+        tables = json.loads(done.stdout)["tables"]
+        found = []
+        for name, table in tables.items():
+            if not name.startswith("call_sites"):
+                continue
+            for row in table["rows"]:
+                path = []
+                for text in row["values"][0].split(" < "):
+                    match = PLACE.match(text)
+                    if not match:
+                        raise RuntimeError("cannot read the place '%s'" % text)
+                    function, file, line, offset = match.groups()
+                    path.append((function or "", file, line and int(line),
+                                 offset and int(offset, 16)))
+                call = row["label"] if "label" in row else row["id"].split(" @ ")[0]
+                found.append((call, path, row["values"][2]))
+        return found, done.stderr
+
+    def expect(self, what, got, expected):
+        for key in sorted(set(got) | set(expected), key=str):
+            if got.get(key, 0) != expected.get(key, 0):
+                self.wrong.append("%s: %s: %s calls, expected %s" % (
+                    what, key, got.get(key, 0), expected.get(key, 0)))
+
+
+def innermost(sites):
+    """(function, file, line) -> calls"""
+    got = {}
+    for _, path, visits in sites:
+        function, file, line, _ = path[0]
+        got[function, file, line] = got.get((function, file, line), 0) + visits
+    return got
+
+
+def by_other_tool(sites, program):
+    """The same by what addr2line says of the offsets that lull shows."""
+    got = {}
+    for _, path, visits in sites:
+        out = run(["addr2line", "-f", "-i", "-e", program, "0x%x" % path[0][3]]).stdout.splitlines()
+        function, place = out[0].split(".")[0], out[1].split(" ")[0]
+        file, line = os.path.basename(place).rsplit(":", 1)
+        key = (function, file, int(line))
+        got[key] = got.get(key, 0) + visits
+    return got
+
+
+def compile_c(bench, name, *flags):
+    program = bench.path(name)
+    run(["mpicc." + bench.family] + list(flags) + [os.path.join(HERE, "sites.c"), "-o", program,
+                                                   "-ldl"])
+    return program
+
+
+def test_c(bench, expected):
+    for flags in (["-O0", "-g"], ["-O2", "-g"], ["-O2", "-g", "-no-pie", "-fno-pie"],
+                  ["-O2", "-g", "-fomit-frame-pointer"]):
+        sites, _ = bench.sites(bench.record(compile_c(bench, "c", *flags)))
+        if bench.names:
+            bench.expect(" ".join(flags), innermost(sites), expected)
+        else:
+            bench.expect(" ".join(flags), by_other_tool(sites, bench.path("c")), expected)
+
+
+def test_stripped(bench, expected):
+    """What lull shows is a place in the file, which another tool finds in the file before it was
+    stripped."""
+    for flags in (["-O2", "-g"], ["-O2", "-g", "-no-pie", "-fno-pie"]):
+        whole = compile_c(bench, "whole", *flags)
+        stripped = bench.path("stripped")
+        run(["strip", "-o", stripped, whole])
+        sites, _ = bench.sites(bench.record(stripped))
+        bench.expect("stripped " + " ".join(flags), by_other_tool(sites, whole), expected)
+        if any(path[0][1] != "stripped" for _, path, _ in sites):
+            bench.wrong.append("stripped: a place in another file")
+
+
+def test_symbols_only(bench, expected):
+    """Without debug information functions have names and no lines."""
+    if not bench.names:
+        return
+    whole = compile_c(bench, "whole", "-O0", "-g")
+    bare = bench.path("bare")
+    run(["strip", "-g", "-o", bare, whole])
+    sites, _ = bench.sites(bench.record(bare))
+    got = {}
+    for _, path, visits in sites:
+        got[path[0][0]] = got.get(path[0][0], 0) + visits
+    functions = {}
+    for (function, _, _), visits in expected.items():
+        functions[function] = functions.get(function, 0) + visits
+    functions["main"] += functions.pop("inlined")
+    bench.expect("symbols", got, functions)
+
+
+def test_changed(bench, expected):
+    """A file that is not the one that was recorded has nothing to say."""
+    if not bench.names:
+        return
+    program = compile_c(bench, "changed", "-O2", "-g")
+    shutil.copy(program, bench.path("kept"))
+    target = bench.record(program)
+    compile_c(bench, "changed", "-O0", "-g", "-DCHANGED")
+    for state, words in (("changed", "has changed"), ("absent", "cannot be read")):
+        sites, said = bench.sites(target)
+        bench.expect(state, by_other_tool(sites, bench.path("kept")), expected)
+        if " ".join(said.split()).count(words) != 1:
+            bench.wrong.append("%s: expected one warning, got: %s" % (state, said))
+        if state == "changed":
+            os.unlink(program)
+
+
+def test_library(bench, expected):
+    if not bench.names:
+        return
+    library = bench.path("library.so")
+    run(["mpicc." + bench.family, "-O2", "-g", "-shared", "-fPIC",
+         os.path.join(HERE, "sites_library.c"), "-o", library])
+    program = compile_c(bench, "loads", "-O2", "-g")
+    sites, _ = bench.sites(bench.record(program, arguments=[library]))
+    bench.expect("library", innermost(sites), expected | marks("sites_library.c"))
+
+
+def test_fortran(bench):
+    compiler = "mpif90." + bench.family
+    if not shutil.which(compiler):
+        return
+    for binding in ("mpif", "usempi", "mpif08"):
+        source = "sites_%s.f90" % binding
+        for flags in (["-O0", "-g"], ["-O2", "-g"]):
+            program = bench.path(binding)
+            built = run([compiler] + flags + [os.path.join(HERE, source), "-o", program], False)
+            if built.returncode != 0:
+                print("left out: %s cannot compile %s" % (compiler, source))
+                break
+            sites, _ = bench.sites(bench.record(program))
+            # gfortran gives the calls of some generic subroutines the line of the program.
+            sites = [site for site in sites if site[0] not in ("MPI_Init", "MPI_Finalize")]
+            found = innermost(sites) if bench.names else by_other_tool(sites, program)
+            bench.expect("%s %s" % (binding, " ".join(flags)), found, marks(source))
+
+
+def called_by(function):
+    """The callers that the source has for a function, outwards."""
+    return {"main": [], "inlined": ["main"], "exchange": ["main", "varies"], "varies": ["main"],
+            "by_pointer": ["main"], "recursive": ["main", "recursive"]}[function]
+
+
+def test_callpath(bench, expected):
+    """A path may end early, but what it shows is true; the calls of each place are all there."""
+    if not bench.names:
+        return
+    for flags in (["-O0", "-g"], ["-O2", "-g"], ["-O2", "-g", "-fomit-frame-pointer"]):
+        program = compile_c(bench, "path", *flags, "-fno-optimize-sibling-calls")
+        sites, _ = bench.sites(bench.record(program, ["--callpath", "5"]))
+        bench.expect("callpath " + " ".join(flags), innermost(sites), expected)
+        lengths = {}
+        for _, path, visits in sites:
+            names = [place[0] for place in path]
+            for inner, outer in zip(names, names[1:]):
+                if inner == "main":
+                    break
+                if outer not in called_by(inner):
+                    bench.wrong.append("%s: %s is not called by %s" % (flags, inner, outer))
+            key = names[0], len(names)
+            lengths[key] = lengths.get(key, 0) + visits
+        for key, visits in (("recursive", 3), 1), (("recursive", 4), 1), (("recursive", 5), 1), \
+                           (("by_pointer", 2), 5), (("main", 1), 2):
+            if lengths.get(key, 0) != visits:
+                bench.wrong.append("%s: paths of %s: %s calls, expected %s" % (
+                    flags, key, lengths.get(key, 0), visits))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("--family", required=True)
+    parser.add_argument("--names", action="store_true")
+    settings = parser.parse_args()
+    for tool in ("mpicc." + settings.family, "mpirun." + settings.family, "addr2line", "strip"):
+        if not shutil.which(tool):
+            print("skipped: %s was not found" % tool)
+            return 77
+    with tempfile.TemporaryDirectory(prefix="lull-sites-") as folder:
+        bench = Bench(settings, folder)
+        expected = marks("sites.c")
+        test_c(bench, expected)
+        test_stripped(bench, expected)
+        test_symbols_only(bench, expected)
+        test_changed(bench, expected)
+        test_library(bench, expected)
+        test_fortran(bench)
+        test_callpath(bench, expected)
+    for line in bench.wrong:
+        print(line)
+    return 1 if bench.wrong else 0
+
+
+sys.exit(main())
