@@ -19,6 +19,7 @@ import time
 import record_app
 import record_mpi
 import record_omp
+import simulate
 
 
 class Usage:
@@ -129,6 +130,9 @@ def main():
         for part in (record_mpi, record_omp, record_app):
             part.rows(bench)
         if arguments.only in ("MPI", "OpenMP", "heat"):
+            return
+        simulate.rows(bench)
+        if arguments.only.startswith("simulate"):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

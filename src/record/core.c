@@ -134,10 +134,10 @@ void rec_start(void)
                                : 1;
     rec_process.number = rec_process.rank = rank_from_launcher();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
+    start_skew();
     if (!rec_prepare_children()) /* takes our settings out of the environment */
         return;
     rec_report_begin();
-    start_skew();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))

@@ -16,6 +16,8 @@ enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ENDED };
 /* What a call waits for at its end. */
 struct pending {
     struct lull_gathering *gathering; /* NULL: a message */
+    uint64_t bytes;
+    int64_t received; /* measured */
     union {
         struct lull_message_key key;
         struct lull_arrival arrival;
@@ -40,6 +42,7 @@ struct stream {
     int64_t time;       /* ideal */
     int64_t done;       /* what the call waited for so far was there by then */
     int64_t stopped_at; /* measured time, for messages to the user */
+    int64_t call_began; /* measured */
     struct lull_message_key waits_for;
     uint32_t next_waiting; /* of the same gathering */
     struct pending *pending;
@@ -147,7 +150,7 @@ static lull_status send(struct ideal *ideal, const struct stream *stream,
         return LULL_OK;
     struct lull_message_key key = {
         stream->process, target, lull_comm_canonical(ideal->trace, event->id), event->message.tag};
-    if (!lull_messages_put(&ideal->messages, &key, stream->time))
+    if (!lull_messages_put(&ideal->messages, &key, stream->time, event->time))
         return no_memory(ideal);
     for (uint32_t s = ideal->first_stream[target]; s < ideal->first_stream[target + 1]; s++)
         if (ideal->streams[s].blocked == ON_MESSAGE && same_key(&ideal->streams[s].waits_for, &key))
@@ -170,20 +173,34 @@ static struct pending *add_pending(struct stream *stream)
     return fresh;
 }
 
+static bool take_message(struct ideal *ideal, const struct stream *stream,
+                         const struct pending *wanted, int64_t *ret_time)
+{
+    struct lull_ideal_message message = {.source = wanted->key.source,
+                                         .target = wanted->key.target,
+                                         .bytes = wanted->bytes,
+                                         .called = stream->call_began,
+                                         .received = wanted->received};
+    if (!lull_messages_take(&ideal->messages, &wanted->key, ret_time, &message.sent))
+        return false;
+    if (ideal->options->message)
+        ideal->options->message(ideal->options->message_context, &message);
+    return true;
+}
+
 /* What is there already is not kept. */
-static lull_status receive(struct ideal *ideal, struct stream *stream,
-                           const struct lull_message_key *key)
+static lull_status receive(struct ideal *ideal, struct stream *stream, const struct pending *wanted)
 {
     int64_t time;
     ideal->result->messages++;
-    if (lull_messages_take(&ideal->messages, key, &time)) {
+    if (take_message(ideal, stream, wanted, &time)) {
         stream->done = time > stream->done ? time : stream->done;
         return LULL_OK;
     }
     struct pending *pending = add_pending(stream);
     if (!pending)
         return no_memory(ideal);
-    pending->key = *key;
+    *pending = *wanted;
     return LULL_OK;
 }
 
@@ -194,10 +211,12 @@ static lull_status receive_event(struct ideal *ideal, struct stream *stream,
         stream->open_receives--;
     if (event->message.peer < 0 || (uint32_t)event->message.peer >= ideal->trace->n_processes)
         return LULL_OK;
-    struct lull_message_key key = {(uint32_t)event->message.peer, stream->process,
-                                   lull_comm_canonical(ideal->trace, event->id),
-                                   event->message.tag};
-    return receive(ideal, stream, &key);
+    const struct pending wanted = {.bytes = event->message.bytes,
+                                   .received = event->time,
+                                   .key = {(uint32_t)event->message.peer, stream->process,
+                                           lull_comm_canonical(ideal->trace, event->id),
+                                           event->message.tag}};
+    return receive(ideal, stream, &wanted);
 }
 
 /* A wait of whose completions nothing was recorded, although receives are open. */
@@ -222,11 +241,13 @@ static lull_status receive_lost(struct ideal *ideal, struct stream *stream,
     uint32_t count = lull_lost_take(ideal->lost, &wait, &sends);
     stream->open_receives -= call->call == LULL_CALL_WAITALL ? most : count;
     for (uint32_t i = 0; i < count; i++) {
-        struct lull_message_key key = {sends[i].source, stream->process,
-                                       lull_comm_canonical(ideal->trace, sends[i].comm),
-                                       sends[i].tag};
+        const struct pending wanted = {.bytes = sends[i].bytes,
+                                       .received = call->end,
+                                       .key = {sends[i].source, stream->process,
+                                               lull_comm_canonical(ideal->trace, sends[i].comm),
+                                               sends[i].tag}};
         lull_trace_add_quirk(ideal->trace, quirk, "%s", place_of(ideal, stream, call->begin));
-        lull_status status = receive(ideal, stream, &key);
+        lull_status status = receive(ideal, stream, &wanted);
         if (status != LULL_OK)
             return status;
     }
@@ -349,7 +370,7 @@ static bool is_there(struct ideal *ideal, struct stream *stream, const struct pe
                      int64_t *ret_time)
 {
     if (!pending->gathering) {
-        if (lull_messages_take(&ideal->messages, &pending->key, ret_time))
+        if (take_message(ideal, stream, pending, ret_time))
             return true;
         stream->blocked = ON_MESSAGE;
         stream->waits_for = pending->key;
@@ -487,6 +508,7 @@ static lull_status take_item(struct ideal *ideal, struct stream *stream,
         return LULL_OK;
     case LULL_ITEM_CALL_BEGIN:
         stream->in_call = true;
+        stream->call_began = item->begin;
         stream->completed = false;
         stream->done = stream->time;
         return LULL_OK;

@@ -42,13 +42,10 @@ static void close_program(struct lull_program *program)
     pthread_mutex_destroy(&replay->lock);
 }
 
-bool lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end)
+void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end)
 {
-    if (op->kind != LULL_OP_COMPUTE || (op->flags & LULL_OP_CALL_BEGINS))
-        return false;
     *ret_begin = op->measured;
     *ret_end = op->measured + (int64_t)((uint64_t)op->tag << 32 | op->comm);
-    return true;
 }
 
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream)
@@ -163,6 +160,7 @@ lull_status lull_replay_open(const struct lull_trace *trace,
         return status;
     }
     replay->codes->pieces = options->pieces;
+    replay->codes->no_tail = true;
     if (options->mark != LULL_NONE)
         lull_replay_codes_mark(replay->codes, options->mark);
     pthread_mutex_init(&replay->lock, NULL);

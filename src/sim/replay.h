@@ -5,13 +5,15 @@
  * not scaled), sends, receives, waits and collective operations become what they were: a receive
  * takes the message that it took in the trace, also where it was posted with wildcards; a wait, or
  * a test that succeeded, waits for the requests that it completed; Probe and tests that found
- * nothing take no time, as do calls that wait for nobody (unless `call_cost` says otherwise).
+ * nothing take no time, as do calls that wait for nobody (unless `keep_calls` is set).
  * Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing of
  * communicators wait for nobody, the making of communicators is a barrier.
  *
  * To know what a posted receive will take, a stream is read ahead to its completion; at most
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
  * when it completes. Memory: what is in flight, and this read-ahead.
+ *
+ * A thread ends with its last event: what the run lasts longer than that is nobody's.
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide
  * (sim/replay_lost.h). Waits of which nothing was recorded are taken to be for the oldest send, or
@@ -38,11 +40,11 @@ struct lull_replay_burst {
 
 struct lull_replay_options {
     uint32_t application;
-    uint32_t mark; /* a region, whose time comes in bursts of its own; LULL_NONE */
-    bool pieces;   /* a COMPUTE for every stretch of time, whatever its length, see
-                      lull_replay_measured; for who maps measured to simulated time */
-    const int64_t
-        *call_cost; /* [n_regions]: processor time of each call of a function; NULL: none */
+    uint32_t mark;   /* a region, whose time comes in bursts of its own; LULL_NONE */
+    bool pieces;     /* a COMPUTE for every stretch of time, whatever its length, see
+                        lull_replay_measured; for who maps measured to simulated time */
+    bool keep_calls; /* calls that wait for nobody (Isend, Irecv, Init, Comm_rank ...) take the time
+                        they took; otherwise none */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);
@@ -53,8 +55,8 @@ lull_status lull_replay_open(const struct lull_trace *trace,
                              const struct lull_replay_options *options,
                              struct lull_program **ret_program, struct lull_error *err);
 
-/* For a COMPUTE of a replay: when it was measured; false for what was not (cost of calls). */
-bool lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end);
+/* For a COMPUTE of a replay: when it was measured. */
+void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end);
 
 /* The process of a stream. */
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream);

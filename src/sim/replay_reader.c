@@ -468,14 +468,19 @@ static lull_status handle(struct lull_replay_reader *r, const struct lull_event 
     return LULL_OK;
 }
 
+static void advance_to_end(struct lull_replay_reader *r)
+{
+    refresh(r);
+    advance(r, r->codes->trace->duration);
+}
+
 static void finish(struct lull_replay_reader *r)
 {
-    const int64_t end = r->codes->trace->duration;
     if (r->call_end != NEVER)
         advance(r, r->call_end);
     r->alive = false;
-    refresh(r);
-    advance(r, end);
+    if (!r->codes->no_tail || r->codes->trace->has_states)
+        advance_to_end(r);
     hand_out_all(r);
 }
 

@@ -60,6 +60,7 @@ struct lull_replay_codes {
     bool pieces;      /* a BURST or FIXED for each stretch without a break, also of no length before
                          each call: for who needs to know when each happened. Otherwise one BURST and
                          one FIXED between two calls. */
+    bool no_tail;     /* the time behind the last event of a thread does not count */
 };
 
 lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull_arena *arena,

@@ -51,6 +51,7 @@ struct lull_replay_stream {
     bool send_completions; /* the tracer records them */
     uint8_t call;
     uint32_t call_region;
+    int64_t in_call_time; /* bursts and fixed times inside this call */
     uint32_t phase, ordinal;
     uint32_t *collectives; /* [n_comms]: blocking ones so far; made when needed */
 };
@@ -158,11 +159,20 @@ static struct open *find_open(stream_t *s, uint64_t request)
     return NULL;
 }
 
-/* The oldest of a kind; `named`: with a request, else only one without. */
-static struct open *oldest_open(stream_t *s, uint8_t kind, bool named)
+/* The oldest of a kind. */
+static struct open *oldest_open(stream_t *s, uint8_t kind)
 {
     for (uint32_t i = 0; i < s->n_open; i++)
-        if (s->open[i].kind == kind && (named || s->open[i].request == LULL_NO_REQUEST))
+        if (s->open[i].kind == kind)
+            return &s->open[i];
+    return NULL;
+}
+
+/* The oldest receive with a request of the trace's own, or without. */
+static struct open *oldest_receive(stream_t *s, bool named)
+{
+    for (uint32_t i = 0; i < s->n_open; i++)
+        if (s->open[i].kind == OPEN_RECEIVE && (s->open[i].request != LULL_NO_REQUEST) == named)
             return &s->open[i];
     return NULL;
 }
@@ -221,6 +231,7 @@ static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
                                                 .ns = ns};
         ns = options->length(options->context, &burst);
     }
+    s->in_call_time += s->in_call ? ns : 0;
     if (ns == 0 && !options->pieces)
         return LULL_OK;
     uint32_t region = item->region == LULL_NONE ? LULL_OP_NO_REGION : item->region;
@@ -235,18 +246,22 @@ static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
     return LULL_OK;
 }
 
-/* The processor's time in a call, whoever it waits for. */
-static lull_status push_cost(stream_t *s, const struct lull_replay_item *call,
+/* A call that waits for nobody keeps its length. */
+static lull_status push_kept(stream_t *s, const struct lull_replay_item *call,
                              struct lull_error *err)
 {
-    const int64_t *costs = s->replay->options.call_cost;
-    if (!costs || costs[call->region] == 0)
+    bool waits = call->call != LULL_CALL_OTHER && call->call != LULL_CALL_ISEND &&
+                 call->call != LULL_CALL_IRECV && call->call != LULL_CALL_ICOLLECTIVE;
+    if (!s->replay->options.keep_calls || waits || s->n_call_waits > 0 || s->in_call_time > 0)
         return LULL_OK;
     struct entry *entry = push(s, LULL_OP_COMPUTE, call->region, call->begin);
     if (!entry)
         return no_memory(s, err);
-    entry->op.duration = costs[call->region];
-    entry->op.flags = LULL_OP_NOT_SCALED | LULL_OP_CALL_BEGINS;
+    uint64_t length = (uint64_t)(call->end - call->begin);
+    entry->op.duration = (int64_t)length;
+    entry->op.tag = (uint32_t)(length >> 32);
+    entry->op.comm = (uint32_t)length;
+    entry->op.flags = LULL_OP_NOT_SCALED;
     return LULL_OK;
 }
 
@@ -291,8 +306,10 @@ static lull_status push_send(stream_t *s, const struct lull_event *event, struct
     if (!entry)
         return no_memory(s, err);
     describe(s, entry, event);
+    if (!s->in_call) /* begun before the trace: nobody waits for it */
+        return LULL_OK;
     entry->op.request = new_number(s);
-    if (s->in_call && (s->call == LULL_CALL_SSEND || s->call == LULL_CALL_ISSEND))
+    if (s->call == LULL_CALL_SSEND || s->call == LULL_CALL_ISSEND)
         entry->op.flags = LULL_OP_SYNCHRONOUS;
     if (!open)
         return wait_for(s, entry->op.request) ? LULL_OK : no_memory(s, err);
@@ -366,7 +383,7 @@ static lull_status receive(stream_t *s, const struct lull_event *event, struct l
         open = find_open(s, event->message.request);
     else if (s->in_call && (s->call == LULL_CALL_WAIT || s->call == LULL_CALL_WAITALL ||
                             s->call == LULL_CALL_TEST))
-        open = oldest_open(s, OPEN_RECEIVE, false);
+        open = oldest_receive(s, false);
     if (open && open->kind != OPEN_RECEIVE) {
         remove_open(s, open);
         return LULL_OK;
@@ -546,7 +563,7 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
     uint32_t open = 0, count = 0;
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < s->n_open; i++)
-        open += s->open[i].kind == OPEN_RECEIVE;
+        open += s->open[i].kind == OPEN_RECEIVE && s->open[i].request != LULL_NO_REQUEST;
     if (open == 0)
         return LULL_OK;
     struct lull_lost_wait wait = {.process = s->process,
@@ -565,10 +582,10 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
         event.message.peer = (int32_t)sends[i].source;
         event.message.tag = sends[i].tag;
         event.message.bytes = sends[i].bytes;
-        status = complete_receive(s, oldest_open(s, OPEN_RECEIVE, true), &event, err);
+        status = complete_receive(s, oldest_receive(s, true), &event, err);
     }
     for (uint32_t i = count; i < open && call->call == LULL_CALL_WAITALL && status == LULL_OK; i++)
-        status = drop(s, oldest_open(s, OPEN_RECEIVE, true), err);
+        status = drop(s, oldest_receive(s, true), err);
     return status;
 }
 
@@ -576,7 +593,7 @@ static lull_status receive_lost(stream_t *s, const struct lull_replay_item *call
 static lull_status finish_sends(stream_t *s, bool all, struct lull_error *err)
 {
     struct open *open;
-    while ((open = oldest_open(s, OPEN_SEND, true)) != NULL) {
+    while ((open = oldest_open(s, OPEN_SEND)) != NULL) {
         uint32_t number = open->number;
         remove_open(s, open);
         if (!wait_for(s, number))
@@ -646,9 +663,12 @@ static lull_status take_item(stream_t *s, const struct lull_replay_item *item,
         s->has_records = s->received = s->posted = false;
         s->call = item->call;
         s->call_region = item->region;
-        return push_cost(s, item, err);
+        s->in_call_time = 0;
+        return LULL_OK;
     case LULL_ITEM_CALL_END:
         status = guess(s, item, err);
+        if (status == LULL_OK)
+            status = push_kept(s, item, err);
         if (status == LULL_OK)
             status = push_wait(s, err);
         s->in_call = false;

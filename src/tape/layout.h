@@ -335,9 +335,9 @@ enum lull_tape_definition_kind {
                                  (of the calling instruction, as the file counts addresses), which
                                  is called from the next place, and so on; with code 1: a region
                                  with the name of `region` whose code is at the one place */
-    LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`, that
-                                 of the run is `offset` ahead, within `error`; between two of these
-                                 and beyond them it is a straight line */
+    LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
+                                 that  of the run is `offset` ahead, within `error`; between two of
+                                 these  and beyond them it is a straight line */
     LULL_TAPE_DEFINITIONS
 };
 

@@ -135,7 +135,8 @@ static bool ask(int parent, struct offset *mine)
     if (!receive(&parents, sizeof parents, parent))
         return false;
     /* The parent has measured a little earlier. */
-    mine->error += parents.error + MOST_DRIFT * (double)llabs(mine->at + mine->to_root - parents.at);
+    mine->error +=
+        parents.error + MOST_DRIFT * (double)llabs(mine->at + mine->to_root - parents.at);
     mine->to_root += parents.to_root;
     return true;
 }

@@ -259,8 +259,7 @@ bool rec_mpi_begin_world(MPI_Comm world)
 {
     struct rec_mpi_comm *info = &rec_mpi_world;
     int size, rank;
-    if (PMPI_Comm_size(world, &size) != MPI_SUCCESS ||
-        PMPI_Comm_rank(world, &rank) != MPI_SUCCESS)
+    if (PMPI_Comm_size(world, &size) != MPI_SUCCESS || PMPI_Comm_rank(world, &rank) != MPI_SUCCESS)
         return false;
     rec_set_rank((uint32_t)rank);
     if (!exchange_numbers(world, size, rank))

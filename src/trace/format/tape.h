@@ -50,7 +50,7 @@ struct lull_tape_scope {
     struct lull_tape_offset *offsets;
     size_t n_offsets, offsets_capacity;
     double points_error; /* ns, the largest */
-    double ns_per_tick; /* as the process has measured it at its start; 0: unknown */
+    double ns_per_tick;  /* as the process has measured it at its start; 0: unknown */
     struct lull_tape_segment *segments; /* NULL: ticks are ns */
     size_t n_segments;
 };
@@ -107,6 +107,8 @@ struct lull_tape_data {
     uint32_t *process_numbers;      /* per process: p of the file names, ascending */
     int64_t origin;                 /* ns, subtracted from all times */
     bool closed;                    /* the run says where it begins and how long it is */
+    double worst_clocks[2];         /* ns: the largest errors of clocks of other nodes */
+    bool *outside;                  /* per communicator: it has members that were not recorded */
     struct lull_tape_object *objects;
     size_t objects_capacity;
     uint32_t n_objects;
@@ -158,8 +160,8 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
 
-/* tape_clock.c: from the points of a clock, and how far it is from that of the run. Bounds of errors
- * go into the trace. */
+/* tape_clock.c: from the points of a clock, and how far it is from that of the run. Bounds of
+ * errors go into the trace. */
 lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
                                  struct lull_tape_scope *scope, struct lull_error *err);
 /* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
