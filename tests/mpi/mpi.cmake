@@ -39,8 +39,11 @@ if(LULL_TESTS AND Python3_FOUND)
     endforeach()
     if(TARGET liblull-record-openmpi)
         set(compared ${PROJECT_SOURCE_DIR}/examples/heat.c)
-        foreach(name blocking persistent nonblocking)
-            list(APPEND compared ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
+        # Left out are programs that poll, whose number of calls is never the same, and what EZTrace
+        # 2.0 does not survive: mpi_f08, and MPI_Gatherv without counts where they do not matter.
+        foreach(name blocking.c persistent.c nonblocking.c collectives_nonblocking.c
+                     fortran_mpif.f90 fortran_usempi.f90)
+            list(APPEND compared ${CMAKE_CURRENT_LIST_DIR}/programs/${name})
         endforeach()
         foreach(program ${compared})
             get_filename_component(name ${program} NAME_WE)
