@@ -314,13 +314,12 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
     return LULL_OK;
 }
 
-lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
-                          struct lull_arena *arena, struct lull_sim_result *ret_result,
-                          const char *const **ret_problems, struct lull_error *err)
+/* One simulation; with `places` it is known at the end where operations come from. */
+static lull_status simulate(struct lull_program *program, const struct lull_sim_options *options,
+                            bool places, struct lull_arena *arena,
+                            struct lull_sim_result *ret_result, const char *const **ret_problems,
+                            bool *ret_left_over, struct lull_error *err)
 {
-    lull_status status = check_options(program, options, err);
-    if (status != LULL_OK)
-        return status;
     struct lull_engine *engine = calloc(1, sizeof *engine);
     if (!engine)
         return lull_fail(err, LULL_ERR_MEMORY, "simulation: not enough memory");
@@ -331,21 +330,39 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
     engine->program = program;
     engine->options = options;
     engine->class = options->network->class;
-    engine->sink = options->sink;
+    engine->sink = places ? NULL : options->sink;
+    engine->keeps_ops = places || options->sink;
     engine->compat = engine->class->compat;
     engine->scaled = options->network->cpu_speed != 1;
     engine->transfer_free = LULL_NO_TRANSFER;
     engine->err = err;
     lull_queue_open(&engine->queue);
     lull_matcher_open(&engine->matcher, &engine->fabric);
-    status = open_run(engine);
+    lull_status status = open_run(engine);
     if (status == LULL_OK)
         status = run(engine);
-    if (status == LULL_OK)
+    if (status == LULL_OK) {
         status = lull_run_diagnose(engine, arena, ret_problems);
+        *ret_left_over = status != LULL_OK;
+    }
     if (status == LULL_OK)
         status = take_result(engine, arena, ret_result);
     close_run(engine);
     free(engine);
     return status;
+}
+
+lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
+                          struct lull_arena *arena, struct lull_sim_result *ret_result,
+                          const char *const **ret_problems, struct lull_error *err)
+{
+    lull_status status = check_options(program, options, err);
+    if (status != LULL_OK)
+        return status;
+    bool left_over = false;
+    status = simulate(program, options, false, arena, ret_result, ret_problems, &left_over, err);
+    if (!left_over || program->graph || options->sink)
+        return status;
+    /* What is left over has forgotten where it comes from: the same once more, with places. */
+    return simulate(program, options, true, arena, ret_result, ret_problems, &left_over, err);
 }

@@ -181,7 +181,7 @@ static void start(struct lull_engine *engine, const struct lull_released *releas
     transfer->flags = receives                      ? LULL_TRANSFER_RECEIVE
                       : op->kind == LULL_OP_COMPUTE ? LULL_TRANSFER_COMPUTE
                                                     : 0;
-    if (engine->sink)
+    if (engine->keeps_ops)
         engine->transfer_ops[id] = (struct lull_op){.kind = op->kind,
                                                     .region = LULL_OP_NO_REGION,
                                                     .peer = op->peer,

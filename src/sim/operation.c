@@ -34,7 +34,7 @@ static bool grow_transfers(struct lull_engine *engine)
         memcpy(transfers, fabric->transfers, engine->n_transfers * sizeof *transfers);
     free(fabric->transfers);
     fabric->transfers = transfers;
-    if (engine->sink) {
+    if (engine->keeps_ops) {
         void *more = realloc(engine->transfer_ops, room * sizeof *engine->transfer_ops);
         if (!more)
             return false;

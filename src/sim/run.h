@@ -85,12 +85,13 @@ struct lull_engine {
     const struct lull_sim_options *options;
     const struct lull_network_class *class;
     const struct lull_sim_sink *sink; /* NULL: none */
+    bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
     bool scaled; /* the network's processors have another speed */
     uint32_t n_transfers, transfer_room, transfer_free;
     int64_t now;
     uint64_t seq;
-    struct lull_op *transfer_ops; /* with a sink */
+    struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
     uint32_t *over_path;          /* with the longest path: of `over` */
 
     struct lull_graph_run *graph; /* NULL: streams */

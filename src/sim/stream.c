@@ -179,7 +179,7 @@ static uint32_t new_request(struct lull_engine *engine, uint32_t s, const struct
     transfer->cpu = stream->cpu;
     transfer->owner = op->request;
     transfer->open_next = NONE;
-    if (engine->sink)
+    if (engine->keeps_ops)
         engine->transfer_ops[id] = *op;
     if (op->request == LULL_OP_NO_REQUEST)
         return id;
@@ -316,7 +316,7 @@ static lull_status compute(struct lull_engine *engine, uint32_t s, const struct 
     transfer->bytes = op->bytes;
     transfer->tag = op->region;
     transfer->phase = op->flags & LULL_OP_NOT_SCALED;
-    if (engine->sink)
+    if (engine->keeps_ops)
         engine->transfer_ops[id] = *op;
     lull_run_release(engine, id, moment);
     return engine->status;
