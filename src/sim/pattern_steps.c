@@ -20,6 +20,21 @@ static struct link link_at(const struct lull_pattern_exchange *exchange, uint32_
     return (struct link){i / 2 / exchange->n_dimensions, i / 2 % exchange->n_dimensions, i % 2};
 }
 
+static uint32_t count_phases(const struct lull_pattern_exchange *exchange)
+{
+    switch (exchange->wait) {
+    case LULL_PATTERN_WAIT_ALL:
+        return 1;
+    case LULL_PATTERN_WAIT_DIRECTION:
+        return exchange->n_dimensions * 2;
+    case LULL_PATTERN_WAIT_DISTANCE:
+        return exchange->n_distances;
+    case LULL_PATTERN_WAIT_EACH:
+        return count_links(exchange);
+    }
+    return 0;
+}
+
 /* The phase in which a link is used; phases without any link are passed over. */
 static uint32_t phase_of(const struct lull_pattern_exchange *exchange, struct link link)
 {
@@ -71,7 +86,7 @@ void lull_pattern_lay_out(struct lull_pattern *pattern,
     pattern->steps = lull_arena_zero(arena, 3 * (size_t)links + 3, sizeof *pattern->steps);
     add(pattern, LULL_OP_MARK);
     add(pattern, LULL_OP_COMPUTE);
-    for (uint32_t phase = 0; phase < links; phase++) {
+    for (uint32_t phase = 0; phase < count_phases(exchange); phase++) {
         uint32_t receives = add_half(pattern, exchange, phase, false, 0);
         if (receives + add_half(pattern, exchange, phase, true, receives) > 0)
             add(pattern, LULL_OP_WAIT);

@@ -4,7 +4,7 @@
 
 #include "sim/pattern.h"
 
-enum { LULL_PATTERN_MOST_DISTANCES = 4096 };
+enum { LULL_PATTERN_MOST_DISTANCES = 1024 };
 
 enum lull_pattern_region {
     LULL_PATTERN_COMPUTE,
