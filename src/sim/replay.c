@@ -161,8 +161,9 @@ lull_status lull_replay_open(const struct lull_trace *trace,
     }
     replay->codes->pieces = options->pieces;
     replay->codes->no_tail = true;
-    if (options->mark != LULL_NONE)
-        lull_replay_codes_mark(replay->codes, options->mark);
+    for (uint32_t i = 0; options->marks && i < trace->n_regions; i++)
+        if (options->marks[i])
+            lull_replay_codes_mark(replay->codes, i, options->marks[i]);
     pthread_mutex_init(&replay->lock, NULL);
     program->n_ranks = program->n_streams = replay->n_ranks;
     status = rewind_all(program, err);

@@ -30,7 +30,7 @@
 struct lull_replay_burst {
     uint32_t stream;
     uint32_t region; /* innermost of the user, or LULL_NONE */
-    bool marked;     /* inside the marked region */
+    uint8_t mark;    /* of the innermost marked region; 0: in none */
     bool fixed;
     uint32_t phase;     /* collective operations of all processes before it, in which all wait */
     uint32_t ordinal;   /* of the bursts of this phase */
@@ -40,7 +40,8 @@ struct lull_replay_burst {
 
 struct lull_replay_options {
     uint32_t application;
-    uint32_t mark;   /* a region, whose time comes in bursts of its own; LULL_NONE */
+    const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
+                             > 0; NULL: none */
     bool pieces;     /* a COMPUTE for every stretch of time, whatever its length, see
                         lull_replay_measured; for who maps measured to simulated time */
     bool keep_calls; /* calls that wait for nobody (Isend, Irecv, Init, Comm_rank ...) take the time
