@@ -96,6 +96,15 @@ static lull_status fit_part(const struct lull_series_point *points, size_t count
     return status;
 }
 
+/* Both sides of the limit have points enough for a line. */
+static bool divides(const struct lull_series_point *points, size_t count, uint64_t limit)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++)
+        below += points[i].x <= (double)limit;
+    return below >= LEAST_POINTS && count - below >= LEAST_POINTS;
+}
+
 lull_status lull_network_fit(const struct lull_series_point *points, size_t count, bool has_limit,
                              uint64_t limit, struct lull_arena *arena,
                              struct lull_network_range **ret_ranges, size_t *ret_count,
@@ -104,6 +113,7 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
     struct lull_network_range *ranges =
         lull_arena_zero(arena, (size_t)2 * MOST_PIECES, sizeof *ranges);
     size_t n = 0;
+    has_limit = has_limit && divides(points, count, limit);
     lull_status status = fit_part(points, count, 0, has_limit ? limit : UINT64_MAX,
                                   has_limit ? "eager" : NULL, arena, ranges, &n, err);
     if (status == LULL_OK && has_limit)
@@ -171,8 +181,8 @@ double lull_gap_per_byte(const struct lull_series_point *points, size_t count)
 
 double lull_overlap(double exchange, double compute, double both)
 {
-    double shorter = fmin(exchange, compute);
-    if (!(shorter > 0))
+    double shorter = exchange < compute ? exchange : compute;
+    if (!(exchange > 0 && compute > 0 && both > 0))
         return NAN;
     return fmin(1, fmax(0, (exchange + compute - both) / shorter));
 }
