@@ -129,20 +129,19 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
 /* ---- LogGP ----------------------------------------------------------------------------------- */
 
 /* The median of the values, none below 0. */
-static struct lull_number median_of(double *values, size_t count, const char *unit)
+static struct lull_number median_of(double *values, size_t count, double precision)
 {
-    bool below = false;
     lull_sort(values, count);
     struct lull_estimate estimate =
         lull_quantile_estimate(values, count, 0.5, LULL_BENCH_CONFIDENCE);
-    below = estimate.value <= 0;
-    struct lull_number number = lull_number_plain(fmax(0, estimate.value), unit, "median");
+    struct lull_number number = lull_number_plain(fmax(0, estimate.value), "s", "median");
     number.low = fmax(0, estimate.low);
     number.high = fmax(0, estimate.high);
     number.confidence = estimate.bounded ? LULL_BENCH_CONFIDENCE : 0;
     number.rounds = (uint32_t)count;
-    number.verdict = estimate.bounded ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
-    if (below)
+    bool sure = estimate.bounded && number.high - number.low <= precision * number.value;
+    number.verdict = sure ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
+    if (estimate.value <= 0)
         number.note = "below resolution";
     return number;
 }
@@ -163,9 +162,9 @@ void lull_loggp_of(const struct lull_loggp_rounds *rounds, struct lull_arena *ar
         gap[i] = (rounds->burst[i] - rounds->one[i]) / others;
         latency[i] = rounds->one[i] / 2 - 2 * fmax(0, o);
     }
-    level->overhead = median_of(overhead, n, "s");
-    level->gap = median_of(gap, n, "s");
-    level->latency = median_of(latency, n, "s");
+    level->overhead = median_of(overhead, n, rounds->precision);
+    level->gap = median_of(gap, n, rounds->precision);
+    level->latency = median_of(latency, n, rounds->precision);
 }
 
 double lull_gap_per_byte(const struct lull_series_point *points, size_t count)

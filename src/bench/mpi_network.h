@@ -23,6 +23,7 @@ struct lull_loggp_rounds {
     const double *one, *burst, *delayed, *delay;
     size_t rounds;
     uint64_t messages; /* n >= 2 */
+    double precision;  /* relative width of an interval that is narrow enough */
 };
 
 /* overhead = (delayed - one) / (n - 1) - delay, gap = (burst - one) / (n - 1),

@@ -124,7 +124,7 @@ static void test_loggp(void **state)
         delayed[i] = one[i] + (N - 1) * (o + d) * worse;
         delay[i] = d;
     }
-    const struct lull_loggp_rounds rounds = {one, burst, delayed, delay, ROUNDS, N};
+    const struct lull_loggp_rounds rounds = {one, burst, delayed, delay, ROUNDS, N, 0.01};
     struct lull_network_level level;
     lull_loggp_of(&rounds, arena, &level);
     assert_true(near(level.latency.value, L, 1e-9));
@@ -132,6 +132,11 @@ static void test_loggp(void **state)
     assert_true(near(level.gap.value, g, 1e-9));
     assert_true(level.latency.confidence > 0.9);
     assert_int_equal(level.gap.rounds, ROUNDS);
+    assert_int_equal(level.gap.verdict, LULL_VERDICT_QUIET);
+    one[0] *= 1.1; /* two of seven: the interval becomes wide */
+    lull_loggp_of(&rounds, arena, &level);
+    assert_int_equal(level.latency.verdict, LULL_VERDICT_NOT_CONVERGED);
+    one[0] /= 1.1;
 
     for (int i = 0; i < ROUNDS; i++) /* quicker with delays than without: noise, not a parameter */
         delayed[i] = one[i] + (N - 1) * (d - 1e-9);
