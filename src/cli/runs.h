@@ -12,6 +12,7 @@ struct lull_runs_options {
     int64_t from, to; /* ns, if has_window */
     bool regions;     /* break down by region, too */
     bool force;       /* go on where the result would be doubtful */
+    bool no_replay;   /* do without the runtime on an ideal network */
     unsigned workers; /* 0: all */
 };
 

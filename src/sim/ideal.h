@@ -19,10 +19,21 @@
 
 #include "trace/trace.h"
 
+/* A message as it was measured, for who wants to know what messages cost. */
+struct lull_ideal_message {
+    uint32_t source, target; /* processes */
+    uint64_t bytes;
+    int64_t sent;     /* the sender began to send it */
+    int64_t called;   /* the receiver began to wait for it */
+    int64_t received; /* it was there */
+};
+
 struct lull_ideal_options {
     uint32_t application;
     bool has_span;    /* only the time from `from` to `to`: what lies outside takes no time */
     int64_t from, to; /* ns */
+    void (*message)(void *context, const struct lull_ideal_message *message); /* may be NULL */
+    void *message_context;
     void (*progress)(void *context, double share);
     void *progress_context;
 };
