@@ -8,6 +8,7 @@
 struct rank_state {
     int64_t last; /* no event is earlier */
     bool inside;  /* in "communication" */
+    bool in_call;
 };
 
 struct lull_sim_tape {
@@ -38,26 +39,28 @@ static lull_status put_region(struct lull_sim_tape *tape, uint32_t rank, bool en
     return put(tape, rank, &event, err);
 }
 
-/* ---- graphs: computation, or communication --------------------------------------------------- */
+/* ---- communication: all that is neither computation nor a call ------------------------------- */
 
 static lull_status communicate(struct lull_sim_tape *tape, uint32_t rank, struct lull_error *err)
 {
     struct rank_state *state = &tape->ranks[rank];
-    if (!tape->program->graph || state->inside)
+    if (state->inside)
         return LULL_OK;
     state->inside = true;
     return put_region(tape, rank, true, tape->communication, state->last, err);
 }
 
+/* Until `time`, unless the rank is in a call. */
 static lull_status end_communication(struct lull_sim_tape *tape, uint32_t rank, int64_t time,
                                      struct lull_error *err)
 {
-    if (!tape->program->graph)
+    struct rank_state *state = &tape->ranks[rank];
+    if (state->in_call)
         return LULL_OK;
-    lull_status status = time > tape->ranks[rank].last ? communicate(tape, rank, err) : LULL_OK;
-    if (status != LULL_OK || !tape->ranks[rank].inside)
+    lull_status status = time > state->last ? communicate(tape, rank, err) : LULL_OK;
+    if (status != LULL_OK || !state->inside)
         return status;
-    tape->ranks[rank].inside = false;
+    state->inside = false;
     return put_region(tape, rank, false, tape->communication, time, err);
 }
 
@@ -84,7 +87,9 @@ static lull_status call(void *context, uint32_t rank, const struct lull_op *op, 
     struct lull_sim_tape *tape = context;
     if (op->region >= tape->program->n_regions)
         return LULL_OK;
-    return put_region(tape, rank, begins, op->region, time, err);
+    lull_status status = begins ? end_communication(tape, rank, time, err) : LULL_OK;
+    tape->ranks[rank].in_call = begins;
+    return status == LULL_OK ? put_region(tape, rank, begins, op->region, time, err) : status;
 }
 
 static uint64_t request_of(const struct lull_op *op)
@@ -138,7 +143,7 @@ static lull_status start(void *context, uint32_t rank, const struct lull_op *op,
         event = (struct lull_event){.time = time, .kind = LULL_EVENT_MARKER, .number = op->bytes};
         return put(tape, rank, &event, err);
     }
-    lull_status status = communicate(tape, rank, err);
+    lull_status status = tape->program->graph ? communicate(tape, rank, err) : LULL_OK;
     if (status != LULL_OK || (op->kind == LULL_OP_RECV && op->request == LULL_OP_NO_REQUEST))
         return status; /* a blocking receive is told when it is done */
     if (op->kind == LULL_OP_COLLECTIVE)
@@ -154,7 +159,7 @@ static lull_status done(void *context, uint32_t rank, const struct lull_op *op, 
 {
     struct lull_sim_tape *tape = context;
     struct lull_event event;
-    lull_status status = communicate(tape, rank, err);
+    lull_status status = tape->program->graph ? communicate(tape, rank, err) : LULL_OK;
     if (status != LULL_OK || (op->kind == LULL_OP_SEND && op->request == LULL_OP_NO_REQUEST))
         return status;
     if (op->kind == LULL_OP_COLLECTIVE)
@@ -214,10 +219,8 @@ static void define_regions(struct lull_sim_tape *tape)
     if (tape->compute == LULL_NONE)
         tape->compute = add_region(trace, "compute", false);
     tape->finalize = add_region(trace, "MPI_Finalize", true);
-    if (program->graph) {
-        tape->communication = add_region(trace, "communication", true);
-        trace->regions[tape->communication].role = LULL_ROLE_POINT2POINT;
-    }
+    tape->communication = add_region(trace, "communication", true);
+    trace->regions[tape->communication].role = LULL_ROLE_POINT2POINT;
 }
 
 /* Communicator 0 is all ranks, also where the program has no groups. */
