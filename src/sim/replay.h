@@ -42,8 +42,8 @@ struct lull_replay_options {
     uint32_t application;
     const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
                              > 0; NULL: none */
-    bool pieces;     /* a COMPUTE for every stretch of time, whatever its length, see
-                        lull_replay_measured; for who maps measured to simulated time */
+    bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
+                             lull_replay_measured; for who maps measured to simulated time */
     bool keep_calls; /* calls that wait for nobody (Isend, Irecv, Init, Comm_rank ...) take the time
                         they took; otherwise none */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in

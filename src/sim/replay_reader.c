@@ -305,10 +305,10 @@ static bool enter(struct lull_replay_reader *r, uint32_t region)
         r->mark = use->mark;
     }
     uint8_t outer = r->depth ? r->stack[r->depth - 1].activity : NO_ACTIVITY;
-    r->stack[r->depth++] = (struct frame){
-        .region = region,
-        .activity = use->activity == NO_ACTIVITY ? outer : use->activity,
-        .outer_mark = outer_mark};
+    r->stack[r->depth++] =
+        (struct frame){.region = region,
+                       .activity = use->activity == NO_ACTIVITY ? outer : use->activity,
+                       .outer_mark = outer_mark};
     if (use->parallel)
         change_parallel(r, true);
     refresh(r);

@@ -70,9 +70,8 @@ static bool grow_places(struct lull_what_if *w)
     }
     for (size_t i = 0; i < room; i++)
         if (old[i]) {
-            struct lull_replay_burst burst = {.stream = old[i]->stream,
-                                              .region = old[i]->region,
-                                              .ordinal = old[i]->ordinal};
+            struct lull_replay_burst burst = {
+                .stream = old[i]->stream, .region = old[i]->region, .ordinal = old[i]->ordinal};
             w->places[slot_of(w, &burst)] = old[i];
         }
     free(old);
@@ -92,10 +91,8 @@ static void learn_place(struct lull_what_if *w, const struct lull_replay_burst *
             w->no_memory = true;
             return;
         }
-        **place = (struct place){.stream = burst->stream,
-                                 .region = burst->region,
-                                 .ordinal = burst->ordinal,
-                                 .step = 1};
+        **place = (struct place){
+            .stream = burst->stream, .region = burst->region, .ordinal = burst->ordinal, .step = 1};
         w->n_places++;
     }
     struct place *p = *place;
@@ -288,8 +285,8 @@ static lull_status learn(const struct lull_trace *trace, struct lull_what_if *w,
                              trace->path);
         status = read_all(trace, w, options, LEARN_BALANCE, err);
         if (status == LULL_OK && !find_means(w))
-            status = lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                               trace->path);
+            status =
+                lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     }
     w->stage = APPLY;
     return status;

@@ -1,14 +1,14 @@
 /* What if: other lengths for the computations of a replay.
  *
- * - Without noise: no burst is longer than the median of the bursts at its place, that is of the same
- *   thread and region with the same number since the last collective operation in which all processes
- *   wait for all (the same burst of another iteration).
+ * - Without noise: no burst is longer than the median of the bursts at its place, that is of the
+ * same thread and region with the same number since the last collective operation in which all
+ * processes wait for all (the same burst of another iteration).
  * - A factor for regions: time inside (of the innermost of those named) is multiplied by it.
- * - Balanced: between two collective operations in which all wait for all, each process that computes
- *   (in the region, where one is named) computes as long as they all do on average. The total stays
- *   the same, but for rounding to ns.
- * They apply in this order. What needs to know all bursts first, reads them in a pass of its own.
- * Memory: with balancing 8 bytes, without noise up to 512 bytes for each place of each process. */
+ * - Balanced: between two collective operations in which all wait for all, each process that
+ * computes (in the region, where one is named) computes as long as they all do on average. The
+ * total stays the same, but for rounding to ns. They apply in this order. What needs to know all
+ * bursts first, reads them in a pass of its own. Memory: with balancing 8 bytes, without noise up
+ * to 512 bytes for each place of each process. */
 #ifndef LULL_SIM_WHAT_IF_H
 #define LULL_SIM_WHAT_IF_H
 
