@@ -3,6 +3,7 @@
  * A request is the transfer record that its operation started; the open ones of a stream are a
  * list in the order of their start. Records are released when they were waited for, are over, and,
  * for sends, their message was received. */
+#include "sim/large.h"
 #include "sim/run.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ lull_status lull_stream_open_run(struct lull_engine *engine)
 {
     const struct lull_program *program = engine->program;
     size_t n = program->n_streams ? program->n_streams : 1;
-    engine->streams = calloc(n, sizeof *engine->streams);
+    engine->streams = lull_large_zero(n, sizeof *engine->streams);
     if (engine->fabric.path)
         engine->stream_path = calloc(n, sizeof *engine->stream_path);
     if (engine->sink)
@@ -179,7 +180,7 @@ static uint32_t new_request(struct lull_engine *engine, uint32_t s, const struct
     transfer->cpu = stream->cpu;
     transfer->owner = op->request;
     transfer->open_next = NONE;
-    if (engine->sink)
+    if (engine->keeps_ops)
         engine->transfer_ops[id] = *op;
     if (op->request == LULL_OP_NO_REQUEST)
         return id;
@@ -316,7 +317,7 @@ static lull_status compute(struct lull_engine *engine, uint32_t s, const struct 
     transfer->bytes = op->bytes;
     transfer->tag = op->region;
     transfer->phase = op->flags & LULL_OP_NOT_SCALED;
-    if (engine->sink)
+    if (engine->keeps_ops)
         engine->transfer_ops[id] = *op;
     lull_run_release(engine, id, moment);
     return engine->status;

@@ -118,7 +118,7 @@ static void end_implicit(union ompt_data *task)
     if (inside < UINT32_MAX)
         omp->n_tasks -= inside + 1;
     if (omp->n_forks == 0 || fork != &omp->forks[omp->n_forks - 1])
-        rec_omp_settle(self, rec_now());
+        rec_omp_settle(self, 0);
     else if (!fork->arrived)
         rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
 }
@@ -203,7 +203,7 @@ static void end_sync(enum rec_omp_region region, union ompt_data *task, bool las
     } else if (omp->n_forks > 0 && fork_of(task) == &omp->forks[omp->n_forks - 1]) {
         omp->forks[omp->n_forks - 1].arrived = true; /* ends with the region */
     } else {
-        rec_omp_settle(self, rec_now());
+        rec_omp_settle(self, 0);
     }
 }
 

@@ -263,8 +263,8 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     self->parallel = fork->around;
 }
 
-/* A worker that waits at the end of a region is known to have left it by `now`; also from another
- * thread when the program ends. */
+/* A worker that waits at the end of a region is known to have left it by `now`, 0: by the present;
+ * also from another thread when the program ends. */
 void rec_omp_settle(struct rec_thread *self, uint64_t now);
 
 /* Code of a task runs. */
