@@ -100,8 +100,8 @@ static lull_status find_class(struct lull_spec *spec, const struct lull_network_
 }
 
 /* On the ideal network nobody waits for more than the data that he needs. */
-static const char rooted[] = "bcast=linear+scatter=linear+scatterv=linear+reduce=linear+"
-                             "gather=linear+gatherv=linear+scan=linear+exscan=linear";
+static const char rooted[] = "bcast:linear+scatter:linear+scatterv:linear+reduce:linear+"
+                             "gather:linear+gatherv:linear+scan:linear+exscan:linear";
 
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
                                      uint32_t application, struct lull_arena *arena,
