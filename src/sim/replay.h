@@ -13,6 +13,9 @@
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
  * when it completes. Memory: what is in flight, and this read-ahead.
  *
+ * Clocks that contradict each other are set right first (sim/replay_clocks.h): a process whose
+ * clock is behind begins later.
+ *
  * A thread ends with its last event: what the run lasts longer than that is nobody's.
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide
@@ -30,7 +33,7 @@
 struct lull_replay_burst {
     uint32_t stream;
     uint32_t region; /* innermost of the user, or LULL_NONE */
-    bool marked;     /* inside the marked region */
+    uint8_t mark;    /* of the innermost marked region; 0: in none */
     bool fixed;
     uint32_t phase;     /* collective operations of all processes before it, in which all wait */
     uint32_t ordinal;   /* of the bursts of this phase */
@@ -40,9 +43,10 @@ struct lull_replay_burst {
 
 struct lull_replay_options {
     uint32_t application;
-    uint32_t mark;   /* a region, whose time comes in bursts of its own; LULL_NONE */
-    bool pieces;     /* a COMPUTE for every stretch of time, whatever its length, see
-                        lull_replay_measured; for who maps measured to simulated time */
+    const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
+                             > 0; NULL: none */
+    bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
+                             lull_replay_measured; for who maps measured to simulated time */
     bool keep_calls; /* calls that wait for nobody (Isend, Irecv, Init, Comm_rank ...) take the time
                         they took; otherwise none */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in

@@ -222,7 +222,7 @@ static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
     if (options->length) {
         const struct lull_replay_burst burst = {.stream = s->index,
                                                 .region = item->region,
-                                                .marked = item->slower,
+                                                .mark = item->mark,
                                                 .fixed = item->kind == LULL_ITEM_FIXED,
                                                 .phase = s->phase,
                                                 .ordinal = s->ordinal++,
