@@ -13,6 +13,9 @@
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
  * when it completes. Memory: what is in flight, and this read-ahead.
  *
+ * Clocks that contradict each other are set right first (sim/replay_clocks.h): a process whose
+ * clock is behind begins later.
+ *
  * A thread ends with its last event: what the run lasts longer than that is nobody's.
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide

@@ -507,6 +507,7 @@ lull_status lull_replay_reader_open(const struct lull_replay_codes *codes, uint3
     r->state = NO_ACTIVITY;
     r->state_end = r->flush_end = r->call_end = r->limit = NEVER;
     r->kind = kind_of(r);
+    r->ns[FIXED] = codes->shifts ? codes->shifts[r->location->process] : 0;
     uint64_t mask = (LULL_MASK_TIME & ~LULL_MASK(LULL_EVENT_COUNTERS)) | message_mask;
     lull_status status = lull_cursor_open(trace, location, mask, &r->cursor, err);
     if (status != LULL_OK) {

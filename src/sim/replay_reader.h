@@ -61,6 +61,7 @@ struct lull_replay_codes {
                          each call: for who needs to know when each happened. Otherwise one BURST and
                          one FIXED between two calls. */
     bool no_tail;     /* the time behind the last event of a thread does not count */
+    const int64_t *shifts; /* [n_processes]: time before a process begins; NULL: none */
 };
 
 lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull_arena *arena,
