@@ -24,8 +24,14 @@ CASES = (
 PATTERNS = (
     ("stencil 64x64, 100 iterations",
      "grid:ranks=64x64,exec=20us,bytes=2KiB,iterations=100", 10),
+    ("dissemination, 64 k ranks",
+     "collective:op=barrier,ranks=65536,exec=0,iterations=1", 10),
+    ("binomial reduce, 1 M ranks",
+     "collective:op=reduce,ranks=1048576,bytes=64,exec=0,iterations=1", 5),
     ("stencil 256x256, 10 iterations",
      "grid:ranks=256x256,exec=20us,bytes=2KiB,iterations=10", 5),
+    ("linear alltoall, 1024 ranks",
+     "collective:op=alltoall,ranks=1024,bytes=1000,exec=0,iterations=1", None),
     ("next neighbours, 1 M ranks, 100 iterations",
      "chain:ranks=1048576,distances=1,exec=20us,bytes=2KiB,iterations=100", None),
 )
