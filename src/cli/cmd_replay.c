@@ -186,7 +186,7 @@ static int replay_measured(struct session *session)
     struct lull_error err;
     struct lull_replay_wish wish = {.application = session->wanted.application,
                                     .network = &session->measured,
-                                    .keep_calls = true,
+                                    .keep_calls = LULL_KEEP_ALL,
                                     .run = true};
     if (lull_replayed_make(session->runs.runs[0].trace, &wish, session->arena, &session->replayed,
                            &err) != LULL_OK)
@@ -196,13 +196,21 @@ static int replay_measured(struct session *session)
 
 /* ---- what if ------------------------------------------------------------------------------- */
 
+/* On the ideal network no call takes time; where the network says what a message costs the
+ * processor, it is not counted twice. */
+static uint8_t kept_on(const struct lull_network *network)
+{
+    if (network->class == lull_network_find("ideal"))
+        return LULL_KEEP_NONE;
+    return network->class == lull_network_find("hockney") ? LULL_KEEP_ALL : LULL_KEEP_OTHERS;
+}
+
 static lull_status suppose(struct session *session, uint64_t point, bool run,
                            struct lull_replayed *ret_replayed, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     struct lull_replay_wish wish = {.application = session->wanted.application,
                                     .network = &session->other,
-                                    .keep_calls = !settings.network,
                                     .what_if =
                                         session->computes_otherwise ? &session->what_if : NULL,
                                     .run = run};
@@ -212,6 +220,7 @@ static lull_status suppose(struct session *session, uint64_t point, bool run,
                                           session->runs.runs[0].trace, session->wanted.application,
                                           session->arena, &session->other, err);
     session->other.cpu_speed = session->cpu_speed;
+    wish.keep_calls = kept_on(&session->other);
     if (status != LULL_OK)
         return status;
     return lull_replayed_make(session->runs.runs[0].trace, &wish, session->arena, ret_replayed,

@@ -19,7 +19,7 @@ struct lull_replayed {
 struct lull_replay_wish {
     uint32_t application;
     const struct lull_network *network;
-    bool keep_calls;
+    uint8_t keep_calls;                         /* enum lull_replay_keep */
     const struct lull_what_if_options *what_if; /* NULL: as measured */
     bool run;                                   /* the run is wanted, not only its length */
 };

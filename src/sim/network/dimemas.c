@@ -174,9 +174,9 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
     struct lull_moment moment = lull_now(fabric, id, now);
     if (!(message->phase & THERE)) {
         message->phase |= THERE;
+        lull_arrived(fabric, id, moment);
         if (!is_rendezvous(fabric, message))
             request(fabric, id, moment);
-        lull_arrived(fabric, id, moment);
         return;
     }
     message->phase = (uint8_t)((message->phase & ~MOVES) | MOVED);
