@@ -33,7 +33,7 @@ static struct lull_network network(const char *text, uint32_t n_ranks)
 static struct lull_program *pattern(const char *text)
 {
     struct lull_spec *spec;
-    struct lull_program *program;
+    struct lull_program *program = NULL;
     if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
         lull_pattern_open(spec, &program, &err) != LULL_OK)
         fail_msg("%s", err.text);
@@ -46,7 +46,7 @@ static struct lull_trace *taped(struct lull_program *program, const char *networ
 {
     struct lull_network costs = network(network_text, program->n_ranks);
     struct lull_sim_tape *tape;
-    struct lull_trace *trace;
+    struct lull_trace *trace = NULL;
     if (lull_sim_tape_open(program, path, false, &tape, &err) != LULL_OK)
         fail_msg("%s", err.text);
     struct lull_sim_options options = {.network = &costs, .sink = lull_sim_tape_sink(tape)};
