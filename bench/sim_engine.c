@@ -183,7 +183,8 @@ static uint32_t rounds(uint32_t ranks)
 static bool make_pattern(struct lull_program *program, int argc, char **argv)
 {
     static const struct lull_program_class streams = {"pattern", next, NULL, NULL, place};
-    static const struct lull_program_class exchange = {"alltoall", next_alltoall, NULL, NULL, place};
+    static const struct lull_program_class exchange = {"alltoall", next_alltoall, NULL, NULL,
+                                                       place};
     static struct pattern pattern;
     const char *name = argv[0];
     for (int i = 1; i < argc && i < 4; i++)
@@ -229,7 +230,8 @@ int main(int argc, char **argv)
     struct lull_program by_hand = {0}, *program = &by_hand;
     const struct lull_network_class *class = argc > 2 ? lull_network_find(argv[1]) : NULL;
     if (!class)
-        return fail("usage: NETWORK FILE.goal | NETWORK CASE NUMBER..., see the head of the source");
+        return fail(
+            "usage: NETWORK FILE.goal | NETWORK CASE NUMBER..., see the head of the source");
     if (argc == 3) {
         if (lull_goal_open(argv[2], &program, &err) != LULL_OK)
             return fail(err.text);

@@ -227,9 +227,8 @@ static inline void fetch_fourth(const struct lull_engine *engine, const struct l
 
 static inline void prefetch(const struct lull_engine *engine)
 {
-    const struct lull_queue *queue = &engine->queue;
-    const struct lull_entry *next = queue->run.entries + queue->run_at;
-    size_t left = queue->run.count - queue->run_at;
+    size_t left;
+    const struct lull_entry *next = lull_queue_ahead(&engine->queue, &left);
     if (left <= LOOK_FOURTH)
         return;
     if (left > LOOK_FIRST)

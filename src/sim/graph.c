@@ -20,7 +20,7 @@ static lull_status count_waits(struct lull_engine *engine)
         const struct lull_graph_rank *rank = &graph->ranks[r];
         engine->graph[r] = (struct lull_graph_run){rank->ops, rank->edges, waits};
         for (uint32_t i = 0; i < rank->n_ops; i++)
-            *waits++ = rank->ops[i].requires;
+        *waits++ = rank->ops[i].requires;
         for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
             engine->from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
     }
