@@ -16,7 +16,11 @@ import sys
 import tempfile
 import time
 
+import machine
+import record_app
 import record_mpi
+import record_omp
+import simulate
 
 
 class Usage:
@@ -124,8 +128,12 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        record_mpi.rows(bench)
-        if arguments.only == "MPI":
+        for part in (machine, record_mpi, record_omp, record_app):
+            part.rows(bench)
+        if arguments.only in ("lull bench", "MPI", "OpenMP", "heat"):
+            return
+        simulate.rows(bench)
+        if arguments.only.startswith("simulate"):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -14,7 +14,7 @@
 /* Visits that every task gets; with 6 the median has an interval of 95 %. Those whose numbers are
  * not sure enough then get more while there is time. */
 static const unsigned least_visits[LULL_EFFORTS] = {6, 6, 9};
-enum { MOST_VISITS = 48 };
+enum { FEWEST_VISITS = 2, MOST_VISITS = 48 };
 #define WARM_UP_SECONDS 0.2 /* before anything is measured: clocks rise */
 
 /* ---- what benchmarks call ------------------------------------------------------------------ */
@@ -80,8 +80,8 @@ struct lull_series *lull_bench_series(struct lull_bench *bench)
 
 size_t lull_bench_thread_counts(const struct lull_topology *topology, unsigned *counts, size_t most)
 {
-    unsigned all = (unsigned)topology->n_cores, domain = 0;
-    for (size_t i = 0; i < topology->n_cores; i++)
+    unsigned all = (unsigned)topology->n_cores, domain = 1; /* that of core 0 */
+    for (size_t i = 1; i < topology->n_cores; i++)
         domain += topology->cores[i].numa == topology->cores[0].numa;
     unsigned eighth = (domain + 7) / 8;
     size_t count = 0;
@@ -215,17 +215,19 @@ static void tell(struct lull_bench *bench, const struct progress *progress, cons
         bench->settings.progress(bench->settings.progress_context, fmin(share, 1), what);
 }
 
-/* Whether a task is to be visited in this round: always in the first ones, later only when its
- * numbers are not sure and its group has time left. */
+/* Whether a task is to be visited in this round: always in the first ones, unless others use the
+ * cores so much that its group has had its time already; later only when its numbers are not sure
+ * and its group has time left. */
 static bool is_due(struct lull_bench *bench, const struct lull_task *task, unsigned round,
                    struct lull_arena *scratch)
 {
+    enum lull_effort effort = bench->settings.effort;
+    const struct lull_bench_group *group = lull_bench_group_find(task->of->group);
+    double left = group->seconds[effort] - spent_in(bench, group->name);
     if (task->most_visits && round >= task->most_visits)
         return false;
-    if (round < least_visits[bench->settings.effort])
-        return true;
-    const struct lull_bench_group *group = lull_bench_group_find(task->of->group);
-    double left = group->seconds[bench->settings.effort] - spent_in(bench, group->name);
+    if (round < least_visits[effort])
+        return round < FEWEST_VISITS || left > 0;
     return left > visit_seconds(bench, task) && !is_sure(bench, task, scratch);
 }
 
@@ -300,7 +302,7 @@ static void describe_run(struct lull_bench *bench)
     provenance->clock_source = "CLOCK_MONOTONIC";
     provenance->pinning = "one thread per core, by hwloc";
     if (bench->topology->restricted)
-        lull_bench_skip(bench, "this process may use %zu cores, not all of the system",
+        lull_bench_skip(bench, "only %zu of the system's cores may be used by this process",
                         bench->topology->n_cores);
     if (bench->topology->n_caches == 0)
         lull_bench_skip(bench, "the sizes of the caches are hidden");

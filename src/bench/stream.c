@@ -110,8 +110,9 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
 
 /* ---- the benchmarks of the kernels --------------------------------------------------------- */
 
+/* In the innermost level a store finds its line, and nothing is allocated. */
 static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench,
-                     const struct lull_bench_level *level, unsigned threads)
+                     const struct lull_bench_level *level, unsigned threads, bool innermost)
 {
     const struct lull_kernel *kernel = self->kernel;
     const char *name = lull_bench_text(bench, "%s.%s.%u", level->name, kernel->name, threads);
@@ -122,13 +123,14 @@ static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench
     struct lull_stream_job *job =
         lull_stream_job_create(bench, kernel, lull_kernel_widest(kernel), threads, level->bytes);
     double explicit_lines = kernel->loads + kernel->stores;
-    const struct lull_probe probe = {
-        .name = name,
-        .unit = "B/s",
-        .amount = lull_stream_job_bytes(job),
-        .write_allocate =
-            kernel->allocates ? (explicit_lines + kernel->allocates) / explicit_lines : 0,
-        .note = level->note};
+    const struct lull_probe probe = {.name = name,
+                                     .unit = "B/s",
+                                     .amount = lull_stream_job_bytes(job),
+                                     .write_allocate =
+                                         kernel->allocates && !innermost
+                                             ? (explicit_lines + kernel->allocates) / explicit_lines
+                                             : 0,
+                                     .note = level->note};
     const struct lull_task task = {.name = name,
                                    .visit = lull_stream_visit,
                                    .data = job,
@@ -157,7 +159,7 @@ lull_status lull_stream_plan(const struct lull_benchmark *self, struct lull_benc
         for (size_t k = 0; k < n_levels; k++) {
             bool is_memory = k + 1 == n_levels;
             if (is_memory || ((counts[i] == 1 || counts[i] == all) && !bypasses(self->kernel)))
-                plan_one(self, bench, &levels[k], counts[i]);
+                plan_one(self, bench, &levels[k], counts[i], k == 0 && !is_memory);
         }
     }
     return LULL_OK;

@@ -50,15 +50,26 @@ static const char *what_machine(const struct sink *sink)
                                 : "";
 }
 
+/* "48 KiB" for what is "48.00 KiB" elsewhere. */
+static const char *short_size(uint64_t bytes, struct lull_arena *arena)
+{
+    char text[32];
+    double number = 0;
+    lull_format_size(bytes, text, sizeof text);
+    const char *unit = strchr(text, ' ');
+    if (!unit || sscanf(text, "%lf", &number) != 1)
+        return lull_arena_strdup(arena, text);
+    return lull_arena_printf(arena, "%g%s", number, unit);
+}
+
 static void mark_caches(struct lull_chart *chart, const struct sink *sink)
 {
-    char size[32];
     for (size_t i = 0; i < sink->machine->n_caches; i++) {
         const struct lull_machine_cache *cache = &sink->machine->caches[i];
         if (cache->bytes)
             lull_chart_mark(chart, (double)cache->bytes,
                             lull_arena_printf(sink->arena, "L%u %s", cache->level,
-                                              lull_format_size(cache->bytes, size, sizeof size)));
+                                              short_size(cache->bytes, sink->arena)));
     }
 }
 
@@ -121,7 +132,7 @@ static int draw_cores(const struct sink *sink)
     struct lull_chart *chart = lull_chart_create(
         sink->arena,
         lull_arena_printf(sink->arena, "Memory bandwidth over cores, %s", what_machine(sink)));
-    lull_chart_x_axis(chart, "cores", "", LULL_CHART_LINEAR);
+    lull_chart_x_axis(chart, "cores", "", LULL_CHART_WHOLE);
     lull_chart_y_axis(chart, "bandwidth, explicit bytes", "B/s", LULL_CHART_LINEAR);
     struct lull_chart_point *points =
         lull_arena_zero(sink->arena, sink->machine->numbers.count + 1, sizeof *points);
@@ -179,13 +190,11 @@ static int draw_messages(const struct sink *sink)
         add_series(chart, series, level->name, LULL_CHART_POINTS, sink->arena);
         add_fit(chart, level, fmax(1, series->points[0].x), series->points[series->n_points - 1].x,
                 sink->arena);
-        char size[32];
         if (level->has_eager_limit)
-            lull_chart_mark(
-                chart, (double)level->eager_limit,
-                lull_arena_printf(sink->arena, "eager up to %s (%s)",
-                                  lull_format_size(level->eager_limit, size, sizeof size),
-                                  level->name));
+            lull_chart_mark(chart, (double)level->eager_limit,
+                            lull_arena_printf(sink->arena, "eager up to %s (%s)",
+                                              short_size(level->eager_limit, sink->arena),
+                                              level->name));
     }
     return any ? save(sink, chart, "messages") : LULL_EXIT_OK;
 }

@@ -14,7 +14,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *variant, *reference, *scaling, *region, *window, *by;
-    int counters, raw, application, force, threads;
+    int counters, raw, application, force, threads, no_replay;
 } settings = {.application = 1};
 static struct lull_output_settings output;
 
@@ -43,6 +43,8 @@ static const struct poptOption options[] = {
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
     {"digits", '\0', POPT_ARG_INT, &output.digits, 0, "decimals of efficiencies in text (2)", "N"},
+    {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
+     "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
      "N"},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
@@ -132,7 +134,7 @@ static bool any_run(const struct lull_runs *runs, bool (*has)(const struct lull_
 
 static bool is_hybrid(const struct lull_run *run)
 {
-    return run->max_threads > 1;
+    return lull_pop_is_hybrid(run->input);
 }
 
 static bool has_devices(const struct lull_run *run)
@@ -166,7 +168,7 @@ static void add_schemes(struct lull_document *document, const struct lull_runs *
         lull_document_note(document, LULL_NOTE_INFO,
                            "Scheme: %s is usual for %s; --scheme %s or all shows the other.",
                            additive ? "additive" : "multiplicative",
-                           hybrid ? "runs with several threads per process"
+                           hybrid ? "runs with OpenMP or several threads"
                                   : "runs with one thread per process",
                            additive ? "multiplicative" : "additive");
 }
@@ -224,6 +226,7 @@ static int report(const char *const *paths, uint32_t count, struct lull_arena *a
     wanted.region = settings.region;
     wanted.regions = is(settings.by, "region") || is(settings.by, "callsite");
     wanted.force = settings.force;
+    wanted.no_replay = settings.no_replay;
     wanted.workers = (unsigned)settings.threads;
     struct lull_document *document = lull_document_create(arena, "lull-metrics/1", "");
     struct lull_runs runs;

@@ -116,8 +116,15 @@ void lull_table_of_scheme(struct lull_document *document, const struct lull_runs
 
 static struct lull_cell seconds_cell(double seconds)
 {
-    return isfinite(seconds) ? lull_cell_time(llround(seconds * 1e9))
-                             : lull_cell_absent("needs a replay on an ideal network");
+    return lull_cell_time(llround(seconds * 1e9));
+}
+
+static struct lull_cell ideal_cell(const struct lull_pop_input *input)
+{
+    if (isfinite(input->ideal_runtime))
+        return seconds_cell(input->ideal_runtime);
+    return lull_cell_absent(input->ideal_absent ? input->ideal_absent
+                                                : "needs a replay on an ideal network");
 }
 
 static struct lull_cell count_cell(double count, const char *why_not)
@@ -158,7 +165,7 @@ void lull_table_of_times(struct lull_document *document, const struct lull_runs 
         const struct lull_run *run = &runs->runs[i];
         const struct lull_cell cells[] = {
             seconds_cell(run->input->runtime),
-            seconds_cell(run->input->ideal_runtime),
+            ideal_cell(run->input),
             seconds_cell(average_useful(run)),
             seconds_cell(maximum_useful(run)),
             seconds_cell(total_useful(run->input)),

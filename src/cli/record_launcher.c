@@ -159,6 +159,9 @@ static size_t skip_option(char *const *argv, size_t at, struct lull_arena *arena
 {
     int words = words_of(argv[at]);
     at++;
+    /* Hydra takes "-genv NAME=VALUE", too; no name of another option with two words has a "=" */
+    if (words == 2 && argv[at] && strchr(argv[at], '='))
+        words = 1;
     for (int i = 0; i < words && argv[at]; i++)
         at++;
     if (words < 0 && argv[at] && *argv[at] != '-' && !lull_program_find(argv[at], arena))
@@ -179,7 +182,6 @@ static size_t find_program(char *const *argv, size_t at, struct lull_arena *aren
 size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_t *ret_programs,
                               size_t most)
 {
-    bool separates = strncmp(last_part(argv[0]), "srun", 4) != 0;
     size_t count = 0;
     for (size_t at = 1;;) {
         at = find_program(argv, at, arena);
@@ -188,7 +190,7 @@ size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_
         if (count < most)
             ret_programs[count] = at;
         count++;
-        while (argv[at] && !(separates && strcmp(argv[at], ":") == 0))
+        while (argv[at] && strcmp(argv[at], ":") != 0)
             at++;
         if (!argv[at])
             return count;

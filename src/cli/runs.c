@@ -6,8 +6,10 @@
 #include "cli/run_name.h"
 #include "cli/saved.h"
 #include "cli/warnings.h"
+#include "sim/ideal.h"
 #include "trace/trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,6 +170,67 @@ static int evaluate(struct lull_run *run, const struct lull_runs_options *option
     return LULL_EXIT_OK;
 }
 
+/* W: the longest time that a process spends outside MPI. */
+static double longest_outside(const struct lull_pop_input *input)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < input->n_processes; i++) {
+        const struct lull_pop_process *p = &input->processes[i];
+        longest = fmax(longest, p->serial_useful + p->parallel + p->other);
+    }
+    return longest;
+}
+
+/* A runtime that contradicts what was measured is not shown. */
+static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ideal,
+                       struct lull_document *document)
+{
+    static const double rounding = 1e-9;
+    struct lull_breakdown *breakdown = run->breakdown;
+    double runtime = 1e-9 * (double)ideal->runtime, slack = rounding * run->input->runtime;
+    const char *detail = ideal->detail;
+    breakdown->ideal_absent = ideal->absent;
+    if (!ideal->absent && runtime > run->input->runtime + slack) {
+        breakdown->ideal_absent = "messages arrive before they are sent";
+        detail = "it would be longer than the run, so that the clocks of the processes must differ";
+    } else if (!ideal->absent && runtime < longest_outside(run->input) - slack) {
+        breakdown->ideal_absent = "the times of threads contradict each other";
+        detail = "it would be shorter than the time that a process spends outside MPI";
+    }
+    if (breakdown->ideal_absent)
+        lull_document_note(document, LULL_NOTE_INFO, "%s has no runtime on an ideal network: %s.",
+                           run->name, detail);
+    else
+        breakdown->ideal_runtime_ns = ideal->runtime;
+}
+
+/* The runtime on an ideal network, where the numbers so far leave it open. */
+static lull_status replay(struct lull_run *run, const struct lull_runs_options *options,
+                          struct lull_progress *progress, struct lull_document *document,
+                          struct lull_arena *arena, struct lull_error *err)
+{
+    if (options->no_replay || isfinite(run->input->ideal_runtime))
+        return LULL_OK;
+    const char *why_not = run->breakdown->from_sums ? "needs events; there are sums only"
+                          : options->region ? "only known for the whole run or a window of time"
+                                            : NULL;
+    if (why_not) {
+        run->breakdown->ideal_absent = why_not;
+        return LULL_OK;
+    }
+    struct lull_ideal_options wanted = {.application = options->application,
+                                        .has_span = options->has_window,
+                                        .from = options->from,
+                                        .to = options->to,
+                                        .progress = lull_progress_update,
+                                        .progress_context = progress};
+    struct lull_ideal_result ideal;
+    lull_status status = lull_ideal_runtime(run->trace, &wanted, arena, &ideal, err);
+    if (status == LULL_OK)
+        take_ideal(run, &ideal, document);
+    return status;
+}
+
 static struct lull_run *add_run(struct lull_runs *runs, const char *path, struct lull_arena *arena)
 {
     runs->runs =
@@ -176,6 +239,27 @@ static struct lull_run *add_run(struct lull_runs *runs, const char *path, struct
     *run = (struct lull_run){.path = path, .order = runs->count};
     runs->count++;
     return run;
+}
+
+int lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                     struct lull_document *document, struct lull_arena *arena)
+{
+    struct lull_error err;
+    struct lull_progress progress;
+    lull_progress_begin(&progress, run->path);
+    lull_status status = break_down(run, options, &progress, arena, &err);
+    lull_progress_end(&progress);
+    if (status != LULL_OK)
+        return fail_of_run(run, &err);
+    int result = evaluate(run, options, document, arena);
+    if (result != LULL_EXIT_OK)
+        return result;
+    lull_progress_begin(&progress, run->path);
+    status = replay(run, options, &progress, document, arena, &err);
+    lull_progress_end(&progress);
+    if (status == LULL_OK)
+        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, &err);
+    return status == LULL_OK ? LULL_EXIT_OK : fail_of_run(run, &err);
 }
 
 static int load_trace(const char *path, const struct lull_runs_options *options,
@@ -190,13 +274,7 @@ static int load_trace(const char *path, const struct lull_runs_options *options,
     if (options->application >= run->trace->n_applications)
         return lull_cli_fail("%s: has no application %u, expected 1 to %u", path,
                              options->application + 1, run->trace->n_applications);
-    struct lull_progress progress;
-    lull_progress_begin(&progress, path);
-    lull_status status = break_down(run, options, &progress, arena, &err);
-    lull_progress_end(&progress);
-    if (status != LULL_OK)
-        return fail_of_run(run, &err);
-    int result = evaluate(run, options, document, arena);
+    int result = lull_run_analyse(run, options, document, arena);
     if (result != LULL_EXIT_OK)
         return result;
     tell_of_sums(run, options, document);

@@ -77,7 +77,10 @@ struct lull_breakdown {
     int64_t duration_ns; /* length of the trace */
     int64_t runtime_ns;  /* T: longest window_ns over processes, less the shortest disabled time
                             of a master */
-    uint32_t n_nodes;    /* 0: unknown */
+    int64_t ideal_runtime_ns; /* T_id, of the same windows: from a replay (sim/ideal.h), which the
+                                 caller adds; 0: not known. Parts that are merged lose it. */
+    const char *ideal_absent; /* why a replay found none, in a few words; NULL: there was none */
+    uint32_t n_nodes;         /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;
     struct lull_thread_breakdown *threads;

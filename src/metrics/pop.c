@@ -14,6 +14,7 @@ struct sums {
     double avg_device;               /* of X */
     double avg_runtimes;             /* O = SU + OMP */
     double avg_not_mpi, max_not_mpi; /* W = SU + OMP + X */
+    const char *no_ideal;            /* why there is no T_id */
     bool mpi_only;
 };
 
@@ -60,7 +61,6 @@ static void add_process(const struct lull_pop_process *p, struct sums *sums)
     sums->avg_not_mpi += t * not_mpi;
     sums->max_not_mpi = fmax(sums->max_not_mpi, not_mpi);
     sums->max_useful = fmax(sums->max_useful, p->max_useful);
-    sums->mpi_only &= p->threads == 1 && p->parallel == 0.0;
 }
 
 static void finish_averages(struct sums *sums)
@@ -76,10 +76,22 @@ static void finish_averages(struct sums *sums)
     sums->avg_runtimes = sums->avg_serial + sums->avg_parallel;
 }
 
+bool lull_pop_is_hybrid(const struct lull_pop_input *input)
+{
+    for (uint32_t i = 0; i < input->n_processes; i++)
+        if (input->processes[i].threads != 1 || input->processes[i].parallel != 0.0)
+            return true;
+    return false;
+}
+
 static lull_status add_up(const struct lull_pop_input *input, struct sums *ret_sums,
                           struct lull_error *err)
 {
-    struct sums sums = {.runtime = input->runtime, .ideal = input->ideal_runtime, .mpi_only = true};
+    struct sums sums = {.runtime = input->runtime,
+                        .ideal = input->ideal_runtime,
+                        .no_ideal = input->ideal_absent ? input->ideal_absent
+                                                        : "needs a replay on an ideal network",
+                        .mpi_only = !lull_pop_is_hybrid(input)};
     if (!(input->runtime > 0.0) || isinf(input->runtime))
         return lull_fail(err, LULL_ERR_RANGE, "the runtime is %g s, expected more than 0",
                          input->runtime);
@@ -140,7 +152,6 @@ static void set_loss(struct target to, enum lull_metric metric, double lost)
 
 static const char no_useful[] = "no useful time";
 static const char needs_events[] = "needs events; there are sums only";
-static const char needs_replay[] = "needs a replay on an ideal network";
 
 static void set_loss_if_known(struct target to, enum lull_metric metric, double lost)
 {
@@ -169,8 +180,8 @@ static void additive(struct target to, const struct lull_pop_causes *causes)
              s->avg_serial - (s->avg_useful - s->avg_parallel_useful));
     set_loss(to, LULL_METRIC_OUTSIDE_RUNTIMES, s->avg_outside);
     if (isnan(s->ideal)) {
-        set_absent(to, LULL_METRIC_PROCESS_TRANSFER, needs_replay);
-        set_absent(to, LULL_METRIC_PROCESS_SERIALISATION, needs_replay);
+        set_absent(to, LULL_METRIC_PROCESS_TRANSFER, s->no_ideal);
+        set_absent(to, LULL_METRIC_PROCESS_SERIALISATION, s->no_ideal);
         return;
     }
     set(to, LULL_METRIC_PROCESS_TRANSFER, s->ideal / s->runtime);
@@ -186,8 +197,8 @@ static void mpi_rows(struct target to, enum lull_metric first)
     set_ratio(to, first + BALANCE, s->avg_not_mpi, s->max_not_mpi, "no time outside MPI");
     set(to, first + COMMUNICATION, s->max_not_mpi / s->runtime);
     if (isnan(s->ideal)) {
-        set_absent(to, first + TRANSFER, needs_replay);
-        set_absent(to, first + SERIALISATION, needs_replay);
+        set_absent(to, first + TRANSFER, s->no_ideal);
+        set_absent(to, first + SERIALISATION, s->no_ideal);
         return;
     }
     set(to, first + TRANSFER, s->ideal / s->runtime);
@@ -242,7 +253,7 @@ static void mpi_only(struct target to)
     const struct sums *s = to.sums;
     for (int m = LULL_METRIC_MPI_ONLY_ADDITIVE_LOAD_BALANCE;
          m <= LULL_METRIC_MPI_ONLY_SERIALISATION; m++)
-        set_absent(to, m, s->mpi_only ? needs_replay : "the run uses threads");
+        set_absent(to, m, s->mpi_only ? s->no_ideal : "the run uses threads or OpenMP");
     if (!s->mpi_only)
         return;
     set_loss(to, LULL_METRIC_MPI_ONLY_ADDITIVE_LOAD_BALANCE, s->max_useful - s->avg_useful);

@@ -39,8 +39,9 @@ struct lull_pop_causes {
 #define LULL_FLUSH_REFUSED 0.15
 
 struct lull_pop_input {
-    double runtime;       /* T > 0 */
-    double ideal_runtime; /* T_id; NaN: not known, as there was no replay */
+    double runtime;           /* T > 0 */
+    double ideal_runtime;     /* T_id; NaN: not known */
+    const char *ideal_absent; /* why not; NULL: there was no replay */
     uint32_t n_processes;
     const struct lull_pop_process *processes;
     struct lull_pop_causes causes;
@@ -53,6 +54,10 @@ struct lull_pop_input {
     uint32_t n_devices;
     double device_useful, device_max_useful, device_max_busy;
 };
+
+/* Some process has several threads, or time inside OpenMP parallel regions if only on one: the
+ * schemes for MPI alone do not apply. */
+bool lull_pop_is_hybrid(const struct lull_pop_input *input);
 
 enum lull_scheme {
     LULL_SCHEME_COMMON,         /* global and parallel efficiency, computation scaling */

@@ -159,7 +159,10 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     struct lull_pop_process *processes =
         lull_arena_zero(arena, breakdown->n_processes, sizeof *processes);
     input->runtime = seconds(breakdown->runtime_ns);
-    input->ideal_runtime = has_mpi(breakdown) ? NAN : input->runtime;
+    input->ideal_runtime = !has_mpi(breakdown)               ? input->runtime
+                           : breakdown->ideal_runtime_ns > 0 ? seconds(breakdown->ideal_runtime_ns)
+                                                             : NAN;
+    input->ideal_absent = breakdown->ideal_absent;
     input->processes = processes;
     for (uint32_t p = 0; p < breakdown->n_processes; p++)
         add_process(breakdown, &breakdown->processes[p], input, processes);

@@ -488,6 +488,10 @@ static lull_status read_root(struct reader *reader, const json_t *root)
     lull_status status = read_text(reader, root, NULL, "run", &to->run);
     if (status == LULL_OK)
         status = read_int(reader, root, NULL, "duration_ns", MAX_NS, &to->duration_ns);
+    if (status == LULL_OK && json_object_get(root, "ideal_runtime_ns"))
+        status = read_int(reader, root, NULL, "ideal_runtime_ns", MAX_NS, &to->ideal_runtime_ns);
+    if (status == LULL_OK && json_object_get(root, "ideal_absent"))
+        status = read_text(reader, root, NULL, "ideal_absent", &to->ideal_absent);
     to->from_sums = json_is_true(json_object_get(root, "from_sums"));
     if (status == LULL_OK)
         status = read_array(reader, root, "counters", false, sizeof *to->counters,

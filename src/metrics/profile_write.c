@@ -177,6 +177,10 @@ void lull_profile_write(struct lull_json *json, const struct lull_breakdown *bre
         lull_json_key(json, "from_sums");
         lull_json_bool(json, true);
     }
+    if (breakdown->ideal_runtime_ns > 0)
+        write_field(json, "ideal_runtime_ns", breakdown->ideal_runtime_ns);
+    if (breakdown->ideal_absent)
+        write_text(json, "ideal_absent", breakdown->ideal_absent);
     write_counters(json, breakdown);
     write_processes(json, breakdown);
     write_threads(json, breakdown);

@@ -134,10 +134,10 @@ void rec_start(void)
                                : 1;
     rec_process.number = rec_process.rank = rank_from_launcher();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
+    start_skew();
     if (!rec_prepare_children()) /* takes our settings out of the environment */
         return;
     rec_report_begin();
-    start_skew();
     start_clock();
     make_anchor(run);
     if (!rec_definitions_begin(run, &rec_process.number))
@@ -339,7 +339,8 @@ void *rec_thread_scratch(struct rec_thread *self, size_t size)
 uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region)
 {
     uint64_t now = rec_now();
-    rec_counters_read_here(self, now);
+    if (!self->paused)
+        rec_counters_read_here(self, now);
     union lull_tape_slot *slot = self->at;
     slot->record.time = now;
     slot->record.value = LULL_TAPE_OPEN;

@@ -25,21 +25,28 @@ static struct {
     int fd;
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
     int64_t last_point; /* ns */
+    bool full;          /* there is no room for more, and none is asked for again */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-static bool grow(size_t size)
+static bool map_more(size_t size)
 {
-    size = (size + STEP - 1) / STEP * STEP;
     if (size > MOST_BYTES || !rec_file_extend(all.fd, size))
         return false;
     void *place = (unsigned char *)all.header + all.mapped;
-    void *got = mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                     all.fd, (off_t)all.mapped);
-    if (got == MAP_FAILED)
+    return mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, all.fd,
+                (off_t)all.mapped) != MAP_FAILED;
+}
+
+static bool grow(size_t size)
+{
+    size = (size + STEP - 1) / STEP * STEP;
+    if (all.full || !map_more(size)) {
+        all.full = true;
         return false;
+    }
     all.mapped = size;
     return true;
 }

@@ -41,29 +41,32 @@ static uint32_t take_place(uint32_t at, const char *name)
     return places[at].id;
 }
 
-static uint32_t region_of(const char *name)
+/* The place of a name, or the free one where it belongs; PLACES: neither. */
+static uint32_t find_place(const char *name)
 {
     uint64_t hash = hash_of(name);
-    for (int locked = 0; locked < 2; locked++) {
-        uint32_t id = 0;
-        if (locked)
-            pthread_mutex_lock(&places_lock);
-        for (uint32_t i = 0; i < PLACES; i++) {
-            uint32_t at = (uint32_t)((hash + i) % PLACES);
-            const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);
-            if (!there && locked)
-                id = take_place(at, name);
-            else if (there && strcmp(there, name) == 0)
-                id = places[at].id;
-            if (!there || id != 0)
-                break;
-        }
-        if (locked)
-            pthread_mutex_unlock(&places_lock);
-        if (id != 0)
-            return id;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        uint32_t at = (uint32_t)((hash + i) % PLACES);
+        const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);
+        if (!there || strcmp(there, name) == 0)
+            return at;
     }
-    return 0;
+    return PLACES;
+}
+
+/* 0: it could not be defined, now or at its first visit. */
+static uint32_t region_of(const char *name)
+{
+    uint32_t at = find_place(name);
+    if (at < PLACES && __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE))
+        return places[at].id;
+    pthread_mutex_lock(&places_lock);
+    at = find_place(name);
+    uint32_t id = 0;
+    if (at < PLACES)
+        id = places[at].name ? places[at].id : take_place(at, name);
+    pthread_mutex_unlock(&places_lock);
+    return id;
 }
 
 /* ---- what the header calls --------------------------------------------------------------------

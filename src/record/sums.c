@@ -82,10 +82,12 @@ bool rec_sums_begin(struct rec_thread *self)
 bool rec_sums_grow(struct rec_thread *self, uint32_t region)
 {
     struct rec_sums *sums = &self->sums_file;
-    if (!sums->header || !map_more(sums, size_for(self, (uint64_t)region + 1)))
+    if (!sums->header || sums->full)
         return false;
-    set_count(self);
-    return true;
+    sums->full = !map_more(sums, size_for(self, (uint64_t)region + 1));
+    if (!sums->full)
+        set_count(self);
+    return !sums->full;
 }
 
 void rec_sums_from(struct rec_thread *self, uint64_t now)

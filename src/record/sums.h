@@ -15,6 +15,7 @@ struct rec_sums {
     struct lull_tape_sums_header *header;
     size_t size; /* of the mapping */
     int fd;
+    bool full; /* there is no room for more, and none is asked for again */
 };
 
 bool rec_sums_begin(struct rec_thread *self);

@@ -108,9 +108,14 @@ void lull_chart_mark(struct lull_chart *chart, double x, const char *label)
 
 /* ---- scales -------------------------------------------------------------------------------- */
 
+static bool is_linear(const struct axis *axis)
+{
+    return axis->scale == LULL_CHART_LINEAR || axis->scale == LULL_CHART_WHOLE;
+}
+
 static bool fits(const struct axis *axis, double value)
 {
-    return isfinite(value) && (axis->scale == LULL_CHART_LINEAR || value > 0);
+    return isfinite(value) && (is_linear(axis) || value > 0);
 }
 
 static bool is_visible(const struct lull_chart *chart, const struct lull_chart_point *point)
@@ -127,8 +132,11 @@ static void widen(struct axis *axis, double value)
 }
 
 /* 1, 2 or 5 times a power of ten, about a fifth of the range. */
-static double linear_step(double range)
+static double linear_step(const struct axis *axis)
 {
+    double range = axis->high - axis->low;
+    if (axis->scale == LULL_CHART_WHOLE && range < 5)
+        return 1;
     double raw = range / 5, power = pow(10, floor(log10(raw)));
     double lead = raw / power;
     return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
@@ -138,15 +146,16 @@ static double linear_step(double range)
 static void round_range(struct axis *axis, bool is_y)
 {
     if (axis->low > axis->high) { /* no points */
-        axis->low = axis->scale == LULL_CHART_LINEAR ? 0 : 1;
-        axis->high = axis->scale == LULL_CHART_LINEAR ? 1 : 10;
+        axis->low = is_linear(axis) ? 0 : 1;
+        axis->high = is_linear(axis) ? 1 : 10;
     }
-    if (axis->scale == LULL_CHART_LINEAR) {
-        if (axis->low > 0 && (is_y || axis->low < axis->high / 4))
+    if (is_linear(axis)) {
+        if (axis->low > 0 &&
+            (is_y || axis->scale == LULL_CHART_WHOLE || axis->low < axis->high / 4))
             axis->low = 0;
         if (axis->high - axis->low <= fabs(axis->high) * 1e-12)
             axis->high = axis->low + (axis->low != 0 ? fabs(axis->low) : 1);
-        double step = linear_step(axis->high - axis->low);
+        double step = linear_step(axis);
         if (is_y) {
             axis->low = floor(axis->low / step + 1e-9) * step;
             axis->high = ceil(axis->high / step - 1e-9) * step;
@@ -160,6 +169,18 @@ static void round_range(struct axis *axis, bool is_y)
     }
     if (axis->high <= axis->low)
         axis->high = axis->low * base;
+}
+
+/* Where bar i ends: at the next point, the last one as wide as the one before it. */
+static double bar_end(const struct axis *axis, const struct series *series, size_t i)
+{
+    const struct lull_chart_point *points = series->points;
+    if (i + 1 < series->count)
+        return points[i + 1].x;
+    if (i == 0)
+        return points[i].x;
+    return is_linear(axis) ? 2 * points[i].x - points[i - 1].x
+                           : points[i].x * points[i].x / points[i - 1].x;
 }
 
 static void find_ranges(struct lull_chart *chart)
@@ -176,8 +197,8 @@ static void find_ranges(struct lull_chart *chart)
             if (series->style != LULL_CHART_BARS) {
                 widen(&chart->y, point->low);
                 widen(&chart->y, point->high);
-            } else if (i + 1 == series->count && i > 0) {
-                widen(&chart->x, 2 * point->x - series->points[i - 1].x);
+            } else {
+                widen(&chart->x, bar_end(&chart->x, series, i));
             }
         }
     round_range(&chart->x, false);
@@ -187,7 +208,7 @@ static void find_ranges(struct lull_chart *chart)
 /* 0 at the low end, 1 at the high end. */
 static double place(const struct axis *axis, double value)
 {
-    if (axis->scale == LULL_CHART_LINEAR)
+    if (is_linear(axis))
         return (value - axis->low) / (axis->high - axis->low);
     return log(value / axis->low) / log(axis->high / axis->low);
 }
@@ -195,11 +216,11 @@ static double place(const struct axis *axis, double value)
 static size_t find_ticks(const struct axis *axis, size_t wanted, double *ticks)
 {
     size_t count = 0;
-    if (axis->scale == LULL_CHART_LINEAR) {
-        double step = linear_step(axis->high - axis->low);
+    if (is_linear(axis)) {
+        double step = linear_step(axis);
         for (double i = ceil(axis->low / step - 1e-9);
              i * step <= axis->high + 1e-9 * step && count < MOST_TICKS; i++)
-            ticks[count++] = i * step;
+            ticks[count++] = i * step + 0.0; /* no -0 */
         return count;
     }
     double base = axis->scale == LULL_CHART_SIZES ? 2 : 10;
@@ -309,21 +330,33 @@ static void draw_head(FILE *out, double height)
     fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
 }
 
+static unsigned colour_of(unsigned number)
+{
+    return (number - 1) % COLOURS;
+}
+
 static void draw_marker(FILE *out, unsigned number, double x, double y)
 {
     static const char *const shapes[] = {"M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
                                          "M-3.2 -3.2h6.4v6.4h-6.4z", "M0 -4.2L4 3h-8z",
                                          "M0 -4.5L4.5 0L0 4.5L-4.5 0z"};
     fprintf(out, "<path class=\"s%u\" d=\"%s\" transform=\"translate(%.1f %.1f)\"/>\n",
-            number % COLOURS, shapes[number % (sizeof shapes / sizeof *shapes)], x, y);
+            colour_of(number), shapes[(number - 1) % (sizeof shapes / sizeof *shapes)], x, y);
+}
+
+/* A curve has the colour of the series before it, whose fit it is. */
+static unsigned number_of(const struct series *series, unsigned before)
+{
+    return before + (before == 0 || series->style != LULL_CHART_CURVE);
 }
 
 /* In rows as wide as the plot; with `out` NULL nothing is drawn. Returns the number of rows. */
 static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
 {
     double x = LEFT;
-    unsigned row = 0, number = 0, shown = 0;
-    for (const struct series *series = chart->series; series; series = series->next, number++) {
+    unsigned row = 0, number = 0, shown = 0; /* colours count from 1 */
+    for (const struct series *series = chart->series; series; series = series->next) {
+        number = number_of(series, number);
         if (!*series->label)
             continue;
         double width = 34 + CHARACTER * (double)strlen(series->label) + 14;
@@ -338,9 +371,9 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
                 fprintf(out,
                         "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
                         "height=\"9\"/>\n",
-                        number % COLOURS, x, y - 9);
+                        colour_of(number), x, y - 9);
             else if (series->style != LULL_CHART_POINTS)
-                fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", number % COLOURS,
+                fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", colour_of(number),
                         series->style == LULL_CHART_CURVE ? "curve" : "line", x, y - 4);
             if (series->style == LULL_CHART_LINE || series->style == LULL_CHART_POINTS)
                 draw_marker(out, number, x + 11, y - 4);
@@ -351,13 +384,13 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
     return shown ? row + 1 : 0;
 }
 
+enum mark_part { MARK_NOTHING, MARK_LINE, MARK_LABEL };
+
 /* Labels that would overlap go to the next of a few rows. Returns the rows used. */
-static unsigned draw_marks(const struct frame *frame, bool draw)
+static unsigned draw_marks(const struct frame *frame, enum mark_part part)
 {
-    double ends[MARK_ROWS];
+    double ends[MARK_ROWS] = {0};
     unsigned rows = 0;
-    for (unsigned i = 0; i < MARK_ROWS; i++)
-        ends[i] = 0;
     for (const struct mark *mark = frame->chart->marks; mark; mark = mark->next) {
         if (!fits(&frame->chart->x, mark->x) || place(&frame->chart->x, mark->x) < 0 ||
             place(&frame->chart->x, mark->x) > 1)
@@ -369,12 +402,16 @@ static unsigned draw_marks(const struct frame *frame, bool draw)
             row++;
         ends[row] = middle + half;
         rows = row + 1 > rows ? row + 1 : rows;
-        if (!draw)
-            continue;
         double y = frame->top - 7 - row * ROW;
+        if (part == MARK_LINE)
+            fprintf(frame->out,
+                    "<path class=\"mark\" stroke-dasharray=\"3 3\" d=\"M%.1f %.1fV%.1f\"/>\n", x,
+                    y + 3, frame->bottom);
+        if (part != MARK_LABEL)
+            continue;
         fprintf(frame->out,
-                "<path class=\"mark\" stroke-dasharray=\"3 3\" d=\"M%.1f %.1fV%.1f\"/>\n", x, y + 3,
-                frame->bottom);
+                "<rect class=\"back\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"15\"/>\n",
+                middle - half, y - 12, 2 * half); /* lines of other marks end behind it */
         put_label(frame->out, middle, y, "middle", "", mark->label);
     }
     return rows;
@@ -411,14 +448,12 @@ static void draw_bars(const struct frame *frame, const struct series *series, un
         const struct lull_chart_point *point = &series->points[i];
         if (!is_visible(frame->chart, point))
             continue;
-        double next = i + 1 < series->count ? series->points[i + 1].x
-                      : i > 0               ? 2 * point->x - series->points[i - 1].x
-                                            : frame->chart->x.high;
-        double x = x_of(frame, point->x), end = fmin(x_of(frame, next), RIGHT);
+        double x = x_of(frame, point->x);
+        double end = fmin(x_of(frame, bar_end(&frame->chart->x, series, i)), RIGHT);
         double y = y_of(frame, point->y);
         fprintf(frame->out,
                 "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-                number % COLOURS, x, y, fmax(0.5, end - x - 0.5), frame->bottom - y);
+                colour_of(number), x, y, fmax(0.5, end - x - 0.5), frame->bottom - y);
     }
 }
 
@@ -429,7 +464,7 @@ static void draw_spans(const struct frame *frame, const struct series *series, u
         if (!is_visible(frame->chart, point) || !fits(&frame->chart->y, point->low) ||
             !fits(&frame->chart->y, point->high))
             continue;
-        fprintf(frame->out, "<path class=\"s%u span\" d=\"M%.1f %.1fV%.1f\"/>\n", number % COLOURS,
+        fprintf(frame->out, "<path class=\"s%u span\" d=\"M%.1f %.1fV%.1f\"/>\n", colour_of(number),
                 x_of(frame, point->x), y_of(frame, point->low), y_of(frame, point->high));
     }
 }
@@ -437,7 +472,7 @@ static void draw_spans(const struct frame *frame, const struct series *series, u
 static void draw_line(const struct frame *frame, const struct series *series, unsigned number)
 {
     bool first = true;
-    fprintf(frame->out, "<path class=\"s%u %s\" d=\"", number % COLOURS,
+    fprintf(frame->out, "<path class=\"s%u %s\" d=\"", colour_of(number),
             series->style == LULL_CHART_CURVE ? "curve" : "line");
     for (size_t i = 0; i < series->count; i++) {
         const struct lull_chart_point *point = &series->points[i];
@@ -478,24 +513,37 @@ static bool has_points(const struct lull_chart *chart)
     return false;
 }
 
+/* Long titles in smaller letters. */
+static void draw_title(FILE *out, const struct lull_chart *chart)
+{
+    double length = (double)strlen(chart->title), size = 15;
+    if (length * 0.62 * size > WIDTH - 24)
+        size = fmax(8, (WIDTH - 24) / (0.62 * length));
+    const char *style =
+        lull_arena_printf(chart->arena, " font-size=\"%.1f\" font-weight=\"bold\"", size);
+    put_label(out, WIDTH / 2.0, TITLE_Y, "middle", style, chart->title);
+}
+
 void lull_chart_write(const struct lull_chart *given, FILE *out)
 {
     struct lull_chart chart = *given; /* ranges are found in a copy */
     find_ranges(&chart);
     struct frame frame = {&chart, out, LEGEND_Y, LEGEND_Y + PLOT_HEIGHT};
-    unsigned legend_rows = draw_legend(NULL, &chart), mark_rows = draw_marks(&frame, false);
+    unsigned legend_rows = draw_legend(NULL, &chart), mark_rows = draw_marks(&frame, MARK_NOTHING);
     frame.top = LEGEND_Y - 8 + ROW * legend_rows + ROW * mark_rows;
     frame.bottom = frame.top + PLOT_HEIGHT;
 
     draw_head(out, frame.bottom + 56);
-    put_label(out, WIDTH / 2.0, TITLE_Y, "middle", " font-size=\"15\" font-weight=\"bold\"",
-              chart.title);
+    draw_title(out, &chart);
     draw_legend(out, &chart);
     draw_axes(&frame);
-    draw_marks(&frame, true);
+    draw_marks(&frame, MARK_LINE);
+    draw_marks(&frame, MARK_LABEL);
     unsigned number = 0;
-    for (const struct series *series = chart.series; series; series = series->next)
-        draw_series(&frame, series, number++);
+    for (const struct series *series = chart.series; series; series = series->next) {
+        number = number_of(series, number);
+        draw_series(&frame, series, number);
+    }
     if (!has_points(&chart))
         put_label(out, (LEFT + RIGHT) / 2.0, (frame.top + frame.bottom) / 2, "middle", "",
                   "nothing to show");

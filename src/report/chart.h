@@ -13,6 +13,7 @@
 
 enum lull_chart_scale {
     LULL_CHART_LINEAR, /* from 0 where all values are positive */
+    LULL_CHART_WHOLE,  /* the same with ticks at whole numbers: counts */
     LULL_CHART_LOG,    /* decades */
     LULL_CHART_SIZES   /* logarithmic, in powers of 2, labels as "32 KiB" */
 };
@@ -20,7 +21,8 @@ enum lull_chart_scale {
 enum lull_chart_style {
     LULL_CHART_LINE,   /* points joined by a line, with markers */
     LULL_CHART_POINTS, /* markers alone */
-    LULL_CHART_CURVE,  /* a line without markers, dashed: a fit */
+    LULL_CHART_CURVE,  /* a line without markers, dashed, in the colour of the series before:
+                          a fit */
     LULL_CHART_BARS    /* from the bottom up; a bar reaches from its point's x to the next one's */
 };
 

@@ -10,11 +10,14 @@
 
 /* Whose part it is; ranks are positions in the group. */
 struct lull_collective_call {
-    uint8_t operation;       /* enum lull_collective, trace/event.h */
-    uint8_t algorithm;       /* from lull_collective_choose() */
-    uint32_t size;           /* of the group, at least 1 */
-    uint32_t me, root;       /* root: 0 where the operation has none */
-    uint64_t sent, received; /* bytes of this rank, as in struct lull_op */
+    uint8_t operation; /* enum lull_collective, trace/event.h */
+    uint8_t algorithm; /* from lull_collective_choose() */
+    uint32_t size;     /* of the group, at least 1 */
+    uint32_t me, root; /* root: 0 where the operation has none */
+    /* Bytes of this rank's buffers, as in struct lull_op. Bcast, scatter: only the root sends;
+     * reduce, gather: only the root receives (or sends 0, in place); gather and allgather receive,
+     * scatter and alltoall send the blocks of all ranks. */
+    uint64_t sent, received;
 };
 
 struct lull_collective_transfer {
@@ -29,6 +32,14 @@ struct lull_collective_transfer {
  * of sent and received). */
 uint8_t lull_collective_choose(const struct lull_network *network, uint8_t operation, uint32_t size,
                                uint64_t bytes);
+
+/* The name of what was chosen ("ring"). */
+const char *lull_collective_algorithm_name(uint8_t algorithm);
+/* "linear, binomial, ...": those of an operation, for people; writes into `text`, returns it. */
+const char *lull_collective_algorithms(uint8_t operation, char *text, size_t size);
+/* Fails with LULL_ERR_RANGE if `text` is not as network->algorithms must be:
+ * "allreduce:ring+bcast:binomial", operations as lull_collective_name() calls them. */
+lull_status lull_collective_check(const char *text, struct lull_error *err);
 
 /* Number of transfers in step `step` (0, 1, ...) of this rank; LULL_COLLECTIVE_OVER when there is
  * no such step. A step may have none. Within one step no two transfers in the same direction have

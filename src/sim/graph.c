@@ -255,5 +255,8 @@ void lull_graph_fetch_successor(const struct lull_engine *engine, uint32_t rank,
     uint32_t successor = graph->edges[transfer->open_next] & ~LULL_GRAPH_FROM_START;
     __builtin_prefetch(&graph->waits[successor], 1);
     __builtin_prefetch(&graph->ops[successor]);
-    __builtin_prefetch(&graph->ops[successor + 2]);
+    if (!(transfer->flags & LULL_TRANSFER_COMPUTE))
+        return;
+    for (unsigned line = 1; line < 5; line++) /* many may wait for a computation */
+        __builtin_prefetch((const char *)&graph->ops[successor] + 64 * line);
 }

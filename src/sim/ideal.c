@@ -1,5 +1,6 @@
 #include "sim/ideal.h"
 
+#include "base/text.h"
 #include "sim/ideal_match.h"
 #include "sim/replay_lost.h"
 #include "sim/replay_reader.h"
@@ -15,6 +16,8 @@ enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ENDED };
 /* What a call waits for at its end. */
 struct pending {
     struct lull_gathering *gathering; /* NULL: a message */
+    uint64_t bytes;
+    int64_t received; /* measured */
     union {
         struct lull_message_key key;
         struct lull_arrival arrival;
@@ -39,6 +42,7 @@ struct stream {
     int64_t time;       /* ideal */
     int64_t done;       /* what the call waited for so far was there by then */
     int64_t stopped_at; /* measured time, for messages to the user */
+    int64_t call_began; /* measured */
     struct lull_message_key waits_for;
     uint32_t next_waiting; /* of the same gathering */
     struct pending *pending;
@@ -146,7 +150,7 @@ static lull_status send(struct ideal *ideal, const struct stream *stream,
         return LULL_OK;
     struct lull_message_key key = {
         stream->process, target, lull_comm_canonical(ideal->trace, event->id), event->message.tag};
-    if (!lull_messages_put(&ideal->messages, &key, stream->time))
+    if (!lull_messages_put(&ideal->messages, &key, stream->time, event->time))
         return no_memory(ideal);
     for (uint32_t s = ideal->first_stream[target]; s < ideal->first_stream[target + 1]; s++)
         if (ideal->streams[s].blocked == ON_MESSAGE && same_key(&ideal->streams[s].waits_for, &key))
@@ -169,20 +173,34 @@ static struct pending *add_pending(struct stream *stream)
     return fresh;
 }
 
+static bool take_message(struct ideal *ideal, const struct stream *stream,
+                         const struct pending *wanted, int64_t *ret_time)
+{
+    struct lull_ideal_message message = {.source = wanted->key.source,
+                                         .target = wanted->key.target,
+                                         .bytes = wanted->bytes,
+                                         .called = stream->call_began,
+                                         .received = wanted->received};
+    if (!lull_messages_take(&ideal->messages, &wanted->key, ret_time, &message.sent))
+        return false;
+    if (ideal->options->message)
+        ideal->options->message(ideal->options->message_context, &message);
+    return true;
+}
+
 /* What is there already is not kept. */
-static lull_status receive(struct ideal *ideal, struct stream *stream,
-                           const struct lull_message_key *key)
+static lull_status receive(struct ideal *ideal, struct stream *stream, const struct pending *wanted)
 {
     int64_t time;
     ideal->result->messages++;
-    if (lull_messages_take(&ideal->messages, key, &time)) {
+    if (take_message(ideal, stream, wanted, &time)) {
         stream->done = time > stream->done ? time : stream->done;
         return LULL_OK;
     }
     struct pending *pending = add_pending(stream);
     if (!pending)
         return no_memory(ideal);
-    pending->key = *key;
+    *pending = *wanted;
     return LULL_OK;
 }
 
@@ -193,10 +211,12 @@ static lull_status receive_event(struct ideal *ideal, struct stream *stream,
         stream->open_receives--;
     if (event->message.peer < 0 || (uint32_t)event->message.peer >= ideal->trace->n_processes)
         return LULL_OK;
-    struct lull_message_key key = {(uint32_t)event->message.peer, stream->process,
-                                   lull_comm_canonical(ideal->trace, event->id),
-                                   event->message.tag};
-    return receive(ideal, stream, &key);
+    const struct pending wanted = {.bytes = event->message.bytes,
+                                   .received = event->time,
+                                   .key = {(uint32_t)event->message.peer, stream->process,
+                                           lull_comm_canonical(ideal->trace, event->id),
+                                           event->message.tag}};
+    return receive(ideal, stream, &wanted);
 }
 
 /* A wait of whose completions nothing was recorded, although receives are open. */
@@ -221,11 +241,13 @@ static lull_status receive_lost(struct ideal *ideal, struct stream *stream,
     uint32_t count = lull_lost_take(ideal->lost, &wait, &sends);
     stream->open_receives -= call->call == LULL_CALL_WAITALL ? most : count;
     for (uint32_t i = 0; i < count; i++) {
-        struct lull_message_key key = {sends[i].source, stream->process,
-                                       lull_comm_canonical(ideal->trace, sends[i].comm),
-                                       sends[i].tag};
+        const struct pending wanted = {.bytes = sends[i].bytes,
+                                       .received = call->end,
+                                       .key = {sends[i].source, stream->process,
+                                               lull_comm_canonical(ideal->trace, sends[i].comm),
+                                               sends[i].tag}};
         lull_trace_add_quirk(ideal->trace, quirk, "%s", place_of(ideal, stream, call->begin));
-        lull_status status = receive(ideal, stream, &key);
+        lull_status status = receive(ideal, stream, &wanted);
         if (status != LULL_OK)
             return status;
     }
@@ -348,7 +370,7 @@ static bool is_there(struct ideal *ideal, struct stream *stream, const struct pe
                      int64_t *ret_time)
 {
     if (!pending->gathering) {
-        if (lull_messages_take(&ideal->messages, &pending->key, ret_time))
+        if (take_message(ideal, stream, pending, ret_time))
             return true;
         stream->blocked = ON_MESSAGE;
         stream->waits_for = pending->key;
@@ -458,12 +480,27 @@ static lull_status event_of_mpi(struct ideal *ideal, struct stream *stream,
     }
 }
 
+/* Behind the analysed span nothing takes time, and nothing in it waits for what comes then; except
+ * for the arrival of a call that reaches beyond. */
+static bool is_beyond(const struct ideal *ideal, const struct stream *stream,
+                      const struct lull_replay_item *item)
+{
+    if (!ideal->options->has_span)
+        return false;
+    return item->kind == LULL_ITEM_CALL_END ? item->end > ideal->codes->to
+                                            : !stream->in_call && item->begin >= ideal->codes->to;
+}
+
 /* *ret_stopped: the stream has to wait within this item, and takes it up again later. */
 static lull_status take_item(struct ideal *ideal, struct stream *stream,
                              const struct lull_replay_item *item, bool *ret_stopped)
 {
     lull_status status = LULL_OK;
-    *ret_stopped = false;
+    *ret_stopped = is_beyond(ideal, stream, item);
+    if (*ret_stopped) {
+        stream->blocked = ENDED;
+        return LULL_OK;
+    }
     switch (item->kind) {
     case LULL_ITEM_BURST:
     case LULL_ITEM_FIXED:
@@ -471,6 +508,7 @@ static lull_status take_item(struct ideal *ideal, struct stream *stream,
         return LULL_OK;
     case LULL_ITEM_CALL_BEGIN:
         stream->in_call = true;
+        stream->call_began = item->begin;
         stream->completed = false;
         stream->done = stream->time;
         return LULL_OK;
@@ -653,13 +691,17 @@ static lull_status conclude(struct ideal *ideal)
         return explain(ideal, first);
     result->unmatched_sends = ideal->messages.count;
     int64_t span = ideal->codes->to - ideal->codes->from;
-    if ((double)result->lost_ns > LULL_IDEAL_LOST_MOST * (double)span)
+    char lost[32];
+    if (ideal->n_streams > 1 && /* there is somebody to wait for */
+        (double)result->lost_ns > LULL_IDEAL_LOST_MOST * (double)span) {
+        result->incomplete = true;
         return impossible(
             ideal, "records of MPI calls are missing",
             lull_arena_printf(ideal->arena,
-                              "it is not recorded what %s and its like waited for, in which a "
-                              "thread spent %.3g s",
-                              result->lost, 1e-9 * (double)result->lost_ns));
+                              "it is not recorded what calls such as %s waited for, in which a "
+                              "thread spent %s",
+                              result->lost, lull_format_time(result->lost_ns, lost, sizeof lost)));
+    }
     return LULL_OK;
 }
 

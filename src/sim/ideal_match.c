@@ -8,7 +8,7 @@
 
 struct message {
     struct lull_message_key key;
-    int64_t time;
+    int64_t time, measured;
     uint32_t next;
 };
 
@@ -83,7 +83,8 @@ static bool grow_pool(struct lull_messages *m)
     return true;
 }
 
-bool lull_messages_put(struct lull_messages *m, const struct lull_message_key *key, int64_t time)
+bool lull_messages_put(struct lull_messages *m, const struct lull_message_key *key, int64_t time,
+                       int64_t measured)
 {
     if (m->count >= m->n_buckets && !grow_buckets(m))
         return false;
@@ -99,13 +100,14 @@ bool lull_messages_put(struct lull_messages *m, const struct lull_message_key *k
     }
     m->pool[index].key = *key;
     m->pool[index].time = time;
+    m->pool[index].measured = measured;
     append(m, index);
     m->count++;
     return true;
 }
 
 bool lull_messages_take(struct lull_messages *m, const struct lull_message_key *key,
-                        int64_t *ret_time)
+                        int64_t *ret_time, int64_t *ret_measured)
 {
     if (m->count == 0)
         return false;
@@ -121,6 +123,7 @@ bool lull_messages_take(struct lull_messages *m, const struct lull_message_key *
         if (m->tails[bucket] == at)
             m->tails[bucket] = before;
         *ret_time = message->time;
+        *ret_measured = message->measured;
         message->next = m->free_list;
         m->free_list = at;
         m->count--;

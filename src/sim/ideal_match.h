@@ -22,9 +22,9 @@ struct lull_messages {
 void lull_messages_free(struct lull_messages *messages);
 /* False: not enough memory. */
 bool lull_messages_put(struct lull_messages *messages, const struct lull_message_key *key,
-                       int64_t time);
+                       int64_t time, int64_t measured);
 bool lull_messages_take(struct lull_messages *messages, const struct lull_message_key *key,
-                        int64_t *ret_time);
+                        int64_t *ret_time, int64_t *ret_measured);
 
 /* ---- collectives --------------------------------------------------------------------------- */
 

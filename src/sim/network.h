@@ -70,7 +70,7 @@ struct lull_network {
      * allowed), times per byte in ns. */
     double values[LULL_LEVELS][LULL_NETWORK_PARAMETERS];
     double cpu_speed;       /* of this machine relative to where the program was measured */
-    const char *algorithms; /* "allreduce=ring+bcast=binomial" or NULL: by size */
+    const char *algorithms; /* "allreduce:ring+bcast:binomial" or NULL: by size */
 };
 
 /* What a collective operation in closed form costs depends on. */

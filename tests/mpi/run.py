@@ -184,7 +184,7 @@ def check(options, folder):
     profile = os.path.join(folder, "profile")
     run_program(program, options.family, ranks, options.recorder, profile, folder,
                 ["LULL_RECORD_PROFILE=1"])
-    if digest_of(options.digest, profile):
+    if any(not what.startswith("quirk:") for what in digest_of(options.digest, profile)):
         wrong.append("profile: has events")
     if not any("measure" in what for what in expected):
         wrong += ["profile: " + line for line in compare(

@@ -55,6 +55,8 @@ if(Python3_FOUND)
         record_program(omp_constructs ${compiler} -fopenmp)
         record_program(omp_barriers ${compiler} -fopenmp)
         record_program(omp_imbalance ${compiler} -fopenmp)
+        record_program(omp_rest ${compiler} -fopenmp)
+        record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
         add_test(NAME record.counters.${short}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
@@ -68,6 +70,19 @@ if(Python3_FOUND)
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
     endforeach()
+
+    if(LULL_GCC AND TARGET record.omp_barriers.gcc)
+        record_program(live ${LULL_GCC})
+        record_program(many_regions ${LULL_GCC})
+        foreach(what full-disk budget live)
+            add_test(NAME record.${what}
+                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
+                        --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                        --bin ${record_bin})
+            set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 300
+                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        endforeach()
+    endif()
 endif()
 
 # The same under each MPI that is here.
@@ -102,6 +117,11 @@ function(record_mpi family)
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
     set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
+                         SKIP_RETURN_CODE 77)
+    add_test(NAME record.clocks.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
+                --lull $<TARGET_FILE:lull> --family ${family})
+    set_tests_properties(record.clocks.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
     add_test(NAME record.counters.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py

@@ -117,6 +117,36 @@ def test_c(bench, expected):
             bench.expect(" ".join(flags), by_other_tool(sites, bench.path("c")), expected)
 
 
+def visits_by_region(bench, target):
+    done = run([bench.lull, "metrics", "--by", "region", "--format", "json", target])
+    tables = json.loads(done.stdout)["tables"]
+    return {row["id"]: row["values"][1] for name, table in tables.items()
+            if name.startswith("regions") for row in table["rows"]}
+
+
+def test_formats(bench, expected):
+    """Written in other formats, calls of one function belong together, and Chrome has the places."""
+    target = bench.record(compile_c(bench, "formats", "-O2", "-g"))
+    visits = visits_by_region(bench, target)
+    for form, name in (("tape", "copy"), ("otf2", "archive"), ("paraver", "copy.prv")):
+        if run([bench.lull, "convert", "--to", form, target, bench.path(name)], False).returncode:
+            print("left out: lull cannot write", form)
+            continue
+        bench.expect(form, visits_by_region(bench, bench.path(name)), visits)
+    if not bench.names:
+        return
+    again, _ = bench.sites(bench.path("copy"))
+    bench.expect("tape of a tape", innermost(again), expected)
+    chrome = bench.path("chrome.json")
+    run([bench.lull, "convert", "--to", "chrome", target, chrome])
+    got = {}
+    for text in re.findall(r'"site": ?"([^"]*)"', open(chrome).read()):
+        function, file, line, _ = PLACE.match(text).groups()
+        key = function, file, int(line)
+        got[key] = got.get(key, 0) + 1
+    bench.expect("chrome", got, expected)
+
+
 def test_stripped(bench, expected):
     """What lull shows is a place in the file, which another tool finds in the file before it was
     stripped."""
@@ -240,6 +270,7 @@ def main():
         bench = Bench(settings, folder)
         expected = marks("sites.c")
         test_c(bench, expected)
+        test_formats(bench, expected)
         test_stripped(bench, expected)
         test_symbols_only(bench, expected)
         test_changed(bench, expected)

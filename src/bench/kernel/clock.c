@@ -5,17 +5,22 @@
 
 enum { ADDITIONS = 64 };
 
+#define FOUR(text) text text text text
+
 static double run(uint64_t repetitions)
 {
     uint64_t sum = 0, addend = 1;
-    for (uint64_t i = 0; i < repetitions; i++) {
-#define FOUR(text) text text text text
 #if defined(__x86_64__)
-        __asm__ volatile(FOUR(FOUR(FOUR("add %[addend], %[sum]\n\t")))
-                         : [sum] "+&r"(sum)
+    if (repetitions > 0)
+        __asm__ volatile(".p2align 6\n\t"
+                         "1:\n\t" FOUR(FOUR(FOUR("add %[addend], %[sum]\n\t"))) "dec %[n]\n\t"
+                                                                                "jnz 1b\n\t"
+                         : [sum] "+&r"(sum), [n] "+&r"(repetitions)
                          : [addend] "r"(addend)
                          : "cc");
-#elif defined(__aarch64__)
+#else
+    for (uint64_t i = 0; i < repetitions; i++) {
+#if defined(__aarch64__)
         __asm__ volatile(FOUR(FOUR(FOUR("add %[sum], %[sum], %[addend]\n\t")))
                          : [sum] "+&r"(sum)
                          : [addend] "r"(addend));
@@ -26,6 +31,7 @@ static double run(uint64_t repetitions)
         }
 #endif
     }
+#endif
     return (double)sum;
 }
 

@@ -80,7 +80,8 @@ static void find_all(const struct rec_counter_backend *backend, const char *list
 static const struct rec_counter_backend *choose(const char *list, struct found *ret_best)
 {
     const struct rec_counter_backend *best = NULL;
-    for (int b = 0; b < BACKENDS && (!best || ret_best->absent > 0); b++) {
+    *ret_best = (struct found){.absent = 1};
+    for (int b = 0; b < BACKENDS && ret_best->absent > 0; b++) {
         struct found found;
         find_all(backends[b], list, &found);
         if (!best || found.n > ret_best->n) {

@@ -67,16 +67,20 @@ static void on_thread_begin(int type, union ompt_data *data)
         rec_omp_thread_begin();
 }
 
+/* The leaders of teams are like the threads of a region. libomp begins one more region for each of
+ * them, of one thread and without a place in the program: this is left out. */
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
                               unsigned threads, int flags, const void *code)
 {
-    (void)task, (void)frame, (void)threads, (void)flags;
+    (void)task, (void)frame, (void)threads;
     parallel->ptr = NULL;
     struct rec_thread *self = rec_omp_self();
-    if (!self || rec_omp_of(self)->n_forks >= REC_OMP_FORKS)
+    if (!self || rec_omp_of(self)->n_forks >= REC_OMP_FORKS ||
+        (!code && rec_omp_of(self)->n_leagues > 0))
         return;
     struct rec_fork *fork = &rec_omp_of(self)->forks[rec_omp_of(self)->n_forks++];
-    rec_omp_fork(self, fork, rec_omp_outlined(REC_OMP_PARALLEL, place_of(code)));
+    enum rec_omp_outlined kind = flags & OMPT_PARALLEL_LEAGUE ? REC_OMP_LEAGUE : REC_OMP_PARALLEL;
+    rec_omp_fork(self, fork, rec_omp_outlined(kind, place_of(code)));
     fork->arrived = false;
     parallel->ptr = fork;
 }
@@ -114,20 +118,30 @@ static void end_implicit(union ompt_data *task)
     if (inside < UINT32_MAX)
         omp->n_tasks -= inside + 1;
     if (omp->n_forks == 0 || fork != &omp->forks[omp->n_forks - 1])
-        rec_omp_settle(self, rec_now());
+        rec_omp_settle(self, 0);
     else if (!fork->arrived)
         rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
 }
 
+static void count_league(int endpoint)
+{
+    struct rec_omp *omp = rec_current()->omp;
+    if (omp && endpoint == OMPT_BEGIN)
+        omp->n_leagues++;
+    else if (omp && omp->n_leagues > 0)
+        omp->n_leagues--;
+}
+
+/* An initial task is that of a team's leader, or of the program, which belongs to no region. */
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task,
                              unsigned threads, unsigned number, int flags)
 {
     (void)threads, (void)number;
-    if (flags & OMPT_TASK_INITIAL)
-        return;
     if (endpoint == OMPT_BEGIN)
         begin_implicit(parallel, task);
-    else
+    if (flags & OMPT_TASK_INITIAL && fork_of(task))
+        count_league(endpoint);
+    if (endpoint == OMPT_END)
         end_implicit(task);
 }
 
@@ -189,7 +203,7 @@ static void end_sync(enum rec_omp_region region, union ompt_data *task, bool las
     } else if (omp->n_forks > 0 && fork_of(task) == &omp->forks[omp->n_forks - 1]) {
         omp->forks[omp->n_forks - 1].arrived = true; /* ends with the region */
     } else {
-        rec_omp_settle(self, rec_now());
+        rec_omp_settle(self, 0);
     }
 }
 

@@ -39,6 +39,7 @@ enum ompt_event {
 enum { OMPT_BEGIN = 1, OMPT_END = 2 };
 enum { OMPT_THREAD_WORKER = 2 };
 enum { OMPT_TASK_INITIAL = 1, OMPT_TASK_EXPLICIT = 4 };
+enum { OMPT_PARALLEL_LEAGUE = 0x40000000 };
 
 enum ompt_work {
     OMPT_WORK_LOOP = 1,

@@ -71,6 +71,7 @@ static const struct {
     bool parallel;
 } outlined[REC_OMP_OUTLINED] = {
     [REC_OMP_PARALLEL] = {"parallel", LULL_TAPE_ROLE_PARALLEL, true},
+    [REC_OMP_LEAGUE] = {"teams", LULL_TAPE_ROLE_PARALLEL, true},
     [REC_OMP_TASK] = {"task", LULL_TAPE_ROLE_TASK, false},
 };
 
@@ -142,18 +143,19 @@ void rec_omp_thread_begin(void)
 }
 
 /* When the region ended in which a worker waits. A master that has begun more regions than its
- * ring holds without this thread has forgotten it: then nothing is known but that it ended. */
+ * ring holds without this thread has forgotten it: then nothing is known but that it ended. It may
+ * not have gone on yet: then the region ends at `now`, or, if that is 0, at present. */
 static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)
 {
     const struct rec_omp_end *end = &omp->ends[omp->generation % REC_OMP_ENDS];
     uint64_t generation = __atomic_load_n(&end->generation, __ATOMIC_ACQUIRE);
     uint64_t time = __atomic_load_n(&end->time, __ATOMIC_ACQUIRE);
     if (generation < omp->generation)
-        return now;
+        return now ? now : rec_now();
     if (generation > omp->generation ||
         __atomic_load_n(&end->generation, __ATOMIC_RELAXED) != generation)
         return omp->opened;
-    return time < now ? time : now;
+    return now && now < time ? now : time;
 }
 
 static void settle_at(struct rec_thread *self, uint64_t end)

@@ -50,7 +50,7 @@ enum rec_omp_region {
 };
 
 /* Regions that are told apart by the function that the compiler has made of them. */
-enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_TASK, REC_OMP_OUTLINED };
+enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_OUTLINED };
 
 #define REC_OMP_ENDS  256 /* a power of two */
 #define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
@@ -92,8 +92,9 @@ struct rec_omp {
     uint64_t joined;                    /* when the last of them has ended */
     uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
     struct rec_fork forks[REC_OMP_FORKS];
-    bool tests_lock;  /* in a function that tests a lock: the runtime calls that setting it */
-    uint32_t n_tasks; /* that run on this thread, one inside of the other */
+    uint32_t n_leagues; /* of teams, in which this thread leads one (ompt.c) */
+    bool tests_lock;    /* in a function that tests a lock: the runtime calls that setting it */
+    uint32_t n_tasks;   /* that run on this thread, one inside of the other */
     const void *tasks[REC_OMP_TASKS];
     struct rec_omp_end ring[REC_OMP_ENDS];
 };
@@ -262,8 +263,8 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     self->parallel = fork->around;
 }
 
-/* A worker that waits at the end of a region is known to have left it by `now`; also from another
- * thread when the program ends. */
+/* A worker that waits at the end of a region is known to have left it by `now`, 0: by the present;
+ * also from another thread when the program ends. */
 void rec_omp_settle(struct rec_thread *self, uint64_t now);
 
 /* Code of a task runs. */

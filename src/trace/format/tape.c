@@ -258,6 +258,16 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
+/* Processes of other nodes than the first one's that were not compared with it. */
+static void judge_clocks(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t p = 1; p < trace->n_processes; p++)
+        if (trace->processes[p].node != trace->processes[0].node && data->scopes[p].n_points > 0 &&
+            data->scopes[p].n_offsets == 0 && data->scopes[0].n_offsets == 0)
+            trace->clock_error = -1;
+}
+
 /* ---- how a run ended that did not say it ------------------------------------------------------
  */
 
@@ -444,6 +454,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     if (status != LULL_OK)
         return status;
     choose_scopes(trace);
+    judge_clocks(trace);
     status = measure_length(trace, err);
     return status == LULL_OK ? lull_trace_complete(trace, err) : status;
 }

@@ -107,6 +107,8 @@ struct lull_tape_data {
     uint32_t *process_numbers;      /* per process: p of the file names, ascending */
     int64_t origin;                 /* ns, subtracted from all times */
     bool closed;                    /* the run says where it begins and how long it is */
+    double worst_clocks[2];         /* ns: the largest errors of clocks of other nodes */
+    bool *outside;                  /* per communicator: it has members that were not recorded */
     struct lull_tape_object *objects;
     size_t objects_capacity;
     uint32_t n_objects;

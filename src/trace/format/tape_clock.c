@@ -40,6 +40,20 @@ static int64_t moved(const struct lull_tape_scope *scope, int64_t ns)
     return (int64_t)((uint64_t)ns + (uint64_t)a->to_run + (uint64_t)(int64_t)delta);
 }
 
+/* Two clocks are as far apart as both are from that of the run. */
+static void add_error(struct lull_trace *trace, double error)
+{
+    struct lull_tape_data *data = trace->format_data;
+    double *worst = data->worst_clocks;
+    if (error > worst[0]) {
+        worst[1] = worst[0];
+        worst[0] = error;
+    } else if (error > worst[1]) {
+        worst[1] = error;
+    }
+    trace->clock_error = fmax(trace->clock_error, worst[0] + worst[1]);
+}
+
 /* The points become those of the run's clock; the errors add up. */
 static void move_points(struct lull_trace *trace, struct lull_tape_scope *scope)
 {
@@ -55,7 +69,7 @@ static void move_points(struct lull_trace *trace, struct lull_tape_scope *scope)
                       fabs(between(scope->offsets->ns, scope->points->ns)));
     for (size_t i = 0; i < scope->n_points; i++)
         scope->points[i].ns = moved(scope, scope->points[i].ns);
-    trace->clock_error = fmax(trace->clock_error, scope->points_error + error);
+    add_error(trace, scope->points_error + error);
 }
 
 static void set_segment(struct lull_tape_segment *segment, const struct lull_tape_clock_point *from,

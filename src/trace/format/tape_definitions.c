@@ -565,6 +565,32 @@ static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struc
     return LULL_OK;
 }
 
+/* Of the members only those are kept that were recorded; which rank the others have is not known.
+ */
+static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
+{
+    struct lull_trace *trace = merge->trace;
+    bool found = !comm->members && comm->size > 0 && comm->first == UINT32_MAX;
+    for (uint32_t r = 0; comm->members && r < comm->size; r++)
+        found |= comm->members[r] == UINT32_MAX;
+    if (!found)
+        return false;
+    uint32_t n = 0;
+    uint32_t *known = lull_arena_zero(trace->arena, (size_t)comm->size + 1, sizeof *known);
+    for (uint32_t r = 0; comm->members && r < comm->size; r++) {
+        uint32_t process = comm->members[r] == UINT32_MAX
+                               ? LULL_NONE
+                               : lull_tape_process_index(trace, comm->members[r]);
+        if (process != LULL_NONE)
+            known[n++] = process;
+    }
+    comm->members = known;
+    comm->size = n;
+    lull_trace_add_quirk(trace, "a communicator has members that were not recorded", "'%s'",
+                         comm->name);
+    return true;
+}
+
 /* Process numbers become indices, ids of other communicators become indices. */
 static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struct lull_error *err)
 {
@@ -575,6 +601,10 @@ static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struc
     comm->remote = mapped_comm(draft, draft->remote);
     if (comm->paradigm == LULL_PARADIGM_OPENMP)
         return resolve_team(merge, c, err);
+    struct lull_tape_data *data = trace->format_data;
+    data->outside[c] = has_outsiders(merge, comm);
+    if (data->outside[c])
+        return LULL_OK;
     bool missing = false;
     if (comm->members) {
         uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
@@ -598,6 +628,9 @@ static lull_status resolve_comm(struct lull_tape_merge *merge, uint32_t c, struc
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err)
 {
+    struct lull_tape_data *data = merge->trace->format_data;
+    data->outside =
+        lull_arena_zero(merge->trace->arena, merge->trace->n_comms + 1, sizeof *data->outside);
     for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
         status = resolve_comm(merge, c, err);
     forget(merge);

@@ -27,6 +27,11 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
         process = lull_tape_process_index(trace, (uint32_t)peer);
     } else if (comm < trace->n_comms && trace->comms[comm].paradigm != LULL_PARADIGM_OPENMP) {
         const struct lull_comm *group = &trace->comms[comm];
+        const bool *outside = stream->data->outside;
+        if (outside[comm] || (group->remote != LULL_NONE && outside[group->remote])) {
+            *ret_process = LULL_PROC_NULL;
+            return LULL_OK;
+        }
         if (group->remote != LULL_NONE)
             group = &trace->comms[group->remote];
         process = lull_comm_member(group, (uint32_t)peer);

@@ -1,0 +1,140 @@
+"""The simulator: events per second, memory, GOAL text, and SimGrid SMPI side by side.
+
+Events are sends, receives, computations and messages. What is set against the targets is processor
+time of the simulation alone, without reading the program; GOAL text and SMPI are taken by wall
+time. SMPI runs the MPI program halo.c, lull the same exchange as GOAL text, read and simulated.
+"""
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NETWORK = "loggops"
+# name, arguments of bench_goal_cases, least M events/s (None: see below)
+CASES = (
+    ("stencil 64x64, 100 iterations", "stencil 64 64 100 20000 2048", 10),
+    ("dissemination, 64 k ranks", "dissemination 65536 8", 10),
+    ("binomial reduce, 1 M ranks", "reduce 1048576 64", 5),
+    ("stencil 256x256, 10 iterations", "stencil 256 256 10 20000 2048", 5),
+    ("linear alltoall, 1024 ranks", "alltoall 1024 1000", None),
+)
+# The same as patterns, computed while they are simulated.
+PATTERNS = (
+    ("stencil 64x64, 100 iterations",
+     "grid:ranks=64x64,exec=20us,bytes=2KiB,iterations=100", 10),
+    ("dissemination, 64 k ranks",
+     "collective:op=barrier,ranks=65536,exec=0,iterations=1", 10),
+    ("binomial reduce, 1 M ranks",
+     "collective:op=reduce,ranks=1048576,bytes=64,exec=0,iterations=1", 5),
+    ("stencil 256x256, 10 iterations",
+     "grid:ranks=256x256,exec=20us,bytes=2KiB,iterations=10", 5),
+    ("linear alltoall, 1024 ranks",
+     "collective:op=alltoall,ranks=1024,bytes=1000,exec=0,iterations=1", None),
+    ("next neighbours, 1 M ranks, 100 iterations",
+     "chain:ranks=1048576,distances=1,exec=20us,bytes=2KiB,iterations=100", None),
+)
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="zone" routing="Full">
+    <cluster id="cluster" prefix="n" suffix="" radical="0-1023" speed="1Gf" bw="400MBps" lat="5us"/>
+  </zone>
+</platform>
+"""
+
+
+def run(command):
+    """Words of the output, and the peak memory in MiB."""
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = child.stdout.read().split()
+    complaint = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        sys.exit("%s: status %d: %s" % (" ".join(command), status, complaint))
+    return words, usage.ru_maxrss / 1024
+
+
+def spread(values, form="%.2f"):
+    return (form + " (" + form + " .. " + form + ")") % (
+        statistics.median(values), min(values), max(values))
+
+
+def tool(bench, name):
+    return os.path.join(bench.build, "bench", name)
+
+
+def write_goal(bench, arguments, name):
+    path = bench.path(name)
+    with open(path, "w") as out:
+        subprocess.run([tool(bench, "bench_goal_cases"), *arguments.split()], stdout=out,
+                       stderr=subprocess.DEVNULL, check=True)
+    return path
+
+
+def simulated(bench, program):
+    """events, seconds of the simulation, MiB: a list per run"""
+    taken = []
+    for _ in range(bench.runs):
+        words, peak = run([tool(bench, "bench_simulate"), NETWORK, program])
+        taken.append((int(words[0]), float(words[2]), peak))
+    return taken
+
+
+def speed_row(bench, name, program, least):
+    taken = simulated(bench, program)
+    extra = "peak %.0f MiB" % max(peak for _, _, peak in taken)
+    if least:
+        bench.add(name, spread([events / seconds / 1e6 for events, seconds, _ in taken], "%.1f")
+                  + " M events/s", ">= %d" % least, extra)
+    else:
+        bench.add(name, spread([seconds for _, seconds, _ in taken]) + " s",
+                  "<= 2 s" if "alltoall" in name else "<= 1024 MiB", extra)
+
+
+def graph_rows(bench):
+    for name, arguments, least in CASES:
+        if not bench.wanted("simulate: " + name):
+            continue
+        path = write_goal(bench, arguments, "case.goal")
+        megabytes = os.path.getsize(path) / 1e6
+        bench.rate("simulate: read GOAL of " + name, [tool(bench, "bench_goal_read"), path],
+                   megabytes, "MB/s", ">= 200")
+        speed_row(bench, "simulate: " + name, path, least)
+        os.remove(path)
+
+
+def pattern_rows(bench):
+    for name, pattern, least in PATTERNS:
+        if bench.wanted("simulate: pattern " + name):
+            speed_row(bench, "simulate: pattern " + name, pattern, least)
+
+
+def smpi_rows(bench):
+    if not shutil.which("smpicc") or not shutil.which("smpirun"):
+        print("SimGrid SMPI is not installed (libsimgrid-dev): not compared")
+        return
+    program, platform, hosts = (bench.path(n) for n in ("halo", "platform.xml", "hosts"))
+    subprocess.run(["smpicc", "-O2", "-w", "-DSMPI", os.path.join(HERE, "halo.c"), "-o", program],
+                   check=True)
+    with open(platform, "w") as out:
+        out.write(PLATFORM)
+    with open(hosts, "w") as out:
+        out.writelines("n%d\n" % i for i in range(1024))
+    for side in (8, 16, 32):
+        name = "simulate: halo exchange of %d ranks against SMPI" % (side * side)
+        if not bench.wanted(name):
+            continue
+        goal = write_goal(bench, "stencil %d %d 20 20000 1024" % (side, side), "halo.goal")
+        bench.ratio(name, [tool(bench, "bench_simulate"), NETWORK, goal],
+                    ["smpirun", "-np", str(side * side), "-platform", platform, "-hostfile", hosts,
+                     "--cfg=smpi/simulate-computation:no", program, str(side), str(side), "20",
+                     "1024", "20000"], "> 1 x")
+
+
+def rows(bench):
+    graph_rows(bench)
+    pattern_rows(bench)
+    smpi_rows(bench)
+    print("LogGOPSim, by its authors' account, reaches about 1 M events/s (not measured here)")

@@ -1,0 +1,123 @@
+/* Files of sums: the input is that of the master of a profile with four regions and two counters.
+ */
+#include "base/file.h"
+#include "metrics/breakdown.h"
+#include "tape/definition.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char folder[4096];
+
+static void remove_folder(void)
+{
+    lull_remove_tree(folder, NULL);
+}
+
+static void write_file(const char *name, const void *bytes, size_t size)
+{
+    char path[4400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *out = fopen(path, "wb");
+    if (!out || fwrite(bytes, 1, size, out) != size || fclose(out) != 0)
+        abort();
+}
+
+static size_t define(unsigned char *space, size_t capacity, unsigned kind, uint32_t id)
+{
+    struct lull_tape_builder builder;
+    lull_tape_build_begin(&builder, space, capacity, kind, id);
+    if (kind == LULL_TAPE_DEFINE_REGION) {
+        lull_tape_build_u32(&builder, id % 2 ? LULL_TAPE_PARADIGM_USER : LULL_TAPE_PARADIGM_OPENMP);
+        lull_tape_build_u32(&builder, LULL_TAPE_ROLE_BARRIER);
+        lull_tape_build_u64(&builder, 0);
+    } else {
+        lull_tape_build_u64(&builder, id);
+        lull_tape_build_u32(&builder, id % 3);
+    }
+    lull_tape_build_text(&builder, id % 2 ? "one" : "two");
+    lull_tape_build_text(&builder, "");
+    return lull_tape_build_end(&builder);
+}
+
+static void write_definitions(void)
+{
+    static unsigned char bytes[4096];
+    struct lull_tape_definitions_header header = {.version = LULL_TAPE_VERSION,
+                                                  .byte_order = LULL_TAPE_BYTE_ORDER,
+                                                  .header_size = sizeof header};
+    memcpy(header.magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header.magic);
+    size_t used = sizeof header;
+    for (uint32_t id = 0; id < 4; id++)
+        used += define(bytes + used, sizeof bytes - used, LULL_TAPE_DEFINE_REGION, id);
+    for (uint32_t id = 0; id < 2; id++)
+        used += define(bytes + used, sizeof bytes - used, LULL_TAPE_DEFINE_COUNTER, id);
+    header.committed = used - sizeof header;
+    memcpy(bytes, &header, sizeof header);
+    write_file("0/0.definitions", bytes, used);
+}
+
+static void make_run(void)
+{
+    static char page[LULL_TAPE_HEADER_SIZE];
+    const char *parent = getenv("TMPDIR");
+    char path[4400];
+    snprintf(folder, sizeof folder, "%s/lull-fuzz-XXXXXX",
+             parent && *parent               ? parent
+             : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+                                             : "/tmp");
+    if (!mkdtemp(folder))
+        abort();
+    atexit(remove_folder);
+    snprintf(path, sizeof path, "%s/0", folder);
+    mkdir(path, 0700);
+    struct lull_tape_header header = {.version = LULL_TAPE_VERSION,
+                                      .byte_order = LULL_TAPE_BYTE_ORDER,
+                                      .header_size = LULL_TAPE_HEADER_SIZE,
+                                      .record_size = 16,
+                                      .flags = LULL_TAPE_PROFILE | LULL_TAPE_CLOSED};
+    memcpy(header.magic, LULL_TAPE_MAGIC, sizeof header.magic);
+    memcpy(page, &header, sizeof header);
+    write_file(LULL_TAPE_ANCHOR_NAME, LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR));
+    write_file("0/0.0.tape", page, sizeof page);
+    write_definitions();
+}
+
+/* What is read adds up to the run. */
+static void check(const struct lull_breakdown *breakdown)
+{
+    const struct lull_thread_breakdown *thread = &breakdown->threads[0];
+    int64_t sum = thread->disabled_ns;
+    for (unsigned a = 0; a < LULL_ACTIVITIES; a++)
+        for (unsigned inside = 0; inside < 2; inside++) {
+            if (thread->times.ns[a][inside] < 0)
+                abort();
+            sum += thread->times.ns[a][inside];
+        }
+    if (sum != breakdown->duration_ns)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct lull_error err;
+    struct lull_trace *trace;
+    struct lull_breakdown *breakdown;
+    if (!*folder)
+        make_run();
+    write_file("0/0.0.sums", data, size);
+    if (lull_trace_open(folder, &trace, &err) != LULL_OK)
+        return 0;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_breakdown_options options = {.regions = true};
+    if (lull_breakdown_compute(trace, &options, arena, &breakdown, &err) == LULL_OK)
+        check(breakdown);
+    lull_arena_destroy(arena);
+    lull_trace_close(trace);
+    return 0;
+}

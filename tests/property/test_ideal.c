@@ -1,0 +1,336 @@
+/* The runtime on an ideal network of random programs, against a reference that knows the program.
+ *
+ * A program is drawn step by step in an order in which it can run; while it is drawn, each rank has
+ * two clocks. The measured one pays for everything, and goes into a trace. The ideal one pays for
+ * computation alone and waits for what a step needs. The replay sees the trace only. */
+#include "metrics/pop.h"
+#include "sim/engine.h"
+#include "sim/ideal.h"
+#include "sim/replay.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS = 6, MESSAGES = 64, ROUNDS = 60, STEPS = 400 };
+
+enum region { SEND, RECV, ISEND, WAIT, COLLECTIVE, RANK, LOOP, REGIONS };
+static const char *const names[] = {"MPI_Send",      "MPI_Recv",      "MPI_Isend", "MPI_Wait",
+                                    "MPI_Allreduce", "MPI_Comm_rank", "loop",      NULL};
+
+struct clocks {
+    int64_t measured, ideal, outside;
+};
+
+struct message {
+    uint32_t source, target;
+    int32_t tag;
+    int64_t measured, ideal;
+};
+
+struct program {
+    struct lull_random *random;
+    struct lull_trace *trace;
+    uint32_t n_ranks;
+    struct clocks clocks[RANKS];
+    struct message messages[MESSAGES];
+    uint32_t n_messages;
+    uint64_t requests;
+    int64_t last_ideal; /* of the last events */
+};
+
+static int64_t draw(struct program *p, uint64_t bound)
+{
+    return (int64_t)lull_random_below(p->random, bound);
+}
+
+static void add(struct program *p, uint32_t rank, unsigned kind, uint32_t id)
+{
+    struct lull_event event = memory_event(p->clocks[rank].measured, kind, id);
+    memory_trace_add(p->trace, rank, &event);
+}
+
+static void compute(struct program *p, uint32_t rank)
+{
+    int64_t length = draw(p, 4) ? 2 * draw(p, 500) : 0;
+    if (draw(p, 2))
+        add(p, rank, LULL_EVENT_ENTER, LOOP), add(p, rank, LULL_EVENT_LEAVE, LOOP);
+    p->clocks[rank].measured += length;
+    p->clocks[rank].ideal += length;
+    p->clocks[rank].outside += length;
+}
+
+static void enter(struct program *p, uint32_t rank, enum region region)
+{
+    add(p, rank, LULL_EVENT_ENTER, region);
+    p->clocks[rank].measured += draw(p, 50);
+}
+
+static void leave(struct program *p, uint32_t rank, enum region region)
+{
+    p->clocks[rank].measured += draw(p, 50);
+    add(p, rank, LULL_EVENT_LEAVE, region);
+}
+
+static void message_event(struct program *p, uint32_t rank, unsigned kind, uint32_t peer,
+                          int32_t tag, uint64_t request)
+{
+    struct lull_event event = memory_event(p->clocks[rank].measured, kind, 0);
+    event.message.peer = (int32_t)peer;
+    event.message.tag = tag;
+    event.message.bytes = 8;
+    event.message.request = request;
+    memory_trace_add(p->trace, rank, &event);
+}
+
+static void send(struct program *p, uint32_t source)
+{
+    if (p->n_messages == MESSAGES)
+        return;
+    struct message *m = &p->messages[p->n_messages++];
+    bool blocks = draw(p, 2);
+    enum region region = blocks ? SEND : ISEND;
+    m->source = source;
+    m->target = (uint32_t)draw(p, p->n_ranks);
+    m->tag = (int32_t)draw(p, 2);
+    enter(p, source, region);
+    m->measured = p->clocks[source].measured;
+    m->ideal = p->clocks[source].ideal;
+    message_event(p, source, LULL_EVENT_SEND, m->target, m->tag,
+                  blocks ? LULL_NO_REQUEST : p->requests++);
+    leave(p, source, region);
+}
+
+static void wait_until(struct clocks *clocks, int64_t measured, int64_t ideal)
+{
+    clocks->measured = measured > clocks->measured ? measured : clocks->measured;
+    clocks->ideal = ideal > clocks->ideal ? ideal : clocks->ideal;
+}
+
+/* The oldest message of the same pair and tag as a message drawn: they do not overtake. */
+static void receive(struct program *p)
+{
+    if (!p->n_messages)
+        return;
+    uint32_t drawn = (uint32_t)draw(p, p->n_messages), at = 0;
+    while (p->messages[at].source != p->messages[drawn].source ||
+           p->messages[at].target != p->messages[drawn].target ||
+           p->messages[at].tag != p->messages[drawn].tag)
+        at++;
+    struct message m = p->messages[at];
+    memmove(&p->messages[at], &p->messages[at + 1], (--p->n_messages - at) * sizeof m);
+    bool blocks = draw(p, 2);
+    enum region region = blocks ? RECV : WAIT;
+    enter(p, m.target, region);
+    wait_until(&p->clocks[m.target], m.measured, m.ideal);
+    message_event(p, m.target, LULL_EVENT_RECV, m.source, m.tag,
+                  blocks ? LULL_NO_REQUEST : p->requests++);
+    leave(p, m.target, region);
+}
+
+static bool needs(uint8_t op, uint32_t rank, uint32_t root, uint32_t other)
+{
+    switch (op) {
+    case LULL_COLLECTIVE_BCAST:
+    case LULL_COLLECTIVE_SCATTER:
+        return other == root;
+    case LULL_COLLECTIVE_REDUCE:
+    case LULL_COLLECTIVE_GATHER:
+        return rank == root;
+    case LULL_COLLECTIVE_SCAN:
+        return other < rank;
+    default:
+        return true;
+    }
+}
+
+static void collective(struct program *p)
+{
+    static const uint8_t ops[] = {LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_ALLREDUCE,
+                                  LULL_COLLECTIVE_BCAST,   LULL_COLLECTIVE_SCATTER,
+                                  LULL_COLLECTIVE_REDUCE,  LULL_COLLECTIVE_GATHER,
+                                  LULL_COLLECTIVE_SCAN};
+    uint8_t op = ops[draw(p, sizeof ops)];
+    uint32_t comm = (uint32_t)draw(p, 2), size = p->trace->comms[comm].size;
+    uint32_t root = (uint32_t)draw(p, size);
+    struct clocks begin[RANKS];
+    for (uint32_t r = 0; r < size; r++) {
+        enter(p, r, COLLECTIVE);
+        struct lull_event event =
+            memory_event(p->clocks[r].measured, LULL_EVENT_COLLECTIVE_BEGIN, LULL_NONE);
+        event.op = LULL_COLLECTIVE_UNKNOWN;
+        event.collective.request = LULL_NO_REQUEST;
+        memory_trace_add(p->trace, r, &event);
+        begin[r] = p->clocks[r];
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        for (uint32_t other = 0; other < size; other++)
+            if (needs(op, r, root, other))
+                wait_until(&p->clocks[r], begin[other].measured, begin[other].ideal);
+        struct lull_event event =
+            memory_event(p->clocks[r].measured, LULL_EVENT_COLLECTIVE_END, comm);
+        event.op = op;
+        event.collective.request = LULL_NO_REQUEST;
+        event.collective.root = (int32_t)root;
+        memory_trace_add(p->trace, r, &event);
+        leave(p, r, COLLECTIVE);
+    }
+}
+
+static void step(struct program *p)
+{
+    uint32_t rank = (uint32_t)draw(p, p->n_ranks);
+    switch (draw(p, 12)) {
+    case 0:
+        collective(p);
+        break;
+    case 1:
+        enter(p, rank, RANK);
+        leave(p, rank, RANK);
+        break;
+    case 2:
+    case 3:
+    case 4:
+        send(p, rank);
+        break;
+    case 5:
+    case 6:
+    case 7:
+        receive(p);
+        break;
+    default:
+        compute(p, rank);
+    }
+}
+
+static void define_comms(struct lull_trace *trace, uint32_t n_ranks, uint32_t few)
+{
+    trace->n_comms = 2;
+    trace->comms = lull_arena_zero(trace->arena, 2, sizeof *trace->comms);
+    for (uint32_t c = 0; c < 2; c++)
+        trace->comms[c] = (struct lull_comm){.name = c ? "few" : "world",
+                                             .size = c ? few : n_ranks,
+                                             .parent = LULL_NONE,
+                                             .remote = LULL_NONE,
+                                             .paradigm = LULL_PARADIGM_MPI};
+}
+
+static void draw_program(struct lull_random *random, struct program *p)
+{
+    *p = (struct program){.random = random};
+    p->n_ranks = 2 + (uint32_t)draw(p, RANKS - 1);
+    p->trace = memory_trace_simple(p->n_ranks, 1, 0, names);
+    define_comms(p->trace, p->n_ranks, 1 + (uint32_t)draw(p, p->n_ranks));
+    for (uint32_t r = 0; r < p->n_ranks; r++)
+        compute(p, r);
+    int64_t steps = draw(p, STEPS);
+    for (int64_t i = 0; i < steps; i++)
+        step(p);
+    while (p->n_messages)
+        receive(p);
+    for (uint32_t r = 0; r < p->n_ranks; r++) /* the last computation is seen, too */
+        add(p, r, LULL_EVENT_ENTER, LOOP), add(p, r, LULL_EVENT_LEAVE, LOOP);
+    for (uint32_t r = 0; r < p->n_ranks; r++)
+        if (p->clocks[r].measured > p->trace->duration)
+            p->trace->duration = p->clocks[r].measured;
+    for (uint32_t r = 0; r < p->n_ranks; r++)
+        if (p->clocks[r].ideal > p->last_ideal)
+            p->last_ideal = p->clocks[r].ideal;
+    for (uint32_t r = 0; r < p->n_ranks; r++) /* the rest of the run is no MPI */
+        p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
+}
+
+static void check_bounds(const struct program *p, int64_t ideal, struct lull_arena *arena)
+{
+    struct lull_breakdown_options options = {0};
+    struct lull_breakdown *breakdown;
+    struct lull_pop_input *input;
+    struct lull_error err;
+    assert_int_equal(lull_breakdown_compute(p->trace, &options, arena, &breakdown, &err), LULL_OK);
+    if (breakdown->runtime_ns == 0)
+        return;
+    assert_int_equal(lull_pop_from_breakdown(breakdown, true, arena, &input, &err), LULL_OK);
+    for (uint32_t i = 0; i < input->n_processes; i++) {
+        const struct lull_pop_process *process = &input->processes[i];
+        double outside = process->serial_useful + process->parallel + process->other;
+        assert_true(1e-9 * (double)ideal >= outside - 1e-12);
+    }
+    assert_true(ideal <= breakdown->runtime_ns);
+}
+
+static int64_t simulate(const struct program *p, double cpu_speed, struct lull_arena *arena)
+{
+    struct lull_replay_options options = {0};
+    struct lull_program *replay;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err;
+    lull_network_init(&network, lull_network_find("ideal"));
+    network.collectives = LULL_COLLECTIVES_ALGORITHM;
+    network.algorithms = "bcast:linear+scatter:linear+reduce:linear+gather:linear+scan:linear";
+    network.cpu_speed = cpu_speed;
+    if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
+        lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_program_close(replay);
+    return result.runtime;
+}
+
+/* The event-driven engine comes to the same, and processors of twice the speed to half of it. */
+static void check_engine(const struct program *p, uint64_t seed, struct lull_arena *arena)
+{
+    int64_t runtime = simulate(p, 1, arena);
+    if (runtime != p->last_ideal)
+        fail_msg("seed %lu: the engine has %ld ns, the reference %ld", seed, runtime,
+                 p->last_ideal);
+    assert_int_equal(2 * simulate(p, 2, arena), runtime);
+}
+
+static void check_program(struct lull_random *random, uint64_t seed)
+{
+    struct program p;
+    draw_program(random, &p);
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_ideal_options options = {0};
+    struct lull_ideal_result result;
+    struct lull_error err;
+    int64_t wanted = 0;
+    for (uint32_t r = 0; r < p.n_ranks; r++)
+        wanted = p.clocks[r].ideal > wanted ? p.clocks[r].ideal : wanted;
+    if (lull_ideal_runtime(p.trace, &options, arena, &result, &err) != LULL_OK)
+        fail_msg("seed %lu: %s", seed, err.text);
+    if (result.absent)
+        fail_msg("seed %lu: %s: %s", seed, result.absent, result.detail);
+    if (result.runtime != wanted)
+        fail_msg("seed %lu: %ld ns, the reference has %ld", seed, result.runtime, wanted);
+    check_bounds(&p, result.runtime, arena);
+    check_engine(&p, seed, arena);
+    lull_arena_destroy(arena);
+    lull_trace_close(p.trace);
+}
+
+static void test_programs(void **state)
+{
+    (void)state;
+    const char *text = getenv("LULL_SEED");
+    uint64_t first = text ? strtoull(text, NULL, 10) : 1;
+    print_message("seeds %lu and following; LULL_SEED sets the first\n", first);
+    for (uint64_t seed = first; seed < first + ROUNDS; seed++) {
+        struct lull_random random;
+        lull_random_seed(&random, seed);
+        check_program(&random, seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+"""Clocks of several nodes, of which each process pretends to be one: its clock is shifted and runs
+at another rate. Once corrected, all events must lie between the moments at which the program has
+read the true clock, within the bound that the run gives for the error of its clocks.
+
+    clocks.py --lull LULL --family openmpi|mpich
+"""
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", LULL_RECORD_QUIET="1")
+SHIFT, PPM = 1000000000, 40  # by rank: ns, parts in a million
+RANKS = 4
+CLOCK, OFFSET = 2, 12  # kinds of definitions
+
+
+def run(command, environment=None, check=True):
+    done = subprocess.run(command, env=environment or ENVIRONMENT, capture_output=True, text=True,
+                          timeout=120)
+    if check and done.returncode != 0:
+        raise RuntimeError("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
+    return done
+
+
+def definitions(path):
+    """[(kind, bytes)] and the header"""
+    data = open(path, "rb").read()
+    begin = struct.unpack_from("<I", data, 16)[0]
+    end, at, found = begin + struct.unpack_from("<Q", data, 24)[0], begin, []
+    while at < end:
+        size, kind = struct.unpack_from("<IH", data, at)
+        found.append((kind, data[at:at + size]))
+        at += size
+    return found, data[:begin]
+
+
+def path_of(target, rank):
+    return os.path.join(target, "0", "%d.definitions" % rank)
+
+
+def offsets_of(target):
+    """Per rank: how often its clock was compared."""
+    return [sum(kind == OFFSET for kind, _ in definitions(path_of(target, rank))[0])
+            for rank in range(RANKS)]
+
+
+def facts(lull, target):
+    return json.loads(run([lull, "info", "--format", "json", target]).stdout)["facts"]
+
+
+def number_of(fact):
+    return fact["value"] if isinstance(fact, dict) else fact
+
+
+def clock_error(lull, target):
+    """ns"""
+    words = str(number_of(facts(lull, target)["clock_error"])).split()
+    return float(words[2])
+
+
+def events_of(lull, target, folder):
+    """(rank, name) -> [begin in ns], in order"""
+    chrome = os.path.join(folder, "trace.json")
+    run([lull, "convert", "--to", "chrome", "--force", target, chrome])
+    events = json.load(open(chrome))
+    events = events["traceEvents"] if isinstance(events, dict) else events
+    found = {}
+    for event in events:
+        if event["ph"] == "X" and event["name"] in ("MPI_Send", "MPI_Recv"):
+            found.setdefault((event["pid"], event["name"]), []).append(
+                (event["ts"] * 1000, (event["ts"] + event["dur"]) * 1000))
+    return {key: sorted(times) for key, times in found.items()}
+
+
+def truth_of(folder):
+    found = {}
+    for rank in range(RANKS):
+        for line in open(os.path.join(folder, "times.%d" % rank)):
+            name, before, after = line.split()
+            found.setdefault((rank, name), []).append((int(before), int(after)))
+    return found
+
+
+def check_times(what, events, truth, error, wrong):
+    """What is to be added to the run's times to have true ones lies, by every event of a rank,
+    between two bounds; the ranks must agree about it within the error."""
+    pids = sorted({pid for pid, _ in events})
+    bounds = []
+    for rank, pid in enumerate(pids):
+        low, high = -float("inf"), float("inf")
+        for name in ("MPI_Send", "MPI_Recv"):
+            if len(events[pid, name]) != len(truth[rank, name]):
+                wrong.append("%s: rank %d: %d %s, expected %d" % (
+                    what, rank, len(events[pid, name]), name, len(truth[rank, name])))
+                return
+            for (begin, end), (before, after) in zip(events[pid, name], truth[rank, name]):
+                low, high = max(low, before - begin), min(high, after - end)
+        bounds.append((low, high))
+    for a in range(len(bounds)):
+        for b in range(len(bounds)):
+            if bounds[a][0] - bounds[b][1] > error + 100:  # 100: rounding of the format
+                wrong.append("%s: ranks %d and %d are apart by %.0f ns, bound %.0f" % (
+                    what, a, b, bounds[a][0] - bounds[b][1], error))
+    for rank, pid in enumerate(pids):
+        previous = pids[rank - 1]
+        early = [send - receive for (send, _), (_, receive) in
+                 zip(events[previous, "MPI_Send"], events[pid, "MPI_Recv"])]
+        if max(early) > error:
+            wrong.append("%s: rank %d receives a message %.0f ns before it is sent, bound %.0f" % (
+                what, rank, max(early), error))
+
+
+def record(settings, target, skewed, *arguments):
+    """Leaves a run; returns the true times."""
+    folder = os.path.dirname(target)
+    shutil.rmtree(target, ignore_errors=True)
+    environment = dict(ENVIRONMENT)
+    if skewed:
+        environment["LULL_RECORD_SKEW"] = "%d:%d" % (SHIFT, PPM)
+    run(["mpirun." + settings.family, "-n", str(RANKS), settings.lull, "record", "-o", target,
+         os.path.join(folder, "clocks"), folder] + list(arguments), environment,
+        check=not arguments)
+    return truth_of(folder)
+
+
+def check_one_point(settings, target, wrong):
+    """A process that died between the first two readings of its clock."""
+    whole = number_of(facts(settings.lull, target)["duration"])
+    for rank in range(RANKS):
+        path = path_of(target, rank)
+        all_of_it, header = definitions(path)
+        points = [i for i, (kind, _) in enumerate(all_of_it) if kind == CLOCK]
+        kept = b"".join(data for i, (kind, data) in enumerate(all_of_it)
+                        if kind != CLOCK or i == points[0])
+        header = header[:24] + struct.pack("<Q", len(kept)) + header[32:]
+        open(path, "wb").write(header + kept)
+    cut = number_of(facts(settings.lull, target)["duration"])
+    if abs(cut - whole) > 1e-3 * whole:
+        wrong.append("one point: the run lasts %s, expected %s" % (cut, whole))
+
+
+def check(settings, folder):
+    wrong = []
+    program, target = os.path.join(folder, "clocks"), os.path.join(folder, "run")
+    run(["mpicc." + settings.family, "-O2", os.path.join(HERE, "clocks.c"), "-o", program])
+
+    truth = record(settings, target, True)
+    if offsets_of(target) != [2] * RANKS:
+        wrong.append("compared %s times, expected 2" % offsets_of(target))
+    error = clock_error(settings.lull, target)
+    check_times("skewed", events_of(settings.lull, target, folder), truth, error, wrong)
+
+    truth = record(settings, target, True, "dies")
+    if offsets_of(target) != [1] * RANKS:
+        wrong.append("dies: compared %s times, expected 1" % offsets_of(target))
+    if clock_error(settings.lull, target) <= 1e-3 * 2e8:
+        wrong.append("dies: the bound does not tell that the end is not known")
+    error = clock_error(settings.lull, target)
+    check_times("dies", events_of(settings.lull, target, folder), truth, error, wrong)
+
+    truth = record(settings, target, False)
+    if offsets_of(target) != [0] * RANKS:
+        wrong.append("one node: compared %s times, expected 0" % offsets_of(target))
+    error = clock_error(settings.lull, target)
+    check_times("one node", events_of(settings.lull, target, folder), truth, 2 * error, wrong)
+    check_one_point(settings, target, wrong)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("--family", required=True)
+    settings = parser.parse_args()
+    for tool in ("mpicc." + settings.family, "mpirun." + settings.family):
+        if not shutil.which(tool):
+            print("skipped: %s was not found" % tool)
+            return 77
+    with tempfile.TemporaryDirectory(prefix="lull-clocks-") as folder:
+        wrong = check(settings, folder)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+sys.exit(main())

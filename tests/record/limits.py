@@ -1,0 +1,162 @@
+"""Where room ends: a full file system, and the size budget; and a run that is read while it is
+being written.
+
+    limits.py full-disk|budget|live --lull LULL --check CHECK_RUN --bin FOLDER
+
+FOLDER has the programs omp_barriers.gcc, many_regions.gcc and live.gcc. `full-disk` mounts a small
+tmpfs in a name space of its own. Exit status 77: that is not allowed here.
+"""
+import argparse
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+CHUNK, HEADER = 65536, 4096
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+
+
+def hints(output):
+    words = ("atleast", "processes", "expect", "threads")
+    return "".join(line + "\n" for line in output.splitlines() if line.split(" ")[0] in words)
+
+
+class Test:
+    def __init__(self, settings):
+        self.settings = settings
+        self.failed = False
+
+    def program(self, name):
+        return os.path.join(self.settings.bin, name + ".gcc")
+
+    def record(self, folder, program, *options):
+        return run([self.settings.lull, "record", "-o", folder, *options, "--", *program])
+
+    def demand(self, good, what):
+        if not good:
+            print("wrong:", what)
+            self.failed = True
+
+    def check_run(self, folder, expected, *options):
+        done = run([self.settings.check, *options, folder], input=expected)
+        print(done.stdout.strip().replace("\n", "; "))
+        self.demand(done.returncode == 0, "%s: %s" % (folder, done.stdout))
+
+    # ---- a full file system ----------------------------------------------------------------------
+
+    def on_disk_of(self, kib, program, then=None):
+        """The program behaves as it would alone; `then` looks at its run."""
+        alone = run(program)
+        with tempfile.TemporaryDirectory(prefix="lull-full-") as folder:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % kib, "tmpfs", folder],
+                           check=True)
+            where = os.path.join(folder, "run")
+            recorded = self.record(where, program)
+            self.demand((recorded.returncode, recorded.stdout) == (alone.returncode, alone.stdout),
+                        "%s on %d KiB: status %d, alone %d: %s"
+                        % (program[0], kib, recorded.returncode, alone.returncode, recorded.stderr))
+            if then:
+                then(where, alone.stdout)
+            subprocess.run(["umount", folder], check=True)
+
+    def full_disk(self):
+        # pages of 4 KiB: from no room for anything to room for some chunks
+        for kib in (4, 16, 32, 68, 100, 140, 164, 200, 240, 300, 400):
+            self.on_disk_of(kib, [self.program("omp_barriers")])
+            self.on_disk_of(kib, [self.program("many_regions"), "40"])
+        self.on_disk_of(1024, [self.program("omp_barriers")], self.what_fits_is_there)
+
+    def what_fits_is_there(self, where, expected):
+        # a thread that comes when all is used up has no location
+        self.check_run(where, expected.splitlines()[0] + "\n", "--cut")
+        group = os.path.join(where, "0")
+        kept = sum(os.path.getsize(os.path.join(group, name)) - HEADER
+                   for name in os.listdir(group) if name.endswith(".tape"))
+        # what else is there: definitions; and of each thread a tail, a header and sums
+        others = (64 + 2 * (64 + 4 + 16) + 16) << 10
+        self.demand(kept >= (1 << 20) - others - 2 * CHUNK, "kept only %d bytes" % kept)
+        told = run([self.settings.lull, "info", where])
+        self.demand("could not write any more" in told.stdout + told.stderr, "no word of it")
+
+    # ---- the size budget -------------------------------------------------------------------------
+
+    def sums(self, folder):
+        """region id -> visits of all threads, by the description in layout.h"""
+        visits = {}
+        for name in os.listdir(folder):
+            if not name.endswith(".sums"):
+                continue
+            with open(os.path.join(folder, name), "rb") as file:
+                data = file.read()
+            header_size, sum_size = struct.unpack_from("<II", data, 16)
+            for i in range(2 * struct.unpack_from("<Q", data, 32)[0]):
+                number = struct.unpack_from("<Q", data, header_size + i * sum_size)[0]
+                visits[i // 2] = visits.get(i // 2, 0) + number
+        return visits
+
+    def budget(self):
+        most = 256 << 10
+        with tempfile.TemporaryDirectory() as folder:
+            where = os.path.join(folder, "run")
+            recorded = self.record(where, [self.program("omp_barriers")], "--max-size", "256KiB")
+            self.demand(recorded.returncode == 0, recorded.stderr)
+            events = 0
+            for name in os.listdir(os.path.join(where, "0")):
+                if name.endswith((".tape", ".tail")):
+                    path = os.path.join(where, "0", name)
+                    events += os.path.getsize(path) - (HEADER if name.endswith(".tape") else 0)
+            # the last chunk of each thread is begun when the budget is not used up yet
+            self.demand(most <= events <= most + 2 * CHUNK, "%d bytes of events" % events)
+            # three records of 16 bytes for each visit
+            self.check_run(where, "atleast %d !$omp critical\nthreads 2\n" % (most // 48 - 2),
+                           "--cut")
+            told = run([self.settings.lull, "info", where])
+            self.demand("reached its size budget" in told.stdout + told.stderr, "no word of it")
+            visits = sorted(self.sums(os.path.join(where, "0")).values())
+            self.demand(visits[-2:] == [80000, 80000], "sums have %s" % visits[-4:])
+
+    # ---- while it is being written ---------------------------------------------------------------
+
+    def live(self):
+        with tempfile.TemporaryDirectory() as folder:
+            where = os.path.join(folder, "run")
+            process = subprocess.Popen(
+                [self.settings.lull, "record", "-o", where, self.program("live")],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            said = ""
+            while not said.endswith("ready\n"):
+                said += process.stdout.readline()
+            for _ in range(3):
+                self.check_run(where, hints(said), "--cut")
+            info = run([self.settings.lull, "info", where])
+            self.demand(info.returncode == 0, info.stderr)
+            metrics = run([self.settings.lull, "metrics", where])
+            self.demand(metrics.returncode == 0, metrics.stderr)
+            said, _ = process.communicate("\n", timeout=60)
+            self.demand(process.returncode == 0, "status %d" % process.returncode)
+            self.check_run(where, hints(said))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=("full-disk", "budget", "live"))
+    for name in ("lull", "check", "bin"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--inside", action="store_true", help="of the name space")
+    settings = parser.parse_args()
+    if settings.what == "full-disk" and not settings.inside:
+        probe = "mount -t tmpfs -o size=16k tmpfs /mnt"
+        if run(["unshare", "-rm", "sh", "-c", probe]).returncode != 0:
+            print("skipped: a file system cannot be mounted here, not even in a name space")
+            return 77
+        os.execvp("unshare", ["unshare", "-rm", sys.executable, "-B"] + sys.argv + ["--inside"])
+    test = Test(settings)
+    getattr(test, settings.what.replace("-", "_"))()
+    return 1 if test.failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,296 @@
+/* Working sets, thread counts, verdicts, and whole runs on hosts that are odd. */
+#include "bench/benchmark.h"
+#include "bench/memory.h"
+#include "bench/stream.h"
+
+#include "lull_features.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+static void fill_rounds(struct lull_round *rounds, size_t count, double spread)
+{
+    for (size_t i = 0; i < count; i++) {
+        double value = 1e-6 * (1 + spread * (double)i / (double)(count - 1));
+        rounds[i] = (struct lull_round){.value = value,
+                                        .low = value,
+                                        .high = value,
+                                        .median = value,
+                                        .blocks = 100,
+                                        .repetitions = 1,
+                                        .steal = 0};
+    }
+}
+
+static void test_verdicts(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_round rounds[9];
+    struct lull_probe probe = {.name = "x.1",
+                               .unit = "B/s",
+                               .amount = 1000,
+                               .write_allocate = 1.5,
+                               .rounds = rounds,
+                               .n_rounds = 9};
+    fill_rounds(rounds, 9, 0.005);
+    struct lull_number number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_QUIET);
+    /* Rounds 2 and 8 of 9 are the interval of the median; bandwidth turns it round. */
+    assert_true(fabs(number.value - 1000 / rounds[4].value) < 1);
+    assert_true(fabs(number.low - 1000 / rounds[7].value) < 1);
+    assert_true(fabs(number.high - 1000 / rounds[1].value) < 1);
+    assert_true(fabs(number.with_write_allocate / number.value - 1.5) < 1e-12);
+    assert_int_equal(number.samples, 900);
+    assert_int_equal(number.rounds, 9);
+    assert_string_equal(number.statistic, "p10");
+    assert_null(number.note);
+
+    rounds[0].interrupted = 90;
+    number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_NOISY);
+    assert_string_equal(number.note, "10 % of the blocks were interrupted");
+    rounds[0].interrupted = 0;
+    for (size_t i = 0; i < 9; i++)
+        rounds[i].steal = 0.25;
+    number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_NOISY);
+    assert_string_equal(number.note, "the hypervisor took 25 % of the time");
+    for (size_t i = 0; i < 9; i++) {
+        rounds[i].steal = NAN; /* unknown */
+        rounds[i].median = 1.5 * rounds[i].value;
+    }
+    number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_NOISY);
+    assert_string_equal(number.note, "the median block takes 50 % longer");
+
+    fill_rounds(rounds, 9, 0.1);
+    number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_NOT_CONVERGED);
+    probe.n_rounds = 5; /* equal values, but too few of them for an interval of 95 % */
+    fill_rounds(rounds, 5, 0);
+    number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_NOT_CONVERGED);
+    assert_true(number.confidence == 0);
+    probe.n_rounds = 0;
+    assert_true(isnan(lull_probe_number(&probe, 0.01, arena).value));
+    lull_arena_destroy(arena);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; lull_benchmarks[i]; i++) {
+        assert_non_null(lull_bench_group_find(lull_benchmarks[i]->group));
+        assert_ptr_equal(lull_benchmark_find(lull_benchmarks[i]->name), lull_benchmarks[i]);
+        /* Names of both are operands: they are the same only for a group of one. */
+        if (lull_bench_group_find(lull_benchmarks[i]->name))
+            assert_string_equal(lull_benchmarks[i]->group, lull_benchmarks[i]->name);
+    }
+    assert_null(lull_benchmark_find("none"));
+    double quick = 0;
+    for (size_t i = 0; lull_bench_groups[i].name; i++)
+        quick += lull_bench_groups[i].seconds[LULL_EFFORT_QUICK];
+    assert_true(quick < 60);
+}
+
+#if LULL_HAVE_HWLOC
+
+/* ---- working sets -------------------------------------------------------------------------- */
+
+static struct lull_topology *fake(const char *description, struct lull_arena *arena)
+{
+    struct lull_topology *topology = NULL;
+    assert_int_equal(lull_topology_open_fake(description, arena, &topology, NULL), LULL_OK);
+    return topology;
+}
+
+#define SERVER "pack:2 l3:2(size=32MiB) core:8 l2:1(size=1MiB) l1:1(size=32KiB) pu:2"
+
+static void test_levels(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_topology *topology = fake(SERVER, arena);
+    struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
+    assert_int_equal(lull_bench_find_levels(topology, 1, 0, arena, levels), 4);
+    static const char *const names[] = {"L1", "L2", "L3", "memory"};
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(levels[i].name, names[i]);
+        assert_null(levels[i].not_there);
+        assert_null(levels[i].note);
+    }
+    /* Each fits its level and does not fit the one below. */
+    assert_true(levels[0].bytes <= 32 * KIB);
+    assert_true(levels[1].bytes <= 1 * MIB && levels[1].bytes > 32 * KIB);
+    assert_true(levels[2].bytes <= 32 * MIB && levels[2].bytes > 1 * MIB);
+    assert_true(levels[3].bytes >= 4 * 32 * MIB);
+    /* 8 cores share an L3; 32 cores have four of them. */
+    lull_bench_find_levels(topology, 8, 0, arena, levels);
+    assert_true(8 * levels[2].bytes <= 32 * MIB && levels[2].bytes > 1 * MIB);
+    assert_true(8 * levels[3].bytes >= 4 * 32 * MIB);
+    lull_bench_find_levels(topology, 32, 0, arena, levels);
+    assert_true(32 * levels[3].bytes >= 4 * 4 * 32 * MIB);
+    /* Little memory is said, too little is not used. */
+    lull_bench_find_levels(topology, 1, 80 * MIB, arena, levels);
+    assert_true(levels[3].bytes <= 80 * MIB && levels[3].note && !levels[3].not_there);
+    lull_bench_find_levels(topology, 1, 40 * MIB, arena, levels);
+    assert_non_null(levels[3].not_there);
+    lull_topology_close(topology);
+
+    /* A share of the last level that is no larger than the level below is no level. */
+    topology = fake("l3:1(size=8MiB) core:16 l2:1(size=1MiB) l1:1(size=32KiB) pu:1", arena);
+    assert_int_equal(lull_bench_find_levels(topology, 16, 0, arena, levels), 4);
+    assert_non_null(levels[2].not_there);
+    lull_bench_find_levels(topology, 1, 0, arena, levels);
+    assert_null(levels[2].not_there);
+    lull_topology_close(topology);
+
+    topology = fake("core:2 pu:1", arena); /* nothing known */
+    assert_int_equal(lull_bench_find_levels(topology, 1, 0, arena, levels), 1);
+    assert_string_equal(levels[0].name, "memory");
+    assert_non_null(levels[0].note);
+    lull_topology_close(topology);
+    lull_arena_destroy(arena);
+}
+
+static void test_thread_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        unsigned counts[16];
+        size_t count;
+    } cases[] = {
+        {"pu:1", {1}, 1},
+        {"core:2 pu:1", {1, 2}, 2},
+        {"core:2 pu:2", {1, 2}, 2}, /* hyper-threads are no cores */
+        {"pack:2 [numa] core:16 pu:1", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 32}, 13},
+    };
+    struct lull_arena *arena = lull_arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lull_topology *topology = fake(cases[i].topology, arena);
+        unsigned counts[64];
+        assert_int_equal(lull_bench_thread_counts(topology, counts, 64), cases[i].count);
+        for (size_t k = 0; k < cases[i].count; k++)
+            assert_int_equal(counts[k], cases[i].counts[k]);
+        lull_topology_close(topology);
+    }
+    lull_arena_destroy(arena);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_bench_memory *memory;
+    struct lull_error err;
+    assert_int_equal(lull_bench_memory_open(3, 5 * MIB, arena, &memory, &err), LULL_OK);
+    for (size_t i = 0; i < 3; i++) {
+        double *region = lull_bench_memory_region(memory, i);
+        assert_int_equal((uintptr_t)region % (2 * MIB), 0);
+        lull_bench_memory_touch(memory, i, MIB);
+        assert_true(region[0] == 1 && region[MIB / 8 - 1] == 1 && region[MIB / 8] == 0);
+        region[0] = 5;
+        lull_bench_memory_touch(memory, i, 5 * MIB);
+        assert_true(region[0] == 5 && region[5 * MIB / 8 - 1] == 1); /* once only */
+    }
+    assert_int_equal(lull_bench_memory_open(1, UINT64_C(1) << 60, arena, &memory, &err),
+                     LULL_ERR_MEMORY);
+    lull_bench_memory_close(NULL);
+    lull_arena_destroy(arena);
+}
+
+/* ---- whole runs ---------------------------------------------------------------------------- */
+
+static double last_share;
+
+static void tell(void *context, double share, const char *what)
+{
+    size_t *calls = context;
+    ++*calls;
+    assert_true(share >= last_share && share <= 1 && what && *what);
+    last_share = share;
+}
+
+static struct lull_machine *run(const char *name, struct lull_topology *topology, uint64_t memory,
+                                struct lull_arena *arena)
+{
+    const struct lull_benchmark *wanted[] = {lull_benchmark_find(name)};
+    size_t calls = 0;
+    const struct lull_bench_settings settings = {.effort = LULL_EFFORT_QUICK,
+                                                 .precision = 1,
+                                                 .wanted = wanted,
+                                                 .n_wanted = 1,
+                                                 .memory = memory,
+                                                 .progress = tell,
+                                                 .progress_context = &calls};
+    struct lull_machine *machine = NULL;
+    struct lull_error err = {""};
+    last_share = 0;
+    if (lull_bench_run(&settings, topology, arena, &machine, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    assert_true(calls > 0);
+    return machine;
+}
+
+static void test_run(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_machine *machine = run("clock", NULL, 64 * MIB, arena);
+    const struct lull_number *number = lull_machine_find(machine, "clock.effective");
+    assert_non_null(number);
+    assert_true(number->value > 1e7 && number->value < 1e11); /* a clock of this century */
+    assert_true(number->rounds >= 2 && number->samples >= number->rounds);
+    assert_string_equal(machine->provenance.kind, "measured");
+    assert_non_null(machine->provenance.date);
+    lull_arena_destroy(arena);
+}
+
+/* Not the running system's topology, more threads than cores, no cache sizes, little memory: still
+ * numbers, and what is wrong with them is said. */
+static void test_odd_host(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_topology *topology = fake("core:3 pu:1", arena);
+    struct lull_machine *machine = run("load", topology, 16 * MIB, arena);
+    const struct lull_number *number = lull_machine_find(machine, "memory.load.3");
+    assert_non_null(number);
+    assert_non_null(strstr(number->note, "limited"));
+    assert_non_null(strstr(number->note, "threads were not pinned"));
+    assert_true(machine->provenance.n_remarks > 0);
+    assert_string_equal(machine->provenance.remarks[0], "the sizes of the caches are hidden");
+    lull_topology_close(topology);
+    lull_arena_destroy(arena);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_table),
+#if LULL_HAVE_HWLOC
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_thread_counts),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_run),
+        cmocka_unit_test(test_odd_host),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* Definitions of tapes: ids of processes become those of the run, communicators and teams are put
+ * together. */
+#include "support/folder.h"
+#include "support/tape_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* Two processes name the same things by different ids. */
+static void test_ids_are_unified(void **state)
+{
+    (void)state;
+    for (uint32_t p = 0; p < 2; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        definitions_begin(&definitions, p);
+        define_region(&definitions, p ? 9 : 0, "common");
+        define_region(&definitions, p ? 0 : 9, p ? "only 1" : "only 0");
+        definitions_add(&definitions, LULL_TAPE_DEFINE_COUNTER, 3 + p, "Uuss", UINT64_C(7), 0u,
+                        "PAPI_TOT_INS", "");
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        tape_call(&tape, 10, 0, 1);
+        tape_call(&tape, 20, 9, 1);
+        union lull_tape_slot *reading = tape_record(&tape, 30, LULL_TAPE_COUNTERS, 1, 0, 0);
+        reading[1].u64[0] = 55;
+        reading[1].u32[2] = 3 + p;
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    assert_int_equal(run.trace->n_regions, 3);
+    assert_int_equal(run.trace->n_counters, 1);
+    assert_int_equal(run.trace->counters[0].role, LULL_COUNTER_INSTRUCTIONS);
+    struct same_sequence a = run_events(0), b = run_events(1);
+    assert_string_equal(run.trace->regions[a.events[0].id].name, "common");
+    assert_string_equal(run.trace->regions[a.events[1].id].name, "only 0");
+    assert_string_equal(run.trace->regions[b.events[0].id].name, "only 1");
+    assert_string_equal(run.trace->regions[b.events[1].id].name, "common");
+    assert_int_equal(a.events[2].readings.values[0].counter, 0);
+    assert_int_equal(b.events[2].readings.values[0].counter, 0);
+}
+
+/* The members of a communicator are listed by one process; the key tells that they are the same. */
+static void test_communicators_by_key(void **state)
+{
+    (void)state;
+    static const uint32_t even[] = {4, 0, 2};
+    for (uint32_t p = 0; p < 6; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        define_process(&definitions, p, 6);
+        if (p % 2 == 0) /* by another id in each process */
+            define_comm(&definitions, 10 + p, 77, 3, p == 2 ? even : NULL, UINT32_MAX, "even");
+        define_comm(&definitions, 30, 0, 1, &p, UINT32_MAX, "self");
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        if (p % 2 == 0)
+            tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10, 1, 5, 1, 42, 10 + p, 1000);
+        tape_message_call(&tape, LULL_TAPE_CALL_SEND, 20, 1, 5, 0, 43, 30, 2000);
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    assert_int_equal(run.trace->n_comms, 1 + 1 + 6);
+    for (uint32_t p = 0; p < 6; p += 2) {
+        struct same_sequence events = run_events(p);
+        check_event(&events, 0, LULL_EVENT_CALL, 0);
+        check_event(&events, 1, LULL_EVENT_SEND, 0);
+        const struct lull_comm *comm = &run.trace->comms[events.events[1].id];
+        assert_string_equal(comm->name, "even");
+        assert_int_equal(comm->size, 3);
+        for (uint32_t r = 0; r < 3; r++)
+            assert_int_equal(lull_comm_member(comm, r), even[r]);
+        assert_int_equal(events.events[1].message.peer, 0); /* rank 1 there */
+        assert_int_equal(events.events[1].message.tag, 42);
+        assert_int_equal(events.events[1].message.bytes, 1000);
+        check_event(&events, 3, LULL_EVENT_SEND, 10);
+        assert_int_equal(events.events[3].message.peer, p); /* rank 0 of its own "self" */
+    }
+}
+
+static void test_intercommunicator(void **state)
+{
+    (void)state;
+    static const uint32_t left[] = {2, 0}, right[] = {3, 1};
+    for (uint32_t p = 0; p < 4; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        bool is_left = p % 2 == 0;
+        define_process(&definitions, p, 4);
+        /* id 5: the own side, 6: the other */
+        define_comm(&definitions, 5, is_left ? 100 : 200, 2, is_left ? left : right, 6, "own");
+        define_comm(&definitions, 6, is_left ? 200 : 100, 2, is_left ? right : left, 5, "other");
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10, 1, 1, 0, 1, 5, 8);
+        tape_message_call(&tape, LULL_TAPE_CALL_SEND, 20, 1, 1, 1, 1, 5, 8);
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    for (uint32_t p = 0; p < 4; p++) {
+        struct same_sequence events = run_events(p);
+        const uint32_t *others = p % 2 == 0 ? right : left;
+        assert_int_equal(events.events[1].message.peer, others[0]);
+        assert_int_equal(events.events[3].message.peer, others[1]);
+        assert_int_equal(run.trace->comms[run.trace->comms[events.events[1].id].remote].remote,
+                         events.events[1].id);
+    }
+}
+
+/* The threads of a team are numbers in their process. */
+static void test_teams(void **state)
+{
+    (void)state;
+    const uint32_t openmp = LULL_PARADIGM_OPENMP, none = UINT32_MAX;
+    for (uint32_t p = 0; p < 2; p++) {
+        struct definitions_maker definitions;
+        define_process(&definitions, p, 2);
+        definitions_add(&definitions, LULL_TAPE_DEFINE_COMM, 7, "Uuuuuuuuus", UINT64_C(0), openmp,
+                        2u, 0u, none, none, 2u, 2u, 0u, "listed team");
+        definitions_add(&definitions, LULL_TAPE_DEFINE_COMM, 8, "Uuuuuuus", UINT64_C(0), openmp, 2u,
+                        1u, none, none, 0u, "consecutive team");
+        definitions_write(&definitions, run.path);
+        for (uint32_t n = 0; n < 3; n++) {
+            struct tape_maker tape;
+            tape_begin(&tape, p, n);
+            tape_record(&tape, 5, LULL_TAPE_NUMBER, 1, 7, LULL_TAPE_NUMBER_TEAM_BEGIN);
+            tape_record(&tape, 6, LULL_TAPE_NUMBER, 1, 8, LULL_TAPE_NUMBER_TEAM_BEGIN);
+            tape_write(&tape, run.path, 0);
+        }
+    }
+    run_open(run.path);
+    for (uint32_t p = 0; p < 2; p++) {
+        struct same_sequence events = run_events(3 * p);
+        check_event(&events, 0, LULL_EVENT_TEAM_BEGIN, 0);
+        const struct lull_comm *listed = &run.trace->comms[events.events[0].id];
+        const struct lull_comm *consecutive = &run.trace->comms[events.events[1].id];
+        assert_int_equal(lull_comm_member(listed, 0), 3 * p + 2);
+        assert_int_equal(lull_comm_member(listed, 1), 3 * p);
+        assert_int_equal(lull_comm_member(consecutive, 0), 3 * p + 1);
+        assert_int_equal(lull_comm_member(consecutive, 1), 3 * p + 2);
+    }
+}
+
+/* The same node definition under different parents is two nodes. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    for (uint32_t p = 0; p < 3; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        define_process(&definitions, p, 3);
+        definitions_add(&definitions, LULL_TAPE_DEFINE_NODE, 0, "uss", UINT32_MAX,
+                        p == 2 ? "partition B" : "partition A", "machine");
+        definitions_add(&definitions, LULL_TAPE_DEFINE_NODE, 1, "uss", 0u, "n1", "node");
+        definitions_add(&definitions, LULL_TAPE_DEFINE_PROCESS, p, "uuus", 0u, p, 1u, "rank");
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    assert_int_equal(run.trace->n_nodes, 4);
+    assert_int_equal(run.trace->processes[0].node, run.trace->processes[1].node);
+    assert_int_not_equal(run.trace->processes[0].node, run.trace->processes[2].node);
+    for (uint32_t p = 0; p < 3; p++) {
+        const struct lull_node *node = &run.trace->nodes[run.trace->processes[p].node];
+        assert_string_equal(node->name, "n1");
+        assert_string_equal(run.trace->nodes[node->parent].name,
+                            p == 2 ? "partition B" : "partition A");
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_ids_are_unified),
+        TEST(test_communicators_by_key),
+        TEST(test_intercommunicator),
+        TEST(test_teams),
+        TEST(test_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* Call sites and clocks of several processes in tapes that are made by hand. */
+#include "support/folder.h"
+#include "support/tape_maker.h"
+#include "trace/scan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct lull_error err;
+static char run[4400];
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make();
+    snprintf(run, sizeof run, "%s", folder_path("run"));
+    run_begin(run);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove();
+    return 0;
+}
+
+/* One call of a region. */
+static void write_tape(uint32_t process, uint64_t time, uint32_t region)
+{
+    struct tape_maker tape = {0};
+    tape_begin(&tape, process, 0);
+    tape_call(&tape, time, region, 10);
+    tape_write(&tape, run, 0);
+}
+
+static struct lull_trace *open_run(void)
+{
+    struct lull_trace *trace;
+    if (lull_trace_open(run, &trace, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    return trace;
+}
+
+/* The first call of a location: its region, and its time by *ret_time. */
+static uint32_t first_call(const struct lull_trace *trace, uint32_t location, int64_t *ret_time)
+{
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    assert_int_equal(lull_cursor_open(trace, location, LULL_MASK(LULL_EVENT_CALL), &cursor, &err),
+                     LULL_OK);
+    assert_int_equal(lull_cursor_next(cursor, &block, &err), LULL_OK);
+    assert_true(block.count > 0);
+    *ret_time = block.events[0].time;
+    uint32_t region = block.events[0].id;
+    lull_cursor_close(cursor);
+    return region;
+}
+
+#define SITE LULL_TAPE_DEFINE_SITE
+
+/* Processes name the same place by different ids; the file does not exist. */
+static void test_sites_of_two_processes(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 0, "MPI_Send");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 1, "ss", "/nowhere/app", "12ab");
+    definitions_add(&maker, SITE, 1, "uuuuU", 0u, 0u, 1u, 1u, UINT64_C(0x10));
+    definitions_write(&maker, run);
+    definitions_begin(&maker, 1);
+    define_region(&maker, 5, "MPI_Send");
+    define_region(&maker, 7, "!$omp parallel");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 8, "ss", "/nowhere/app", "12ab");
+    definitions_add(&maker, SITE, 6, "uuuuU", 5u, 0u, 1u, 8u, UINT64_C(0x10));
+    definitions_add(&maker, SITE, 9, "uuuuUuU", 5u, 0u, 2u, 8u, UINT64_C(0x20), 8u, UINT64_C(0x30));
+    definitions_add(&maker, SITE, 10, "uuuuU", 7u, 1u, 1u, 8u, UINT64_C(0x40));
+    definitions_write(&maker, run);
+    write_tape(0, 0, 1);
+    write_tape(1, 0, 6);
+
+    struct lull_trace *trace = open_run();
+    int64_t time;
+    uint32_t site = first_call(trace, 0, &time);
+    assert_int_equal(first_call(trace, 1, &time), site);
+    assert_int_equal(trace->n_regions, 5);
+    assert_string_equal(trace->regions[site].name, "MPI_Send");
+    assert_string_equal(trace->regions[site].site, "app+0x10");
+    assert_int_equal(trace->regions[site].activity, LULL_MPI_P2P);
+    assert_int_equal(trace->regions[site].whole, 0);
+    assert_string_equal(trace->regions[3].site, "app+0x20" LULL_SITE_CALLER "app+0x30");
+    assert_string_equal(trace->regions[4].name, "!$omp parallel @app+0x40");
+    assert_string_equal(trace->regions[4].site, "");
+    lull_trace_close(trace);
+}
+
+static void test_bad_sites(void **state)
+{
+    (void)state;
+    static const uint32_t bad[][5] = {
+        /* region, code, n, object, of a file with these ids: region 0, object 1 */
+        {3, 0, 1, 1, 0}, {0, 0, 1, 2, 0}, {0, 0, 0, 1, 0},         {0, 2, 1, 1, 0},
+        {0, 1, 2, 1, 0}, {0, 0, 2, 1, 0}, {0, 0, UINT32_MAX, 1, 0}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct definitions_maker maker;
+        definitions_begin(&maker, 0);
+        define_region(&maker, 0, "MPI_Send");
+        definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 1, "ss", "/nowhere/app", "");
+        definitions_add(&maker, SITE, 1, "uuuuU", bad[i][0], bad[i][1], bad[i][2], bad[i][3],
+                        UINT64_C(0));
+        definitions_write(&maker, run);
+        write_tape(0, 0, 1);
+        struct lull_trace *trace;
+        assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
+        assert_non_null(strstr(err.text, "bad definition of kind 11, id 1"));
+        folder_remove();
+        set_up(NULL);
+    }
+}
+
+static void add_point(struct definitions_maker *maker, uint64_t ticks, int64_t ns)
+{
+    definitions_add(maker, LULL_TAPE_DEFINE_CLOCK, 0, "UUf", ticks, (uint64_t)ns, 1.0);
+}
+
+static void add_offset(struct definitions_maker *maker, int64_t ns, int64_t offset, double error)
+{
+    definitions_add(maker, LULL_TAPE_DEFINE_OFFSET, 0, "UUf", (uint64_t)ns, (uint64_t)offset,
+                    error);
+}
+
+/* 5000 ns of the second clock are 0 of the first one, 6000 are 900: it runs too fast. */
+static void test_clocks_of_two_nodes(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 0, "f");
+    add_point(&maker, 0, 0);
+    add_point(&maker, 1000, 1000);
+    definitions_write(&maker, run);
+    definitions_begin(&maker, 1);
+    define_region(&maker, 0, "f");
+    add_point(&maker, 0, 5000);
+    add_point(&maker, 1000, 6000);
+    add_offset(&maker, 6000, -5100, 4);
+    add_offset(&maker, 5000, -5000, 3);
+    definitions_write(&maker, run);
+    write_tape(0, 100, 0);
+    write_tape(1, 500, 0);
+    struct lull_trace *trace = open_run();
+    int64_t first, second;
+    first_call(trace, 0, &first);
+    first_call(trace, 1, &second);
+    assert_int_equal(second - first, 450 - 100);
+    assert_true(trace->clock_error == 5); /* 4 of the offset and 1 of the point */
+    lull_trace_close(trace);
+}
+
+/* Compared once: how far the clocks come apart is not known any more. */
+static void test_clock_compared_once(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 0, "f");
+    add_point(&maker, 0, 5000);
+    add_point(&maker, 1000000, 1005000);
+    add_offset(&maker, 5000, -5000, 3);
+    definitions_write(&maker, run);
+    write_tape(0, 100, 0);
+    struct lull_trace *trace = open_run();
+    assert_true(trace->clock_error > 1000 && trace->clock_error < 1010);
+    lull_trace_close(trace);
+}
+
+/* With one point the rate is the one that the process has measured at its start. */
+static void test_clock_with_one_point(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    definitions_add(&maker, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", UINT64_C(0), UINT64_C(0),
+                    UINT64_C(0), 0.5, 0.0, 0u, "lull");
+    define_region(&maker, 0, "f");
+    add_point(&maker, 1000, 7000);
+    definitions_write(&maker, run);
+    struct tape_maker tape = {0};
+    tape_begin(&tape, 0, 0);
+    tape_call(&tape, 2000, 0, 10);
+    tape_call(&tape, 6000, 0, 10);
+    tape_write(&tape, run, 0);
+    struct lull_trace *trace = open_run();
+    assert_int_equal(trace->duration, 2005);
+    lull_trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_sites_of_two_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_sites, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clocks_of_two_nodes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clock_compared_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clock_with_one_point, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
