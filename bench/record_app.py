@@ -13,7 +13,7 @@ from record_mpi import ENVIRONMENT
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "heat.c")
 SHAPES = ((2, 1), (1, 2))
 PAIRS = 15           # at least: each takes two runs
-ITERATIONS = "1500"  # some seconds
+ITERATIONS = "600"   # about a second
 
 
 def interval(values, draws=10000):

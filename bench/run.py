@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import machine
 import record_app
 import record_mpi
 import record_omp
@@ -127,9 +128,9 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (record_mpi, record_omp, record_app):
+        for part in (machine, record_mpi, record_omp, record_app):
             part.rows(bench)
-        if arguments.only in ("MPI", "OpenMP", "heat"):
+        if arguments.only in ("lull bench", "MPI", "OpenMP", "heat"):
             return
         simulate.rows(bench)
         if arguments.only.startswith("simulate"):

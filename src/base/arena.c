@@ -1,4 +1,5 @@
-/* Chunks that double in size up to 1 MiB; larger requests get a chunk of their own. */
+/* Chunks that double in size up to 32 MiB; larger requests get a chunk of their own. Big chunks ask
+ * for large pages: what is in them is often touched here and there. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -6,8 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
+enum {
+    ALIGNMENT = 16,
+    PAGE = 4096,
+    FIRST_CHUNK = 4096,
+    LARGEST_CHUNK = 32 << 20,
+    PAGED_CHUNK = 4 << 20
+};
 
 struct chunk {
     struct chunk *next;
@@ -53,8 +61,13 @@ static struct chunk *new_chunk(size_t size)
 {
     /* calloc: fresh pages from the system are clear already and stay untouched until used. */
     struct chunk *chunk = calloc(1, sizeof *chunk + size);
-    if (chunk)
-        chunk->size = size;
+    if (!chunk)
+        return NULL;
+    chunk->size = size;
+    if (size >= PAGED_CHUNK) {
+        size_t skipped = PAGE - (uintptr_t)chunk % PAGE;
+        madvise((unsigned char *)chunk + skipped, (size - skipped) / PAGE * PAGE, MADV_HUGEPAGE);
+    }
     return chunk;
 }
 

@@ -80,8 +80,8 @@ struct lull_series *lull_bench_series(struct lull_bench *bench)
 
 size_t lull_bench_thread_counts(const struct lull_topology *topology, unsigned *counts, size_t most)
 {
-    unsigned all = (unsigned)topology->n_cores, domain = 0;
-    for (size_t i = 0; i < topology->n_cores; i++)
+    unsigned all = (unsigned)topology->n_cores, domain = 1; /* that of core 0 */
+    for (size_t i = 1; i < topology->n_cores; i++)
         domain += topology->cores[i].numa == topology->cores[0].numa;
     unsigned eighth = (domain + 7) / 8;
     size_t count = 0;
@@ -302,7 +302,7 @@ static void describe_run(struct lull_bench *bench)
     provenance->clock_source = "CLOCK_MONOTONIC";
     provenance->pinning = "one thread per core, by hwloc";
     if (bench->topology->restricted)
-        lull_bench_skip(bench, "this process may use %zu cores, not all of the system",
+        lull_bench_skip(bench, "only %zu of the system's cores may be used by this process",
                         bench->topology->n_cores);
     if (bench->topology->n_caches == 0)
         lull_bench_skip(bench, "the sizes of the caches are hidden");

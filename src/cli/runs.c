@@ -241,6 +241,27 @@ static struct lull_run *add_run(struct lull_runs *runs, const char *path, struct
     return run;
 }
 
+int lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                     struct lull_document *document, struct lull_arena *arena)
+{
+    struct lull_error err;
+    struct lull_progress progress;
+    lull_progress_begin(&progress, run->path);
+    lull_status status = break_down(run, options, &progress, arena, &err);
+    lull_progress_end(&progress);
+    if (status != LULL_OK)
+        return fail_of_run(run, &err);
+    int result = evaluate(run, options, document, arena);
+    if (result != LULL_EXIT_OK)
+        return result;
+    lull_progress_begin(&progress, run->path);
+    status = replay(run, options, &progress, document, arena, &err);
+    lull_progress_end(&progress);
+    if (status == LULL_OK)
+        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, &err);
+    return status == LULL_OK ? LULL_EXIT_OK : fail_of_run(run, &err);
+}
+
 static int load_trace(const char *path, const struct lull_runs_options *options,
                       struct lull_document *document, struct lull_arena *arena,
                       struct lull_runs *runs)
@@ -253,22 +274,9 @@ static int load_trace(const char *path, const struct lull_runs_options *options,
     if (options->application >= run->trace->n_applications)
         return lull_cli_fail("%s: has no application %u, expected 1 to %u", path,
                              options->application + 1, run->trace->n_applications);
-    struct lull_progress progress;
-    lull_progress_begin(&progress, path);
-    lull_status status = break_down(run, options, &progress, arena, &err);
-    lull_progress_end(&progress);
-    if (status != LULL_OK)
-        return fail_of_run(run, &err);
-    int result = evaluate(run, options, document, arena);
+    int result = lull_run_analyse(run, options, document, arena);
     if (result != LULL_EXIT_OK)
         return result;
-    lull_progress_begin(&progress, path);
-    status = replay(run, options, &progress, document, arena, &err);
-    lull_progress_end(&progress);
-    if (status == LULL_OK)
-        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, &err);
-    if (status != LULL_OK)
-        return fail_of_run(run, &err);
     tell_of_sums(run, options, document);
     lull_warn_quirks(run->trace, path, document, arena);
     warn_of_other_applications(run, options->application, document);

@@ -52,14 +52,16 @@ static bool is_missing(const struct lull_field *field, const void *item)
     }
 }
 
-static void write_tuple(struct lull_json *json, const struct lull_shape *shape, const char *item)
+static void write_tuple(struct lull_json *json, const struct lull_shape *shape, const void *item)
 {
     size_t count = shape->n_fields;
     while (count > 0 && is_missing(&shape->fields[count - 1], item))
         count--;
     lull_json_array_begin(json);
-    for (size_t i = 0; i < count; i++)
-        lull_json_number(json, *(const double *)(item + shape->fields[i].offset));
+    for (size_t i = 0; i < count; i++) {
+        const void *place = (const char *)item + shape->fields[i].offset;
+        lull_json_number(json, *(const double *)place);
+    }
     lull_json_array_end(json);
 }
 

@@ -339,7 +339,8 @@ void *rec_thread_scratch(struct rec_thread *self, size_t size)
 uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region)
 {
     uint64_t now = rec_now();
-    rec_counters_read_here(self, now);
+    if (!self->paused)
+        rec_counters_read_here(self, now);
     union lull_tape_slot *slot = self->at;
     slot->record.time = now;
     slot->record.value = LULL_TAPE_OPEN;

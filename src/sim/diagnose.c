@@ -136,8 +136,8 @@ static bool collect(struct lull_engine *engine, struct leftovers *left)
         free(is_free);
         return false;
     }
-    for (uint32_t id = engine->transfer_free; id != NONE; id = lull_transfer_at(engine, id)->link)
-        is_free[id] = true;
+    for (size_t i = 0; i < engine->n_gone; i++)
+        is_free[engine->gone[i]] = true;
     for (uint32_t id = 0; id < n; id++) {
         const struct lull_transfer *transfer = lull_transfer_at(engine, id);
         bool settled =

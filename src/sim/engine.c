@@ -1,12 +1,13 @@
 /* Set-up, loop and result of a simulation. */
 #include "sim/engine.h"
 
+#include "sim/large.h"
 #include "sim/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TELL_EVERY = 1 << 16, LOOK_AHEAD = 8, LOOK_NEAR = 4 };
+enum { TELL_EVERY = 1 << 16, LOOK_FIRST = 15, LOOK_SECOND = 10, LOOK_THIRD = 6, LOOK_FOURTH = 3 };
 
 /* --- set-up -------------------------------------------------------------------------------- */
 
@@ -85,12 +86,9 @@ static lull_status open_ranks(struct lull_engine *engine)
 {
     struct lull_fabric *fabric = &engine->fabric;
     uint32_t n_ranks = engine->program->n_ranks;
-    size_t size = (n_ranks ? n_ranks : 1) * sizeof *fabric->ranks;
-    if (posix_memalign((void **)&fabric->ranks, 128, size) != 0) {
-        fabric->ranks = NULL;
+    fabric->ranks = lull_large_zero(n_ranks, sizeof *fabric->ranks);
+    if (!fabric->ranks)
         return lull_run_out_of_memory(engine);
-    }
-    memset(fabric->ranks, 0, size);
     for (uint32_t r = 0; r < n_ranks; r++) {
         struct lull_rank_state *rank = &fabric->ranks[r];
         rank->posted = rank->posted_last = LULL_NO_TRANSFER;
@@ -145,6 +143,7 @@ static void close_run(struct lull_engine *engine)
     free(fabric->extra);
     free(fabric->extra_path);
     free(engine->transfer_ops);
+    free(engine->gone);
     free(engine->over_path);
     free(engine->end_path);
     free(engine->delay_over);
@@ -184,14 +183,64 @@ static void handle(struct lull_engine *engine, const struct lull_entry *entry)
     }
 }
 
+/* Events of many ranks alternate, so nearly everything they touch comes from far away. Fetching it
+ * while the events before are handled hides most of that. */
+static void fetch_first(const struct lull_engine *engine, const struct lull_entry *entry)
+{
+    unsigned kind = entry->seq_kind & 7;
+    __builtin_prefetch(&engine->fabric.ranks[entry->rank], 1);
+    __builtin_prefetch((const char *)&engine->fabric.ranks[entry->rank] + 64, 1);
+    if (kind <= LULL_RUN_UNBLOCK)
+        __builtin_prefetch(&engine->fabric.transfers[entry->id], 1);
+    if (engine->graph)
+        __builtin_prefetch(&engine->graph[entry->rank]);
+    else if (kind == LULL_RUN_RESUME)
+        __builtin_prefetch(&engine->streams[entry->id], 1);
+}
+
+static void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
+{
+    unsigned kind = entry->seq_kind & 7;
+    uint32_t posted = engine->fabric.ranks[entry->rank].posted;
+    if (kind == LULL_RUN_START && engine->graph)
+        lull_graph_fetch_edges(engine, entry->rank, entry->id);
+    else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers)
+        __builtin_prefetch(&engine->fabric.transfers[posted], 1);
+}
+
+static void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
+{
+    unsigned kind = entry->seq_kind & 7;
+    uint32_t posted = engine->fabric.ranks[entry->rank].posted;
+    if (kind == LULL_RUN_START)
+        lull_graph_fetch_successor(engine, entry->rank, entry->id);
+    else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers)
+        lull_graph_fetch_edges(engine, entry->rank, posted);
+}
+
+static void fetch_fourth(const struct lull_engine *engine, const struct lull_entry *entry)
+{
+    uint32_t posted = engine->fabric.ranks[entry->rank].posted;
+    if ((entry->seq_kind & 7) == LULL_RUN_ADVANCE && posted < engine->n_transfers)
+        lull_graph_fetch_successor(engine, entry->rank, posted);
+}
+
 static void prefetch(const struct lull_engine *engine)
 {
-    const struct lull_entry *entry = lull_queue_ahead(&engine->queue, LOOK_AHEAD);
-    if (entry) {
-        __builtin_prefetch(&engine->fabric.ranks[entry->rank]);
-        if ((entry->seq_kind & 7) <= LULL_RUN_UNBLOCK)
-            __builtin_prefetch(&engine->fabric.transfers[entry->id]);
-    }
+    const struct lull_entry *entry = lull_queue_ahead(&engine->queue, LOOK_FIRST);
+    if (entry)
+        fetch_first(engine, entry);
+    entry = lull_queue_ahead(&engine->queue, LOOK_SECOND);
+    if (entry)
+        fetch_second(engine, entry);
+    if (!engine->graph)
+        return;
+    entry = lull_queue_ahead(&engine->queue, LOOK_THIRD);
+    if (entry)
+        fetch_third(engine, entry);
+    entry = lull_queue_ahead(&engine->queue, LOOK_FOURTH);
+    if (entry)
+        fetch_fourth(engine, entry);
 }
 
 static lull_status compact_path(struct lull_engine *engine)
@@ -334,7 +383,6 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->keeps_ops = places || options->sink;
     engine->compat = engine->class->compat;
     engine->scaled = options->network->cpu_speed != 1;
-    engine->transfer_free = LULL_NO_TRANSFER;
     engine->err = err;
     lull_queue_open(&engine->queue);
     lull_matcher_open(&engine->matcher, &engine->fabric);

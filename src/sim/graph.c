@@ -1,15 +1,18 @@
 /* Graphs: operations start when those that they require are done or started. */
+#include "sim/large.h"
 #include "sim/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { NONE = UINT32_MAX };
+
 static lull_status count_waits(struct lull_engine *engine)
 {
     const struct lull_graph *graph = engine->program->graph;
     uint32_t n_ranks = engine->program->n_ranks;
-    engine->graph = calloc(n_ranks ? n_ranks : 1, sizeof *engine->graph);
-    engine->waits = malloc((graph->n_ops ? graph->n_ops : 1) * sizeof *engine->waits);
+    engine->graph = lull_large_zero(n_ranks, sizeof *engine->graph);
+    engine->waits = lull_large_alloc(graph->n_ops * sizeof *engine->waits);
     if (!engine->graph || !engine->waits)
         return lull_run_out_of_memory(engine);
     uint32_t *waits = engine->waits;
@@ -144,7 +147,7 @@ static bool is_waited_for_from_start(const struct lull_graph_run *rank, uint32_t
 void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t op,
                            struct lull_moment moment)
 {
-    if (is_waited_for_from_start(&engine->graph[rank], op) &&
+    if (engine->from_start && is_waited_for_from_start(&engine->graph[rank], op) &&
         !is_later(engine, LULL_RUN_STARTED, rank, op, moment))
         release_waiting(engine, rank, op, LULL_GRAPH_FROM_START, moment.path);
 }
@@ -176,6 +179,7 @@ static void start(struct lull_engine *engine, const struct lull_released *releas
     transfer->target = receives ? released->rank : op->peer;
     transfer->tag = op->kind == LULL_OP_COMPUTE ? LULL_OP_NO_REGION : op->tag;
     transfer->owner = released->op;
+    transfer->open_next = op[1].first_edge > op->first_edge ? op->first_edge : NONE;
     transfer->cpu = op->cpu;
     transfer->nic = op->nic;
     transfer->flags = receives                      ? LULL_TRANSFER_RECEIVE
@@ -226,4 +230,28 @@ void lull_graph_start_released(struct lull_engine *engine)
             start(engine, &released);
         }
     engine->n_released = 0;
+}
+
+/* What the end of an operation touches lies wherever the graph has it. In steps, each for what is
+ * some events away, so that what a step needs was fetched by the step before. */
+void lull_graph_fetch_edges(const struct lull_engine *engine, uint32_t rank, uint32_t id)
+{
+    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    if (transfer->open_next == NONE)
+        return;
+    const struct lull_graph_run *graph = &engine->graph[rank];
+    __builtin_prefetch(&graph->edges[transfer->open_next]);
+    __builtin_prefetch(&graph->ops[transfer->owner + 1]);
+}
+
+void lull_graph_fetch_successor(const struct lull_engine *engine, uint32_t rank, uint32_t id)
+{
+    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    if (transfer->open_next == NONE)
+        return;
+    const struct lull_graph_run *graph = &engine->graph[rank];
+    uint32_t successor = graph->edges[transfer->open_next] & ~LULL_GRAPH_FROM_START;
+    __builtin_prefetch(&graph->waits[successor], 1);
+    __builtin_prefetch(&graph->ops[successor]);
+    __builtin_prefetch(&graph->ops[successor + 2]);
 }

@@ -693,13 +693,15 @@ static lull_status conclude(struct ideal *ideal)
     int64_t span = ideal->codes->to - ideal->codes->from;
     char lost[32];
     if (ideal->n_streams > 1 && /* there is somebody to wait for */
-        (double)result->lost_ns > LULL_IDEAL_LOST_MOST * (double)span)
+        (double)result->lost_ns > LULL_IDEAL_LOST_MOST * (double)span) {
+        result->incomplete = true;
         return impossible(
             ideal, "records of MPI calls are missing",
             lull_arena_printf(ideal->arena,
                               "it is not recorded what calls such as %s waited for, in which a "
                               "thread spent %s",
                               result->lost, lull_format_time(result->lost_ns, lost, sizeof lost)));
+    }
     return LULL_OK;
 }
 

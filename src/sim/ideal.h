@@ -43,6 +43,7 @@ struct lull_ideal_result {
     const char *absent;             /* why there is none, in a few words ("collectives were not
                                        recorded"); NULL: there is one */
     const char *detail;             /* with `absent`: one line for the user with the place */
+    bool incomplete;                /* with `absent`: it is known but for the lost time below */
     uint64_t messages, collectives; /* matched */
     uint64_t unmatched_sends;       /* messages that nobody receives */
     int64_t lost_ns;  /* longest time of a thread in calls whose records were lost, so that

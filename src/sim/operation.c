@@ -1,6 +1,7 @@
 /* Operations in flight, and what back-ends call. */
 #include "sim/run.h"
 
+#include "sim/large.h"
 #include "sim/noise.h"
 
 #include <stdlib.h>
@@ -27,13 +28,16 @@ static bool grow_transfers(struct lull_engine *engine)
     size_t room = engine->transfer_room ? 2 * (size_t)engine->transfer_room : 1024;
     if (room > UINT32_MAX)
         return false;
-    struct lull_transfer *transfers = NULL; /* in whole cache lines */
-    if (posix_memalign((void **)&transfers, 64, room * sizeof *transfers) != 0)
+    struct lull_transfer *transfers = lull_large_grow(
+        fabric->transfers, engine->n_transfers * sizeof *transfers, room * sizeof *transfers);
+    if (!transfers)
         return false;
-    if (engine->n_transfers)
-        memcpy(transfers, fabric->transfers, engine->n_transfers * sizeof *transfers);
-    free(fabric->transfers);
     fabric->transfers = transfers;
+    uint32_t *gone =
+        lull_large_grow(engine->gone, engine->n_gone * sizeof *gone, room * sizeof *gone);
+    if (!gone)
+        return false;
+    engine->gone = gone;
     if (engine->keeps_ops) {
         void *more = realloc(engine->transfer_ops, room * sizeof *engine->transfer_ops);
         if (!more)
@@ -54,9 +58,9 @@ static bool grow_transfers(struct lull_engine *engine)
 
 uint32_t lull_transfer_new(struct lull_engine *engine)
 {
-    uint32_t id = engine->transfer_free;
-    if (id != LULL_NO_TRANSFER) {
-        engine->transfer_free = lull_transfer_at(engine, id)->link;
+    uint32_t id;
+    if (engine->n_gone) {
+        id = engine->gone[--engine->n_gone];
     } else {
         if (engine->n_transfers == engine->transfer_room && !grow_transfers(engine)) {
             lull_run_out_of_memory(engine);

@@ -1,5 +1,7 @@
 #include "sim/queue.h"
 
+#include "sim/large.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,8 @@ static bool reserve(struct lull_queue *queue, struct lull_entries *entries, size
 {
     if (capacity <= entries->capacity)
         return true;
-    struct lull_entry *more = realloc(entries->entries, capacity * sizeof *more);
+    struct lull_entry *more =
+        lull_large_grow(entries->entries, entries->count * sizeof *more, capacity * sizeof *more);
     if (!more) {
         queue->out_of_memory = true;
         return false;

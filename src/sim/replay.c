@@ -1,5 +1,6 @@
 #include "sim/replay.h"
 
+#include "sim/replay_clocks.h"
 #include "sim/replay_stream.h"
 
 #include <stdio.h>
@@ -114,7 +115,8 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
         lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof *replay->process);
     replay->streams =
         lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof(struct lull_replay_stream *));
-    if (!replay->ranks || !replay->process || !replay->streams)
+    replay->shifts = lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof *replay->shifts);
+    if (!replay->ranks || !replay->process || !replay->streams || !replay->shifts)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
@@ -155,14 +157,18 @@ lull_status lull_replay_open(const struct lull_trace *trace,
         status = lull_replay_codes_create(trace, arena, &replay->codes, err);
     if (status == LULL_OK)
         status = make_groups(program, replay, err);
+    if (status == LULL_OK)
+        status = lull_replay_clocks(trace, options->application, replay->shifts, err);
     if (status != LULL_OK) {
         lull_arena_destroy(arena);
         return status;
     }
     replay->codes->pieces = options->pieces;
     replay->codes->no_tail = true;
-    if (options->mark != LULL_NONE)
-        lull_replay_codes_mark(replay->codes, options->mark);
+    replay->codes->shifts = replay->shifts;
+    for (uint32_t i = 0; options->marks && i < trace->n_regions; i++)
+        if (options->marks[i])
+            lull_replay_codes_mark(replay->codes, i, options->marks[i]);
     pthread_mutex_init(&replay->lock, NULL);
     program->n_ranks = program->n_streams = replay->n_ranks;
     status = rewind_all(program, err);

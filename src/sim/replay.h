@@ -5,13 +5,16 @@
  * not scaled), sends, receives, waits and collective operations become what they were: a receive
  * takes the message that it took in the trace, also where it was posted with wildcards; a wait, or
  * a test that succeeded, waits for the requests that it completed; Probe and tests that found
- * nothing take no time, as do calls that wait for nobody (unless `keep_calls` is set).
+ * nothing take no time, as do calls that wait for nobody (unless `keep_calls` says otherwise).
  * Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing of
  * communicators wait for nobody, the making of communicators is a barrier.
  *
  * To know what a posted receive will take, a stream is read ahead to its completion; at most
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
  * when it completes. Memory: what is in flight, and this read-ahead.
+ *
+ * Clocks that contradict each other are set right first (sim/replay_clocks.h): a process whose
+ * clock is behind begins later.
  *
  * A thread ends with its last event: what the run lasts longer than that is nobody's.
  *
@@ -30,7 +33,7 @@
 struct lull_replay_burst {
     uint32_t stream;
     uint32_t region; /* innermost of the user, or LULL_NONE */
-    bool marked;     /* inside the marked region */
+    uint8_t mark;    /* of the innermost marked region; 0: in none */
     bool fixed;
     uint32_t phase;     /* collective operations of all processes before it, in which all wait */
     uint32_t ordinal;   /* of the bursts of this phase */
@@ -38,13 +41,21 @@ struct lull_replay_burst {
     int64_t ns;
 };
 
+/* Which of the calls that wait for nobody take the time they took; others take none. */
+enum lull_replay_keep {
+    LULL_KEEP_NONE,
+    LULL_KEEP_OTHERS, /* that move no data: Init, Comm_rank ...; for networks whose messages occupy
+                         the processor */
+    LULL_KEEP_ALL     /* Isend and Irecv, too */
+};
+
 struct lull_replay_options {
     uint32_t application;
-    uint32_t mark;   /* a region, whose time comes in bursts of its own; LULL_NONE */
-    bool pieces;     /* a COMPUTE for every stretch of time, whatever its length, see
-                        lull_replay_measured; for who maps measured to simulated time */
-    bool keep_calls; /* calls that wait for nobody (Isend, Irecv, Init, Comm_rank ...) take the time
-                        they took; otherwise none */
+    const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
+                             > 0; NULL: none */
+    bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
+                             lull_replay_measured; for who maps measured to simulated time */
+    uint8_t keep_calls;   /* enum lull_replay_keep */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);

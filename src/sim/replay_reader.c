@@ -20,13 +20,15 @@ static const uint8_t kinds[LULL_ACTIVITIES] = {
 struct region_use {
     uint8_t activity; /* NO_ACTIVITY: takes over what surrounds it */
     uint8_t call;     /* enum lull_replay_call */
-    bool mpi, parallel, user, marked;
+    uint8_t mark;
+    bool mpi, parallel, user;
     bool plain; /* a burst goes on inside, whatever surrounds it */
 };
 
 struct frame {
     uint32_t region;
     uint8_t activity;
+    uint8_t outer_mark;
 };
 
 struct lull_replay_reader {
@@ -39,7 +41,8 @@ struct lull_replay_reader {
 
     struct frame *stack;
     uint32_t depth, capacity;
-    uint32_t mpi_depth, parallel_depth, team_depth, marked_depth;
+    uint32_t mpi_depth, parallel_depth, team_depth;
+    uint8_t mark;
     bool alive, off, master;
     uint8_t state; /* activity of the STATE or NO_ACTIVITY */
     int64_t state_end, flush_end, call_end;
@@ -135,9 +138,9 @@ lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull
     return LULL_OK;
 }
 
-void lull_replay_codes_mark(struct lull_replay_codes *codes, uint32_t region)
+void lull_replay_codes_mark(struct lull_replay_codes *codes, uint32_t region, uint8_t mark)
 {
-    codes->regions[region].marked = true;
+    codes->regions[region].mark = mark;
     codes->regions[region].plain = false;
 }
 
@@ -208,7 +211,7 @@ static void hand_out(struct lull_replay_reader *r, enum time_kind kind, bool alw
         add_item(r, kind == BURST ? LULL_ITEM_BURST : LULL_ITEM_FIXED, r->now);
     item->begin = r->began[kind];
     item->ns = r->ns[kind];
-    item->slower = r->marked_depth > 0;
+    item->mark = r->mark;
     item->region = user_region(r);
     r->ns[kind] = 0;
 }
@@ -296,12 +299,16 @@ static bool enter(struct lull_replay_reader *r, uint32_t region)
     const struct region_use *use = &r->codes->regions[region];
     if (use->mpi && r->mpi_depth++ == 0)
         begin_call(r, region);
-    if (use->marked && r->marked_depth == 0)
+    uint8_t outer_mark = r->mark;
+    if (use->mark && use->mark != r->mark) {
         hand_out_all(r);
-    r->marked_depth += use->marked;
+        r->mark = use->mark;
+    }
     uint8_t outer = r->depth ? r->stack[r->depth - 1].activity : NO_ACTIVITY;
-    r->stack[r->depth++] = (struct frame){
-        .region = region, .activity = use->activity == NO_ACTIVITY ? outer : use->activity};
+    r->stack[r->depth++] =
+        (struct frame){.region = region,
+                       .activity = use->activity == NO_ACTIVITY ? outer : use->activity,
+                       .outer_mark = outer_mark};
     if (use->parallel)
         change_parallel(r, true);
     refresh(r);
@@ -314,10 +321,11 @@ static void leave(struct lull_replay_reader *r)
         return;
     const struct frame frame = r->stack[r->depth - 1];
     const struct region_use *use = &r->codes->regions[frame.region];
-    if (use->marked && r->marked_depth == 1)
+    if (frame.outer_mark != r->mark) {
         hand_out_all(r);
+        r->mark = frame.outer_mark;
+    }
     r->depth--;
-    r->marked_depth -= use->marked;
     if (use->parallel)
         change_parallel(r, false);
     if (use->mpi && --r->mpi_depth == 0)
@@ -499,6 +507,7 @@ lull_status lull_replay_reader_open(const struct lull_replay_codes *codes, uint3
     r->state = NO_ACTIVITY;
     r->state_end = r->flush_end = r->call_end = r->limit = NEVER;
     r->kind = kind_of(r);
+    r->ns[FIXED] = codes->shifts ? codes->shifts[r->location->process] : 0;
     uint64_t mask = (LULL_MASK_TIME & ~LULL_MASK(LULL_EVENT_COUNTERS)) | message_mask;
     lull_status status = lull_cursor_open(trace, location, mask, &r->cursor, err);
     if (status != LULL_OK) {

@@ -46,7 +46,7 @@ enum lull_replay_item_kind {
 struct lull_replay_item {
     uint8_t kind;
     uint8_t call;    /* CALL_*: enum lull_replay_call */
-    bool slower;     /* BURST: inside the scaled region */
+    uint8_t mark;    /* BURST: of the innermost marked region, 0: in none */
     uint32_t region; /* BURST: innermost region of the user or LULL_NONE; CALL: the function */
     int64_t begin, end, ns;
     const struct lull_event *event; /* EVENT; valid until the next call of the reader */
@@ -61,12 +61,13 @@ struct lull_replay_codes {
                          each call: for who needs to know when each happened. Otherwise one BURST and
                          one FIXED between two calls. */
     bool no_tail;     /* the time behind the last event of a thread does not count */
+    const int64_t *shifts; /* [n_processes]: time before a process begins; NULL: none */
 };
 
 lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull_arena *arena,
                                      struct lull_replay_codes **ret_codes, struct lull_error *err);
-/* Marks a region: time inside it (outside MPI) comes in BURSTs of their own, with `slower` set. */
-void lull_replay_codes_mark(struct lull_replay_codes *codes, uint32_t region);
+/* Marks a region: time inside it (outside MPI) comes in BURSTs of their own, with its mark > 0. */
+void lull_replay_codes_mark(struct lull_replay_codes *codes, uint32_t region, uint8_t mark);
 enum lull_replay_call lull_replay_call_of(const struct lull_replay_codes *codes, uint32_t region);
 
 struct lull_replay_reader;

@@ -222,7 +222,7 @@ static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
     if (options->length) {
         const struct lull_replay_burst burst = {.stream = s->index,
                                                 .region = item->region,
-                                                .marked = item->slower,
+                                                .mark = item->mark,
                                                 .fixed = item->kind == LULL_ITEM_FIXED,
                                                 .phase = s->phase,
                                                 .ordinal = s->ordinal++,
@@ -250,9 +250,12 @@ static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
 static lull_status push_kept(stream_t *s, const struct lull_replay_item *call,
                              struct lull_error *err)
 {
-    bool waits = call->call != LULL_CALL_OTHER && call->call != LULL_CALL_ISEND &&
-                 call->call != LULL_CALL_IRECV && call->call != LULL_CALL_ICOLLECTIVE;
-    if (!s->replay->options.keep_calls || waits || s->n_call_waits > 0 || s->in_call_time > 0)
+    const uint8_t keep = s->replay->options.keep_calls;
+    bool moves = call->call == LULL_CALL_ISEND || call->call == LULL_CALL_IRECV ||
+                 call->call == LULL_CALL_ICOLLECTIVE;
+    bool kept =
+        call->call == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE : moves && keep == LULL_KEEP_ALL;
+    if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
         return LULL_OK;
     struct entry *entry = push(s, LULL_OP_COMPUTE, call->region, call->begin);
     if (!entry)

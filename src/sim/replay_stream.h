@@ -16,6 +16,7 @@ struct lull_replay {
     uint32_t *ranks;   /* [n_processes]: rank in the program, or LULL_NONE */
     uint32_t *process; /* [n_ranks] */
     uint32_t n_ranks;
+    int64_t *shifts;                     /* [n_processes]: of the clocks */
     struct lull_replay_stream **streams; /* [n_ranks] */
     pthread_mutex_t lock;                /* of what is made when it is needed */
     struct lull_lost *lost;

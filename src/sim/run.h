@@ -88,13 +88,16 @@ struct lull_engine {
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
     bool scaled; /* the network's processors have another speed */
-    uint32_t n_transfers, transfer_room, transfer_free;
+    uint32_t n_transfers, transfer_room;
+    uint32_t *gone; /* transfers to be used again: the last one is still near */
+    size_t n_gone;
     int64_t now;
     uint64_t seq;
     struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
     uint32_t *over_path;          /* with the longest path: of `over` */
 
     struct lull_graph_run *graph; /* NULL: streams */
+    bool from_start;              /* it has requirements that are met by a start */
     uint32_t **op_path;           /* with the longest path: by rank, [n_ops] of the moments when
                                      operations will be done, then of those when they start */
     uint32_t *waits;
@@ -150,8 +153,7 @@ bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
 uint32_t lull_transfer_new(struct lull_engine *engine); /* cleared; LULL_NO_TRANSFER: no memory */
 static inline void lull_transfer_free(struct lull_engine *engine, uint32_t id)
 {
-    lull_transfer_at(engine, id)->link = engine->transfer_free;
-    engine->transfer_free = id;
+    engine->gone[engine->n_gone++] = id;
 }
 
 /* Starts a transfer that is ready at `moment`, which is now; with compat: puts it in line. */
@@ -175,6 +177,9 @@ void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t o
 void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
                         struct lull_moment moment);
 void lull_graph_start_released(struct lull_engine *engine);
+/* Prefetching for a transfer of a graph that is handled soon, in this order. */
+void lull_graph_fetch_edges(const struct lull_engine *engine, uint32_t rank, uint32_t id);
+void lull_graph_fetch_successor(const struct lull_engine *engine, uint32_t rank, uint32_t id);
 void lull_graph_roots(struct lull_engine *engine); /* of the longest path */
 /* The moments of an operation for which an event was pushed. */
 struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event_of_run kind,

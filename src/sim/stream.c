@@ -3,6 +3,7 @@
  * A request is the transfer record that its operation started; the open ones of a stream are a
  * list in the order of their start. Records are released when they were waited for, are over, and,
  * for sends, their message was received. */
+#include "sim/large.h"
 #include "sim/run.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ lull_status lull_stream_open_run(struct lull_engine *engine)
 {
     const struct lull_program *program = engine->program;
     size_t n = program->n_streams ? program->n_streams : 1;
-    engine->streams = calloc(n, sizeof *engine->streams);
+    engine->streams = lull_large_zero(n, sizeof *engine->streams);
     if (engine->fabric.path)
         engine->stream_path = calloc(n, sizeof *engine->stream_path);
     if (engine->sink)
@@ -382,6 +383,9 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
         break;
     case LULL_OP_MARK:
         engine->streams[s].iteration = op->bytes;
+        if (engine->sink && engine->sink->start)
+            status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                         engine->err);
         break;
     case LULL_OP_KINDS:
         break;

@@ -263,10 +263,12 @@ lull_status lull_nesting_close_all(struct lull_nesting *nesting, const struct lu
                                    struct lull_error *err)
 {
     uint32_t count = 0;
-    if (nesting->depth > 0)
+    if (nesting->depth > 0) {
+        const struct lull_region *last = &trace->regions[nesting->open[nesting->depth - 1]];
         lull_trace_add_quirk(trace, "regions were open when the recording ended; closed at the end",
-                             "%s: '%s'", trace->locations[location].name,
-                             trace->regions[nesting->open[nesting->depth - 1]].name);
+                             "%s: '%s'%s%s", trace->locations[location].name, last->name,
+                             *last->site ? " called from " : "", last->site);
+    }
     int64_t end = trace->duration > nesting->last_time ? trace->duration : nesting->last_time;
     while (nesting->depth > 0)
         if (!append_leave(nesting, scratch, &count, end))

@@ -4,7 +4,7 @@ function, and the messages that it sends, by number and bytes. EZTrace's archive
 otf2-print. Left out is what EZTrace does not record: MPI_Init and MPI_Finalize, in which it begins
 and ends, functions that it does not wrap, and the messages of MPI_Sendrecv.
 
-usage: agree.py --recorder FILE --digest FILE PROGRAM.c        exit status 77: not possible here
+usage: agree.py --recorder FILE --digest FILE PROGRAM.c|.f90   exit status 77: not possible here
 """
 import argparse
 import collections
@@ -29,10 +29,15 @@ def run(command, folder):
     return done.stdout
 
 
-def ours(options, program, arguments, folder):
+def ranks_of(source):
+    found = re.search(r"^(?: \*|!)= ranks (\d+)$", open(source).read(), re.M)
+    return found.group(1) if found else "2"
+
+
+def ours(options, program, folder):
     where = os.path.join(folder, "lull")
-    run(["mpiexec.openmpi", "-n", "2", "env", "LULL_RECORD_DIR=" + where,
-         "LD_PRELOAD=" + options.recorder, program] + arguments, folder)
+    run(["mpiexec.openmpi", "-n", ranks_of(options.program), "env", "LULL_RECORD_DIR=" + where,
+         "LD_PRELOAD=" + options.recorder, program], folder)
     found = collections.Counter()
     for line in run([options.digest, where], folder).splitlines():
         what, _, number = line.rpartition(" x")
@@ -46,10 +51,10 @@ def ours(options, program, arguments, folder):
     return found
 
 
-def theirs(program, arguments, folder):
+def theirs(options, program, folder):
     where = os.path.join(folder, "eztrace")
-    run(["mpiexec.openmpi", "-n", "2", "eztrace", "-t", "openmpi", "-o", where, program]
-        + arguments, folder)
+    run(["mpiexec.openmpi", "-n", ranks_of(options.program), "eztrace", "-t", "openmpi", "-o",
+         where, program], folder)
     archives = glob.glob(where + "/**/*.otf2", recursive=True)
     events, locations = [], set()
     for line in run(["otf2-print", archives[0]], folder).splitlines():
@@ -74,17 +79,19 @@ def main():
     parser.add_argument("--recorder", required=True)
     parser.add_argument("--digest", required=True)
     parser.add_argument("program")
-    parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    for needed in ("eztrace", "otf2-print", "mpicc.openmpi", "mpiexec.openmpi"):
+    for needed in ("eztrace", "otf2-print", "mpicc.openmpi", "mpif90.openmpi",
+                   "mpiexec.openmpi"):
         if not shutil.which(needed):
             print("skipped: %s was not found" % needed)
             return 77
     with tempfile.TemporaryDirectory(prefix="lull-agree-") as folder:
         program = os.path.join(folder, "program")
-        run(["mpicc.openmpi", "-O1", "-w", os.path.abspath(options.program), "-o", program, "-lm"], folder)
-        lull = ours(options, program, options.arguments, folder)
-        eztrace = theirs(program, options.arguments, folder)
+        fortran = options.program.endswith(".f90")
+        run(["mpif90.openmpi" if fortran else "mpicc.openmpi", "-O1", "-w",
+             os.path.abspath(options.program), "-o", program, "-lm"], folder)
+        lull = ours(options, program, folder)
+        eztrace = theirs(options, program, folder)
     known = {what.split()[1] for what in eztrace}
     if any("MPI_Sendrecv" in what for what in lull):
         known -= {"messages", "bytes"}

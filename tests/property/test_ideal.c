@@ -4,7 +4,9 @@
  * two clocks. The measured one pays for everything, and goes into a trace. The ideal one pays for
  * computation alone and waits for what a step needs. The replay sees the trace only. */
 #include "metrics/pop.h"
+#include "sim/engine.h"
 #include "sim/ideal.h"
+#include "sim/replay.h"
 #include "support/memory_trace.h"
 
 #include <setjmp.h>
@@ -40,6 +42,7 @@ struct program {
     struct message messages[MESSAGES];
     uint32_t n_messages;
     uint64_t requests;
+    int64_t last_ideal; /* of the last events */
 };
 
 static int64_t draw(struct program *p, uint64_t bound)
@@ -55,7 +58,7 @@ static void add(struct program *p, uint32_t rank, unsigned kind, uint32_t id)
 
 static void compute(struct program *p, uint32_t rank)
 {
-    int64_t length = draw(p, 4) ? draw(p, 1000) : 0;
+    int64_t length = draw(p, 4) ? 2 * draw(p, 500) : 0;
     if (draw(p, 2))
         add(p, rank, LULL_EVENT_ENTER, LOOP), add(p, rank, LULL_EVENT_LEAVE, LOOP);
     p->clocks[rank].measured += length;
@@ -231,9 +234,14 @@ static void draw_program(struct lull_random *random, struct program *p)
         step(p);
     while (p->n_messages)
         receive(p);
+    for (uint32_t r = 0; r < p->n_ranks; r++) /* the last computation is seen, too */
+        add(p, r, LULL_EVENT_ENTER, LOOP), add(p, r, LULL_EVENT_LEAVE, LOOP);
     for (uint32_t r = 0; r < p->n_ranks; r++)
         if (p->clocks[r].measured > p->trace->duration)
             p->trace->duration = p->clocks[r].measured;
+    for (uint32_t r = 0; r < p->n_ranks; r++)
+        if (p->clocks[r].ideal > p->last_ideal)
+            p->last_ideal = p->clocks[r].ideal;
     for (uint32_t r = 0; r < p->n_ranks; r++) /* the rest of the run is no MPI */
         p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
 }
@@ -256,6 +264,35 @@ static void check_bounds(const struct program *p, int64_t ideal, struct lull_are
     assert_true(ideal <= breakdown->runtime_ns);
 }
 
+static int64_t simulate(const struct program *p, double cpu_speed, struct lull_arena *arena)
+{
+    struct lull_replay_options options = {0};
+    struct lull_program *replay;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err;
+    lull_network_init(&network, lull_network_find("ideal"));
+    network.collectives = LULL_COLLECTIVES_ALGORITHM;
+    network.algorithms = "bcast:linear+scatter:linear+reduce:linear+gather:linear+scan:linear";
+    network.cpu_speed = cpu_speed;
+    if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
+        lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_program_close(replay);
+    return result.runtime;
+}
+
+/* The event-driven engine comes to the same, and processors of twice the speed to half of it. */
+static void check_engine(const struct program *p, uint64_t seed, struct lull_arena *arena)
+{
+    int64_t runtime = simulate(p, 1, arena);
+    if (runtime != p->last_ideal)
+        fail_msg("seed %lu: the engine has %ld ns, the reference %ld", seed, runtime,
+                 p->last_ideal);
+    assert_int_equal(2 * simulate(p, 2, arena), runtime);
+}
+
 static void check_program(struct lull_random *random, uint64_t seed)
 {
     struct program p;
@@ -274,6 +311,7 @@ static void check_program(struct lull_random *random, uint64_t seed)
     if (result.runtime != wanted)
         fail_msg("seed %lu: %ld ns, the reference has %ld", seed, result.runtime, wanted);
     check_bounds(&p, result.runtime, arena);
+    check_engine(&p, seed, arena);
     lull_arena_destroy(arena);
     lull_trace_close(p.trace);
 }

@@ -13,7 +13,7 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int
     uint64_t end = rec_now();
     (void)source;
     if (result != MPI_SUCCESS) {
-        rec_call(call->self, call->region, call->begin, end - call->begin);
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
     union lull_tape_slot *slot = call->self->at;
@@ -39,7 +39,7 @@ void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
     union lull_tape_slot *last = self->poll;
     bool nothing = result == MPI_SUCCESS && !found;
     if (!nothing) {
-        rec_call(self, call->region, call->begin, duration);
+        rec_put_call(self, call->region, call->begin, duration);
         return;
     }
     if (last && last + 2 == self->at && self->poll_region == call->region &&
@@ -61,7 +61,6 @@ void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
     self->poll_end = end;
     rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
-    rec_count_call(self, call->region, end);
 }
 
 /* ---- matched probes ---------------------------------------------------------------------------
@@ -98,7 +97,7 @@ void rec_mpi_mrecv(struct rec_mpi_call *call, int result, MPI_Message matched,
 {
     uint64_t end = rec_now();
     if (result != MPI_SUCCESS) {
-        rec_call(call->self, call->region, call->begin, end - call->begin);
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
     rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG,

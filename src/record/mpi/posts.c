@@ -94,7 +94,7 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
                                    const struct rec_mpi_comm *comm, int root, uint64_t sent,
                                    uint64_t received, const MPI_Request *request, unsigned op)
 {
-    rec_call(call->self, call->region, call->begin, end - call->begin);
+    rec_put_call(call->self, call->region, call->begin, end - call->begin);
     const struct rec_request what = {
         .kind = LULL_TAPE_CALL_ICOLLECTIVE,
         .posted = rec_posted_of(root < 0 ? REC_ANY : root, 0, comm->id, sent),

@@ -102,8 +102,11 @@ static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
     return call->self->depth != 1;
 }
 
+/* Counters are read last: the records that follow a call have its begin as their time. */
 static inline void rec_mpi_end(struct rec_mpi_call *call)
 {
+    if (REC_UNLIKELY(call->self->n_counters > 0) && !call->self->paused)
+        rec_counters_read(call->self, call->region, *call->self->until);
     call->self->depth--;
 }
 
@@ -157,12 +160,11 @@ static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint
     rec_commit(self, lull_tape_set_duration(self->at, extra, duration));
     rec_add_sum(self, call->region, 1, duration, end);
     self->inside += duration;
-    rec_count_call(self, call->region, end);
 }
 
 static inline void rec_mpi_call(struct rec_mpi_call *call)
 {
-    rec_call(call->self, call->region, call->begin, rec_now() - call->begin);
+    rec_put_call(call->self, call->region, call->begin, rec_now() - call->begin);
 }
 
 static inline struct rec_posted rec_posted_of(int32_t peer, int32_t tag, uint32_t comm,
@@ -215,7 +217,7 @@ static inline void rec_mpi_send(struct rec_mpi_call *call, int result, int64_t c
 {
     uint64_t end = rec_now();
     if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_call(call->self, call->region, call->begin, end - call->begin);
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
     rec_mpi_message(call, LULL_TAPE_CALL_SEND, end, dest, tag, rec_mpi_comm_of(comm)->id,
@@ -227,7 +229,7 @@ static inline void rec_mpi_recv(struct rec_mpi_call *call, int result, const MPI
 {
     uint64_t end = rec_now();
     if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_call(call->self, call->region, call->begin, end - call->begin);
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
     (void)source;
@@ -253,7 +255,7 @@ static inline void rec_mpi_post(struct rec_mpi_call *call, int result, unsigned 
                                 const struct rec_mpi_comm *comm, const MPI_Request *request)
 {
     if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_call(call->self, call->region, call->begin, end - call->begin);
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
     const struct rec_posted posted =
@@ -351,7 +353,7 @@ static inline void rec_mpi_icollective(struct rec_mpi_call *call, uint64_t end, 
                                        uint64_t received, const MPI_Request *request)
 {
     if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_call(call->self, call->region, call->begin, end - call->begin);
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
         return;
     }
     rec_mpi_put_collective(call, LULL_TAPE_CALL_ICOLLECTIVE, end, comm, root, sent, received);
