@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A bucket of so few entries is sorted at once instead of being distributed further. */
-enum { SORTED_AT_ONCE = 48 };
+enum { SORTED_AT_ONCE = 64, SORTED_SIMPLY = 64 };
 
 void lull_queue_open(struct lull_queue *queue)
 {
@@ -15,8 +15,9 @@ void lull_queue_open(struct lull_queue *queue)
 
 void lull_queue_close(struct lull_queue *queue)
 {
-    for (size_t i = 0; i < 64; i++)
-        free(queue->buckets[i].entries);
+    for (size_t level = 0; level < LULL_QUEUE_LEVELS; level++)
+        for (size_t i = 0; i < 64; i++)
+            free(queue->buckets[level][i].entries);
     free(queue->run.entries);
     free(queue->side.entries);
     free(queue->scratch.entries);
@@ -107,7 +108,7 @@ static void merge(const struct lull_entry *a, size_t n_a, const struct lull_entr
 /* Merges sorted pieces in pairs until one is left: entries mostly come in long sorted pieces. */
 static void sort(struct lull_queue *queue, struct lull_entries *run)
 {
-    if (run->count <= SORTED_AT_ONCE) {
+    if (run->count <= SORTED_SIMPLY) {
         insertion_sort(run->entries, run->count);
         return;
     }
@@ -128,43 +129,51 @@ static void sort(struct lull_queue *queue, struct lull_entries *run)
     }
 }
 
-static void find_range(const struct lull_entries *bucket, int64_t *ret_least, int64_t *ret_most)
+static int64_t latest(const struct lull_entries *bucket)
 {
-    int64_t least = INT64_MAX, most = 0;
+    int64_t most = 0;
+    for (size_t i = 0; i < bucket->count; i++)
+        most = bucket->entries[i].time > most ? bucket->entries[i].time : most;
+    return most;
+}
+
+/* Entries of the bucket's first moment become the run, the others go to lower levels. */
+static void distribute(struct lull_queue *queue, unsigned level, unsigned digit)
+{
+    struct lull_entries *bucket = &queue->buckets[level][digit];
+    uint64_t above = ~UINT64_C(0) << 6 * level << 6, last = (uint64_t)queue->last & above;
+    queue->last = (int64_t)(last | (uint64_t)digit << 6 * level);
     for (size_t i = 0; i < bucket->count; i++) {
-        int64_t time = bucket->entries[i].time;
-        least = time < least ? time : least;
-        most = time > most ? time : most;
+        const struct lull_entry *entry = &bucket->entries[i];
+        if (entry->time == queue->last)
+            lull_queue_append(queue, &queue->run, entry);
+        else
+            lull_queue_push(queue, entry);
     }
-    *ret_least = least;
-    *ret_most = most;
+    bucket->count = 0;
 }
 
 bool lull_queue_refill(struct lull_queue *queue)
 {
-    if (!queue->filled)
-        return false;
-    unsigned lowest = (unsigned)__builtin_ctzll(queue->filled);
-    struct lull_entries *bucket = &queue->buckets[lowest], *run = &queue->run;
-    queue->filled &= queue->filled - 1;
+    struct lull_entries *run = &queue->run;
     queue->run_at = run->count = 0;
-    int64_t least, most;
-    find_range(bucket, &least, &most);
-    if (bucket->count <= SORTED_AT_ONCE || least == most) {
-        struct lull_entries swap = *run;
-        *run = *bucket;
-        *bucket = swap;
-        queue->last = most;
-    } else {
-        queue->last = least;
-        for (size_t i = 0; i < bucket->count; i++) {
-            const struct lull_entry *entry = &bucket->entries[i];
-            if (entry->time == least)
-                lull_queue_append(queue, run, entry);
-            else
-                lull_queue_push(queue, entry); /* to a lower bucket */
+    while (run->count == 0) {
+        unsigned level = 0;
+        while (level < LULL_QUEUE_LEVELS && !queue->filled[level])
+            level++;
+        if (level == LULL_QUEUE_LEVELS)
+            return false;
+        unsigned digit = (unsigned)__builtin_ctzll(queue->filled[level]);
+        struct lull_entries *bucket = &queue->buckets[level][digit];
+        queue->filled[level] &= queue->filled[level] - 1;
+        if (level > 0 && bucket->count > SORTED_AT_ONCE) {
+            distribute(queue, level, digit);
+        } else { /* at level 0 all have the same time */
+            struct lull_entries swap = *run;
+            *run = *bucket;
+            *bucket = swap;
+            queue->last = level ? latest(run) : run->entries[0].time;
         }
-        bucket->count = 0;
     }
     sort(queue, run);
     return true;

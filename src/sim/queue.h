@@ -1,10 +1,11 @@
 /* Queue of events in the order (time, seq).
  *
- * A monotone radix heap: a bucket holds the entries whose time differs from that of the run's last
- * entry first in a given bit. The lowest bucket becomes the *run*, which is sorted; a large bucket
- * is distributed over lower ones first. What is put into the past of the run's end and does not fit
- * behind it goes to a small binary heap, which is looked at first: that keeps the order exact for
- * entries of any time, even before the last one popped. */
+ * A monotone radix heap with digits of six bits: an entry lies at the level of the highest digit in
+ * which its time differs from that of the run, in the bucket of its own digit there. The lowest
+ * bucket becomes the *run*, which is sorted; a large one is distributed over lower levels first.
+ * What comes before the end of the run and does not fit behind it goes to a small binary heap,
+ * which is looked at first: that keeps the order exact for entries of any time, even before the
+ * last one popped. */
 #ifndef LULL_SIM_QUEUE_H
 #define LULL_SIM_QUEUE_H
 
@@ -26,13 +27,15 @@ struct lull_entries {
     size_t count, capacity;
 };
 
+enum { LULL_QUEUE_LEVELS = 11 };
+
 struct lull_queue {
-    int64_t last; /* entries of buckets are later */
+    int64_t last; /* the run's time: entries of buckets are later */
     size_t run_at;
     struct lull_entries run;  /* from run_at on, sorted */
     struct lull_entries side; /* binary heap */
-    uint64_t filled;          /* which buckets are not empty */
-    struct lull_entries buckets[64];
+    uint64_t filled[LULL_QUEUE_LEVELS]; /* which buckets are not empty */
+    struct lull_entries buckets[LULL_QUEUE_LEVELS][64];
     struct lull_entries scratch; /* for sorting */
     bool out_of_memory;
 };
@@ -63,9 +66,11 @@ static inline void lull_queue_append(struct lull_queue *queue, struct lull_entri
 static inline void lull_queue_push(struct lull_queue *queue, const struct lull_entry *entry)
 {
     if (entry->time > queue->last) {
-        int bucket = 63 - __builtin_clzll((uint64_t)(entry->time ^ queue->last));
-        queue->filled |= UINT64_C(1) << bucket;
-        lull_queue_append(queue, &queue->buckets[bucket], entry);
+        unsigned differs = 63 - (unsigned)__builtin_clzll((uint64_t)(entry->time ^ queue->last));
+        unsigned level = differs / 6;
+        unsigned digit = (uint64_t)entry->time >> 6 * level & 63;
+        queue->filled[level] |= UINT64_C(1) << digit;
+        lull_queue_append(queue, &queue->buckets[level][digit], entry);
         return;
     }
     struct lull_entries *run = &queue->run;
@@ -95,14 +100,6 @@ static inline bool lull_queue_pop(struct lull_queue *queue, struct lull_entry *r
     }
     *ret_entry = run->entries[queue->run_at++];
     return true;
-}
-
-/* The entry that will be popped `ahead` later if nothing comes between; NULL: not known. */
-static inline const struct lull_entry *lull_queue_ahead(const struct lull_queue *queue,
-                                                        size_t ahead)
-{
-    return queue->run_at + ahead < queue->run.count ? &queue->run.entries[queue->run_at + ahead]
-                                                    : NULL;
 }
 
 #endif
