@@ -308,7 +308,7 @@ static int add_trees(struct session *session)
     int status = lull_study_compute(runs, session->arena);
     if (status != LULL_EXIT_OK)
         return status;
-    bool hybrid = runs->runs[0].max_threads > 1;
+    bool hybrid = lull_pop_is_hybrid(runs->runs[0].input);
     bool additive = settings.scheme ? strcmp(settings.scheme, "additive") == 0 : hybrid;
     enum lull_scheme sums = hybrid ? LULL_SCHEME_ADDITIVE : LULL_SCHEME_MPI_ADDITIVE;
     enum lull_scheme products =
