@@ -133,10 +133,14 @@ static int read_network(struct session *session)
     if (!settings.network)
         return LULL_EXIT_OK;
     if (lull_spec_parse(settings.network, session->arena, &spec, &err) != LULL_OK)
-        return lull_cli_fail("--network: %s", err.text);
+        return lull_cli_usage("--network: %s", err.text);
     specs[0] = spec;
     if (lull_sweep_make(specs, 1, session->arena, &session->sweep, &err) != LULL_OK)
-        return lull_cli_fail("--network: %s", err.text);
+        return lull_cli_usage("--network: %s", err.text);
+    for (uint64_t point = 0; point < session->sweep->n_points; point++)
+        if (lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
+                                     NULL, 0, session->arena, &session->other, &err) != LULL_OK)
+            return lull_cli_usage("--network: %s", err.text);
     return LULL_EXIT_OK;
 }
 
@@ -219,7 +223,7 @@ static lull_status suppose(struct session *session, uint64_t point, bool run,
         status = lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
                                           session->runs.runs[0].trace, session->wanted.application,
                                           session->arena, &session->other, err);
-    session->other.cpu_speed = session->cpu_speed;
+    session->other.cpu_speed *= session->cpu_speed;
     wish.keep_calls = kept_on(&session->other);
     if (status != LULL_OK)
         return status;

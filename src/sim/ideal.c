@@ -398,9 +398,10 @@ static bool wait_for_all(struct ideal *ideal, struct stream *stream)
         stream->done = time > stream->done ? time : stream->done;
     }
     stream->n_pending -= i;
-    memmove(stream->pending, stream->pending + i, stream->n_pending * sizeof *stream->pending);
-    if (stream->n_pending)
+    if (stream->n_pending) {
+        memmove(stream->pending, stream->pending + i, stream->n_pending * sizeof *stream->pending);
         return false;
+    }
     stream->time = stream->done > stream->time ? stream->done : stream->time;
     return true;
 }

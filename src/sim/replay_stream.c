@@ -253,8 +253,8 @@ static lull_status push_kept(stream_t *s, const struct lull_replay_item *call,
     const uint8_t keep = s->replay->options.keep_calls;
     bool moves = call->call == LULL_CALL_ISEND || call->call == LULL_CALL_IRECV ||
                  call->call == LULL_CALL_ICOLLECTIVE;
-    bool kept =
-        call->call == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE : moves && keep == LULL_KEEP_ALL;
+    bool kept = call->call == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE && !s->has_records
+                                              : moves && keep == LULL_KEEP_ALL;
     if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
         return LULL_OK;
     struct entry *entry = push(s, LULL_OP_COMPUTE, call->region, call->begin);
