@@ -11,7 +11,7 @@
 
 enum { ROOM = 32 };
 
-enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ENDED };
+enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ON_THREADS, ENDED };
 
 /* What a call waits for at its end. */
 struct pending {
@@ -37,6 +37,7 @@ struct stream {
     uint32_t process;
     uint8_t blocked;    /* enum blocked */
     bool in_call;       /* of MPI */
+    bool meets;         /* has come to the next fork or join of its process */
     bool completed;     /* something in this call */
     bool communicates;  /* it has records of its own */
     int64_t time;       /* ideal */
@@ -51,10 +52,20 @@ struct stream {
     uint32_t n_open, open_capacity;
     uint64_t open_receives;             /* posted, not complete */
     uint32_t epoch;                     /* collective operations of all processes so far */
+    uint32_t meetings;                  /* forks and joins behind it */
     uint32_t lost_open;                 /* non-blocking collectives of whose end nothing is known */
     int64_t lost_ns[LULL_REPLAY_CALLS]; /* time in calls without the records they should have */
     uint32_t n_items, at;
     struct lull_replay_item items[ROOM];
+};
+
+/* Where the threads of a process meet: the forks and joins of its master. */
+struct meeting {
+    uint32_t size;    /* streams that follow its master, and itself */
+    uint32_t arrived; /* at the next one ... */
+    int64_t latest;   /* ... and when */
+    uint32_t over;    /* those that all have come to ... */
+    int64_t left_at;  /* ... and when the last of them was over */
 };
 
 struct entry {
@@ -71,7 +82,9 @@ struct ideal {
     struct stream *streams;
     uint32_t n_streams;
     uint32_t *first_stream; /* [n_processes + 1] */
-    struct entry *heap;     /* runnable streams, the one that lags first */
+    uint32_t n_ranks;
+    struct meeting *meetings; /* [n_processes] */
+    struct entry *heap;       /* runnable streams, the one that lags first */
     uint32_t n_heap;
     struct lull_messages messages;
     struct lull_gatherings *gatherings;
@@ -474,7 +487,7 @@ static lull_status event_of_mpi(struct ideal *ideal, struct stream *stream,
     case LULL_EVENT_COLLECTIVE_BEGIN:
         return begin_collective(ideal, stream, event);
     case LULL_EVENT_COLLECTIVE_END:
-        stream->epoch += lull_lost_is_epoch(ideal->trace, event, ideal->n_streams);
+        stream->epoch += lull_lost_is_epoch(ideal->trace, event, ideal->n_ranks);
         return end_collective(ideal, stream, event);
     default:
         return LULL_OK;
@@ -490,6 +503,36 @@ static bool is_beyond(const struct ideal *ideal, const struct stream *stream,
         return false;
     return item->kind == LULL_ITEM_CALL_END ? item->end > ideal->codes->to
                                             : !stream->in_call && item->begin >= ideal->codes->to;
+}
+
+/* A fork or join: whether all threads have come to it; else the stream is blocked. */
+static bool meet(struct ideal *ideal, struct stream *stream)
+{
+    struct meeting *meeting = &ideal->meetings[stream->process];
+    if (meeting->size < 2)
+        return true;
+    if (!stream->meets) {
+        stream->meets = true;
+        meeting->arrived++;
+        meeting->latest = stream->time > meeting->latest ? stream->time : meeting->latest;
+        if (meeting->arrived == meeting->size) {
+            meeting->arrived = 0;
+            meeting->over++;
+            meeting->left_at = meeting->latest;
+            for (uint32_t s = ideal->first_stream[stream->process];
+                 s < ideal->first_stream[stream->process + 1]; s++)
+                if (ideal->streams[s].blocked == ON_THREADS)
+                    wake(ideal, s);
+        }
+    }
+    if (meeting->over == stream->meetings) {
+        stream->blocked = ON_THREADS;
+        return false;
+    }
+    stream->meetings++;
+    stream->meets = false;
+    stream->time = meeting->left_at > stream->time ? meeting->left_at : stream->time;
+    return true;
 }
 
 /* *ret_stopped: the stream has to wait within this item, and takes it up again later. */
@@ -530,7 +573,9 @@ static lull_status take_item(struct ideal *ideal, struct stream *stream,
         stream->stopped_at = item->begin;
         *ret_stopped = status == LULL_OK && !wait_for_all(ideal, stream);
         return status;
-    default:
+    default: /* FORK, JOIN */
+        stream->stopped_at = item->begin;
+        *ret_stopped = !meet(ideal, stream);
         return LULL_OK;
     }
 }
@@ -561,36 +606,54 @@ static lull_status run_stream(struct ideal *ideal, uint32_t index)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static uint32_t masters_of(const struct ideal *ideal, uint32_t process)
+/* Whether a thread has a stream: masters, and those that communicate. */
+static bool has_stream(const struct ideal *ideal, uint32_t location)
 {
-    const struct lull_process *p = &ideal->trace->processes[process];
-    return p->application == ideal->options->application && p->n_threads > 0;
+    const struct lull_location *l = &ideal->trace->locations[location];
+    const struct lull_process *p = &ideal->trace->processes[l->process];
+    return p->application == ideal->options->application && l->kind == LULL_LOCATION_THREAD &&
+           (location == p->first_location ||
+            (ideal->options->callers && ideal->options->callers[location]));
+}
+
+static lull_status open_stream(struct ideal *ideal, uint32_t location)
+{
+    struct stream *stream = &ideal->streams[ideal->n_streams];
+    stream->process = ideal->trace->locations[location].process;
+    ideal->meetings[stream->process].size +=
+        ideal->trace->locations[location].role != LULL_THREAD_FREE;
+    lull_status status =
+        lull_replay_reader_open(ideal->codes, location, &stream->reader, ideal->err);
+    if (status == LULL_OK)
+        push(ideal, ideal->n_streams++);
+    return status;
 }
 
 static lull_status open_streams(struct ideal *ideal)
 {
     const struct lull_trace *trace = ideal->trace;
+    uint32_t n = 0;
     ideal->first_stream = calloc(trace->n_processes + (size_t)1, sizeof *ideal->first_stream);
-    if (!ideal->first_stream)
+    ideal->meetings = calloc(trace->n_processes + (size_t)1, sizeof *ideal->meetings);
+    if (!ideal->first_stream || !ideal->meetings)
         return no_memory(ideal);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (has_stream(ideal, l)) {
+            ideal->first_stream[trace->locations[l].process + 1]++;
+            ideal->n_ranks += trace->processes[trace->locations[l].process].first_location == l;
+            n++;
+        }
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        ideal->first_stream[p + 1] = ideal->first_stream[p] + masters_of(ideal, p);
-    uint32_t n = ideal->first_stream[trace->n_processes];
+        ideal->first_stream[p + 1] += ideal->first_stream[p];
     ideal->streams = calloc(n + (size_t)1, sizeof *ideal->streams);
     ideal->heap = calloc(n + (size_t)1, sizeof *ideal->heap);
     ideal->gatherings = lull_gatherings_create(trace);
     if (!ideal->streams || !ideal->heap || !ideal->gatherings)
         return no_memory(ideal);
-    for (uint32_t p = 0; p < trace->n_processes; p++) {
-        if (!masters_of(ideal, p))
-            continue;
-        struct stream *stream = &ideal->streams[ideal->n_streams];
-        stream->process = p;
-        lull_status status = lull_replay_reader_open(
-            ideal->codes, trace->processes[p].first_location, &stream->reader, ideal->err);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        lull_status status = has_stream(ideal, l) ? open_stream(ideal, l) : LULL_OK;
         if (status != LULL_OK)
             return status;
-        push(ideal, ideal->n_streams++);
     }
     return LULL_OK;
 }
@@ -605,6 +668,7 @@ static void close_all(struct ideal *ideal)
     free(ideal->streams);
     free(ideal->heap);
     free(ideal->first_stream);
+    free(ideal->meetings);
     lull_messages_free(&ideal->messages);
     lull_gatherings_destroy(ideal->gatherings);
     lull_lost_destroy(ideal->lost);
@@ -643,6 +707,10 @@ static lull_status explain(struct ideal *ideal, const struct stream *stream)
                                             place,
                                             ideal->trace->processes[stream->waits_for.source].rank,
                                             stream->waits_for.tag));
+    if (stream->blocked == ON_THREADS)
+        return impossible(
+            ideal, "the threads do not meet",
+            lull_arena_printf(ideal->arena, "%s waits for threads of its process", place));
     const struct pending *pending = &stream->pending[0];
     return impossible(ideal, "collectives were not recorded",
                       lull_arena_printf(ideal->arena,
@@ -656,7 +724,7 @@ static lull_status explain(struct ideal *ideal, const struct stream *stream)
 static bool comes_before(const struct stream *a, const struct stream *b)
 {
     if (a->blocked != b->blocked)
-        return a->blocked == ON_MESSAGE;
+        return a->blocked < b->blocked;
     return a->stopped_at < b->stopped_at;
 }
 
@@ -693,7 +761,7 @@ static lull_status conclude(struct ideal *ideal)
     result->unmatched_sends = ideal->messages.count;
     int64_t span = ideal->codes->to - ideal->codes->from;
     char lost[32];
-    if (ideal->n_streams > 1 && /* there is somebody to wait for */
+    if (ideal->n_ranks > 1 && /* there is somebody to wait for */
         (double)result->lost_ns > LULL_IDEAL_LOST_MOST * (double)span) {
         result->incomplete = true;
         return impossible(
