@@ -159,6 +159,12 @@ static int load_measured(struct session *session, const char *path)
     struct lull_run *run = &session->runs.runs[0];
     if (!run->trace)
         return lull_cli_fail("%s: is a saved profile, expected a trace with its events", path);
+    if (run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
+        return lull_cli_fail("%s: cannot be replayed: it does not have the events of the whole run",
+                             path);
+    if (lull_run_threads_communicate(run))
+        return lull_cli_fail("%s: cannot be replayed: several threads of a process communicate",
+                             path);
     if (lull_replay_network(run->trace, session->wanted.application, session->arena,
                             &session->measured, &ideal, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
