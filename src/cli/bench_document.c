@@ -74,8 +74,11 @@ static struct columns make_columns(struct lull_table *table, bool allocates)
 static void set_quantity(struct lull_table *table, uint32_t row, uint32_t column, double value,
                          const char *unit)
 {
-    if (!isnan(value))
-        lull_table_set(table, row, column, lull_cell_quantity(value, unit));
+    if (isnan(value))
+        return;
+    bool is_share = unit && strcmp(unit, "1") == 0;
+    lull_table_set(table, row, column,
+                   is_share ? lull_cell_share(value) : lull_cell_quantity(value, unit));
 }
 
 static void add_number(struct lull_table *table, const struct columns *columns,

@@ -8,6 +8,7 @@
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "machine/noise_trace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 
 static struct lull_output_settings output;
 static struct {
-    char *machine, *show, *charts, *precision, *memory;
+    char *machine, *show, *charts, *precision, *memory, *noise_trace;
     int quick, full, list, compare;
 } settings;
 
@@ -28,6 +29,8 @@ static const struct poptOption options[] = {
     {"memory", '\0', POPT_ARG_STRING, &settings.memory, 0,
      "memory to be used at most (half of what is free)", "SIZE"},
     {"charts", '\0', POPT_ARG_STRING, &settings.charts, 0, "write charts into DIR, as SVG", "DIR"},
+    {"noise-trace", '\0', POPT_ARG_STRING, &settings.noise_trace, 0,
+     "write the recorded noise, for simulations", "FILE"},
     {"list", 'l', POPT_ARG_NONE, &settings.list, 0, "list the benchmarks", NULL},
     {"show", '\0', POPT_ARG_STRING, &settings.show, 0, "print a machine file", "FILE"},
     {"compare", '\0', POPT_ARG_NONE, &settings.compare, 0,
@@ -49,7 +52,20 @@ static int read_machine(const char *path, struct lull_arena *arena,
     return LULL_EXIT_OK;
 }
 
-static int write_machine(const struct lull_machine *machine, const char *path)
+typedef void write_function(const void *content, FILE *out);
+
+static void write_machine(const void *content, FILE *out)
+{
+    lull_machine_write(content, out);
+}
+
+static void write_trace(const void *content, FILE *out)
+{
+    lull_noise_trace_write(content, out);
+}
+
+/* The whole file or none. */
+static int write_file(const char *path, write_function *write, const void *content)
 {
     struct lull_error err;
     struct lull_output *file;
@@ -58,7 +74,7 @@ static int write_machine(const struct lull_machine *machine, const char *path)
     FILE *out = fopen(lull_output_path(file), "we");
     bool failed = !out;
     if (out) {
-        lull_machine_write(machine, out);
+        write(content, out);
         failed = ferror(out) != 0;
         failed |= fclose(out) != 0;
     }
@@ -70,10 +86,24 @@ static int write_machine(const struct lull_machine *machine, const char *path)
     return lull_output_commit(file, &err) == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
 }
 
+static int export_noise(const struct lull_machine *machine, struct lull_arena *arena)
+{
+    struct lull_noise_trace trace;
+    struct lull_error err;
+    if (lull_noise_trace_of(machine, arena, &trace, &err) != LULL_OK)
+        return lull_cli_fail("%s: %s", settings.noise_trace, err.text);
+    return write_file(settings.noise_trace, write_trace, &trace);
+}
+
 static int show(const struct lull_machine *machine, struct lull_arena *arena)
 {
     if (settings.charts) {
         int status = lull_bench_charts(machine, settings.charts, arena);
+        if (status != LULL_EXIT_OK)
+            return status;
+    }
+    if (settings.noise_trace) {
+        int status = export_noise(machine, arena);
         if (status != LULL_EXIT_OK)
             return status;
     }
@@ -174,7 +204,7 @@ static int measure(poptContext context, struct lull_arena *arena)
     if (done != LULL_OK)
         return lull_cli_fail("%s", err.text);
     if (settings.machine)
-        status = write_machine(machine, settings.machine);
+        status = write_file(settings.machine, write_machine, machine);
     return status == LULL_EXIT_OK ? show(machine, arena) : status;
 }
 
@@ -192,6 +222,8 @@ static int check_usage(poptContext context)
         return lull_cli_usage("--list, --show and --compare measure nothing");
     if (settings.charts && (settings.list || settings.compare))
         return lull_cli_usage("--charts goes with measuring or with --show");
+    if (settings.noise_trace && (settings.list || settings.compare))
+        return lull_cli_usage("--noise-trace goes with measuring or with --show");
     if ((settings.list || settings.show) && poptPeekArg(context))
         return lull_cli_usage("unexpected '%s'", poptPeekArg(context));
     if (settings.machine && lull_is_directory(settings.machine))

@@ -133,10 +133,14 @@ static int read_network(struct session *session)
     if (!settings.network)
         return LULL_EXIT_OK;
     if (lull_spec_parse(settings.network, session->arena, &spec, &err) != LULL_OK)
-        return lull_cli_fail("--network: %s", err.text);
+        return lull_cli_usage("--network: %s", err.text);
     specs[0] = spec;
     if (lull_sweep_make(specs, 1, session->arena, &session->sweep, &err) != LULL_OK)
-        return lull_cli_fail("--network: %s", err.text);
+        return lull_cli_usage("--network: %s", err.text);
+    for (uint64_t point = 0; point < session->sweep->n_points; point++)
+        if (lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
+                                     NULL, 0, session->arena, &session->other, &err) != LULL_OK)
+            return lull_cli_usage("--network: %s", err.text);
     return LULL_EXIT_OK;
 }
 
@@ -155,6 +159,12 @@ static int load_measured(struct session *session, const char *path)
     struct lull_run *run = &session->runs.runs[0];
     if (!run->trace)
         return lull_cli_fail("%s: is a saved profile, expected a trace with its events", path);
+    if (run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
+        return lull_cli_fail("%s: cannot be replayed: it does not have the events of the whole run",
+                             path);
+    if (lull_run_threads_communicate(run))
+        return lull_cli_fail("%s: cannot be replayed: several threads of a process communicate",
+                             path);
     if (lull_replay_network(run->trace, session->wanted.application, session->arena,
                             &session->measured, &ideal, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
@@ -219,7 +229,7 @@ static lull_status suppose(struct session *session, uint64_t point, bool run,
         status = lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
                                           session->runs.runs[0].trace, session->wanted.application,
                                           session->arena, &session->other, err);
-    session->other.cpu_speed = session->cpu_speed;
+    session->other.cpu_speed *= session->cpu_speed;
     wish.keep_calls = kept_on(&session->other);
     if (status != LULL_OK)
         return status;

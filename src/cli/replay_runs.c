@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "sim/engine.h"
 #include "sim/replay_network.h"
-#include "sim/spec.h"
+#include "sim/setup.h"
 
 #include <math.h>
 
@@ -63,42 +63,6 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-static const char *const level_names[LULL_LEVELS] = {"core", "socket", "node", "switch", "cluster"};
-
-static lull_status read_parameter(struct lull_spec *spec, struct lull_network *network, uint32_t at,
-                                  struct lull_error *err)
-{
-    const struct lull_parameter *parameter = &network->class->parameters[at];
-    double value;
-    lull_status status = lull_spec_number(spec, parameter, &value, err);
-    if (status != LULL_OK)
-        return status;
-    lull_network_set(network, at, LULL_LEVELS, value);
-    for (int level = 0; level < LULL_LEVELS && parameter->per_level; level++) {
-        double own = value;
-        status = lull_spec_level_number(spec, level_names[level], parameter, &own, err);
-        if (status != LULL_OK)
-            return status;
-        lull_network_set(network, at, (enum lull_level)level, own);
-    }
-    return LULL_OK;
-}
-
-static lull_status find_class(struct lull_spec *spec, const struct lull_network_class **ret_class,
-                              struct lull_arena *arena, struct lull_error *err)
-{
-    uint32_t count = 0;
-    *ret_class = lull_network_find(lull_spec_name(spec));
-    if (*ret_class)
-        return LULL_OK;
-    while (lull_networks[count])
-        count++;
-    const char **names = lull_arena_zero(arena, count + (size_t)1, sizeof(const char *));
-    for (uint32_t i = 0; i < count; i++)
-        names[i] = lull_networks[i]->name;
-    return lull_spec_unknown_name(spec, "network", names, err);
-}
-
 /* On the ideal network nobody waits for more than the data that he needs. */
 static const char rooted[] = "bcast:linear+scatter:linear+scatterv:linear+reduce:linear+"
                              "gather:linear+gatherv:linear+scan:linear+exscan:linear";
@@ -107,29 +71,18 @@ lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_t
                                      uint32_t application, struct lull_arena *arena,
                                      struct lull_network *ret_network, struct lull_error *err)
 {
-    static const char *const modes[] = {"algorithm", "closed", NULL};
-    const struct lull_network_class *class;
     struct lull_network network;
-    lull_status status = find_class(spec, &class, arena, err);
+    bool said = lull_spec_has(spec, "collectives") || lull_spec_has(spec, "algorithms");
+    lull_status status = lull_network_read(spec, NULL, 1, arena, &network, err);
     if (status != LULL_OK)
         return status;
-    lull_network_init(&network, class);
-    for (uint32_t i = 0; i < class->n_parameters && status == LULL_OK; i++)
-        status = read_parameter(spec, &network, i, err);
-    bool ideal = class == lull_network_find("ideal");
-    unsigned mode = ideal ? LULL_COLLECTIVES_ALGORITHM : (unsigned)network.collectives;
-    if (status == LULL_OK)
-        status = lull_spec_choice(spec, "collectives", modes, mode, &mode, err);
-    if (status == LULL_OK && mode == LULL_COLLECTIVES_CLOSED && !class->collective)
-        status =
-            lull_fail(err, LULL_ERR_RANGE, "%s: has no closed forms of collectives", class->name);
-    network.collectives = (enum lull_collective_mode)mode;
-    network.algorithms = lull_spec_string(spec, "algorithms", ideal ? rooted : network.algorithms);
-    if (status == LULL_OK)
-        status = lull_spec_finish(spec, err);
-    lull_replay_placement(trace, application, arena, &network.placement);
-    if (status == LULL_OK)
-        status = lull_network_check(&network, network.placement.n_ranks, err);
+    if (network.class == lull_network_find("ideal") && !said) {
+        network.collectives = LULL_COLLECTIVES_ALGORITHM;
+        network.algorithms = rooted;
+    }
+    if (trace)
+        lull_replay_placement(trace, application, arena, &network.placement);
+    status = lull_network_check(&network, network.placement.n_ranks, err);
     if (status == LULL_OK)
         *ret_network = network;
     return status;

@@ -30,7 +30,7 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                struct lull_error *err);
 void lull_replayed_close(struct lull_replayed *replayed);
 
-/* A network from what the user typed. */
+/* A network from what the user typed, with the nodes of the trace (NULL: only to check it). */
 struct lull_spec;
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
                                      uint32_t application, struct lull_arena *arena,

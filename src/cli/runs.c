@@ -204,6 +204,20 @@ static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ide
         breakdown->ideal_runtime_ns = ideal->runtime;
 }
 
+bool lull_run_threads_communicate(const struct lull_run *run)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_times *times = &breakdown->threads[t].times;
+        int64_t ns = 0;
+        for (int parallel = 0; parallel < 2; parallel++)
+            ns += times->ns[LULL_MPI_P2P][parallel] + times->ns[LULL_MPI_COLLECTIVE][parallel];
+        if (!breakdown->threads[t].master && ns > 0)
+            return true;
+    }
+    return false;
+}
+
 /* The runtime on an ideal network, where the numbers so far leave it open. */
 static lull_status replay(struct lull_run *run, const struct lull_runs_options *options,
                           struct lull_progress *progress, struct lull_document *document,
@@ -213,7 +227,9 @@ static lull_status replay(struct lull_run *run, const struct lull_runs_options *
         return LULL_OK;
     const char *why_not = run->breakdown->from_sums ? "needs events; there are sums only"
                           : options->region ? "only known for the whole run or a window of time"
-                                            : NULL;
+                          : lull_run_threads_communicate(run)
+                              ? "several threads of a process communicate"
+                              : NULL;
     if (why_not) {
         run->breakdown->ideal_absent = why_not;
         return LULL_OK;

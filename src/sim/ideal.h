@@ -30,8 +30,10 @@ struct lull_ideal_message {
 
 struct lull_ideal_options {
     uint32_t application;
-    bool has_span;    /* only the time from `from` to `to`: what lies outside takes no time */
-    int64_t from, to; /* ns */
+    const bool *callers; /* [n_locations]: threads that communicate beside the masters; NULL: none.
+                            They meet their master when it forks and joins. */
+    bool has_span;       /* only the time from `from` to `to`: what lies outside takes no time */
+    int64_t from, to;    /* ns */
     void (*message)(void *context, const struct lull_ideal_message *message); /* may be NULL */
     void *message_context;
     void (*progress)(void *context, double share);

@@ -258,7 +258,9 @@ lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_ar
         if (status != LULL_OK)
             lull_fail_prefix(err, status, "noise '%s'", spec->class->name);
     }
-    if (status == LULL_OK && spec->class->has_file) {
+    if (status == LULL_OK && spec->class->has_file && spec->recording) {
+        noise->recording = *spec->recording;
+    } else if (status == LULL_OK && spec->class->has_file) {
         if (!spec->file)
             return lull_fail(err, LULL_ERR_RANGE, "noise '%s' needs file", spec->class->name);
         status = lull_recording_read(spec->file, arena, &noise->recording, err);

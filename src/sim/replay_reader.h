@@ -40,7 +40,7 @@ enum lull_replay_item_kind {
     LULL_ITEM_CALL_END,
     LULL_ITEM_EVENT, /* a message, collective, transfer: usually inside a call */
     LULL_ITEM_FORK,  /* the master's outermost parallel region begins ... */
-    LULL_ITEM_JOIN   /* ... ends; for the master's own stream only */
+    LULL_ITEM_JOIN   /* ... ends; readers of other threads of the process tell it, too */
 };
 
 struct lull_replay_item {
