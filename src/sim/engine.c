@@ -201,11 +201,17 @@ static inline void fetch_first(const struct lull_engine *engine, const struct lu
 static inline void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     unsigned kind = entry->seq_kind & 7;
+    const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if (kind == LULL_RUN_START && engine->graph)
-        lull_graph_fetch_edges(engine, entry->rank, entry->id);
-    else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers)
-        __builtin_prefetch(&engine->fabric.transfers[posted], 1);
+    if (kind == LULL_RUN_START) {
+        uint32_t behind = transfers[entry->id].child; /* in line */
+        if (behind < engine->n_transfers)
+            __builtin_prefetch(&transfers[behind], 1);
+        if (engine->graph)
+            lull_graph_fetch_edges(engine, entry->rank, entry->id);
+    } else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers) {
+        __builtin_prefetch(&transfers[posted], 1);
+    }
 }
 
 static inline void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
