@@ -3,6 +3,7 @@
 #include "metrics/breakdown.h"
 #include "metrics/pop.h"
 #include "sim/goal.h"
+#include "sim/ideal.h"
 #include "sim/pattern.h"
 #include "sim/setup.h"
 #include "sim/sim_tape.h"
@@ -33,7 +34,7 @@ static struct lull_network network(const char *text, uint32_t n_ranks)
 static struct lull_program *pattern(const char *text)
 {
     struct lull_spec *spec;
-    struct lull_program *program;
+    struct lull_program *program = NULL;
     if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
         lull_pattern_open(spec, &program, &err) != LULL_OK)
         fail_msg("%s", err.text);
@@ -46,7 +47,7 @@ static struct lull_trace *taped(struct lull_program *program, const char *networ
 {
     struct lull_network costs = network(network_text, program->n_ranks);
     struct lull_sim_tape *tape;
-    struct lull_trace *trace;
+    struct lull_trace *trace = NULL;
     if (lull_sim_tape_open(program, path, false, &tape, &err) != LULL_OK)
         fail_msg("%s", err.text);
     struct lull_sim_options options = {.network = &costs, .sink = lull_sim_tape_sink(tape)};
@@ -176,6 +177,35 @@ static void test_useful_time(void **state)
     }
 }
 
+/* The replay of a run, simulated on a network, takes as long as its program on the ideal one: two
+ * ways with separate code. */
+static void test_ideal_runtime(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {
+        "chain:ranks=8,exec=1ms+2ms+500us,iterations=20,bytes=100KiB,collective=allreduce,every=5",
+        "chain:ranks=9,exec=7us+3us,distances=1+3,wait=each,direction=up,boundary=periodic",
+        "grid:ranks=3x3x2,exec=10us+20us+15us+1us,iterations=5,bytes=100000,wait=direction",
+        "collective:op=barrier,ranks=7,exec=5us+3us+11us",
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct lull_sim_result measured, ideal;
+        struct lull_ideal_options options = {.application = 0};
+        struct lull_ideal_result replayed;
+        struct lull_trace *trace = taped(pattern(patterns[i]), "loggops", &measured);
+        assert_int_equal(lull_ideal_runtime(trace, &options, arena, &replayed, &err), LULL_OK);
+        lull_trace_close(trace);
+        struct lull_program *program = pattern(patterns[i]);
+        struct lull_network costs = network("ideal", program->n_ranks);
+        struct lull_sim_options simulation = {.network = &costs};
+        assert_int_equal(lull_simulate(program, &simulation, arena, &ideal, NULL, &err), LULL_OK);
+        lull_program_close(program);
+        assert_null(replayed.absent);
+        assert_true(replayed.runtime == ideal.runtime && ideal.runtime < measured.runtime);
+        assert_int_equal(lull_remove_tree(path, &err), LULL_OK);
+    }
+}
+
 static void test_graph(void **state)
 {
     (void)state;
@@ -237,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_messages, begin, end),
         cmocka_unit_test_setup_teardown(test_imbalance, begin, end),
         cmocka_unit_test_setup_teardown(test_useful_time, begin, end),
+        cmocka_unit_test_setup_teardown(test_ideal_runtime, begin, end),
         cmocka_unit_test_setup_teardown(test_graph, begin, end),
         cmocka_unit_test_setup_teardown(test_failure, begin, end),
     };
