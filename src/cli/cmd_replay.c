@@ -72,6 +72,7 @@ struct session {
     struct lull_what_if_options what_if;
     bool computes_otherwise, any; /* something in what_if; anything at all */
     struct lull_replayed replayed, supposed;
+    const bool *callers; /* threads that communicate beside the masters */
 };
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -162,11 +163,9 @@ static int load_measured(struct session *session, const char *path)
     if (run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
         return lull_cli_fail("%s: cannot be replayed: it does not have the events of the whole run",
                              path);
-    if (lull_run_threads_communicate(run))
-        return lull_cli_fail("%s: cannot be replayed: several threads of a process communicate",
-                             path);
-    if (lull_replay_network(run->trace, session->wanted.application, session->arena,
-                            &session->measured, &ideal, &err) != LULL_OK)
+    session->callers = lull_run_callers(run, session->wanted.application, session->arena);
+    if (lull_replay_network(run->trace, session->wanted.application, session->callers,
+                            session->arena, &session->measured, &ideal, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
     if (ideal.absent && !ideal.incomplete)
         return lull_cli_fail("%s: cannot be replayed: %s: %s", path, ideal.absent, ideal.detail);
@@ -195,6 +194,7 @@ static int replay_measured(struct session *session)
 {
     struct lull_error err;
     struct lull_replay_wish wish = {.application = session->wanted.application,
+                                    .callers = session->callers,
                                     .network = &session->measured,
                                     .keep_calls = LULL_KEEP_ALL,
                                     .run = true};
@@ -220,6 +220,7 @@ static lull_status suppose(struct session *session, uint64_t point, bool run,
 {
     lull_status status = LULL_OK;
     struct lull_replay_wish wish = {.application = session->wanted.application,
+                                    .callers = session->callers,
                                     .network = &session->other,
                                     .what_if =
                                         session->computes_otherwise ? &session->what_if : NULL,

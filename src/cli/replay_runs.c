@@ -41,8 +41,10 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
 {
     struct lull_replayed replayed = {0};
     struct lull_what_if *what_if = NULL;
-    struct lull_replay_options options = {
-        .application = wish->application, .pieces = wish->run, .keep_calls = wish->keep_calls};
+    struct lull_replay_options options = {.application = wish->application,
+                                          .callers = wish->callers,
+                                          .pieces = wish->run,
+                                          .keep_calls = wish->keep_calls};
     lull_status status = LULL_OK;
     if (wish->what_if)
         status = lull_what_if_create(trace, wish->what_if, &options, &what_if, err);

@@ -18,6 +18,7 @@ struct lull_replayed {
 
 struct lull_replay_wish {
     uint32_t application;
+    const bool *callers; /* sim/replay.h */
     const struct lull_network *network;
     uint8_t keep_calls;                         /* enum lull_replay_keep */
     const struct lull_what_if_options *what_if; /* NULL: as measured */

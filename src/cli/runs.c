@@ -204,18 +204,32 @@ static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ide
         breakdown->ideal_runtime_ns = ideal->runtime;
 }
 
-bool lull_run_threads_communicate(const struct lull_run *run)
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena)
 {
     const struct lull_breakdown *breakdown = run->breakdown;
+    const struct lull_trace *trace = run->trace;
+    bool *callers = NULL;
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
-        const struct lull_times *times = &breakdown->threads[t].times;
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
         int64_t ns = 0;
         for (int parallel = 0; parallel < 2; parallel++)
-            ns += times->ns[LULL_MPI_P2P][parallel] + times->ns[LULL_MPI_COLLECTIVE][parallel];
-        if (!breakdown->threads[t].master && ns > 0)
-            return true;
+            ns += thread->times.ns[LULL_MPI_P2P][parallel] +
+                  thread->times.ns[LULL_MPI_COLLECTIVE][parallel];
+        if (thread->master || ns == 0)
+            continue;
+        if (!callers)
+            callers = lull_arena_zero(arena, trace->n_locations, sizeof *callers);
+        uint32_t rank = breakdown->processes[thread->process].rank;
+        for (uint32_t l = 0; l < trace->n_locations; l++) {
+            const struct lull_process *process = &trace->processes[trace->locations[l].process];
+            if (process->application == application && process->rank == rank &&
+                trace->locations[l].kind == thread->kind &&
+                trace->locations[l].number == thread->number)
+                callers[l] = true;
+        }
     }
-    return false;
+    return callers;
 }
 
 /* The runtime on an ideal network, where the numbers so far leave it open. */
@@ -227,14 +241,14 @@ static lull_status replay(struct lull_run *run, const struct lull_runs_options *
         return LULL_OK;
     const char *why_not = run->breakdown->from_sums ? "needs events; there are sums only"
                           : options->region ? "only known for the whole run or a window of time"
-                          : lull_run_threads_communicate(run)
-                              ? "several threads of a process communicate"
-                              : NULL;
+                                            : NULL;
     if (why_not) {
         run->breakdown->ideal_absent = why_not;
         return LULL_OK;
     }
     struct lull_ideal_options wanted = {.application = options->application,
+                                        .callers =
+                                            lull_run_callers(run, options->application, arena),
                                         .has_span = options->has_window,
                                         .from = options->from,
                                         .to = options->to,

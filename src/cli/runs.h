@@ -43,9 +43,10 @@ int lull_runs_load(const char *const *paths, uint32_t count,
                    struct lull_arena *arena, struct lull_runs *ret_runs);
 void lull_runs_close(struct lull_runs *runs);
 
-/* Whether threads other than the master send, receive or take part in collectives: replays have one
- * stream for each process. */
-bool lull_run_threads_communicate(const struct lull_run *run);
+/* The locations of threads other than masters that send, receive or take part in collectives, as a
+ * replay wants them; NULL: there are none. */
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena);
 
 /* Breakdown, numbers and runtime on an ideal network of a run whose trace and name are set. Returns
  * an exit status. */

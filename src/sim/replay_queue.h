@@ -53,6 +53,7 @@ struct lull_replay_stream {
     uint32_t call_region;
     int64_t in_call_time; /* bursts and fixed times inside this call */
     uint32_t phase, ordinal;
+    uint32_t syncs;
     uint32_t *collectives; /* [n_comms]: blocking ones so far; made when needed */
 };
 

@@ -108,6 +108,20 @@ static lull_status push_kept(stream_t *s, const struct lull_replay_item *call,
 
 /* ---- items --------------------------------------------------------------------------------- */
 
+/* The threads of the process meet. */
+static lull_status push_sync(stream_t *s, struct lull_error *err)
+{
+    uint32_t threads = s->replay->meets[s->replay->ranks[s->process]];
+    if (threads < 2)
+        return LULL_OK;
+    struct entry *entry = lull_replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
+    if (!entry)
+        return lull_replay_no_memory(s, err);
+    entry->op.peer = threads;
+    entry->op.tag = s->syncs++;
+    return LULL_OK;
+}
+
 static lull_status take_item(stream_t *s, const struct lull_replay_item *item,
                              struct lull_error *err)
 {
@@ -137,8 +151,8 @@ static lull_status take_item(stream_t *s, const struct lull_replay_item *item,
         if (status == LULL_OK && !s->in_call)
             status = lull_replay_push_wait(s, err);
         return status;
-    default:
-        return LULL_OK;
+    default: /* FORK, JOIN */
+        return push_sync(s, err);
     }
 }
 
@@ -229,9 +243,9 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
                          replay->trace->path);
     s->replay = replay;
     s->index = index;
-    s->process = replay->process[index];
+    uint32_t location = replay->locations[index];
+    s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
-    uint32_t location = replay->trace->processes[s->process].first_location;
     lull_status status = lull_replay_reader_open(replay->codes, location, &s->reader, err);
     if (status != LULL_OK) {
         free(s);
