@@ -37,6 +37,27 @@ lull_feature(RECORD_OPENMPI LULL_RECORDS_openmpi "record programs of Open MPI"
              "mpicc.openmpi or python3 was not found at build time")
 lull_feature(RECORD_MPICH LULL_RECORDS_mpich "record programs of MPICH, Intel MPI, MVAPICH, Cray MPICH"
              "mpicc.mpich or python3 was not found at build time")
+# What lull bench starts to measure messages and OpenMP: see cmake/Bench.cmake.
+lull_feature(BENCH_OPENMPI LULL_MPICC_openmpi "measure messages of Open MPI"
+             "mpicc.openmpi was not found at build time")
+lull_feature(BENCH_MPICH LULL_MPICC_mpich "measure messages of MPICH"
+             "mpicc.mpich was not found at build time")
+foreach(compiler gcc clang)
+    find_program(LULL_CC_${compiler} NAMES ${compiler})
+    set(LULL_OPENMP_${compiler} FALSE)
+    set(probe ${CMAKE_BINARY_DIR}/generated/openmp-${compiler})
+    file(WRITE ${probe}.c "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n")
+    if(LULL_CC_${compiler})
+        execute_process(COMMAND ${LULL_CC_${compiler}} -fopenmp ${probe}.c -o ${probe}
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(failed EQUAL 0)
+            set(LULL_OPENMP_${compiler} ${LULL_CC_${compiler}})
+        endif()
+    endif()
+    string(TOUPPER ${compiler} upper)
+    lull_feature(BENCH_OPENMP_${upper} LULL_OPENMP_${compiler} "measure OpenMP of ${compiler}"
+                 "${compiler} or its OpenMP library was not found at build time")
+endforeach()
 string(REPLACE "\n" " \\\n" lull_features_lines "${lull_features}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/features.h.in ${CMAKE_BINARY_DIR}/generated/lull_features.h @ONLY)
 include_directories(${CMAKE_BINARY_DIR}/generated)

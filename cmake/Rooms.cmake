@@ -6,6 +6,7 @@ function(lull_room name)
     if(NOT LULL_HAVE_OTF2)
         list(FILTER sources EXCLUDE REGEX "/format/otf2")
     endif()
+    list(FILTER sources EXCLUDE REGEX "/bench/helper/") # programs of their own: cmake/Bench.cmake
     list(TRANSFORM ROOM_SEES PREPEND lull_)
     if(sources)
         add_library(lull_${name} STATIC ${sources})

@@ -54,7 +54,10 @@ struct lull_bench_settings {
     double precision; /* relative width of an interval; 0: LULL_BENCH_PRECISION */
     const struct lull_benchmark *const *wanted; /* NULL: all */
     size_t n_wanted;
-    uint64_t memory; /* bytes that may be used; 0: half of what is free */
+    const char *const *helper_folders; /* where helper programs are; ends with NULL; NULL: none */
+    const char *mpi;                   /* "openmpi", "mpich": the family to measure; NULL: any */
+    const char *mpi_launch; /* "srun -n 4": how to start it, in words; NULL: by its own mpirun */
+    uint64_t memory;        /* bytes that may be used; 0: half of what is free */
     void (*progress)(void *context, double share, const char *what); /* may be NULL */
     void *progress_context;
 };
@@ -112,6 +115,12 @@ struct lull_series *lull_bench_series(struct lull_bench *bench);
 /* A remark in the machine file: what is not measured, and why. */
 void lull_bench_skip(struct lull_bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The probe of that name made by the benchmark whose task this is, or a new one: for tasks that
+ * learn what there is to measure when they run. */
+size_t lull_bench_probe_for(struct lull_bench *bench, const struct lull_task *task,
+                            const struct lull_probe *probe);
+/* The path of a helper program; NULL where it is not installed. */
+const char *lull_bench_helper(const struct lull_bench *bench, const char *name);
 /* A copy of a text in the run's arena. */
 const char *lull_bench_text(struct lull_bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Visits that every task gets; with 6 the median has an interval of 95 %. Those whose numbers are
  * not sure enough then get more while there is time. */
@@ -51,6 +52,28 @@ size_t lull_bench_probe(struct lull_bench *bench, const struct lull_probe *probe
     bench->probes[bench->n_probes] = *probe;
     bench->probes[bench->n_probes].of = bench->planning;
     return bench->n_probes++;
+}
+
+size_t lull_bench_probe_for(struct lull_bench *bench, const struct lull_task *task,
+                            const struct lull_probe *probe)
+{
+    for (size_t i = 0; i < bench->n_probes; i++)
+        if (bench->probes[i].of == task->of && strcmp(bench->probes[i].name, probe->name) == 0)
+            return i;
+    size_t index = lull_bench_probe(bench, probe);
+    bench->probes[index].of = task->of;
+    return index;
+}
+
+const char *lull_bench_helper(const struct lull_bench *bench, const char *name)
+{
+    const char *const *folders = bench->settings.helper_folders;
+    for (size_t i = 0; folders && folders[i]; i++) {
+        const char *path = lull_arena_printf(bench->arena, "%s/%s", folders[i], name);
+        if (access(path, X_OK) == 0)
+            return path;
+    }
+    return NULL;
 }
 
 void lull_bench_task(struct lull_bench *bench, const struct lull_task *task)

@@ -11,12 +11,14 @@
 #include "machine/noise_trace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct lull_output_settings output;
 static struct {
-    char *machine, *show, *charts, *precision, *memory, *noise_trace;
+    char *machine, *show, *charts, *precision, *memory, *noise_trace, *mpi, *mpi_launch;
     int quick, full, list, compare;
 } settings;
 
@@ -28,6 +30,10 @@ static const struct poptOption options[] = {
      "width of the intervals wanted, in percent (1)", "PERCENT"},
     {"memory", '\0', POPT_ARG_STRING, &settings.memory, 0,
      "memory to be used at most (half of what is free)", "SIZE"},
+    {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
+     "the MPI library to measure (the first that runs)", "openmpi|mpich"},
+    {"mpi-launch", '\0', POPT_ARG_STRING, &settings.mpi_launch, 0,
+     "how to start MPI programs, such as 'srun -n 4'", "COMMAND"},
     {"charts", '\0', POPT_ARG_STRING, &settings.charts, 0, "write charts into DIR, as SVG", "DIR"},
     {"noise-trace", '\0', POPT_ARG_STRING, &settings.noise_trace, 0,
      "write the recorded noise, for simulations", "FILE"},
@@ -174,6 +180,21 @@ static int set_limits(struct lull_bench_settings *bench)
     return LULL_EXIT_OK;
 }
 
+/* Where helper programs are: beside lull in a build, beside the recorder where it is installed. */
+static const char *const *helper_folders(struct lull_arena *arena)
+{
+    char own[PATH_MAX] = "";
+    const char **folders = lull_arena_zero(arena, 3, sizeof *folders);
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    char *slash = length > 0 ? strrchr(own, '/') : NULL;
+    if (!slash)
+        return folders;
+    *slash = '\0';
+    folders[0] = lull_arena_strdup(arena, own);
+    folders[1] = lull_arena_printf(arena, "%s/../" LULL_RECORD_FOLDER, own);
+    return folders;
+}
+
 /* The line of the progress names what is measured at the moment. */
 static void tell(void *context, double share, const char *what)
 {
@@ -188,6 +209,9 @@ static int measure(poptContext context, struct lull_arena *arena)
     struct lull_bench_settings bench = {.effort = settings.quick  ? LULL_EFFORT_QUICK
                                                   : settings.full ? LULL_EFFORT_FULL
                                                                   : LULL_EFFORT_STANDARD,
+                                        .helper_folders = helper_folders(arena),
+                                        .mpi = settings.mpi,
+                                        .mpi_launch = settings.mpi_launch,
                                         .progress = tell,
                                         .progress_context = &progress};
     int status = choose(context, &bench, arena);
@@ -218,10 +242,12 @@ static int check_usage(poptContext context)
     if (modes > 1)
         return lull_cli_usage("--list, --show and --compare exclude each other");
     if (modes && (settings.quick || settings.full || settings.machine || settings.precision ||
-                  settings.memory))
+                  settings.memory || settings.mpi || settings.mpi_launch))
         return lull_cli_usage("--list, --show and --compare measure nothing");
     if (settings.charts && (settings.list || settings.compare))
         return lull_cli_usage("--charts goes with measuring or with --show");
+    if (settings.mpi && strcmp(settings.mpi, "openmpi") != 0 && strcmp(settings.mpi, "mpich") != 0)
+        return lull_cli_usage("--mpi is '%s', expected openmpi or mpich", settings.mpi);
     if (settings.noise_trace && (settings.list || settings.compare))
         return lull_cli_usage("--noise-trace goes with measuring or with --show");
     if ((settings.list || settings.show) && poptPeekArg(context))

@@ -1,0 +1,221 @@
+#include "bench/launch.h"
+
+#include "bench/timing.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_OUTPUT = 64 << 20, PIECE = 1 << 16 };
+#define GRACE 2.0 /* s between asking to end and ending */
+
+const char *lull_launch_find(const char *program, struct lull_arena *arena)
+{
+    const char *path = getenv("PATH");
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0 ? program : NULL;
+    while (path && *path) {
+        int length = (int)strcspn(path, ":");
+        const char *full = lull_arena_printf(arena, "%.*s/%s", length, path, program);
+        if (length && access(full, X_OK) == 0)
+            return full;
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+/* Ours go first, and those of the same name that there are, are left out. */
+static char **environment_of(const char *const *more, struct lull_arena *arena)
+{
+    size_t count = 0, n = 0;
+    while (environ[count])
+        count++;
+    for (size_t i = 0; more && more[i]; i++)
+        count++;
+    char **all = lull_arena_alloc(arena, (count + 1) * sizeof *all);
+    for (size_t i = 0; more && more[i]; i++)
+        all[n++] = lull_arena_strdup(arena, more[i]);
+    size_t ours = n;
+    for (size_t i = 0; environ[i]; i++) {
+        bool replaced = false;
+        for (size_t k = 0; k < ours; k++)
+            replaced |= strncmp(environ[i], all[k], strcspn(all[k], "=") + 1) == 0;
+        if (!replaced)
+            all[n++] = environ[i];
+    }
+    all[n] = NULL;
+    return all;
+}
+
+/* ---- listening ------------------------------------------------------------------------------- */
+
+struct stream {
+    int fd; /* -1: at its end */
+    char *text;
+    size_t size, capacity;
+};
+
+/* Reads what is there; false at the end, or when it is more than anybody should say. */
+static bool drain(struct stream *stream)
+{
+    if (stream->size + PIECE + 1 > stream->capacity) {
+        size_t capacity = 2 * stream->capacity + PIECE + 1;
+        char *text = capacity <= MOST_OUTPUT ? realloc(stream->text, capacity) : NULL;
+        if (!text)
+            return false;
+        stream->text = text;
+        stream->capacity = capacity;
+    }
+    ssize_t got = read(stream->fd, stream->text + stream->size, PIECE);
+    if (got < 0)
+        return errno == EINTR;
+    stream->size += (size_t)got;
+    stream->text[stream->size] = '\0';
+    return got > 0;
+}
+
+static void shut(struct stream *stream)
+{
+    if (stream->fd >= 0)
+        close(stream->fd);
+    stream->fd = -1;
+}
+
+/* Until both ends are closed, or the time is up: then false. */
+static bool listen_to(struct stream *streams, double deadline)
+{
+    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+        struct pollfd polled[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
+        double left = deadline - lull_bench_now();
+        if (left <= 0)
+            return false;
+        if (poll(polled, 2, (int)(1000 * left) + 1) < 0 && errno != EINTR)
+            return false;
+        for (int i = 0; i < 2; i++)
+            if (streams[i].fd >= 0 && polled[i].revents && !drain(&streams[i]))
+                shut(&streams[i]);
+    }
+    return true;
+}
+
+/* Launchers pass the first signal on to what they have started. */
+static void end(pid_t child)
+{
+    kill(child, SIGTERM);
+    for (double begin = lull_bench_now(); lull_bench_now() < begin + GRACE; usleep(10000))
+        if (waitpid(child, NULL, WNOHANG) != 0)
+            return;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static int spawn(const struct lull_launch *launch, int out, int err_fd, struct lull_arena *arena,
+                 pid_t *ret_child)
+{
+    posix_spawn_file_actions_t actions;
+    size_t count = 0;
+    while (launch->command[count])
+        count++;
+    char **words = lull_arena_alloc(arena, (count + 1) * sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        words[i] = lull_arena_strdup(arena, launch->command[i]);
+    words[count] = NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err_fd, STDERR_FILENO);
+    int problem = posix_spawnp(ret_child, words[0], &actions, NULL, words,
+                               environment_of(launch->environment, arena));
+    posix_spawn_file_actions_destroy(&actions);
+    return problem;
+}
+
+/* The first line that says something, without its end. */
+static const char *first_words(const char *text, struct lull_arena *arena)
+{
+    while (text && *text) {
+        size_t length = strcspn(text, "\n"), letters = 0;
+        for (size_t i = 0; i < length; i++)
+            letters += isalpha((unsigned char)text[i]) != 0;
+        if (letters >= 3) {
+            while (length && isspace((unsigned char)*text)) {
+                text++;
+                length--;
+            }
+            return lull_arena_strndup(arena, text, length < 300 ? length : 300);
+        }
+        text += length + (text[length] == '\n');
+    }
+    return NULL;
+}
+
+static lull_status judge(const struct lull_launch *launch, pid_t child, bool in_time,
+                         const char *complaint, struct lull_error *err)
+{
+    int status = 0;
+    const char *name = launch->command[0];
+    if (!in_time) {
+        end(child);
+        return lull_fail(err, LULL_ERR_IO, "%s: still running after %.0f s", name, launch->seconds);
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return lull_fail_errno(err, "%s", name);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return LULL_OK;
+    if (complaint)
+        return lull_fail(err, LULL_ERR_IO, "%s: %s", name, complaint);
+    if (WIFSIGNALED(status))
+        return lull_fail(err, LULL_ERR_IO, "%s: ended by signal %d", name, WTERMSIG(status));
+    return lull_fail(err, LULL_ERR_IO, "%s: ended with status %d", name, WEXITSTATUS(status));
+}
+
+static lull_status run(const struct lull_launch *launch, struct stream *streams,
+                       struct lull_arena *arena, struct lull_error *err)
+{
+    int out[2], complaints[2];
+    pid_t child;
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return lull_fail_errno(err, "cannot make a pipe");
+    if (pipe2(complaints, O_CLOEXEC) != 0) {
+        lull_status status = lull_fail_errno(err, "cannot make a pipe");
+        close(out[0]);
+        close(out[1]);
+        return status;
+    }
+    streams[0].fd = out[0];
+    streams[1].fd = complaints[0];
+    int problem = spawn(launch, out[1], complaints[1], arena, &child);
+    close(out[1]);
+    close(complaints[1]);
+    if (problem)
+        return lull_fail(err, LULL_ERR_IO, "cannot start '%s': %s", launch->command[0],
+                         strerror(problem));
+    bool in_time = listen_to(streams, lull_bench_now() + launch->seconds);
+    return judge(launch, child, in_time, first_words(streams[1].text, arena), err);
+}
+
+lull_status lull_launch_run(const struct lull_launch *launch, struct lull_arena *arena,
+                            const char **ret_output, struct lull_error *err)
+{
+    struct stream streams[2] = {{.fd = -1}, {.fd = -1}};
+    lull_status status = run(launch, streams, arena, err);
+    if (status == LULL_OK)
+        *ret_output = lull_arena_strdup(arena, streams[0].text ? streams[0].text : "");
+    for (int i = 0; i < 2; i++) {
+        shut(&streams[i]);
+        free(streams[i].text);
+    }
+    return status;
+}
