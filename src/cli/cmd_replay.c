@@ -300,7 +300,9 @@ static void add_runtimes(struct session *session)
     lull_table_corner(table, "Quantity");
     uint32_t runtime = lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW);
     uint32_t error = lull_table_row(table, "difference", "Difference from measured", LULL_NO_ROW);
-    uint32_t speedup = lull_table_row(table, "speedup", "Times as fast as replayed", LULL_NO_ROW);
+    uint32_t speedup = 0; /* of what-ifs alone */
+    if (runs->count > 2)
+        speedup = lull_table_row(table, "speedup", "Times as fast as replayed", LULL_NO_ROW);
     for (uint32_t i = 0; i < runs->count; i++) {
         int64_t ns = runtime_of(session, i);
         uint32_t column = lull_table_column(table, runs->runs[i].name, runs->runs[i].name);
