@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a program that records into the same run is told as we were, and what is of this one alone. */
+/* What a program that records into the same run is told as we were, and what is of this one alone.
+ */
 static const char *const passed_on[] = {"LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE",
                                         "LULL_RECORD_COUNTERS", "LULL_RECORD_FOLLOW",
                                         "LULL_RECORD_CALLPATH", "LULL_RECORD_SKEW"};

@@ -20,8 +20,8 @@ static struct rec_spawned last; /* of those that are known to be claimed */
 static void folder_path(char *path, size_t size)
 {
     const char *end = strrchr(rec_process.folder, '/');
-    snprintf(path, size, "%.*s/" LULL_TAPE_SPAWNED_NAME,
-             (int)(end ? end - rec_process.folder : 0), rec_process.folder);
+    snprintf(path, size, "%.*s/" LULL_TAPE_SPAWNED_NAME, (int)(end ? end - rec_process.folder : 0),
+             rec_process.folder);
 }
 
 static void number_path(char *path, size_t size, uint32_t application)

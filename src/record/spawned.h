@@ -1,6 +1,6 @@
-/* Worlds of MPI that are spawned: their process numbers, and who spawned them, by files in the run's
- * folder (docs/formats/tape.md). No message is needed for it, so that nobody waits in vain for a
- * process that turns out not to be recorded. */
+/* Worlds of MPI that are spawned: their process numbers, and who spawned them, by files in the
+ * run's folder (docs/formats/tape.md). No message is needed for it, so that nobody waits in vain
+ * for a process that turns out not to be recorded. */
 #ifndef LULL_RECORD_SPAWNED_H
 #define LULL_RECORD_SPAWNED_H
 

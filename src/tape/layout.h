@@ -230,8 +230,9 @@ struct lull_tape_sum {
 #define LULL_TAPE_SPAWNED_NAME  "spawned" /* a folder */
 #define LULL_TAPE_SPAWNED_MAGIC "LULLSPWN"
 
-/* RUN/spawned/<application>, followed by the process numbers of its parents, u32 each: which process
- * numbers a world of MPI has that others have spawned. For the recorders among themselves. */
+/* RUN/spawned/<application>, followed by the process numbers of its parents, u32 each: which
+ * process numbers a world of MPI has that others have spawned. For the recorders among themselves.
+ */
 struct lull_tape_spawned {
     char magic[8];
     uint32_t version, byte_order;

@@ -3,11 +3,12 @@
  *
  *     command argument...  ->  /usr/bin/env LD_PRELOAD=... LULL_RECORD_...=... command argument...
  *
- * env starts also where the command is not found, and MPI would call that a success: so it is looked
- * for before, as MPI does. Where anything is in doubt, the program spawns what it asked for.
+ * env starts also where the command is not found, and MPI would call that a success: so it is
+ * looked for before, as MPI does. Where anything is in doubt, the program spawns what it asked for.
  *
- * Nothing is sent to the others: the root of the spawn claims numbers for the new processes and leaves
- * them in the run's folder, where the other parents and the children find them (record/spawned.h). */
+ * Nothing is sent to the others: the root of the spawn claims numbers for the new processes and
+ * leaves them in the run's folder, where the other parents and the children find them
+ * (record/spawned.h). */
 #include "record/mpi/comms.h"
 #include "record/report.h"
 #include "record/spawned.h"
@@ -35,7 +36,8 @@ static bool can_execute(const char *folder, const char *place, size_t length, co
     char path[PATH_MAX];
     struct stat info;
     int size = snprintf(path, sizeof path, "%s/%.*s/%s", folder, (int)length, place, name);
-    return size > 0 && (size_t)size < sizeof path && stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+    return size > 0 && (size_t)size < sizeof path && stat(path, &info) == 0 &&
+           S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
 /* In the folders of PATH, where relative ones are within `folder`. */
