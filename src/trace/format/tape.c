@@ -466,6 +466,8 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
                          LULL_TAPE_ANCHOR);
     struct lull_tape_data *data = lull_arena_zero(trace->arena, 1, sizeof *data);
     trace->format_data = data;
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_SPAWNED_NAME, trace->path);
+    data->spawns = access(path, F_OK) == 0;
     status = list_files(trace, err);
     if (status == LULL_OK)
         status = make_locations(trace, err);

@@ -1,16 +1,13 @@
-/* clang-format off: lines that belong together */
 /* A spawn that fails, because the program is here and not in the folder that it is to be started
- *in, ends as it does alone: with Open MPI the launcher ends the whole job.
+ * in, ends as it does alone: with Open MPI the launcher ends the whole job.
  *
  *= ranks 1
  *= only openmpi
  *= alone
  *= 0 calls MPI_Finalize x0
  *= 0 enters MPI_Comm_spawn x1
- *= quirk: regions were open when the recording ended; closed at the end (rank 0: 'MPI_Comm_spawn'
- *called from main (spawn_fails.c:23)) x1
+ *= quirk: regions were open when the recording ended; closed at the end x1
  */
-/* clang-format on */
 #include <mpi.h>
 #include <stdio.h>
 
