@@ -634,6 +634,15 @@ static lull_status run_all(struct ideal *ideal)
 static lull_status explain(struct ideal *ideal, const struct stream *stream)
 {
     const char *place = place_of(ideal, stream, stream->stopped_at);
+    if (stream->blocked == ON_MESSAGE &&
+        ideal->trace->processes[stream->waits_for.source].application !=
+            ideal->options->application)
+        return impossible(
+            ideal, "messages come from another application",
+            lull_arena_printf(ideal->arena,
+                              "%s waits for a message of '%s', which "
+                              "belongs to another application",
+                              place, ideal->trace->processes[stream->waits_for.source].name));
     if (stream->blocked == ON_MESSAGE)
         return impossible(ideal, "messages were not recorded",
                           lull_arena_printf(ideal->arena,
