@@ -213,8 +213,7 @@ void rec_process_name(char *name, size_t size)
     if (rec_process.application == 0)
         snprintf(name, size, "rank %u", rec_process.rank);
     else
-        snprintf(name, size, "application %u rank %u", rec_process.application + 1,
-                 rec_process.rank);
+        snprintf(name, size, "spawn %u rank %u", rec_process.application, rec_process.rank);
 }
 
 void rec_set_rank(uint32_t rank)

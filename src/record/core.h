@@ -159,7 +159,7 @@ void rec_resume(struct rec_thread *self);
 
 /* World rank and names of the locations, when MPI tells them. */
 void rec_set_rank(uint32_t rank);
-/* "rank 3", or that of a spawned world: "application 2 rank 3". */
+/* "rank 3"; in the first world that was spawned "spawn 1 rank 3". */
 void rec_process_name(char *name, size_t size);
 
 static inline uint64_t rec_now(void)

@@ -262,6 +262,15 @@ static lull_status run_all(struct ideal *ideal)
 static lull_status explain(struct ideal *ideal, const struct stream *stream)
 {
     const char *place = lull_ideal_place(ideal, stream, stream->stopped_at);
+    if (stream->blocked == ON_MESSAGE &&
+        ideal->trace->processes[stream->waits_for.source].application !=
+            ideal->options->application)
+        return lull_ideal_impossible(
+            ideal, "messages come from another application",
+            lull_arena_printf(ideal->arena,
+                              "%s waits for a message of '%s', which "
+                              "belongs to another application",
+                              place, ideal->trace->processes[stream->waits_for.source].name));
     if (stream->blocked == ON_MESSAGE)
         return lull_ideal_impossible(
             ideal, "messages were not recorded",
