@@ -1,14 +1,17 @@
-/* Simulates a GOAL file and tells how long that took.
+/* Simulates a program and tells how long that took.
  *
  *     bench_simulate NETWORK FILE.goal
+ *     bench_simulate NETWORK PATTERN:KEY=VALUE,...
  *
  * prints: events (sends, receives, computations, messages), seconds of processor time to read the
  * program and to simulate it, and the simulated runtime in ns. */
 #include "sim/engine.h"
 #include "sim/goal.h"
+#include "sim/pattern.h"
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 static double cpu_seconds(void)
 {
@@ -17,22 +20,33 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static lull_status open_program(const char *name, struct lull_arena *arena,
+                                struct lull_program **ret_program, struct lull_error *err)
+{
+    struct lull_spec *spec;
+    if (access(name, R_OK) == 0)
+        return lull_goal_open(name, ret_program, err);
+    lull_status status = lull_spec_parse(name, arena, &spec, err);
+    return status == LULL_OK ? lull_pattern_open(spec, ret_program, err) : status;
+}
+
 int main(int argc, char **argv)
 {
     struct lull_program *program;
     struct lull_sim_result result;
-    struct lull_error err = {"usage: bench_simulate NETWORK FILE.goal"};
+    struct lull_error err = {"usage: bench_simulate NETWORK FILE.goal|PATTERN"};
+    struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_network network;
     const struct lull_network_class *class = argc == 3 ? lull_network_find(argv[1]) : NULL;
     const struct lull_sim_options options = {.network = &network};
     double begin = cpu_seconds();
-    if (!class || lull_goal_open(argv[2], &program, &err) != LULL_OK) {
+    if (!class || open_program(argv[2], arena, &program, &err) != LULL_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     double read = cpu_seconds();
-    struct lull_arena *arena = lull_arena_create(NULL);
     lull_network_init(&network, class);
+    network.algorithms = "barrier:dissemination+reduce:binomial+alltoall:linear";
     if (lull_simulate(program, &options, arena, &result, NULL, &err) != LULL_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;

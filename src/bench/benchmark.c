@@ -28,7 +28,7 @@ const struct lull_benchmark *const lull_benchmarks[] = {
 const struct lull_bench_group lull_bench_groups[] = {
     {"compute", "Arithmetic on registers", {4, 10, 40}},
     {"bandwidth", "Bandwidth, explicit bytes", {12, 40, 200}},
-    {"latency", "Latency of dependent loads", {2, 5, 20}},
+    {"latency", "Latency of dependent loads", {3, 6, 20}},
     {"sweep", "Load bandwidth over the working set", {3, 10, 50}},
     {"openmp", "OpenMP", {8, 24, 100}},
     {"mpi", "MPI", {14, 40, 180}},

@@ -51,7 +51,8 @@ void lull_noise_core_add(struct lull_noise_core *core, double *samples, size_t c
                          double *scratch, struct lull_arena *arena)
 {
     lull_noise_level(samples, count, scratch);
-    struct lull_noise noise = lull_noise_measure(samples, count, LULL_NOISE_THRESHOLD, scratch);
+    struct lull_noise_figures noise =
+        lull_noise_measure(samples, count, LULL_NOISE_THRESHOLD, scratch);
     size_t n = core->n_segments++;
     core->samples += count;
     push(&core->quanta, n, &core->quantum_capacity, noise.quantum, arena);

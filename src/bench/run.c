@@ -325,7 +325,7 @@ static void describe_run(struct lull_bench *bench)
     provenance->clock_source = "CLOCK_MONOTONIC";
     provenance->pinning = "one thread per core, by hwloc";
     if (bench->topology->restricted)
-        lull_bench_skip(bench, "this process may use %zu cores, not all of the system",
+        lull_bench_skip(bench, "only %zu of the system's cores may be used by this process",
                         bench->topology->n_cores);
     if (bench->topology->n_caches == 0)
         lull_bench_skip(bench, "the sizes of the caches are hidden");

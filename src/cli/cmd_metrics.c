@@ -134,7 +134,7 @@ static bool any_run(const struct lull_runs *runs, bool (*has)(const struct lull_
 
 static bool is_hybrid(const struct lull_run *run)
 {
-    return run->max_threads > 1;
+    return lull_pop_is_hybrid(run->input);
 }
 
 static bool has_devices(const struct lull_run *run)
@@ -168,7 +168,7 @@ static void add_schemes(struct lull_document *document, const struct lull_runs *
         lull_document_note(document, LULL_NOTE_INFO,
                            "Scheme: %s is usual for %s; --scheme %s or all shows the other.",
                            additive ? "additive" : "multiplicative",
-                           hybrid ? "runs with several threads per process"
+                           hybrid ? "runs with OpenMP or several threads"
                                   : "runs with one thread per process",
                            additive ? "multiplicative" : "additive");
 }

@@ -204,6 +204,34 @@ static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ide
         breakdown->ideal_runtime_ns = ideal->runtime;
 }
 
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const struct lull_trace *trace = run->trace;
+    bool *callers = NULL;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        int64_t ns = 0;
+        for (int parallel = 0; parallel < 2; parallel++)
+            ns += thread->times.ns[LULL_MPI_P2P][parallel] +
+                  thread->times.ns[LULL_MPI_COLLECTIVE][parallel];
+        if (thread->master || ns == 0)
+            continue;
+        if (!callers)
+            callers = lull_arena_zero(arena, trace->n_locations, sizeof *callers);
+        uint32_t rank = breakdown->processes[thread->process].rank;
+        for (uint32_t l = 0; l < trace->n_locations; l++) {
+            const struct lull_process *process = &trace->processes[trace->locations[l].process];
+            if (process->application == application && process->rank == rank &&
+                trace->locations[l].kind == thread->kind &&
+                trace->locations[l].number == thread->number)
+                callers[l] = true;
+        }
+    }
+    return callers;
+}
+
 /* The runtime on an ideal network, where the numbers so far leave it open. */
 static lull_status replay(struct lull_run *run, const struct lull_runs_options *options,
                           struct lull_progress *progress, struct lull_document *document,
@@ -219,6 +247,8 @@ static lull_status replay(struct lull_run *run, const struct lull_runs_options *
         return LULL_OK;
     }
     struct lull_ideal_options wanted = {.application = options->application,
+                                        .callers =
+                                            lull_run_callers(run, options->application, arena),
                                         .has_span = options->has_window,
                                         .from = options->from,
                                         .to = options->to,
@@ -241,6 +271,27 @@ static struct lull_run *add_run(struct lull_runs *runs, const char *path, struct
     return run;
 }
 
+int lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                     struct lull_document *document, struct lull_arena *arena)
+{
+    struct lull_error err;
+    struct lull_progress progress;
+    lull_progress_begin(&progress, run->path);
+    lull_status status = break_down(run, options, &progress, arena, &err);
+    lull_progress_end(&progress);
+    if (status != LULL_OK)
+        return fail_of_run(run, &err);
+    int result = evaluate(run, options, document, arena);
+    if (result != LULL_EXIT_OK)
+        return result;
+    lull_progress_begin(&progress, run->path);
+    status = replay(run, options, &progress, document, arena, &err);
+    lull_progress_end(&progress);
+    if (status == LULL_OK)
+        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, &err);
+    return status == LULL_OK ? LULL_EXIT_OK : fail_of_run(run, &err);
+}
+
 static int load_trace(const char *path, const struct lull_runs_options *options,
                       struct lull_document *document, struct lull_arena *arena,
                       struct lull_runs *runs)
@@ -253,22 +304,9 @@ static int load_trace(const char *path, const struct lull_runs_options *options,
     if (options->application >= run->trace->n_applications)
         return lull_cli_fail("%s: has no application %u, expected 1 to %u", path,
                              options->application + 1, run->trace->n_applications);
-    struct lull_progress progress;
-    lull_progress_begin(&progress, path);
-    lull_status status = break_down(run, options, &progress, arena, &err);
-    lull_progress_end(&progress);
-    if (status != LULL_OK)
-        return fail_of_run(run, &err);
-    int result = evaluate(run, options, document, arena);
+    int result = lull_run_analyse(run, options, document, arena);
     if (result != LULL_EXIT_OK)
         return result;
-    lull_progress_begin(&progress, path);
-    status = replay(run, options, &progress, document, arena, &err);
-    lull_progress_end(&progress);
-    if (status == LULL_OK)
-        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, &err);
-    if (status != LULL_OK)
-        return fail_of_run(run, &err);
     tell_of_sums(run, options, document);
     lull_warn_quirks(run->trace, path, document, arena);
     warn_of_other_applications(run, options->application, document);

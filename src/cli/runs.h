@@ -43,6 +43,16 @@ int lull_runs_load(const char *const *paths, uint32_t count,
                    struct lull_arena *arena, struct lull_runs *ret_runs);
 void lull_runs_close(struct lull_runs *runs);
 
+/* The locations of threads other than masters that send, receive or take part in collectives, as a
+ * replay wants them; NULL: there are none. */
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena);
+
+/* Breakdown, numbers and runtime on an ideal network of a run whose trace and name are set. Returns
+ * an exit status. */
+int lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                     struct lull_document *document, struct lull_arena *arena);
+
 /* "8 x 2": processes and threads of each; "8 x 1-4" where they differ. */
 const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena);
 

@@ -8,14 +8,14 @@
 static bool find_cache_leaf(unsigned *ret_leaf)
 {
     unsigned a, b, c, d;
-    if (__get_cpuid_max(0, NULL) >= 4) {
+    if ((unsigned)__get_cpuid_max(0, NULL) >= 4) {
         __cpuid_count(4, 0, a, b, c, d);
         if (a & 0x1f) {
             *ret_leaf = 4;
             return true;
         }
     }
-    if (__get_cpuid_max(0x80000000, NULL) >= 0x8000001d) {
+    if ((unsigned)__get_cpuid_max(0x80000000, NULL) >= 0x8000001d) {
         __cpuid_count(0x8000001d, 0, a, b, c, d);
         if (a & 0x1f) {
             *ret_leaf = 0x8000001d;

@@ -61,7 +61,6 @@ static void add_process(const struct lull_pop_process *p, struct sums *sums)
     sums->avg_not_mpi += t * not_mpi;
     sums->max_not_mpi = fmax(sums->max_not_mpi, not_mpi);
     sums->max_useful = fmax(sums->max_useful, p->max_useful);
-    sums->mpi_only &= p->threads == 1 && p->parallel == 0.0;
 }
 
 static void finish_averages(struct sums *sums)
@@ -77,6 +76,14 @@ static void finish_averages(struct sums *sums)
     sums->avg_runtimes = sums->avg_serial + sums->avg_parallel;
 }
 
+bool lull_pop_is_hybrid(const struct lull_pop_input *input)
+{
+    for (uint32_t i = 0; i < input->n_processes; i++)
+        if (input->processes[i].threads != 1 || input->processes[i].parallel != 0.0)
+            return true;
+    return false;
+}
+
 static lull_status add_up(const struct lull_pop_input *input, struct sums *ret_sums,
                           struct lull_error *err)
 {
@@ -84,7 +91,7 @@ static lull_status add_up(const struct lull_pop_input *input, struct sums *ret_s
                         .ideal = input->ideal_runtime,
                         .no_ideal = input->ideal_absent ? input->ideal_absent
                                                         : "needs a replay on an ideal network",
-                        .mpi_only = true};
+                        .mpi_only = !lull_pop_is_hybrid(input)};
     if (!(input->runtime > 0.0) || isinf(input->runtime))
         return lull_fail(err, LULL_ERR_RANGE, "the runtime is %g s, expected more than 0",
                          input->runtime);
@@ -246,7 +253,7 @@ static void mpi_only(struct target to)
     const struct sums *s = to.sums;
     for (int m = LULL_METRIC_MPI_ONLY_ADDITIVE_LOAD_BALANCE;
          m <= LULL_METRIC_MPI_ONLY_SERIALISATION; m++)
-        set_absent(to, m, s->mpi_only ? s->no_ideal : "the run uses threads");
+        set_absent(to, m, s->mpi_only ? s->no_ideal : "the run uses threads or OpenMP");
     if (!s->mpi_only)
         return;
     set_loss(to, LULL_METRIC_MPI_ONLY_ADDITIVE_LOAD_BALANCE, s->max_useful - s->avg_useful);

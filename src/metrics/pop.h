@@ -55,6 +55,10 @@ struct lull_pop_input {
     double device_useful, device_max_useful, device_max_busy;
 };
 
+/* Some process has several threads, or time inside OpenMP parallel regions if only on one: the
+ * schemes for MPI alone do not apply. */
+bool lull_pop_is_hybrid(const struct lull_pop_input *input);
+
 enum lull_scheme {
     LULL_SCHEME_COMMON,         /* global and parallel efficiency, computation scaling */
     LULL_SCHEME_ADDITIVE,       /* NAG: inefficiencies of children add up to the parent's */

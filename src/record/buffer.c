@@ -61,12 +61,12 @@ static bool use_private_chunk(struct rec_thread *self)
 
 void rec_buffer_name(struct rec_thread *self)
 {
-    char *name = self->header->name;
+    char name[64];
+    rec_process_name(name, sizeof name);
     if (self->number == 0)
-        snprintf(name, sizeof self->header->name, "rank %u", rec_process.rank);
+        snprintf(self->header->name, sizeof self->header->name, "%s", name);
     else
-        snprintf(name, sizeof self->header->name, "rank %u thread %u", rec_process.rank,
-                 self->number);
+        snprintf(self->header->name, sizeof self->header->name, "%s thread %u", name, self->number);
 }
 
 static void fill_header(struct rec_thread *self)

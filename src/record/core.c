@@ -43,18 +43,35 @@ static bool number_of(const char *name, uint64_t *ret_value)
     return true;
 }
 
-/* The rank before MPI_Init, by what launchers tell their children. */
-static uint32_t rank_from_launcher(void)
+/* The rank before MPI_Init, by what launchers tell their children; false: they do not. */
+static bool rank_from_launcher(uint32_t *ret_rank)
 {
     static const char *const names[] = {"LULL_RECORD_PROCESS", "OMPI_COMM_WORLD_RANK",
                                         "PMIX_RANK",           "PMI_RANK",
                                         "MPI_LOCALRANKID",     "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         uint64_t rank;
-        if (number_of(names[i], &rank) && rank < UINT32_MAX / 2)
-            return (uint32_t)rank;
+        if (!number_of(names[i], &rank) || rank >= UINT32_MAX / 2)
+            continue;
+        *ret_rank = (uint32_t)rank;
+        return true;
     }
-    return 0;
+    return false;
+}
+
+/* Rank, application and number. False: we have been spawned, and those who did it expect us under a
+ * number that follows from a rank which nobody tells us. */
+static bool find_place(void)
+{
+    uint64_t application, first;
+    bool told = rank_from_launcher(&rec_process.rank);
+    rec_process.number = rec_process.rank;
+    if (!number_of("LULL_RECORD_APPLICATION", &application) || application >= UINT32_MAX / 2 ||
+        !number_of("LULL_RECORD_FIRST", &first) || first >= UINT32_MAX / 2)
+        return true;
+    rec_process.application = (uint32_t)application;
+    rec_process.number += (uint32_t)first;
+    return told;
 }
 
 static void make_anchor(const char *run)
@@ -132,10 +149,10 @@ void rec_start(void)
     rec_process.callpath = number_of("LULL_RECORD_CALLPATH", &value) && value > 1
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
                                : 1;
-    rec_process.number = rec_process.rank = rank_from_launcher();
+    bool placed = find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
     start_skew();
-    if (!rec_prepare_children()) /* takes our settings out of the environment */
+    if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
     start_clock();
@@ -189,6 +206,14 @@ void rec_leave_to_parent(void)
 {
     rec_process.on = false;
     rec_self_or_null = &rec_nobody;
+}
+
+void rec_process_name(char *name, size_t size)
+{
+    if (rec_process.application == 0)
+        snprintf(name, size, "rank %u", rec_process.rank);
+    else
+        snprintf(name, size, "spawn %u rank %u", rec_process.application, rec_process.rank);
 }
 
 void rec_set_rank(uint32_t rank)

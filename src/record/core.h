@@ -10,6 +10,8 @@
  *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
+ *  - LULL_RECORD_APPLICATION, LULL_RECORD_FIRST: of a process that another one has spawned: its
+ *    application, and the number of its rank 0 (record/spawned.h)
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site.h); unset: 1
@@ -101,10 +103,11 @@ struct rec_process {
     bool tsc;
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
-    uint32_t callpath; /* callers of a call that are told apart, 1 or more */
-    uint32_t number;   /* p of the file names */
-    uint32_t rank;     /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
-    bool skewed;       /* as LULL_RECORD_SKEW says */
+    uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
+    uint32_t number;      /* p of the file names */
+    uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
+    uint32_t application; /* 0, or which of the worlds that were spawned (record/spawned.h) */
+    bool skewed;          /* as LULL_RECORD_SKEW says */
     int64_t skew_ns, skew_from;
     double skew_rate;
     uint64_t budget;   /* bytes of events */
@@ -124,6 +127,9 @@ void rec_stop(void);
  * are recorded only with LULL_RECORD_FOLLOW=1. False: this is a shell that is only followed
  * (fork.c). */
 bool rec_prepare_children(void);
+/* "NAME=VALUE", as many as returned: the environment that makes a program record into this run as
+ * we were told to, with LD_PRELOAD as the first one. 0: it is not known. */
+unsigned rec_settings(char *const **ret_settings);
 /* In a forked child: nothing is recorded, nothing of the parent's files is touched. */
 void rec_leave_to_parent(void);
 
@@ -153,6 +159,8 @@ void rec_resume(struct rec_thread *self);
 
 /* World rank and names of the locations, when MPI tells them. */
 void rec_set_rank(uint32_t rank);
+/* "rank 3"; in the first world that was spawned "spawn 1 rank 3". */
+void rec_process_name(char *name, size_t size);
 
 static inline uint64_t rec_now(void)
 {

@@ -289,7 +289,7 @@ static void fill_node(struct lull_tape_builder *builder, const void *what)
 
 static void fill_process(struct lull_tape_builder *builder, const void *what)
 {
-    lull_tape_build_u32(builder, 0);
+    lull_tape_build_u32(builder, rec_process.application);
     lull_tape_build_u32(builder, rec_process.rank);
     lull_tape_build_u32(builder, 1); /* the node below */
     lull_tape_build_text(builder, what);
@@ -297,8 +297,8 @@ static void fill_process(struct lull_tape_builder *builder, const void *what)
 
 void rec_define_process(void)
 {
-    char name[32];
-    snprintf(name, sizeof name, "rank %u", rec_process.rank);
+    char name[64];
+    rec_process_name(name, sizeof name);
     struct utsname host;
     bool has_host = uname(&host) == 0;
     pthread_mutex_lock(&all.lock);

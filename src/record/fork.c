@@ -3,11 +3,22 @@
 #include "record/core.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What a program that records into the same run is told as we were, and what is of this one alone.
+ */
+static const char *const passed_on[] = {"LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE",
+                                        "LULL_RECORD_COUNTERS", "LULL_RECORD_FOLLOW",
+                                        "LULL_RECORD_CALLPATH", "LULL_RECORD_SKEW"};
+static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
+                                        "LULL_RECORD_FIRST"};
+static char *settings[2 + sizeof passed_on / sizeof *passed_on];
+static unsigned n_settings;
 
 static const char *last_part(const char *path)
 {
@@ -15,42 +26,78 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Takes our own file out of LD_PRELOAD, whose names are separated by colons or blanks. */
-static void leave_preload(void)
+/* "NAME=value", "first:rest" without what is empty, in memory of its own. */
+static char *setting_of(const char *name, const char *first, const char *rest)
 {
-    Dl_info info;
+    size_t size = strlen(name) + strlen(first) + strlen(rest) + 3;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%s=%s%s%s", name, first, *first && *rest ? ":" : "", rest);
+    return text;
+}
+
+/* LD_PRELOAD, whose names are separated by colons or blanks, without our own file. */
+static char *preload_without(const char *own)
+{
     const char *list = getenv("LD_PRELOAD");
-    const void *here = &rec_process;
-    if (!list || dladdr(here, &info) == 0 || !info.dli_fname)
-        return;
-    const char *own = last_part(info.dli_fname);
-    char *kept = malloc(strlen(list) + 2);
+    char *kept = malloc((list ? strlen(list) : 0) + 2);
     if (!kept)
-        return;
+        return NULL;
     *kept = '\0';
-    for (const char *word = list; *word;) {
+    for (const char *word = list ? list : ""; *word;) {
         size_t length = strcspn(word, ": ");
         char *end = kept + strlen(kept);
         snprintf(end, length + 2, "%s%.*s", end > kept ? ":" : "", (int)length, word);
-        if (length == 0 || strcmp(last_part(end), own) == 0 || strcmp(end, own) == 0)
+        const char *name = *end == ':' ? end + 1 : end;
+        if (length == 0 || strcmp(last_part(name), own) == 0)
             *end = '\0';
         word += length + (word[length] != '\0');
     }
-    if (*kept)
-        setenv("LD_PRELOAD", kept, 1);
-    else
-        unsetenv("LD_PRELOAD");
-    free(kept);
+    return kept;
 }
 
-static void leave_environment(void)
+/* Before anything is taken out of the environment. The run is told by a path that holds in any
+ * folder. */
+static void keep_settings(const char *library, const char *others)
 {
-    static const char *const names[] = {
-        "LULL_RECORD_DIR",    "LULL_RECORD_BYTES",   "LULL_RECORD_PROFILE",  "LULL_RECORD_COUNTERS",
-        "LULL_RECORD_FOLLOW", "LULL_RECORD_PROCESS", "LULL_RECORD_CALLPATH", "LULL_RECORD_SKEW"};
-    leave_preload();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unsetenv(names[i]);
+    const char *run = getenv("LULL_RECORD_DIR");
+    char *whole = run ? realpath(run, NULL) : NULL;
+    char path[PATH_MAX];
+    if (!whole && run && *run != '/' && getcwd(path, sizeof path)) /* we are about to make it */
+        snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", run);
+    else
+        snprintf(path, sizeof path, "%s", whole ? whole : run ? run : "");
+    free(whole);
+    settings[0] = setting_of("LD_PRELOAD", library, others);
+    settings[1] = setting_of("LULL_RECORD_DIR", path, "");
+    bool good = settings[0] && settings[1];
+    n_settings = 2;
+    for (size_t i = 0; good && i < sizeof passed_on / sizeof *passed_on; i++) {
+        const char *value = getenv(passed_on[i]);
+        if (value)
+            good = (settings[n_settings++] = setting_of(passed_on[i], value, "")) != NULL;
+    }
+    if (!good)
+        n_settings = 0;
+}
+
+unsigned rec_settings(char *const **ret_settings)
+{
+    *ret_settings = settings;
+    return n_settings;
+}
+
+static void leave_environment(const char *preload)
+{
+    if (preload && *preload)
+        setenv("LD_PRELOAD", preload, 1);
+    else if (preload)
+        unsetenv("LD_PRELOAD");
+    unsetenv("LULL_RECORD_DIR");
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        unsetenv(passed_on[i]);
+    for (size_t i = 0; i < sizeof own_place / sizeof *own_place; i++)
+        unsetenv(own_place[i]);
 }
 
 /* Programs that only start others: with LULL_RECORD_FOLLOW they hand us on and have no location
@@ -77,19 +124,28 @@ static void number_followers(void)
     const char *size = NULL;
     for (size_t i = 0; !size && i < sizeof sizes / sizeof *sizes; i++)
         size = getenv(sizes[i]);
+    unsetenv("LULL_RECORD_APPLICATION");
+    unsetenv("LULL_RECORD_FIRST");
     setenv("LULL_RECORD_PROCESS", size ? size : "1", 1);
 }
 
 bool rec_prepare_children(void)
 {
     pthread_atfork(NULL, NULL, rec_leave_to_parent);
+    Dl_info info;
+    const void *here = &rec_process;
+    bool known = dladdr(here, &info) != 0 && info.dli_fname;
+    char *others = known ? preload_without(last_part(info.dli_fname)) : NULL;
+    if (others)
+        keep_settings(info.dli_fname, others);
     const char *follow = getenv("LULL_RECORD_FOLLOW");
-    if (!follow || strcmp(follow, "1") != 0) {
-        leave_environment();
-        return true;
-    }
-    if (is_shell())
-        return false;
-    number_followers();
-    return true;
+    bool follows = follow && strcmp(follow, "1") == 0;
+    if (!follows)
+        leave_environment(others);
+    free(others);
+    /* What starts a spawned program is not what its parents expect to talk to. */
+    bool shell = (follows || rec_process.application > 0) && is_shell();
+    if (follows && !shell)
+        number_followers();
+    return !shell;
 }

@@ -58,11 +58,11 @@ static struct lull_op op_of(const struct lull_engine *engine, uint32_t id)
     return op;
 }
 
-static const char *place_of(const struct lull_engine *engine, uint32_t id, char *text, size_t size)
+static void place_of(const struct lull_engine *engine, uint32_t id, char *text, size_t size)
 {
     struct lull_op op = op_of(engine, id);
-    return engine->program->class->place(engine->program, rank_of(lull_transfer_at(engine, id)),
-                                         &op, text, (unsigned)size);
+    engine->program->class->place(engine->program, rank_of(lull_transfer_at(engine, id)), &op, text,
+                                  (unsigned)size);
 }
 
 static void number_or_any(uint32_t number, char *text, size_t size)

@@ -185,7 +185,7 @@ static void handle(struct lull_engine *engine, const struct lull_entry *entry)
 
 /* Events of many ranks alternate, so nearly everything they touch comes from far away. Fetching it
  * while the events before are handled hides most of that. */
-static void fetch_first(const struct lull_engine *engine, const struct lull_entry *entry)
+static inline void fetch_first(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     unsigned kind = entry->seq_kind & 7;
     __builtin_prefetch(&engine->fabric.ranks[entry->rank], 1);
@@ -198,17 +198,23 @@ static void fetch_first(const struct lull_engine *engine, const struct lull_entr
         __builtin_prefetch(&engine->streams[entry->id], 1);
 }
 
-static void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
+static inline void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     unsigned kind = entry->seq_kind & 7;
+    const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if (kind == LULL_RUN_START && engine->graph)
-        lull_graph_fetch_edges(engine, entry->rank, entry->id);
-    else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers)
-        __builtin_prefetch(&engine->fabric.transfers[posted], 1);
+    if (kind == LULL_RUN_START) {
+        uint32_t behind = transfers[entry->id].child; /* in line */
+        if (behind < engine->n_transfers)
+            __builtin_prefetch(&transfers[behind], 1);
+        if (engine->graph)
+            lull_graph_fetch_edges(engine, entry->rank, entry->id);
+    } else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers) {
+        __builtin_prefetch(&transfers[posted], 1);
+    }
 }
 
-static void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
+static inline void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     unsigned kind = entry->seq_kind & 7;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
@@ -218,29 +224,28 @@ static void fetch_third(const struct lull_engine *engine, const struct lull_entr
         lull_graph_fetch_edges(engine, entry->rank, posted);
 }
 
-static void fetch_fourth(const struct lull_engine *engine, const struct lull_entry *entry)
+static inline void fetch_fourth(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
     if ((entry->seq_kind & 7) == LULL_RUN_ADVANCE && posted < engine->n_transfers)
         lull_graph_fetch_successor(engine, entry->rank, posted);
 }
 
-static void prefetch(const struct lull_engine *engine)
+static inline void prefetch(const struct lull_engine *engine)
 {
-    const struct lull_entry *entry = lull_queue_ahead(&engine->queue, LOOK_FIRST);
-    if (entry)
-        fetch_first(engine, entry);
-    entry = lull_queue_ahead(&engine->queue, LOOK_SECOND);
-    if (entry)
-        fetch_second(engine, entry);
+    size_t left;
+    const struct lull_entry *next = lull_queue_ahead(&engine->queue, &left);
+    if (left <= LOOK_FOURTH)
+        return;
+    if (left > LOOK_FIRST)
+        fetch_first(engine, next + LOOK_FIRST);
+    if (left > LOOK_SECOND)
+        fetch_second(engine, next + LOOK_SECOND);
     if (!engine->graph)
         return;
-    entry = lull_queue_ahead(&engine->queue, LOOK_THIRD);
-    if (entry)
-        fetch_third(engine, entry);
-    entry = lull_queue_ahead(&engine->queue, LOOK_FOURTH);
-    if (entry)
-        fetch_fourth(engine, entry);
+    if (left > LOOK_THIRD)
+        fetch_third(engine, next + LOOK_THIRD);
+    fetch_fourth(engine, next + LOOK_FOURTH);
 }
 
 static lull_status compact_path(struct lull_engine *engine)

@@ -31,7 +31,7 @@ struct lull_sim_sink {
      * computation is communication. */
     lull_status (*call)(void *context, uint32_t stream, const struct lull_op *op, bool begins,
                         int64_t time, struct lull_error *err);
-    /* An operation starts (SEND, RECV posted, COLLECTIVE begun) ... */
+    /* An operation starts (SEND, RECV posted, COLLECTIVE begun, MARK passed) ... */
     lull_status (*start)(void *context, uint32_t stream, const struct lull_op *op, int64_t time,
                          struct lull_error *err);
     /* ... and the stream learns that a request is complete: in a WAIT, or at once. For a RECV

@@ -21,6 +21,8 @@ static lull_status count_waits(struct lull_engine *engine)
         engine->graph[r] = (struct lull_graph_run){rank->ops, rank->edges, waits};
         for (uint32_t i = 0; i < rank->n_ops; i++)
         *waits++ = rank->ops[i].requires;
+        for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
+            engine->from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
     }
     return LULL_OK;
 }
@@ -60,7 +62,8 @@ static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint
         lull_run_out_of_memory(engine);
         return;
     }
-    engine->released[engine->n_released++] = (struct lull_released){rank, op, path, false};
+    engine->released[engine->n_released++] =
+        (struct lull_released){rank, op, path, engine->graph[rank].ops[op].kind, false};
 }
 
 static lull_status release_first(struct lull_engine *engine, uint32_t r)
@@ -209,8 +212,7 @@ static void start_sorted(struct lull_engine *engine)
                 rank = released[i].rank;
         for (unsigned kind = LULL_OP_SEND; kind <= LULL_OP_COMPUTE; kind++)
             for (size_t i = first; i < engine->n_released; i++) {
-                if (released[i].rank != rank || released[i].started ||
-                    engine->graph[rank].ops[released[i].op].kind != kind)
+                if (released[i].kind != kind || released[i].rank != rank || released[i].started)
                     continue;
                 released[i].started = true;
                 start(engine, &released[i]);
@@ -253,5 +255,8 @@ void lull_graph_fetch_successor(const struct lull_engine *engine, uint32_t rank,
     uint32_t successor = graph->edges[transfer->open_next] & ~LULL_GRAPH_FROM_START;
     __builtin_prefetch(&graph->waits[successor], 1);
     __builtin_prefetch(&graph->ops[successor]);
-    __builtin_prefetch(&graph->ops[successor + 2]);
+    if (!(transfer->flags & LULL_TRANSFER_COMPUTE))
+        return;
+    for (unsigned line = 1; line < 5; line++) /* many may wait for a computation */
+        __builtin_prefetch((const char *)&graph->ops[successor] + 64 * line);
 }

@@ -30,8 +30,10 @@ struct lull_ideal_message {
 
 struct lull_ideal_options {
     uint32_t application;
-    bool has_span;    /* only the time from `from` to `to`: what lies outside takes no time */
-    int64_t from, to; /* ns */
+    const bool *callers; /* [n_locations]: threads that communicate beside the masters; NULL: none.
+                            They meet their master when it forks and joins. */
+    bool has_span;       /* only the time from `from` to `to`: what lies outside takes no time */
+    int64_t from, to;    /* ns */
     void (*message)(void *context, const struct lull_ideal_message *message); /* may be NULL */
     void *message_context;
     void (*progress)(void *context, double share);
@@ -43,6 +45,7 @@ struct lull_ideal_result {
     const char *absent;             /* why there is none, in a few words ("collectives were not
                                        recorded"); NULL: there is one */
     const char *detail;             /* with `absent`: one line for the user with the place */
+    bool incomplete;                /* with `absent`: it is known but for the lost time below */
     uint64_t messages, collectives; /* matched */
     uint64_t unmatched_sends;       /* messages that nobody receives */
     int64_t lost_ns;  /* longest time of a thread in calls whose records were lost, so that

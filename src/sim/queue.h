@@ -1,10 +1,12 @@
 /* Queue of events in the order (time, seq).
  *
- * A monotone radix heap: a bucket holds the entries whose time differs from that of the run's last
- * entry first in a given bit. The lowest bucket becomes the *run*, which is sorted; a large bucket
- * is distributed over lower ones first. What is put into the past of the run's end and does not fit
- * behind it goes to a small binary heap, which is looked at first: that keeps the order exact for
- * entries of any time, even before the last one popped. */
+ * A monotone radix heap with digits of six bits: an entry lies at the level of the highest digit in
+ * which its time differs from that of the run, in the bucket of its own digit there. The lowest
+ * bucket becomes the *run*, which is sorted; a large one is distributed over lower levels first.
+ * What comes before the end of the run and does not fit behind it goes to a small binary heap,
+ * which is looked at first: that keeps the order exact for entries of any time, even before the
+ * last one popped. Buckets and run are chains of chunks from one pool, so that memory follows the
+ * number of entries. */
 #ifndef LULL_SIM_QUEUE_H
 #define LULL_SIM_QUEUE_H
 
@@ -21,19 +23,36 @@ struct lull_entry {
     uint32_t rank, id;
 };
 
+enum { LULL_QUEUE_LEVELS = 11, LULL_CHUNK_ENTRIES = 170 };
+
+struct lull_chunk { /* 4 KiB */
+    struct lull_chunk *next;
+    size_t count;
+    struct lull_entry entries[LULL_CHUNK_ENTRIES];
+};
+
+/* The last chunk is not empty. */
+struct lull_bucket {
+    struct lull_chunk *first, *last; /* NULL: empty */
+    size_t count;
+};
+
 struct lull_entries {
     struct lull_entry *entries;
     size_t count, capacity;
 };
 
 struct lull_queue {
-    int64_t last; /* entries of buckets are later */
+    int64_t last; /* the run's time: entries of buckets are later */
     size_t run_at;
-    struct lull_entries run;  /* from run_at on, sorted */
-    struct lull_entries side; /* binary heap */
-    uint64_t filled;          /* which buckets are not empty */
-    struct lull_entries buckets[64];
-    struct lull_entries scratch; /* for sorting */
+    struct lull_bucket run;             /* sorted; of its first chunk, from run_at on */
+    struct lull_entries side;           /* binary heap */
+    uint64_t filled[LULL_QUEUE_LEVELS]; /* which buckets are not empty */
+    struct lull_bucket buckets[LULL_QUEUE_LEVELS][64];
+    struct lull_entries scratch[2]; /* for sorting */
+    struct lull_chunk *unused;
+    void **slabs;
+    size_t n_slabs, slab_room;
     bool out_of_memory;
 };
 
@@ -41,9 +60,10 @@ void lull_queue_open(struct lull_queue *queue);
 void lull_queue_close(struct lull_queue *queue);
 
 /* Not for callers: the ways off the straight path. */
-bool lull_queue_grow(struct lull_queue *queue, struct lull_entries *entries);
+bool lull_queue_chunk(struct lull_queue *queue, struct lull_bucket *bucket);
 void lull_queue_side_push(struct lull_queue *queue, const struct lull_entry *entry);
 void lull_queue_side_pop(struct lull_queue *queue, struct lull_entry *ret_entry);
+void lull_queue_next_chunk(struct lull_queue *queue);
 bool lull_queue_refill(struct lull_queue *queue);
 
 static inline bool lull_entry_less(const struct lull_entry *a, const struct lull_entry *b)
@@ -51,27 +71,29 @@ static inline bool lull_entry_less(const struct lull_entry *a, const struct lull
     return a->time < b->time || (a->time == b->time && a->seq_kind < b->seq_kind);
 }
 
-static inline void lull_queue_append(struct lull_queue *queue, struct lull_entries *entries,
+static inline void lull_queue_append(struct lull_queue *queue, struct lull_bucket *bucket,
                                      const struct lull_entry *entry)
 {
-    if (entries->count == entries->capacity && !lull_queue_grow(queue, entries))
+    if ((!bucket->last || bucket->last->count == LULL_CHUNK_ENTRIES) &&
+        !lull_queue_chunk(queue, bucket))
         return;
-    entries->entries[entries->count++] = *entry;
+    bucket->last->entries[bucket->last->count++] = *entry;
+    bucket->count++;
 }
 
 /* When memory runs out, the entry is lost and `out_of_memory` is set. */
 static inline void lull_queue_push(struct lull_queue *queue, const struct lull_entry *entry)
 {
     if (entry->time > queue->last) {
-        int bucket = 63 - __builtin_clzll((uint64_t)(entry->time ^ queue->last));
-        queue->filled |= UINT64_C(1) << bucket;
-        lull_queue_append(queue, &queue->buckets[bucket], entry);
+        unsigned differs = 63 - (unsigned)__builtin_clzll((uint64_t)(entry->time ^ queue->last));
+        unsigned level = differs / 6;
+        unsigned digit = (uint64_t)entry->time >> 6 * level & 63;
+        queue->filled[level] |= UINT64_C(1) << digit;
+        lull_queue_append(queue, &queue->buckets[level][digit], entry);
         return;
     }
-    struct lull_entries *run = &queue->run;
-    if (queue->run_at == run->count)
-        queue->run_at = run->count = 0;
-    if (run->count == 0 || lull_entry_less(&run->entries[run->count - 1], entry))
+    struct lull_bucket *run = &queue->run;
+    if (!run->last || lull_entry_less(&run->last->entries[run->last->count - 1], entry))
         lull_queue_append(queue, run, entry);
     else
         lull_queue_side_push(queue, entry);
@@ -80,29 +102,33 @@ static inline void lull_queue_push(struct lull_queue *queue, const struct lull_e
 /* false: the queue is empty. */
 static inline bool lull_queue_pop(struct lull_queue *queue, struct lull_entry *ret_entry)
 {
-    const struct lull_entries *run = &queue->run;
-    if (queue->run_at == run->count) {
+    if (!queue->run.first) {
         if (queue->side.count) {
             lull_queue_side_pop(queue, ret_entry);
             return true;
         }
         if (!lull_queue_refill(queue))
             return false;
-    } else if (queue->side.count &&
-               lull_entry_less(&queue->side.entries[0], &run->entries[queue->run_at])) {
+    }
+    const struct lull_chunk *chunk = queue->run.first;
+    if (queue->side.count &&
+        lull_entry_less(&queue->side.entries[0], &chunk->entries[queue->run_at])) {
         lull_queue_side_pop(queue, ret_entry);
         return true;
     }
-    *ret_entry = run->entries[queue->run_at++];
+    *ret_entry = chunk->entries[queue->run_at++];
+    if (queue->run_at == chunk->count)
+        lull_queue_next_chunk(queue);
     return true;
 }
 
-/* The entry that will be popped `ahead` later if nothing comes between; NULL: not known. */
+/* The next entries of the run as far as they are at hand; *ret_count of them. */
 static inline const struct lull_entry *lull_queue_ahead(const struct lull_queue *queue,
-                                                        size_t ahead)
+                                                        size_t *ret_count)
 {
-    return queue->run_at + ahead < queue->run.count ? &queue->run.entries[queue->run_at + ahead]
-                                                    : NULL;
+    const struct lull_chunk *chunk = queue->run.first;
+    *ret_count = chunk ? chunk->count - queue->run_at : 0;
+    return chunk ? chunk->entries + queue->run_at : NULL;
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "sim/replay.h"
 
+#include "sim/replay_clocks.h"
 #include "sim/replay_stream.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static lull_status next(struct lull_program *program, uint32_t stream, struct lu
 
 static void close_streams(struct lull_replay *replay)
 {
-    for (uint32_t s = 0; s < replay->n_ranks; s++) {
+    for (uint32_t s = 0; s < replay->n_streams; s++) {
         lull_replay_stream_close(replay->streams[s]);
         replay->streams[s] = NULL;
     }
@@ -26,7 +27,7 @@ static lull_status rewind_all(struct lull_program *program, struct lull_error *e
 {
     struct lull_replay *replay = program->data;
     close_streams(replay);
-    for (uint32_t s = 0; s < replay->n_ranks; s++) {
+    for (uint32_t s = 0; s < replay->n_streams; s++) {
         lull_status status = lull_replay_stream_open(replay, s, &replay->streams[s], err);
         if (status != LULL_OK)
             return status;
@@ -51,7 +52,13 @@ void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t 
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream)
 {
     const struct lull_replay *replay = program->data;
-    return replay->process[stream];
+    return replay->trace->locations[replay->locations[stream]].process;
+}
+
+bool lull_replay_is_master(const struct lull_program *program, uint32_t stream)
+{
+    const struct lull_replay *replay = program->data;
+    return replay->first_stream[replay->ranks[lull_replay_process(program, stream)]] == stream;
 }
 
 static const char *place(const struct lull_program *program, uint32_t rank,
@@ -105,25 +112,50 @@ static lull_status make_groups(struct lull_program *program, struct lull_replay 
     return LULL_OK;
 }
 
+static bool has_stream(const struct lull_replay *replay, uint32_t location)
+{
+    const struct lull_location *l = &replay->trace->locations[location];
+    const struct lull_process *p = &replay->trace->processes[l->process];
+    return p->application == replay->options.application && l->kind == LULL_LOCATION_THREAD &&
+           (location == p->first_location ||
+            (replay->options.callers && replay->options.callers[location]));
+}
+
+/* Ranks in the order of processes, streams in that of locations: those of a rank are neighbours. */
+static void number_streams(struct lull_replay *replay)
+{
+    const struct lull_trace *trace = replay->trace;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        replay->ranks[p] = LULL_NONE;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        if (!has_stream(replay, l))
+            continue;
+        uint32_t process = trace->locations[l].process;
+        if (replay->ranks[process] == LULL_NONE) {
+            replay->first_stream[replay->n_ranks] = replay->n_streams;
+            replay->ranks[process] = replay->n_ranks++;
+        }
+        replay->meets[replay->ranks[process]] += trace->locations[l].role != LULL_THREAD_FREE;
+        replay->locations[replay->n_streams++] = l;
+    }
+    replay->first_stream[replay->n_ranks] = replay->n_streams;
+}
+
 static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *arena,
                                 struct lull_error *err)
 {
     const struct lull_trace *trace = replay->trace;
-    replay->ranks = lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof *replay->ranks);
-    replay->process =
-        lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof *replay->process);
-    replay->streams =
-        lull_arena_try(arena, trace->n_processes + (size_t)1, sizeof(struct lull_replay_stream *));
-    if (!replay->ranks || !replay->process || !replay->streams)
+    size_t processes = trace->n_processes + (size_t)1, locations = trace->n_locations + (size_t)1;
+    replay->ranks = lull_arena_try(arena, processes, sizeof *replay->ranks);
+    replay->meets = lull_arena_try(arena, processes, sizeof *replay->meets);
+    replay->first_stream = lull_arena_try(arena, processes, sizeof *replay->first_stream);
+    replay->shifts = lull_arena_try(arena, processes, sizeof *replay->shifts);
+    replay->locations = lull_arena_try(arena, locations, sizeof *replay->locations);
+    replay->streams = lull_arena_try(arena, locations, sizeof(struct lull_replay_stream *));
+    if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->shifts ||
+        !replay->locations || !replay->streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
-    for (uint32_t p = 0; p < trace->n_processes; p++) {
-        const struct lull_process *process = &trace->processes[p];
-        replay->ranks[p] = LULL_NONE;
-        if (process->application != replay->options.application || !process->n_threads)
-            continue;
-        replay->process[replay->n_ranks] = p;
-        replay->ranks[p] = replay->n_ranks++;
-    }
+    number_streams(replay);
     return LULL_OK;
 }
 
@@ -155,17 +187,22 @@ lull_status lull_replay_open(const struct lull_trace *trace,
         status = lull_replay_codes_create(trace, arena, &replay->codes, err);
     if (status == LULL_OK)
         status = make_groups(program, replay, err);
+    if (status == LULL_OK)
+        status = lull_replay_clocks(trace, options->application, replay->shifts, err);
     if (status != LULL_OK) {
         lull_arena_destroy(arena);
         return status;
     }
     replay->codes->pieces = options->pieces;
     replay->codes->no_tail = true;
+    replay->codes->shifts = replay->shifts;
     for (uint32_t i = 0; options->marks && i < trace->n_regions; i++)
         if (options->marks[i])
             lull_replay_codes_mark(replay->codes, i, options->marks[i]);
     pthread_mutex_init(&replay->lock, NULL);
-    program->n_ranks = program->n_streams = replay->n_ranks;
+    program->n_ranks = replay->n_ranks;
+    program->n_streams = replay->n_streams;
+    program->first_stream = replay->first_stream;
     status = rewind_all(program, err);
     if (status != LULL_OK) {
         lull_program_close(program);

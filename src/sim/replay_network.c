@@ -139,12 +139,15 @@ void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
 }
 
 lull_status lull_replay_network(const struct lull_trace *trace, uint32_t application,
-                                struct lull_arena *arena, struct lull_network *ret_network,
+                                const bool *callers, struct lull_arena *arena,
+                                struct lull_network *ret_network,
                                 struct lull_ideal_result *ret_ideal, struct lull_error *err)
 {
     struct samples samples = {.trace = trace};
-    struct lull_ideal_options options = {
-        .application = application, .message = take_message, .message_context = &samples};
+    struct lull_ideal_options options = {.application = application,
+                                         .callers = callers,
+                                         .message = take_message,
+                                         .message_context = &samples};
     lull_status status = lull_ideal_runtime(trace, &options, arena, ret_ideal, err);
     if (status == LULL_OK && samples.no_memory)
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);

@@ -9,7 +9,7 @@
 #define NEVER INT64_MAX
 
 enum time_kind { BURST, FIXED, IN_MPI, OFF };
-enum { NO_ACTIVITY = 0xff, MAX_DEPTH = 1 << 20, ITEMS_OF_AN_EVENT = 12 };
+enum { NO_ACTIVITY = 0xff, MAX_DEPTH = 1 << 20, ITEMS_OF_AN_EVENT = 12, ROOM = 32 };
 
 static const uint8_t kinds[LULL_ACTIVITIES] = {
     [LULL_MPI_P2P] = IN_MPI, [LULL_MPI_COLLECTIVE] = IN_MPI, [LULL_MPI_ONE_SIDED] = FIXED,
@@ -57,6 +57,15 @@ struct lull_replay_reader {
 
     struct lull_replay_item *items; /* of the caller */
     uint32_t count;
+    struct lull_follower *follower; /* of a thread that is not the master; else NULL */
+};
+
+/* Where a thread is told of the forks and joins of its master. */
+struct lull_follower {
+    struct lull_replay_reader *leader;
+    struct lull_replay_item leads[ROOM], own[ROOM];
+    uint32_t n_leads, leads_at, n_own, own_at;
+    bool leads_over, own_over;
 };
 
 /* ---- functions of MPI ---------------------------------------------------------------------- */
@@ -494,8 +503,8 @@ static void finish(struct lull_replay_reader *r)
 
 /* ---- the reader ---------------------------------------------------------------------------- */
 
-lull_status lull_replay_reader_open(const struct lull_replay_codes *codes, uint32_t location,
-                                    struct lull_replay_reader **ret_reader, struct lull_error *err)
+static lull_status open_one(const struct lull_replay_codes *codes, uint32_t location,
+                            struct lull_replay_reader **ret_reader, struct lull_error *err)
 {
     const struct lull_trace *trace = codes->trace;
     struct lull_replay_reader *r = calloc(1, sizeof *r);
@@ -507,10 +516,33 @@ lull_status lull_replay_reader_open(const struct lull_replay_codes *codes, uint3
     r->state = NO_ACTIVITY;
     r->state_end = r->flush_end = r->call_end = r->limit = NEVER;
     r->kind = kind_of(r);
+    r->ns[FIXED] = codes->shifts ? codes->shifts[r->location->process] : 0;
     uint64_t mask = (LULL_MASK_TIME & ~LULL_MASK(LULL_EVENT_COUNTERS)) | message_mask;
     lull_status status = lull_cursor_open(trace, location, mask, &r->cursor, err);
     if (status != LULL_OK) {
         free(r);
+        return status;
+    }
+    *ret_reader = r;
+    return LULL_OK;
+}
+
+lull_status lull_replay_reader_open(const struct lull_replay_codes *codes, uint32_t location,
+                                    struct lull_replay_reader **ret_reader, struct lull_error *err)
+{
+    struct lull_replay_reader *r;
+    lull_status status = open_one(codes, location, &r, err);
+    if (status != LULL_OK)
+        return status;
+    if (!r->master && r->location->role != LULL_THREAD_FREE) {
+        uint32_t leader = codes->trace->processes[r->location->process].first_location;
+        r->follower = calloc(1, sizeof *r->follower);
+        status = r->follower ? open_one(codes, leader, &r->follower->leader, err)
+                             : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                                         codes->trace->path);
+    }
+    if (status != LULL_OK) {
+        lull_replay_reader_close(r);
         return status;
     }
     *ret_reader = r;
@@ -527,8 +559,8 @@ static lull_status refill(struct lull_replay_reader *r, struct lull_error *err)
     return status;
 }
 
-lull_status lull_replay_reader_next(struct lull_replay_reader *r, struct lull_replay_item *items,
-                                    uint32_t room, uint32_t *ret_count, struct lull_error *err)
+static lull_status next_own(struct lull_replay_reader *r, struct lull_replay_item *items,
+                            uint32_t room, uint32_t *ret_count, struct lull_error *err)
 {
     r->items = items;
     r->count = 0;
@@ -545,6 +577,82 @@ lull_status lull_replay_reader_next(struct lull_replay_reader *r, struct lull_re
     return LULL_OK;
 }
 
+/* The next fork or join of the master; false: there is none any more. */
+static lull_status find_lead(struct lull_follower *f, struct lull_error *err)
+{
+    while (!f->leads_over) {
+        for (; f->leads_at < f->n_leads; f->leads_at++) {
+            uint8_t kind = f->leads[f->leads_at].kind;
+            if (kind == LULL_ITEM_FORK || kind == LULL_ITEM_JOIN)
+                return LULL_OK;
+        }
+        f->leads_at = 0;
+        lull_status status = next_own(f->leader, f->leads, ROOM, &f->n_leads, err);
+        if (status != LULL_OK)
+            return status;
+        f->leads_over = f->n_leads == 0;
+    }
+    return LULL_OK;
+}
+
+/* The part of a stretch of time before a fork or join; the rest stays. */
+static struct lull_replay_item split(struct lull_replay_item *item, int64_t at)
+{
+    struct lull_replay_item part = *item;
+    part.end = at;
+    part.ns = item->ns < at - item->begin ? item->ns : at - item->begin;
+    item->begin = at;
+    item->ns -= part.ns;
+    return part;
+}
+
+/* One more item of a thread, with the forks and joins of its master where they belong. */
+static lull_status follow(struct lull_replay_reader *r, struct lull_replay_item *ret_item,
+                          bool *ret_some, struct lull_error *err)
+{
+    struct lull_follower *f = r->follower;
+    lull_status status = find_lead(f, err);
+    if (status == LULL_OK && f->own_at == f->n_own && !f->own_over) {
+        f->own_at = 0;
+        status = next_own(r, f->own, ROOM, &f->n_own, err);
+        f->own_over = f->n_own == 0;
+    }
+    if (status != LULL_OK)
+        return status;
+    struct lull_replay_item *own = f->own_at < f->n_own ? &f->own[f->own_at] : NULL;
+    const struct lull_replay_item *lead = f->leads_over ? NULL : &f->leads[f->leads_at];
+    *ret_some = own || lead;
+    if (lead && (!own || own->begin >= lead->begin)) {
+        *ret_item = *lead;
+        f->leads_at++;
+    } else if (lead && own->end > lead->begin &&
+               (own->kind == LULL_ITEM_BURST || own->kind == LULL_ITEM_FIXED)) {
+        *ret_item = split(own, lead->begin);
+    } else if (own) {
+        *ret_item = *own;
+        f->own_at++;
+    }
+    return LULL_OK;
+}
+
+lull_status lull_replay_reader_next(struct lull_replay_reader *r, struct lull_replay_item *items,
+                                    uint32_t room, uint32_t *ret_count, struct lull_error *err)
+{
+    if (!r->follower)
+        return next_own(r, items, room, ret_count, err);
+    *ret_count = 0;
+    for (bool some = true; *ret_count < room;) {
+        /* what items point to lives until the own items are read on */
+        if (*ret_count > 0 && r->follower->own_at == r->follower->n_own && !r->follower->own_over)
+            break;
+        lull_status status = follow(r, &items[*ret_count], &some, err);
+        if (status != LULL_OK || !some)
+            return status;
+        ++*ret_count;
+    }
+    return LULL_OK;
+}
+
 int64_t lull_replay_reader_now(const struct lull_replay_reader *r)
 {
     return r->now;
@@ -554,6 +662,9 @@ void lull_replay_reader_close(struct lull_replay_reader *r)
 {
     if (!r)
         return;
+    if (r->follower)
+        lull_replay_reader_close(r->follower->leader);
+    free(r->follower);
     lull_cursor_close(r->cursor);
     free(r->stack);
     free(r);

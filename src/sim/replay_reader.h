@@ -40,7 +40,7 @@ enum lull_replay_item_kind {
     LULL_ITEM_CALL_END,
     LULL_ITEM_EVENT, /* a message, collective, transfer: usually inside a call */
     LULL_ITEM_FORK,  /* the master's outermost parallel region begins ... */
-    LULL_ITEM_JOIN   /* ... ends; for the master's own stream only */
+    LULL_ITEM_JOIN   /* ... ends; readers of other threads of the process tell it, too */
 };
 
 struct lull_replay_item {
@@ -61,6 +61,7 @@ struct lull_replay_codes {
                          each call: for who needs to know when each happened. Otherwise one BURST and
                          one FIXED between two calls. */
     bool no_tail;     /* the time behind the last event of a thread does not count */
+    const int64_t *shifts; /* [n_processes]: time before a process begins; NULL: none */
 };
 
 lull_status lull_replay_codes_create(const struct lull_trace *trace, struct lull_arena *arena,

@@ -13,10 +13,13 @@ struct lull_replay {
     const struct lull_trace *trace;
     struct lull_replay_options options;
     struct lull_replay_codes *codes;
-    uint32_t *ranks;   /* [n_processes]: rank in the program, or LULL_NONE */
-    uint32_t *process; /* [n_ranks] */
-    uint32_t n_ranks;
-    struct lull_replay_stream **streams; /* [n_ranks] */
+    uint32_t *ranks; /* [n_processes]: rank in the program, or LULL_NONE */
+    uint32_t n_ranks, n_streams;
+    uint32_t *first_stream;              /* [n_ranks + 1] */
+    uint32_t *locations;                 /* [n_streams] */
+    uint32_t *meets;                     /* [n_ranks]: how many threads meet at forks and joins */
+    int64_t *shifts;                     /* [n_processes]: of the clocks */
+    struct lull_replay_stream **streams; /* [n_streams] */
     pthread_mutex_t lock;                /* of what is made when it is needed */
     struct lull_lost *lost;
     struct lull_roots *roots;

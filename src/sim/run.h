@@ -62,6 +62,7 @@ struct lull_graph_run {
 struct lull_released {
     uint32_t rank, op;
     uint32_t path;
+    uint8_t kind; /* of the operation */
     bool started;
 };
 

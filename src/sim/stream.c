@@ -383,6 +383,9 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
         break;
     case LULL_OP_MARK:
         engine->streams[s].iteration = op->bytes;
+        if (engine->sink && engine->sink->start)
+            status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                         engine->err);
         break;
     case LULL_OP_KINDS:
         break;

@@ -47,6 +47,8 @@ static lull_status compute(void *context, uint32_t stream, const struct lull_op 
     struct map *map = &warp->maps[lull_replay_process(warp->program, stream)];
     int64_t measured_begin, measured_end;
     (void)noise;
+    if (!lull_replay_is_master(warp->program, stream))
+        return LULL_OK;
     lull_replay_measured(op, &measured_begin, &measured_end);
     if (add(map, measured_begin, begin) && add(map, measured_end, end))
         return LULL_OK;

@@ -278,7 +278,7 @@ static lull_status learn(const struct lull_trace *trace, struct lull_what_if *w,
             find_medians(w);
     }
     if (w->wanted->balance && status == LULL_OK) {
-        w->n_streams = trace->n_processes;
+        w->n_streams = trace->n_locations;
         w->works = calloc(w->n_streams + (size_t)1, sizeof *w->works);
         if (!w->works)
             return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",

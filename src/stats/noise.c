@@ -8,13 +8,14 @@
 
 #define UNDISTURBED 0.10
 
-struct lull_noise lull_noise_measure(const double *samples, size_t count, double threshold,
-                                     double *sorted_scratch)
+struct lull_noise_figures lull_noise_measure(const double *samples, size_t count, double threshold,
+                                             double *sorted_scratch)
 {
     assert(count > 0 && threshold >= 0);
     memcpy(sorted_scratch, samples, count * sizeof *samples);
     lull_sort(sorted_scratch, count);
-    struct lull_noise noise = {.quantum = lull_quantile(sorted_scratch, count, UNDISTURBED)};
+    struct lull_noise_figures noise = {.quantum =
+                                           lull_quantile(sorted_scratch, count, UNDISTURBED)};
     double squares = 0;
     for (size_t i = 0; i < count; i++) {
         noise.total += samples[i];

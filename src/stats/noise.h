@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-struct lull_noise {
+struct lull_noise_figures {
     double quantum; /* undisturbed time of one quantum: the 10 % quantile of the samples */
     double total;   /* sum of the samples */
     size_t detours; /* samples longer than quantum + threshold */
@@ -22,8 +22,8 @@ struct lull_noise {
 
 /* `sorted_scratch` holds `count` values and is overwritten. count >= 1, threshold >= 0: below it a
  * difference is the clock's, not the system's. */
-struct lull_noise lull_noise_measure(const double *samples, size_t count, double threshold,
-                                     double *sorted_scratch);
+struct lull_noise_figures lull_noise_measure(const double *samples, size_t count, double threshold,
+                                             double *sorted_scratch);
 
 /* How much detours at the times `at` with the lengths `length` repeat with `frequency` (Hz): the
  * squared modulus of sum(length exp(-2 pi i frequency at)) / sum(length), 1 for a comb of that

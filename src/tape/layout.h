@@ -224,6 +224,23 @@ struct lull_tape_sum {
     uint64_t counts[];      /* of each counter directly inside */
 };
 
+/* ---- files of spawned worlds -------------------------------------------------------------------
+ */
+
+#define LULL_TAPE_SPAWNED_NAME  "spawned" /* a folder */
+#define LULL_TAPE_SPAWNED_MAGIC "LULLSPWN"
+
+/* RUN/spawned/<application>, followed by the process numbers of its parents, u32 each: which
+ * process numbers a world of MPI has that others have spawned. For the recorders among themselves.
+ */
+struct lull_tape_spawned {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint32_t application;  /* as in PROCESS definitions */
+    uint32_t first, count; /* process numbers by rank */
+    uint32_t n_parents;
+};
+
 static inline uint32_t lull_tape_head(unsigned kind, unsigned extra, uint32_t id)
 {
     return kind | extra << 6 | id << 10;

@@ -14,18 +14,19 @@ FILES = {"latency": "chase"}  # kernels whose file has another name
 
 
 def disassemble(objdump, archive):
-    """{(file, function): [(address, instruction, operands)]}"""
+    """{(file, function): [(address, instruction, operands)]}, from objdump of GNU or LLVM."""
     text = subprocess.run([objdump, "-d", "--no-show-raw-insn", archive], check=True,
                           capture_output=True, text=True).stdout
     functions, member, lines = {}, None, None
     for line in text.splitlines():
-        if match := re.match(r"(\S+)\.c\.o:\s+file format", line):
+        if match := re.match(r"(?:.*[(/])?(\w+)\.c\.o\)?:\s+file format", line):
             member = match.group(1)
         elif match := re.match(r"[0-9a-f]+ <([^>]+)>:", line):
             lines = functions.setdefault((member, match.group(1)), [])
         elif match := re.match(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*)", line):
             operands = re.sub(r"\s*(#|<).*", "", match.group(3))
-            lines.append((int(match.group(1), 16), match.group(2), operands))
+            name = re.sub(r"^(add|mov|movnti)q$", r"\1", match.group(2))
+            lines.append((int(match.group(1), 16), name, operands))
     return functions
 
 
@@ -38,7 +39,7 @@ def loops(lines):
     """Bodies of the innermost loops: from the target of a jump backwards to the jump."""
     found = []
     for at, (address, name, operands) in enumerate(lines):
-        if not name.startswith("j") or not re.fullmatch(r"[0-9a-f]+", operands):
+        if not name.startswith("j") or not re.fullmatch(r"(0x)?[0-9a-f]+", operands):
             continue
         target = int(operands, 16)
         if target > address:
@@ -73,8 +74,8 @@ def count(body):
         if is_arithmetic:
             sums["flops"] += elements * (2 if "fmadd" in name else 1)
         if name == "add" and operands[0].startswith("$"):
-            sums["elements"] = int(operands[0][1:], 16)
-        elif re.match(r"addq?$", name):
+            sums["elements"] = int(operands[0][1:], 0)
+        elif name == "add":
             sums["additions"] += 1
         is_move = re.match(r"v?mov(ap|up|s|ntp)?[sd]?$|movnti", name)
         if not (is_arithmetic or is_move):

@@ -3,7 +3,8 @@
  *
  *     digest RUN                    events, sorted
  *
- * "1.2" is thread 2 of rank 1, "1" its first thread. Communicators are named by their size. */
+ * "1.2" is thread 2 of rank 1, "1" its first thread; "2/1" is rank 1 of application 2, counted from
+ * 0, which is left out. Communicators are named by their size. */
 #include "base/error.h"
 #include "trace/scan.h"
 
@@ -31,9 +32,21 @@ __attribute__((format(printf, 1, 2))) static void add(const char *form, ...)
     va_end(arguments);
 }
 
-static int rank_of(const struct lull_trace *trace, int32_t process)
+struct name {
+    char text[32];
+};
+
+static struct name name_of(const struct lull_trace *trace, int32_t process)
 {
-    return process < 0 ? process : (int)trace->processes[process].rank;
+    struct name name;
+    if (process < 0)
+        snprintf(name.text, sizeof name.text, "%d", process);
+    else if (trace->processes[process].application == 0)
+        snprintf(name.text, sizeof name.text, "%u", trace->processes[process].rank);
+    else
+        snprintf(name.text, sizeof name.text, "%u/%u", trace->processes[process].application,
+                 trace->processes[process].rank);
+    return name;
 }
 
 static unsigned size_of(const struct lull_trace *trace, uint32_t comm)
@@ -44,7 +57,7 @@ static unsigned size_of(const struct lull_trace *trace, uint32_t comm)
 static void add_message(const struct lull_trace *trace, const char *who, const char *verb,
                         const struct lull_event *event)
 {
-    add("%s %s %d tag %d bytes %llu in %u", who, verb, rank_of(trace, event->message.peer),
+    add("%s %s %s tag %d bytes %llu in %u", who, verb, name_of(trace, event->message.peer).text,
         event->message.tag, (unsigned long long)event->message.bytes, size_of(trace, event->id));
 }
 
@@ -70,14 +83,14 @@ static void add_event(const struct lull_trace *trace, const char *who,
         add("%s cancels", who);
         break;
     case LULL_EVENT_COLLECTIVE_END:
-        add("%s %s in %u root %d sent %llu received %llu", who, lull_collective_name(event->op),
-            size_of(trace, event->id), rank_of(trace, event->collective.root),
+        add("%s %s in %u root %s sent %llu received %llu", who, lull_collective_name(event->op),
+            size_of(trace, event->id), name_of(trace, event->collective.root).text,
             (unsigned long long)event->collective.sent,
             (unsigned long long)event->collective.received);
         break;
     case LULL_EVENT_RMA:
-        add("%s rma %s to %d bytes %llu", who, rma[event->op],
-            rank_of(trace, event->transfer.target), (unsigned long long)event->transfer.bytes);
+        add("%s rma %s to %s bytes %llu", who, rma[event->op],
+            name_of(trace, event->transfer.target).text, (unsigned long long)event->transfer.bytes);
         break;
     case LULL_EVENT_IO:
         add("%s io %s bytes %llu", who, io[event->op], (unsigned long long)event->transfer.bytes);
@@ -101,9 +114,9 @@ static lull_status digest_location(const struct lull_trace *trace, uint32_t l,
                                    struct lull_error *err)
 {
     const struct lull_location *location = &trace->locations[l];
-    char who[32];
-    snprintf(who, sizeof who, location->number ? "%u.%u" : "%u",
-             trace->processes[location->process].rank, location->number);
+    char who[64];
+    snprintf(who, sizeof who, location->number ? "%s.%u" : "%s",
+             name_of(trace, (int32_t)location->process).text, location->number);
     struct lull_cursor *cursor;
     lull_status status = lull_cursor_open(trace, l, LULL_MASK_ALL, &cursor, err);
     if (status != LULL_OK)

@@ -4,7 +4,11 @@
  * two clocks. The measured one pays for everything, and goes into a trace. The ideal one pays for
  * computation alone and waits for what a step needs. The replay sees the trace only. */
 #include "metrics/pop.h"
+#include "sim/engine.h"
 #include "sim/ideal.h"
+#include "sim/replay.h"
+#include "sim/warp.h"
+#include "sim/what_if.h"
 #include "support/memory_trace.h"
 
 #include <setjmp.h>
@@ -40,6 +44,8 @@ struct program {
     struct message messages[MESSAGES];
     uint32_t n_messages;
     uint64_t requests;
+    int64_t last_ideal; /* of the last events */
+    int64_t phases;     /* collective operations so far */
 };
 
 static int64_t draw(struct program *p, uint64_t bound)
@@ -55,7 +61,7 @@ static void add(struct program *p, uint32_t rank, unsigned kind, uint32_t id)
 
 static void compute(struct program *p, uint32_t rank)
 {
-    int64_t length = draw(p, 4) ? draw(p, 1000) : 0;
+    int64_t length = draw(p, 4) ? 2 * draw(p, 500) : 0;
     if (draw(p, 2))
         add(p, rank, LULL_EVENT_ENTER, LOOP), add(p, rank, LULL_EVENT_LEAVE, LOOP);
     p->clocks[rank].measured += length;
@@ -156,6 +162,7 @@ static void collective(struct program *p)
     uint8_t op = ops[draw(p, sizeof ops)];
     uint32_t comm = (uint32_t)draw(p, 2), size = p->trace->comms[comm].size;
     uint32_t root = (uint32_t)draw(p, size);
+    p->phases++;
     struct clocks begin[RANKS];
     for (uint32_t r = 0; r < size; r++) {
         enter(p, r, COLLECTIVE);
@@ -231,9 +238,14 @@ static void draw_program(struct lull_random *random, struct program *p)
         step(p);
     while (p->n_messages)
         receive(p);
+    for (uint32_t r = 0; r < p->n_ranks; r++) /* the last computation is seen, too */
+        add(p, r, LULL_EVENT_ENTER, LOOP), add(p, r, LULL_EVENT_LEAVE, LOOP);
     for (uint32_t r = 0; r < p->n_ranks; r++)
         if (p->clocks[r].measured > p->trace->duration)
             p->trace->duration = p->clocks[r].measured;
+    for (uint32_t r = 0; r < p->n_ranks; r++)
+        if (p->clocks[r].ideal > p->last_ideal)
+            p->last_ideal = p->clocks[r].ideal;
     for (uint32_t r = 0; r < p->n_ranks; r++) /* the rest of the run is no MPI */
         p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
 }
@@ -256,6 +268,108 @@ static void check_bounds(const struct program *p, int64_t ideal, struct lull_are
     assert_true(ideal <= breakdown->runtime_ns);
 }
 
+static int64_t simulate(const struct program *p, double cpu_speed, struct lull_arena *arena)
+{
+    struct lull_replay_options options = {0};
+    struct lull_program *replay;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err;
+    lull_network_init(&network, lull_network_find("ideal"));
+    network.collectives = LULL_COLLECTIVES_ALGORITHM;
+    network.algorithms = "bcast:linear+scatter:linear+reduce:linear+gather:linear+scan:linear";
+    network.cpu_speed = cpu_speed;
+    if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
+        lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_program_close(replay);
+    return result.runtime;
+}
+
+/* The event-driven engine comes to the same, and processors of twice the speed to half of it. */
+static void check_engine(const struct program *p, uint64_t seed, struct lull_arena *arena)
+{
+    int64_t runtime = simulate(p, 1, arena);
+    if (runtime != p->last_ideal)
+        fail_msg("seed %lu: the engine has %ld ns, the reference %ld", seed, runtime,
+                 p->last_ideal);
+    assert_int_equal(2 * simulate(p, 2, arena), runtime);
+}
+
+static struct lull_breakdown *break_down(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_breakdown_options options = {0};
+    struct lull_breakdown *breakdown;
+    struct lull_error err;
+    if (lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    return breakdown;
+}
+
+/* The simulated run lasts as long as the simulation said, and all threads compute as measured. */
+static void check_warp(const struct program *p, struct lull_arena *arena)
+{
+    struct lull_replay_options options = {.pieces = true};
+    struct lull_program *replay;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err;
+    lull_network_init(&network, lull_network_find("hockney"));
+    if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    struct lull_warp *warp = lull_warp_create(replay, p->trace);
+    wanted.sink = lull_warp_sink(warp);
+    if (lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    struct lull_trace *simulated = lull_warp_trace(warp, result.runtime);
+    struct lull_breakdown *before = break_down(p->trace, arena);
+    struct lull_breakdown *after = break_down(simulated, arena);
+    assert_int_equal(after->runtime_ns, result.runtime);
+    for (uint32_t t = 0; t < before->n_threads; t++)
+        assert_int_equal(after->threads[t].times.ns[LULL_USEFUL][0],
+                         before->threads[t].times.ns[LULL_USEFUL][0]);
+    lull_trace_close(simulated);
+    lull_warp_destroy(warp);
+    lull_program_close(replay);
+}
+
+/* All that is computed, in ns. */
+static int64_t work_of(const struct lull_trace *trace, const struct lull_replay_options *options)
+{
+    struct lull_program *replay;
+    struct lull_op ops[64];
+    struct lull_error err;
+    int64_t sum = 0;
+    if (lull_replay_open(trace, options, &replay, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t s = 0; s < replay->n_streams; s++)
+        for (uint32_t count = 1; count > 0;) {
+            if (replay->class->next(replay, s, ops, 64, &count, &err) != LULL_OK)
+                fail_msg("%s", err.text);
+            for (uint32_t i = 0; i < count; i++)
+                sum += ops[i].kind == LULL_OP_COMPUTE ? ops[i].duration : 0;
+        }
+    lull_program_close(replay);
+    return sum;
+}
+
+/* Balancing moves work, it makes none: but for rounding once per rank and phase. */
+static void check_balance(const struct program *p)
+{
+    struct lull_replay_options options = {0};
+    struct lull_what_if_options wanted = {.balance = true};
+    struct lull_what_if *what_if;
+    struct lull_error err;
+    int64_t measured = work_of(p->trace, &options);
+    if (lull_what_if_create(p->trace, &wanted, &options, &what_if, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    int64_t balanced = work_of(p->trace, &options);
+    lull_what_if_destroy(what_if);
+    assert_true(llabs(balanced - measured) <= (int64_t)p->n_ranks * (p->phases + 1));
+}
+
 static void check_program(struct lull_random *random, uint64_t seed)
 {
     struct program p;
@@ -274,6 +388,9 @@ static void check_program(struct lull_random *random, uint64_t seed)
     if (result.runtime != wanted)
         fail_msg("seed %lu: %ld ns, the reference has %ld", seed, result.runtime, wanted);
     check_bounds(&p, result.runtime, arena);
+    check_engine(&p, seed, arena);
+    check_warp(&p, arena);
+    check_balance(&p);
     lull_arena_destroy(arena);
     lull_trace_close(p.trace);
 }

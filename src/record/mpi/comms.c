@@ -5,6 +5,7 @@
 #include "record/mpi/comms.h"
 
 #include "record/mpi/clocks.h"
+#include "record/spawned.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,11 +20,46 @@ struct rec_mpi_comm rec_mpi_world;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map comms;  /* handle -> rec_mpi_comm */
 static struct rec_map counts; /* hash of a kind of communicator -> how many there were */
-static uint32_t *world_numbers;
-static MPI_Group world_group;
+
+/* The groups of whose ranks we know the process numbers: that of the own world, and of those that
+ * it has spawned or that have spawned it. */
+struct world {
+    MPI_Group group;
+    const uint32_t *numbers;
+    struct world *before;
+};
+static struct world *worlds; /* the newest first; only added to */
+static uint32_t highest_number;
 
 /* ---- members ----------------------------------------------------------------------------------
  */
+
+static bool add_world(MPI_Group group, const uint32_t *numbers)
+{
+    struct world *world = malloc(sizeof *world);
+    if (!world)
+        return false;
+    *world = (struct world){group, numbers, NULL};
+    pthread_mutex_lock(&lock);
+    world->before = worlds;
+    __atomic_store_n(&worlds, world, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+/* Fills in the numbers that a world tells; returns how many are not known then. */
+static int look_into(const struct world *world, MPI_Group group, int size, const int *ranks,
+                     int *found, uint32_t *numbers)
+{
+    int unknown = 0;
+    bool good = PMPI_Group_translate_ranks(group, size, ranks, world->group, found) == MPI_SUCCESS;
+    for (int r = 0; r < size; r++) {
+        if (good && numbers[r] == UNKNOWN && found[r] >= 0)
+            numbers[r] = world->numbers[found[r]];
+        unknown += numbers[r] == UNKNOWN;
+    }
+    return unknown;
+}
 
 /* Process numbers of a group, in memory of its own; NULL when there is none. */
 static uint32_t *numbers_of(MPI_Group group, int size)
@@ -35,13 +71,14 @@ static uint32_t *numbers_of(MPI_Group group, int size)
         free(ranks);
         return NULL;
     }
-    for (int r = 0; r < size; r++)
+    for (int r = 0; r < size; r++) {
         ranks[r] = r;
-    int *world = ranks + size;
-    bool good = world_numbers &&
-                PMPI_Group_translate_ranks(group, size, ranks, world_group, world) == MPI_SUCCESS;
-    for (int r = 0; r < size; r++)
-        numbers[r] = good && world[r] >= 0 ? world_numbers[world[r]] : UNKNOWN;
+        numbers[r] = UNKNOWN;
+    }
+    int unknown = size;
+    for (const struct world *world = __atomic_load_n(&worlds, __ATOMIC_ACQUIRE);
+         world && unknown > 0; world = world->before)
+        unknown = look_into(world, group, size, ranks, ranks + size, numbers);
     free(ranks);
     return numbers;
 }
@@ -126,6 +163,18 @@ static uint64_t make_key(const struct rec_mpi_comm *info, const struct rec_mpi_c
     }
     uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
     rec_map_put(&counts, (uintptr_t)(base | 1), count);
+    return mix(base, count) | 1;
+}
+
+uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
+{
+    if (comm->key == 0)
+        return 0;
+    pthread_mutex_lock(&lock);
+    uint64_t base = mix(comm->key, 0x737061776e);
+    uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
+    rec_map_put(&counts, (uintptr_t)(base | 1), count);
+    pthread_mutex_unlock(&lock);
     return mix(base, count) | 1;
 }
 
@@ -236,18 +285,59 @@ static bool exchange_numbers(MPI_Comm world, int size, int rank)
 {
     uint64_t mine[2] = {rec_mpi_node(), rec_process.number};
     uint64_t *nodes = malloc(sizeof mine * (size_t)size);
-    world_numbers = malloc(sizeof *world_numbers * (size_t)size);
-    bool good = nodes && world_numbers && PMPI_Comm_group(world, &world_group) == MPI_SUCCESS &&
+    uint32_t *numbers = malloc(sizeof *numbers * (size_t)size);
+    MPI_Group group;
+    bool good = nodes && numbers && PMPI_Comm_group(world, &group) == MPI_SUCCESS &&
                 PMPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, nodes, (int)sizeof mine, MPI_BYTE,
                                world) == MPI_SUCCESS;
     for (int r = 0; good && r < size; r++) {
-        world_numbers[r] = (uint32_t)nodes[2 * r + 1];
+        numbers[r] = (uint32_t)nodes[2 * r + 1];
+        if (numbers[r] > highest_number)
+            highest_number = numbers[r];
         nodes[r] = nodes[2 * r];
     }
+    good = good && add_world(group, numbers);
     if (good)
         rec_mpi_clocks_begin(world, nodes, size, rank);
     free(nodes);
     return good;
+}
+
+static bool add_remote(MPI_Comm inter, const uint32_t *numbers, uint32_t count)
+{
+    MPI_Group group;
+    int size;
+    return PMPI_Comm_remote_size(inter, &size) == MPI_SUCCESS && size > 0 &&
+           (uint32_t)size <= count && PMPI_Comm_remote_group(inter, &group) == MPI_SUCCESS &&
+           add_world(group, numbers);
+}
+
+void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count)
+{
+    uint32_t *numbers = malloc(sizeof *numbers * ((size_t)count + 1));
+    for (uint32_t r = 0; numbers && r < count; r++)
+        numbers[r] = first + r;
+    if (numbers && !add_remote(inter, numbers, count))
+        free(numbers);
+}
+
+/* In a world that was spawned: its parents know it from the beginning, and so it must know them. */
+static void meet_parents(void)
+{
+    MPI_Comm parents = MPI_COMM_NULL;
+    struct rec_spawned own;
+    if (rec_process.application == 0 || PMPI_Comm_get_parent(&parents) != MPI_SUCCESS ||
+        parents == MPI_COMM_NULL || !rec_spawned_read(rec_process.application, &own))
+        return;
+    if (add_remote(parents, own.parents, own.n_parents))
+        add_new(parents, NULL, 0, true);
+    else
+        free(own.parents);
+}
+
+uint32_t rec_mpi_highest_number(void)
+{
+    return highest_number;
 }
 
 void rec_mpi_end_world(void)
@@ -269,6 +359,7 @@ bool rec_mpi_begin_world(MPI_Comm world)
     static struct rec_mpi_comm self;
     if (look_at(MPI_COMM_SELF, &self))
         add(MPI_COMM_SELF, &self, NULL, 0, false, "MPI_COMM_SELF");
+    meet_parents();
     return true;
 }
 

@@ -7,4 +7,11 @@
 /* After MPI_Init, collectively: exchanges the process numbers. False: nothing can be recorded. */
 bool rec_mpi_begin_world(MPI_Comm world);
 
+/* Of all processes in the world. */
+uint32_t rec_mpi_highest_number(void);
+/* What the members of a communicator call its next spawn alike, counted at each; 0: they do not. */
+uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm);
+/* Rank r of the other group of `inter` is process first + r, below first + count. */
+void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count);
+
 #endif

@@ -55,6 +55,7 @@ SIMPLE = {
 STATUS = "MPI_Status own_status, *seen = REC_SEEN_STATUS({status}, own_status);"
 STATUSES = "struct rec_mpi_waited waited;\n    MPI_Status *seen = " \
            "rec_mpi_waits(&waited, call.self, {n}, {requests}, {statuses});"
+SPAWNED = "rec_mpi_spawn_end(&call, result, &spawn, {comm}, *{newcomm});"
 BRACKET = {
     "recv": (STATUS, "rec_mpi_recv(&call, result, seen, {source}, {comm});"),
     "sendrecv": (STATUS, "rec_mpi_sendrecv(&call, result, rec_mpi_bytes({count}, {type}), {dest}, "
@@ -81,9 +82,20 @@ BRACKET = {
                "rec_mpi_imrecv(&call, result, rec_mpi_bytes({count}, {type}), matched, {request});"),
     "free_comm": ("const struct rec_mpi_comm *in_comm = rec_mpi_comm_of(*{comm});",
                   "rec_mpi_free_comm(&call, in_comm);"),
+    "spawn": ("struct rec_mpi_spawn spawn;\n    rec_mpi_spawn_begin(&spawn, {command}, {argv}, {size}, "
+              "{info}, {root}, {comm});", SPAWNED),
+    "spawn_multiple": ("struct rec_mpi_spawn spawn;\n    rec_mpi_spawn_begin_multiple(&spawn, {n}, "
+                       "{command}, {argv}, {size}, {info}, {root}, {comm});", SPAWNED),
     "io_read": (STATUS, "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_status_bytes(seen));"),
     "io_write": (STATUS, "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
 }
+
+# What is passed instead of an argument, and done where nothing is recorded.
+REPLACED = {
+    "spawn": {"command": "spawn.commands[0]", "argv": "spawn.argvs[0]"},
+    "spawn_multiple": {"command": "spawn.commands", "argv": "spawn.argvs"},
+}
+UNSEEN = {kind: "rec_mpi_spawn_unseen({comm});" for kind in REPLACED}
 
 # Classes that may complete requests.
 COMPLETING = ("wait", "test", "waitall", "testall", "waitany", "testany", "waitsome", "testsome",
@@ -242,15 +254,19 @@ def wrapper(name, row, arguments):
     if "*seen" in before:
         status = names["status" if "status" in names else "statuses"]
         passed_inside = re.sub(r"\b%s\b" % status, "seen", passed)
+    for role, other in REPLACED.get(row.kind, {}).items():
+        passed_inside = re.sub(r"\b%s\b" % names[role], other, passed_inside)
     lines = ["REC_EXPORT int P%s(%s)" % (name, ", ".join(a[0] for a in arguments) or "void"),
              "{",
              "    static __typeof__(&P%s) real;" % name,
              "    if (REC_UNLIKELY(!real))",
              "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
              "    struct rec_mpi_call call;",
-             "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME))" % (
-                 "_wait" if row.kind in COMPLETING else "", name),
-             "        return real(%s);" % passed]
+             "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME)) {" % (
+                 "_wait" if row.kind in COMPLETING else "", name)]
+    if row.kind in UNSEEN:
+        lines.append("        " + fill(UNSEEN[row.kind]))
+    lines += ["        return real(%s);" % passed, "    }"]
     if before:
         lines.append("    " + before)
     lines.append("    call.begin = rec_open_call(call.self, call.region);")

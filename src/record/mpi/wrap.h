@@ -373,6 +373,27 @@ void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
 void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                       MPI_Comm fresh);
+
+/* What is spawned, and in place of it what lets it record; `own` and what it points to are to be
+ * freed. For the process that is the root alone the arguments mean anything. */
+struct rec_mpi_spawn {
+    char **commands;
+    char ***argvs;
+    char *command_here, **argv_here; /* where there is one */
+    void *own;
+    uint64_t key;
+    uint32_t first, count; /* process numbers; count 0: not (yet) known */
+};
+void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char **argv, int size,
+                         MPI_Info info, int root, MPI_Comm comm);
+void rec_mpi_spawn_begin_multiple(struct rec_mpi_spawn *spawn, int n, char **commands,
+                                  char ***argvs, const int *sizes, const MPI_Info *infos, int root,
+                                  MPI_Comm comm);
+void rec_mpi_spawn_end(struct rec_mpi_call *call, int result, struct rec_mpi_spawn *spawn,
+                       MPI_Comm comm, MPI_Comm fresh);
+/* Instead of both, while nothing is recorded. */
+void rec_mpi_spawn_unseen(MPI_Comm comm);
+
 void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                         MPI_Comm fresh);
 void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh);

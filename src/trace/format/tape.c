@@ -239,6 +239,33 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
     return status;
 }
 
+static int compare_u32(const void *a, const void *b)
+{
+    return (*(const uint32_t *)a > *(const uint32_t *)b) -
+           (*(const uint32_t *)a < *(const uint32_t *)b);
+}
+
+/* Spawns that failed, or started what could not be recorded, have used a number up. */
+static lull_status number_applications(struct lull_trace *trace, struct lull_error *err)
+{
+    uint32_t *used = malloc(sizeof *used * trace->n_processes), n = 0;
+    if (!used)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        used[p] = trace->processes[p].application;
+    qsort(used, trace->n_processes, sizeof *used, compare_u32);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (n == 0 || used[p] != used[n - 1])
+            used[n++] = used[p];
+    for (uint32_t p = 0; n > 1 && p < trace->n_processes; p++) {
+        const uint32_t *found =
+            bsearch(&trace->processes[p].application, used, n, sizeof *used, compare_u32);
+        trace->processes[p].application = (uint32_t)(found - used);
+    }
+    free(used);
+    return LULL_OK;
+}
+
 static void choose_scopes(struct lull_trace *trace)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -439,6 +466,8 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
                          LULL_TAPE_ANCHOR);
     struct lull_tape_data *data = lull_arena_zero(trace->arena, 1, sizeof *data);
     trace->format_data = data;
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_SPAWNED_NAME, trace->path);
+    data->spawns = access(path, F_OK) == 0;
     status = list_files(trace, err);
     if (status == LULL_OK)
         status = make_locations(trace, err);
@@ -449,6 +478,8 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     status = read_all_definitions(trace, merge, err);
     status = lull_tape_merge_end(merge, status, err);
+    if (status == LULL_OK)
+        status = number_applications(trace, err);
     if (status == LULL_OK)
         status = lull_tape_name_sites(trace, err);
     if (status != LULL_OK)

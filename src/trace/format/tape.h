@@ -108,6 +108,7 @@ struct lull_tape_data {
     int64_t origin;                 /* ns, subtracted from all times */
     bool closed;                    /* the run says where it begins and how long it is */
     double worst_clocks[2];         /* ns: the largest errors of clocks of other nodes */
+    bool spawns;                    /* some of its processes may have spawned others */
     bool *outside;                  /* per communicator: it has members that were not recorded */
     struct lull_tape_object *objects;
     size_t objects_capacity;

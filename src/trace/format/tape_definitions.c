@@ -565,25 +565,39 @@ static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struc
     return LULL_OK;
 }
 
+/* Whether a process that is not in the run was left out of it, and has not lost its tape: where
+ * processes are spawned, numbers are given to them before it shows whether they are recorded. */
+static bool is_outsider(const struct lull_trace *trace, uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    return number == UINT32_MAX ||
+           (data->spawns && lull_tape_process_index(trace, number) == LULL_NONE);
+}
+
 /* Of the members only those are kept that were recorded; which rank the others have is not known.
  */
 static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
 {
     struct lull_trace *trace = merge->trace;
-    bool found = !comm->members && comm->size > 0 && comm->first == UINT32_MAX;
+    const struct lull_tape_data *data = trace->format_data;
+    bool row = !comm->members && comm->size > 0, found = false;
+    uint32_t n = 0, most = row && comm->size > trace->n_processes ? trace->n_processes : comm->size;
+    if (row && (comm->first == UINT32_MAX || data->spawns))
+        for (uint32_t r = 0; r <= most && r < comm->size && !found; r++)
+            found = is_outsider(trace, comm->first + r);
     for (uint32_t r = 0; comm->members && r < comm->size; r++)
-        found |= comm->members[r] == UINT32_MAX;
+        found |= is_outsider(trace, comm->members[r]);
     if (!found)
         return false;
-    uint32_t n = 0;
-    uint32_t *known = lull_arena_zero(trace->arena, (size_t)comm->size + 1, sizeof *known);
+    uint32_t *known = lull_arena_zero(trace->arena, (size_t)most + 1, sizeof *known);
     for (uint32_t r = 0; comm->members && r < comm->size; r++) {
-        uint32_t process = comm->members[r] == UINT32_MAX
-                               ? LULL_NONE
-                               : lull_tape_process_index(trace, comm->members[r]);
+        uint32_t process = lull_tape_process_index(trace, comm->members[r]);
         if (process != LULL_NONE)
             known[n++] = process;
     }
+    for (uint32_t p = 0; row && comm->first != UINT32_MAX && p < trace->n_processes; p++)
+        if (data->process_numbers[p] - comm->first < comm->size)
+            known[n++] = p;
     comm->members = known;
     comm->size = n;
     lull_trace_add_quirk(trace, "a communicator has members that were not recorded", "'%s'",

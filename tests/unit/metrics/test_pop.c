@@ -101,7 +101,7 @@ static void test_absent(void **state)
     check_absent(values, "frequency_scaling", "single run: nothing to compare with");
     check_absent(values, "process_transfer", "needs a replay on an ideal network");
     check_absent(values, "mpi_serialisation", "needs a replay on an ideal network");
-    check_absent(values, "mpi_only_load_balance", "the run uses threads");
+    check_absent(values, "mpi_only_load_balance", "the run uses threads or OpenMP");
     check_absent(values, "device_parallel_efficiency", "no devices");
     input.instructions = 1e9;
     assert_int_equal(lull_pop_compute(&input, &reference, LULL_SCALING_STRONG, values, NULL),

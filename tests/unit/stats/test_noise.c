@@ -33,7 +33,7 @@ static void test_comb(void **state)
         }
         now += samples[i];
     }
-    struct lull_noise noise = lull_noise_measure(samples, COUNT, 1e-6, scratch);
+    struct lull_noise_figures noise = lull_noise_measure(samples, COUNT, 1e-6, scratch);
     assert_near(noise.quantum, quantum, 1e-15);
     assert_near(noise.total, now, 1e-9);
     assert_int_equal(noise.detours, detours);
@@ -52,7 +52,7 @@ static void test_silence(void **state)
     (void)state;
     static const double samples[] = {1e-3, 1e-3, 1.0000001e-3};
     double scratch[3];
-    struct lull_noise noise = lull_noise_measure(samples, 3, 1e-6, scratch);
+    struct lull_noise_figures noise = lull_noise_measure(samples, 3, 1e-6, scratch);
     assert_int_equal(noise.detours, 0);
     assert_true(noise.share == 0 && noise.power == 0 && noise.mean == 0);
 }

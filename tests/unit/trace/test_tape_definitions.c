@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -172,6 +174,47 @@ static void test_nodes(void **state)
     }
 }
 
+/* Worlds that were spawned by the first and the third call, the second having failed; of the third,
+ * ranks 1 and 2 were not recorded. */
+static void test_spawned(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = {0, 1, 1000, 1002}, applications[] = {0, 0, 1, 3};
+    static const uint32_t all[] = {0, 1, 1002, 1003, 1004}, known[] = {0, 1, 3};
+    char path[4500];
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_SPAWNED_NAME, run.path);
+    assert_int_equal(mkdir(path, 0777), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        definitions_begin(&definitions, numbers[i]);
+        definitions_add(&definitions, LULL_TAPE_DEFINE_PROCESS, numbers[i], "uuus", applications[i],
+                        numbers[i] % 2, UINT32_MAX, "rank");
+        define_region(&definitions, 0, "MPI_Send");
+        define_comm(&definitions, 0, 9, 5, all, UINT32_MAX, "all");
+        if (i == 3)
+            definitions_add(&definitions, LULL_TAPE_DEFINE_COMM, 1, "Uuuuuuus", UINT64_C(8), 2u, 3u,
+                            1002u, UINT32_MAX, UINT32_MAX, 0u, "row");
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, numbers[i], 0);
+        if (i == 0)
+            tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10, 0, 5, 3, 42, 0, 1000);
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    assert_int_equal(run.trace->n_applications, 3);
+    for (uint32_t p = 0; p < 4; p++)
+        assert_int_equal(run.trace->processes[p].application, p < 2 ? 0 : p - 1);
+    assert_int_equal(run.trace->n_comms, 2);
+    assert_int_equal(run.trace->comms[1].size, 1);
+    assert_int_equal(lull_comm_member(&run.trace->comms[1], 0), 3);
+    assert_int_equal(run.trace->comms[0].size, 3);
+    for (uint32_t r = 0; r < 3; r++)
+        assert_int_equal(lull_comm_member(&run.trace->comms[0], r), known[r]);
+    struct same_sequence events = run_events(0);
+    assert_int_equal(events.events[1].message.peer, LULL_PROC_NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
 int main(void)
@@ -182,6 +225,7 @@ int main(void)
         TEST(test_intercommunicator),
         TEST(test_teams),
         TEST(test_nodes),
+        TEST(test_spawned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

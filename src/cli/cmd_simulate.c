@@ -1,0 +1,208 @@
+#include "base/parallel.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/limits.h"
+#include "cli/message.h"
+#include "cli/output.h"
+#include "cli/simulate_document.h"
+#include "cli/simulate_run.h"
+#include "sim/goal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the user typed. */
+static struct {
+    char *specs[LULL_SIMULATE_SPECS];
+    char **delays; /* NULL, or ended by NULL */
+    char *tape, *seed;
+    int per_rank, no_path, list, threads;
+} settings;
+static struct lull_output_settings output;
+
+static const struct poptOption options[] = {
+    {"pattern", 'p', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PATTERN], 0,
+     "simulate a pattern instead of a file", "SPEC"},
+    {"network", 'n', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NETWORK], 0,
+     "what messages cost (loggops)", "SPEC"},
+    {"noise", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NOISE], 0,
+     "what lengthens computations (nothing)", "SPEC"},
+    {"delay", 'd', POPT_ARG_ARGV, &settings.delays, 0,
+     "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, a "
+     "time "
+     "or as i12 an iteration; may be given several times",
+     "RANK@WHEN:LENGTH"},
+    {"placement", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PLACEMENT], 0,
+     "which ranks share sockets, nodes and switches (none)", "SPEC"},
+    {"seed", 's', POPT_ARG_STRING, &settings.seed, 0, "of all random numbers (1)", "N"},
+    {"output", 'o', POPT_ARG_STRING, &settings.tape, 0, "write the simulated run as a trace",
+     "RUN"},
+    {"per-rank", '\0', POPT_ARG_NONE, &settings.per_rank, 0, "add a row for every rank", NULL},
+    {"no-path", '\0', POPT_ARG_NONE, &settings.no_path, 0,
+     "do not follow the longest path, which costs time and memory", NULL},
+    {"list", 'l', POPT_ARG_NONE, &settings.list, 0,
+     "list networks, noises, patterns and placements with their parameters", NULL},
+    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
+     "points of a sweep at the same time (all processors)", "N"},
+    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
+    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
+     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
+    POPT_TABLEEND,
+};
+
+static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
+                                                              "placement"};
+
+/* ---- what was typed -------------------------------------------------------------------------- */
+
+static int parse_specs(const struct lull_sweep **ret_sweep, struct lull_arena *arena)
+{
+    struct lull_error err;
+    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
+    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
+        const char *text = settings.specs[s];
+        struct lull_spec *spec = NULL;
+        if (s == LULL_SIMULATE_NETWORK && !text)
+            text = "loggops";
+        lull_status status = text ? lull_spec_parse(text, arena, &spec, &err) : LULL_OK;
+        if (status == LULL_ERR_RANGE)
+            return lull_cli_usage("--%s: %s", option_names[s], err.text);
+        if (status != LULL_OK)
+            return lull_cli_fail("%s", err.text);
+        specs[s] = spec;
+    }
+    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    return LULL_EXIT_OK;
+}
+
+static int parse_delays(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+{
+    uint32_t count = 0;
+    while (settings.delays && settings.delays[count])
+        count++;
+    struct lull_delay *delays = lull_arena_zero(arena, count + 1, sizeof *delays);
+    struct lull_error err;
+    for (uint32_t d = 0; d < count; d++)
+        if (lull_delay_read(settings.delays[d], &delays[d], &err) != LULL_OK)
+            return lull_cli_usage("--delay: %s", err.text);
+    inputs->delays = delays;
+    inputs->n_delays = count;
+    return LULL_EXIT_OK;
+}
+
+static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+{
+    inputs->seed = 1;
+    inputs->path = !settings.no_path;
+    inputs->tape = settings.tape;
+    if (settings.seed &&
+        lull_parse_u64(settings.seed, strlen(settings.seed), &inputs->seed) != LULL_OK)
+        return lull_cli_usage("--seed is '%s', expected a whole number", settings.seed);
+    if (settings.threads < 0 || settings.threads > 1024)
+        return lull_cli_usage("--threads is %d, expected 1 to 1024", settings.threads);
+    int status = parse_specs(&inputs->sweep, arena);
+    if (status == LULL_EXIT_OK)
+        status = parse_delays(inputs, arena);
+    if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.tape)
+        status = lull_cli_usage("--output is for one simulation, not for a sweep");
+    if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.per_rank)
+        status = lull_cli_usage("--per-rank is for one simulation, not for a sweep");
+    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* The first point that failed, whatever thread it ran on. */
+static int tell_failure(const struct lull_simulate_point *points, uint64_t count)
+{
+    for (uint64_t p = 0; p < count; p++) {
+        const struct lull_simulate_point *point = &points[p];
+        if (point->status == LULL_OK)
+            continue;
+        int status = point->usage ? lull_cli_usage("%s", point->err.text)
+                                  : lull_cli_fail("%s", point->err.text);
+        for (const char *const *problem = point->problems; problem && *problem; problem++)
+            fprintf(stderr, "  %s\n", *problem);
+        return status;
+    }
+    return LULL_EXIT_OK;
+}
+
+static void tell_speed(const struct lull_simulate_point *points, uint64_t count)
+{
+    double seconds = 0, events = 0;
+    for (uint64_t p = 0; p < count; p++) {
+        seconds += points[p].seconds;
+        events += (double)lull_simulate_events(&points[p].result);
+    }
+    if (isatty(STDERR_FILENO) && seconds > 0.01)
+        fprintf(stderr, "%.0f events in %.2f s: %.2f million a second\n", events, seconds,
+                events / seconds / 1e6);
+}
+
+static int simulate(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+{
+    uint64_t count = inputs->sweep->n_points;
+    struct lull_simulate_point *points = lull_arena_zero(arena, count, sizeof *points);
+    lull_simulate_run(inputs, points,
+                      settings.threads ? (unsigned)settings.threads : lull_worker_count());
+    int status = tell_failure(points, count);
+    if (status == LULL_EXIT_OK) {
+        tell_speed(points, count);
+        status = lull_output_write(
+            &output, inputs->sweep->n_axes > 0
+                         ? lull_simulate_sweep(inputs, points, arena)
+                         : lull_simulate_one(inputs, points, settings.per_rank, arena));
+    }
+    lull_simulate_release(inputs, points);
+    return status;
+}
+
+static int simulate_file(const char *path, struct lull_arena *arena)
+{
+    struct lull_simulate_inputs inputs = {0};
+    int status = parse_inputs(&inputs, arena);
+    if (status != LULL_EXIT_OK)
+        return status;
+    if (!path == !settings.specs[LULL_SIMULATE_PATTERN])
+        return lull_cli_usage("expected a GOAL file or --pattern%s", path ? ", not both" : "");
+    lull_interrupt_clean_up();
+    struct lull_error err;
+    if (path && lull_goal_open(path, &inputs.goal, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    return simulate(&inputs, arena);
+}
+
+static int run(poptContext context)
+{
+    lull_limits_raise_files();
+    const char *path = poptGetArg(context);
+    if (poptPeekArg(context))
+        return lull_cli_usage("expected one file, got also '%s'", poptPeekArg(context));
+    struct lull_arena *arena = lull_cli_arena();
+    int status = settings.list ? lull_output_check(&output) : simulate_file(path, arena);
+    if (settings.list && status == LULL_EXIT_OK)
+        status = lull_output_write(&output, lull_simulate_list(arena));
+    lull_arena_destroy(arena);
+    return status;
+}
+
+const struct lull_command lull_cmd_simulate = {
+    .name = "simulate",
+    .summary = "message passing on a modelled network",
+    .operands = "[FILE.goal]",
+    .details = "A SPEC is NAME:KEY=VALUE,KEY=VALUE or a JSON file with the same keys; lists are\n"
+               "joined with '+', FROM:TO:N[:log] and A/B/C give one row per value.\n\n"
+               "examples:\n"
+               "  lull simulate schedule.goal --network loggops:L=2us,o=1us,g=1us,G=0.1\n"
+               "  lull simulate --pattern chain:ranks=64,exec=1ms --delay 31@i10:20ms -o wave\n"
+               "  lull simulate --pattern grid:ranks=8x8x8,bytes=64KiB \\\n"
+               "      --network hockney:latency=1us,bandwidth=1GB/s:16GB/s:5:log\n"
+               "  lull simulate --pattern collective:op=allreduce,ranks=4096,exec=1ms \\\n"
+               "      --noise periodic:period=10ms,duration=100us --seed 7\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,42 @@
+/* The runs that `lull replay` compares: measured, replayed on the measured network, what if. */
+#ifndef LULL_CLI_REPLAY_RUNS_H
+#define LULL_CLI_REPLAY_RUNS_H
+
+#include "cli/runs.h"
+#include "sim/network.h"
+#include "sim/warp.h"
+#include "sim/what_if.h"
+
+/* A replay and the run that it makes. */
+struct lull_replayed {
+    int64_t runtime; /* ns */
+    uint64_t messages;
+    struct lull_program *program;
+    struct lull_warp *warp;   /* NULL: only the runtime was asked for */
+    struct lull_trace *trace; /* the run through the warp; likewise */
+};
+
+struct lull_replay_wish {
+    uint32_t application;
+    const bool *callers; /* sim/replay.h */
+    const struct lull_network *network;
+    uint8_t keep_calls;                         /* enum lull_replay_keep */
+    const struct lull_what_if_options *what_if; /* NULL: as measured */
+    bool run;                                   /* the run is wanted, not only its length */
+};
+
+/* Ends with lull_replayed_close, after success only. */
+lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *ret_replayed,
+                               struct lull_error *err);
+void lull_replayed_close(struct lull_replayed *replayed);
+
+/* A network from what the user typed, with the nodes of the trace (NULL: only to check it). */
+struct lull_spec;
+lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
+                                     uint32_t application, struct lull_arena *arena,
+                                     struct lull_network *ret_network, struct lull_error *err);
+/* "hockney: latency 1.2 us, bandwidth 3.4 GB/s ..." */
+const char *lull_replay_describe(const struct lull_network *network, struct lull_arena *arena);
+
+#endif
