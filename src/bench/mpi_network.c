@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_POINTS = 4, MOST_PIECES = 2 };
+enum { LEAST_POINTS = 4, MOST_PIECES = 3 };
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
