@@ -178,11 +178,14 @@ static lull_status add_file(struct lull_spec *spec, const char *path, struct lul
     return status;
 }
 
-/* Where the path of a file ends, or NULL if the text is no path. */
+/* Where the path of a file ends, or NULL if the text is no path. What stands behind NAME:KEY= is a
+ * value, also if it is a path. */
 static const char *end_of_path(const char *text)
 {
     static const char suffix[] = ".json";
-    for (const char *at = text; (at = strstr(at, suffix)); at++) {
+    const char *equals = strchr(text, '='), *colon = strchr(text, ':');
+    const char *values = equals && colon && colon < equals ? equals : NULL;
+    for (const char *at = text; (at = strstr(at, suffix)) && (!values || at < values); at++) {
         const char *end = at + sizeof suffix - 1;
         if (*end == '\0' || *end == ':')
             return end;
