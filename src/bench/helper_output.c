@@ -16,7 +16,10 @@ struct reader {
 static const char *text_of(const struct reader *reader, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
-    return text ? lull_arena_strdup(reader->arena, text) : NULL;
+    size_t length = text ? strlen(text) : 0;
+    while (length && text[length - 1] == ' ') /* versions of clang have one */
+        length--;
+    return text ? lull_arena_strndup(reader->arena, text, length) : NULL;
 }
 
 /* 0 to `most`; missing: 0. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_POINTS = 4, MOST_PIECES = 2 };
+enum { LEAST_POINTS = 4, MOST_PIECES = 3 };
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
@@ -96,6 +96,15 @@ static lull_status fit_part(const struct lull_series_point *points, size_t count
     return status;
 }
 
+/* Both sides of the limit have points enough for a line. */
+static bool divides(const struct lull_series_point *points, size_t count, uint64_t limit)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < count; i++)
+        below += points[i].x <= (double)limit;
+    return below >= LEAST_POINTS && count - below >= LEAST_POINTS;
+}
+
 lull_status lull_network_fit(const struct lull_series_point *points, size_t count, bool has_limit,
                              uint64_t limit, struct lull_arena *arena,
                              struct lull_network_range **ret_ranges, size_t *ret_count,
@@ -104,6 +113,7 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
     struct lull_network_range *ranges =
         lull_arena_zero(arena, (size_t)2 * MOST_PIECES, sizeof *ranges);
     size_t n = 0;
+    has_limit = has_limit && divides(points, count, limit);
     lull_status status = fit_part(points, count, 0, has_limit ? limit : UINT64_MAX,
                                   has_limit ? "eager" : NULL, arena, ranges, &n, err);
     if (status == LULL_OK && has_limit)
@@ -119,20 +129,19 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
 /* ---- LogGP ----------------------------------------------------------------------------------- */
 
 /* The median of the values, none below 0. */
-static struct lull_number median_of(double *values, size_t count, const char *unit)
+static struct lull_number median_of(double *values, size_t count, double precision)
 {
-    bool below = false;
     lull_sort(values, count);
     struct lull_estimate estimate =
         lull_quantile_estimate(values, count, 0.5, LULL_BENCH_CONFIDENCE);
-    below = estimate.value <= 0;
-    struct lull_number number = lull_number_plain(fmax(0, estimate.value), unit, "median");
+    struct lull_number number = lull_number_plain(fmax(0, estimate.value), "s", "median");
     number.low = fmax(0, estimate.low);
     number.high = fmax(0, estimate.high);
     number.confidence = estimate.bounded ? LULL_BENCH_CONFIDENCE : 0;
     number.rounds = (uint32_t)count;
-    number.verdict = estimate.bounded ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
-    if (below)
+    bool sure = estimate.bounded && number.high - number.low <= precision * number.value;
+    number.verdict = sure ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
+    if (estimate.value <= 0)
         number.note = "below resolution";
     return number;
 }
@@ -153,9 +162,9 @@ void lull_loggp_of(const struct lull_loggp_rounds *rounds, struct lull_arena *ar
         gap[i] = (rounds->burst[i] - rounds->one[i]) / others;
         latency[i] = rounds->one[i] / 2 - 2 * fmax(0, o);
     }
-    level->overhead = median_of(overhead, n, "s");
-    level->gap = median_of(gap, n, "s");
-    level->latency = median_of(latency, n, "s");
+    level->overhead = median_of(overhead, n, rounds->precision);
+    level->gap = median_of(gap, n, rounds->precision);
+    level->latency = median_of(latency, n, rounds->precision);
 }
 
 double lull_gap_per_byte(const struct lull_series_point *points, size_t count)
@@ -171,8 +180,8 @@ double lull_gap_per_byte(const struct lull_series_point *points, size_t count)
 
 double lull_overlap(double exchange, double compute, double both)
 {
-    double shorter = fmin(exchange, compute);
-    if (!(shorter > 0))
+    double shorter = exchange < compute ? exchange : compute;
+    if (!(exchange > 0 && compute > 0 && both > 0))
         return NAN;
     return fmin(1, fmax(0, (exchange + compute - both) / shorter));
 }

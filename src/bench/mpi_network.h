@@ -11,7 +11,7 @@
  * limit is known, sizes up to it and beyond are fitted apart and named eager and rendezvous.
  * `points` ascend in x (bytes) from 0 on; y is s. Intercepts are not below 0; where times do not
  * grow with the size, the bandwidth is what the error of the slope allows, and a note says so.
- * Fails with LULL_ERR_RANGE for fewer than 4 points on either side of the limit. */
+ * Fails with LULL_ERR_RANGE for fewer than 4 points. */
 lull_status lull_network_fit(const struct lull_series_point *points, size_t count, bool has_limit,
                              uint64_t limit, struct lull_arena *arena,
                              struct lull_network_range **ret_ranges, size_t *ret_count,
@@ -23,6 +23,7 @@ struct lull_loggp_rounds {
     const double *one, *burst, *delayed, *delay;
     size_t rounds;
     uint64_t messages; /* n >= 2 */
+    double precision;  /* relative width of an interval that is narrow enough */
 };
 
 /* overhead = (delayed - one) / (n - 1) - delay, gap = (burst - one) / (n - 1),

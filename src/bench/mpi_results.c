@@ -116,8 +116,9 @@ static struct lull_series *add_curve(const struct context *context, const char *
             continue;
         struct lull_number number =
             lull_probe_number(probe, bench->settings.precision, bench->arena);
-        points[count++] = (struct lull_series_point){strtod(probe->name + length, NULL),
-                                                     number.value, number.low, number.high};
+        points[count++] =
+            (struct lull_series_point){(double)strtoull(probe->name + length, NULL, 10),
+                                       number.value, number.low, number.high};
         verdicts[number.verdict]++;
     }
     if (count == 0)
@@ -172,7 +173,8 @@ static void add_loggp(const struct context *context, struct lull_network_level *
                                             .delayed = values_of(probes[2], rounds, arena),
                                             .delay = values_of(probes[3], rounds, arena),
                                             .rounds = rounds,
-                                            .messages = probes[1]->rounds[0].repetitions};
+                                            .messages = probes[1]->rounds[0].repetitions,
+                                            .precision = context->bench->settings.precision};
     if (trips.messages >= 2)
         lull_loggp_of(&trips, arena, level);
 }

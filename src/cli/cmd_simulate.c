@@ -17,7 +17,7 @@
 static struct {
     char *specs[LULL_SIMULATE_SPECS];
     char **delays; /* NULL, or ended by NULL */
-    char *tape, *seed;
+    char *tape, *seed, *machine;
     int per_rank, no_path, list, threads;
 } settings;
 static struct lull_output_settings output;
@@ -27,6 +27,8 @@ static const struct poptOption options[] = {
      "simulate a pattern instead of a file", "SPEC"},
     {"network", 'n', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NETWORK], 0,
      "what messages cost (loggops)", "SPEC"},
+    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+     "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
     {"noise", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NOISE], 0,
      "what lengthens computations (nothing)", "SPEC"},
     {"delay", 'd', POPT_ARG_ARGV, &settings.delays, 0,
@@ -64,7 +66,7 @@ static int parse_specs(const struct lull_sweep **ret_sweep, struct lull_arena *a
     for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
         const char *text = settings.specs[s];
         struct lull_spec *spec = NULL;
-        if (s == LULL_SIMULATE_NETWORK && !text)
+        if (s == LULL_SIMULATE_NETWORK && !text && !settings.machine)
             text = "loggops";
         lull_status status = text ? lull_spec_parse(text, arena, &spec, &err) : LULL_OK;
         if (status == LULL_ERR_RANGE)
@@ -93,6 +95,19 @@ static int parse_delays(struct lull_simulate_inputs *inputs, struct lull_arena *
     return LULL_EXIT_OK;
 }
 
+static int read_machine(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+{
+    struct lull_machine *machine;
+    struct lull_error err;
+    if (!settings.machine)
+        return LULL_EXIT_OK;
+    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    inputs->machine = machine;
+    inputs->machine_path = settings.machine;
+    return LULL_EXIT_OK;
+}
+
 static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
 {
     inputs->seed = 1;
@@ -103,7 +118,9 @@ static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *
         return lull_cli_usage("--seed is '%s', expected a whole number", settings.seed);
     if (settings.threads < 0 || settings.threads > 1024)
         return lull_cli_usage("--threads is %d, expected 1 to 1024", settings.threads);
-    int status = parse_specs(&inputs->sweep, arena);
+    int status = read_machine(inputs, arena);
+    if (status == LULL_EXIT_OK)
+        status = parse_specs(&inputs->sweep, arena);
     if (status == LULL_EXIT_OK)
         status = parse_delays(inputs, arena);
     if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.tape)
@@ -194,15 +211,17 @@ const struct lull_command lull_cmd_simulate = {
     .name = "simulate",
     .summary = "message passing on a modelled network",
     .operands = "[FILE.goal]",
-    .details = "A SPEC is NAME:KEY=VALUE,KEY=VALUE or a JSON file with the same keys; lists are\n"
-               "joined with '+', FROM:TO:N[:log] and A/B/C give one row per value.\n\n"
-               "examples:\n"
-               "  lull simulate schedule.goal --network loggops:L=2us,o=1us,g=1us,G=0.1\n"
-               "  lull simulate --pattern chain:ranks=64,exec=1ms --delay 31@i10:20ms -o wave\n"
-               "  lull simulate --pattern grid:ranks=8x8x8,bytes=64KiB \\\n"
-               "      --network hockney:latency=1us,bandwidth=1GB/s:16GB/s:5:log\n"
-               "  lull simulate --pattern collective:op=allreduce,ranks=4096,exec=1ms \\\n"
-               "      --noise periodic:period=10ms,duration=100us --seed 7\n",
+    .details =
+        "A SPEC is NAME:KEY=VALUE,KEY=VALUE or a JSON file with the same keys; lists are\n"
+        "joined with '+', FROM:TO:N[:log] and A/B/C give one row per value.\n\n"
+        "examples:\n"
+        "  lull simulate schedule.goal --network loggops:L=2us,o=1us,g=1us,G=0.1\n"
+        "  lull simulate --pattern chain:ranks=64,exec=1ms --delay 31@i10:20ms -o wave\n"
+        "  lull simulate --pattern grid:ranks=8x8x8,bytes=64KiB \\\n"
+        "      --network hockney:latency=1us,bandwidth=1GB/s:16GB/s:5:log\n"
+        "  lull bench --quick -o machine.json && lull simulate schedule.goal -m machine.json\n"
+        "  lull simulate --pattern collective:op=allreduce,ranks=4096,exec=1ms \\\n"
+        "      --noise periodic:period=10ms,duration=100us --seed 7\n",
     .options = options,
     .run = run,
 };

@@ -177,6 +177,8 @@ struct lull_document *lull_simulate_one(const struct lull_simulate_inputs *input
     add_summary(document, result);
     if (per_rank)
         add_ranks(document, result, arena);
+    if (points[0].note)
+        lull_document_note(document, LULL_NOTE_INFO, "%s.", points[0].note);
     lull_document_attach(document, "rank_end_ns", write_ends, result);
     return document;
 }

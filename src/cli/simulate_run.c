@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "cli/message.h"
+#include "sim/machine_network.h"
 #include "sim/pattern.h"
 #include "sim/sim_tape.h"
 
@@ -20,6 +21,50 @@ static lull_status check_delays(const struct lull_simulate_inputs *inputs, uint3
         if (inputs->delays[d].rank >= n_ranks)
             return lull_fail(err, LULL_ERR_RANGE, "--delay: rank %u of %u ranks",
                              inputs->delays[d].rank, n_ranks);
+    return LULL_OK;
+}
+
+/* What was typed goes before what the machine has. */
+static lull_status take_network(const struct lull_simulate_inputs *inputs,
+                                struct lull_spec *const *specs, struct lull_simulate_point *point,
+                                struct lull_network *network)
+{
+    uint32_t n_ranks = point->program->n_ranks;
+    struct lull_spec *placement = specs[LULL_SIMULATE_PLACEMENT];
+    if (specs[LULL_SIMULATE_NETWORK])
+        return lull_network_read(specs[LULL_SIMULATE_NETWORK], placement, n_ranks, point->arena,
+                                 network, &point->err);
+    lull_status status = lull_network_from_machine(inputs->machine, NULL, n_ranks, point->arena,
+                                                   network, &point->note, &point->err);
+    if (status != LULL_OK) {
+        point->usage = false;
+        return lull_fail_prefix(&point->err, status, "%s", inputs->machine_path);
+    }
+    point->texts[LULL_SIMULATE_NETWORK] =
+        lull_arena_printf(point->arena, "%s: %s", inputs->machine_path, network->class->name);
+    if (placement) {
+        status =
+            lull_placement_read(placement, n_ranks, point->arena, &network->placement, &point->err);
+        point->note = NULL;
+    }
+    return status == LULL_OK ? lull_network_check(network, n_ranks, &point->err) : status;
+}
+
+static lull_status take_noise(const struct lull_simulate_inputs *inputs, struct lull_spec *spec,
+                              struct lull_simulate_point *point, const struct lull_noise **noise)
+{
+    if (spec)
+        return lull_noise_read(spec, point->program->n_ranks, point->arena, noise, &point->err);
+    if (!inputs->machine)
+        return LULL_OK;
+    lull_status status = lull_noise_from_machine(inputs->machine, point->arena, noise, &point->err);
+    if (status != LULL_OK) {
+        point->usage = false;
+        return lull_fail_prefix(&point->err, status, "%s", inputs->machine_path);
+    }
+    if (*noise)
+        point->texts[LULL_SIMULATE_NOISE] =
+            lull_arena_printf(point->arena, "%s: recorded", inputs->machine_path);
     return LULL_OK;
 }
 
@@ -43,11 +88,9 @@ static lull_status prepare(const struct lull_simulate_inputs *inputs, uint64_t n
         point->usage = false;
         return lull_fail(&point->err, LULL_ERR_FORMAT, "%s: has no ranks", point->program->name);
     }
-    status = lull_network_read(specs[LULL_SIMULATE_NETWORK], specs[LULL_SIMULATE_PLACEMENT],
-                               n_ranks, point->arena, &setup->network, &point->err);
-    if (status == LULL_OK && specs[LULL_SIMULATE_NOISE])
-        status = lull_noise_read(specs[LULL_SIMULATE_NOISE], n_ranks, point->arena, &setup->noise,
-                                 &point->err);
+    status = take_network(inputs, specs, point, &setup->network);
+    if (status == LULL_OK)
+        status = take_noise(inputs, specs[LULL_SIMULATE_NOISE], point, &setup->noise);
     return status == LULL_OK ? check_delays(inputs, n_ranks, &point->err) : status;
 }
 

@@ -2,19 +2,22 @@
 #ifndef LULL_CLI_SIMULATE_RUN_H
 #define LULL_CLI_SIMULATE_RUN_H
 
+#include "machine/machine.h"
 #include "sim/noise.h"
 #include "sim/setup.h"
 
 enum lull_simulate_spec {
-    LULL_SIMULATE_PATTERN, /* NULL: a GOAL file */
-    LULL_SIMULATE_NETWORK,
-    LULL_SIMULATE_NOISE,     /* NULL: none */
-    LULL_SIMULATE_PLACEMENT, /* NULL: each rank on a node of its own */
+    LULL_SIMULATE_PATTERN,   /* NULL: a GOAL file */
+    LULL_SIMULATE_NETWORK,   /* NULL: the machine's */
+    LULL_SIMULATE_NOISE,     /* NULL: the machine's, or none */
+    LULL_SIMULATE_PLACEMENT, /* NULL: the machine's, or each rank on a node of its own */
     LULL_SIMULATE_SPECS
 };
 
 struct lull_simulate_inputs {
-    struct lull_program *goal; /* shared by all points; NULL: a pattern */
+    struct lull_program *goal;          /* shared by all points; NULL: a pattern */
+    const struct lull_machine *machine; /* NULL: none */
+    const char *machine_path;
     const struct lull_sweep *sweep;
     const struct lull_delay *delays;
     uint32_t n_delays;
@@ -27,6 +30,7 @@ struct lull_simulate_point {
     struct lull_arena *arena;
     struct lull_program *program;
     const char *texts[LULL_SIMULATE_SPECS]; /* specs of this point, NULL where there is none */
+    const char *note;                       /* what the machine lacks for this; NULL */
     struct lull_sim_result result;
     double seconds; /* that the simulation took */
     lull_status status;

@@ -69,9 +69,8 @@ static lull_status read_map(struct lull_spec *spec, uint32_t n_ranks,
     return status;
 }
 
-static lull_status read_placement(struct lull_spec *spec, uint32_t n_ranks,
-                                  struct lull_arena *arena, struct lull_placement *placement,
-                                  struct lull_error *err)
+lull_status lull_placement_read(struct lull_spec *spec, uint32_t n_ranks, struct lull_arena *arena,
+                                struct lull_placement *ret_placement, struct lull_error *err)
 {
     const char *names[PLACEMENTS + 1] = {NULL};
     unsigned kind = 0;
@@ -81,13 +80,17 @@ static lull_status read_placement(struct lull_spec *spec, uint32_t n_ranks,
         kind++;
     if (kind == PLACEMENTS)
         return lull_spec_unknown_name(spec, "placement", names, err);
-    *placement = (struct lull_placement){.n_ranks = n_ranks};
-    lull_status status = read_levels(spec, placement, err);
+    struct lull_placement placement = {.n_ranks = n_ranks};
+    lull_status status = read_levels(spec, &placement, err);
     if (status == LULL_OK && kind == CYCLIC)
-        status = read_cyclic(spec, n_ranks, arena, placement, err);
+        status = read_cyclic(spec, n_ranks, arena, &placement, err);
     if (status == LULL_OK && kind == MAP)
-        status = read_map(spec, n_ranks, placement, err);
-    return status == LULL_OK ? lull_spec_finish(spec, err) : status;
+        status = read_map(spec, n_ranks, &placement, err);
+    if (status == LULL_OK)
+        status = lull_spec_finish(spec, err);
+    if (status == LULL_OK)
+        *ret_placement = placement;
+    return status;
 }
 
 /* ---- network --------------------------------------------------------------------------------- */
@@ -166,7 +169,7 @@ lull_status lull_network_read(struct lull_spec *spec, struct lull_spec *placemen
     if (status == LULL_OK)
         status = lull_spec_finish(spec, err);
     if (status == LULL_OK && placement)
-        status = read_placement(placement, n_ranks, arena, &network.placement, err);
+        status = lull_placement_read(placement, n_ranks, arena, &network.placement, err);
     if (status == LULL_OK)
         status = lull_network_check(&network, n_ranks, err);
     if (status == LULL_OK)

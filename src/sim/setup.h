@@ -19,6 +19,10 @@ lull_status lull_network_read(struct lull_spec *spec, struct lull_spec *placemen
                               struct lull_arena *arena, struct lull_network *ret_network,
                               struct lull_error *err);
 
+/* The placement alone, for a network that comes from elsewhere. */
+lull_status lull_placement_read(struct lull_spec *spec, uint32_t n_ranks, struct lull_arena *arena,
+                                struct lull_placement *ret_placement, struct lull_error *err);
+
 /* "RANK@WHEN:LENGTH": WHEN is a time, or an iteration as i12. */
 lull_status lull_delay_read(const char *text, struct lull_delay *ret_delay, struct lull_error *err);
 

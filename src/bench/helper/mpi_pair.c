@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 7, BURST = 16, LEAST_SAMPLES = 5, TRIES = 8, AT_ONCE = 20, EAGER_TRIES = 5 };
+enum { TAG = 7, BURST = 16, LEAST_SAMPLES = 5, TRIES = 8, AT_ONCE = 20, EAGER_TRIES = 30 };
 #define EAGER_DELAY 300e-6 /* s that a receiver is late */
 
 struct pair {
@@ -175,27 +175,44 @@ void lull_pair_pingpong(struct lull_world *world, int level, double seconds)
 
 /* ---- eager limit ----------------------------------------------------------------------------- */
 
-/* Whether a send ends although its receive comes late: tried a few times, because a sender that is
- * interrupted looks as if it had waited. */
+/* The sender: whether its send ended before the receiver began to receive. */
+static bool ends_early(const struct pair *pair, size_t bytes)
+{
+    double begun;
+    char token;
+    MPI_Recv(&token, 1, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    send(pair, bytes);
+    double end = lull_global_now(pair->world);
+    MPI_Recv(&begun, 1, MPI_DOUBLE, pair->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return end < begun;
+}
+
+/* The receiver is late with its receive, but not deaf: some libraries need its help to end a send
+ * that waits for no receive. */
+static void receive_late(const struct pair *pair, size_t bytes)
+{
+    char token = 0;
+    MPI_Send(&token, 1, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD);
+    double begun, start = lull_now();
+    for (int there; lull_now() < start + EAGER_DELAY;)
+        MPI_Iprobe(pair->other, TAG + 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    begun = lull_global_now(pair->world);
+    receive(pair, bytes);
+    MPI_Send(&begun, 1, MPI_DOUBLE, pair->other, TAG, MPI_COMM_WORLD);
+}
+
+/* Whether a send ends although its receive comes late. Once is enough: a sender that is interrupted
+ * looks as if it had waited, but none that waits ends before. */
 static long is_eager(const struct pair *pair, size_t bytes)
 {
-    double best = 1e9;
-    for (int i = 0; i < EAGER_TRIES; i++) {
-        char token = 0;
-        if (pair->first) {
-            MPI_Recv(&token, 1, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            double begin = lull_now();
-            send(pair, bytes);
-            double took = lull_now() - begin;
-            best = took < best ? took : best;
-        } else {
-            MPI_Send(&token, 1, MPI_BYTE, pair->other, TAG, MPI_COMM_WORLD);
-            lull_spin(EAGER_DELAY);
-            receive(pair, bytes);
-        }
+    long eager = 0;
+    for (int i = 0; i < EAGER_TRIES && !eager; i++) {
+        if (pair->first)
+            eager = ends_early(pair, bytes);
+        else
+            receive_late(pair, bytes);
+        agree(pair, &eager, 1);
     }
-    long eager = best < EAGER_DELAY / 2;
-    agree(pair, &eager, 1);
     return eager;
 }
 

@@ -1,0 +1,222 @@
+/* OpenMP: a helper program of each compiler measures, started several times. */
+#include "bench/benchmark.h"
+#include "bench/helper_output.h"
+#include "bench/launch.h"
+#include "bench/overhead.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PASSES = 3, MOST_COUNTS = 4 };
+static const unsigned launches[LULL_EFFORTS] = {2, 3, 5};
+#define START_SECONDS 0.1 /* of a program */
+#define PATIENCE      20  /* s beyond thrice the expected time */
+
+static const char *const constructs[] = {"parallel",  "for-static", "for-dynamic", "for-guided",
+                                         "barrier",   "single",     "critical",    "atomic",
+                                         "reduction", "task"};
+enum { CONSTRUCTS = sizeof constructs / sizeof *constructs };
+
+struct job {
+    const char *compiler; /* "gcc" */
+    const char *helper;   /* path */
+    const char *places;   /* "OMP_PLACES={0},{1}" */
+    unsigned counts[MOST_COUNTS];
+    size_t n_counts;
+    const char *library; /* what the helper says of itself */
+};
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static const char *make_places(struct lull_bench *bench)
+{
+    const char *places = "OMP_PLACES=";
+    for (size_t i = 0; i < bench->topology->n_cores; i++)
+        places = lull_arena_printf(bench->arena, "%s%s{%u}", places, i ? "," : "",
+                                   bench->topology->cores[i].cpu);
+    return places;
+}
+
+/* "openmp-gcc": gcc */
+static const char *compiler_of(const struct lull_benchmark *self)
+{
+    return strchr(self->name, '-') + 1;
+}
+
+/* With little time on all cores only. */
+static void choose_counts(struct job *job, const struct lull_bench *bench)
+{
+    job->counts[0] = (unsigned)bench->topology->n_cores;
+    job->n_counts = 1;
+    if (bench->settings.effort != LULL_EFFORT_QUICK)
+        job->n_counts = lull_bench_thread_counts(bench->topology, job->counts, MOST_COUNTS);
+}
+
+static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
+                         struct lull_error *err);
+
+static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                        struct lull_error *err)
+{
+    (void)err;
+    const char *compiler = compiler_of(self);
+    const char *helper =
+        lull_bench_helper(bench, lull_bench_text(bench, "lull-bench-openmp-%s", compiler));
+    if (!helper) {
+        lull_bench_skip(bench, "OpenMP (%s): lull was built without it", compiler);
+        return LULL_OK;
+    }
+    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    job->compiler = compiler;
+    job->helper = helper;
+    job->places = make_places(bench);
+    choose_counts(job, bench);
+    const struct lull_task task = {.name = self->name,
+                                   .visit = visit,
+                                   .data = job,
+                                   .most_visits = launches[bench->settings.effort]};
+    lull_bench_task(bench, &task);
+    return LULL_OK;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static const char *name_of(struct lull_bench *bench, const struct job *job, const char *construct,
+                           const char *detail, unsigned threads)
+{
+    return lull_bench_text(bench, "openmp.%s.%s.%s.%u", job->compiler, construct, detail, threads);
+}
+
+static void add_rounds(struct lull_bench *bench, const struct lull_task *task,
+                       const struct lull_helper_output *output, double steal)
+{
+    const struct job *job = task->data;
+    for (size_t i = 0; i < output->n_records; i++) {
+        const struct lull_helper_record *record = &output->records[i];
+        if (!record->detail || record->n_samples == 0)
+            continue;
+        const struct lull_probe probe = {
+            .name = name_of(bench, job, record->what, record->detail, record->ranks),
+            .unit = "s",
+            .point = true};
+        struct lull_round round =
+            lull_round_of_samples(record->samples, record->n_samples, LULL_BENCH_QUANTILE);
+        round.repetitions = record->repetitions;
+        round.interrupted = record->interrupted;
+        round.steal = steal;
+        lull_bench_add_round(bench, lull_bench_probe_for(bench, task, &probe), &round);
+    }
+}
+
+static const char *list_counts(struct lull_bench *bench, const struct job *job)
+{
+    const char *list = "";
+    for (size_t i = 0; i < job->n_counts; i++)
+        list = lull_arena_printf(bench->arena, "%s%s%u", list, i ? "," : "", job->counts[i]);
+    return list;
+}
+
+/* The helper's share of the group's time. */
+static double launch_seconds(const struct lull_bench *bench, const struct lull_task *task)
+{
+    enum lull_effort effort = bench->settings.effort;
+    const struct lull_bench_group *group = lull_bench_group_find(task->of->group);
+    size_t tasks = 0;
+    for (size_t i = 0; i < bench->n_tasks; i++)
+        tasks += strcmp(bench->tasks[i].of->group, group->name) == 0;
+    return group->seconds[effort] / (double)tasks / launches[effort] - START_SECONDS;
+}
+
+static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
+                         struct lull_error *err)
+{
+    struct job *job = task->data;
+    seconds = launch_seconds(bench, task);
+    const char *const environment[] = {"OMP_PROC_BIND=close", "OMP_DYNAMIC=false", job->places,
+                                       NULL};
+    const char *const command[] = {job->helper,
+                                   "--seconds",
+                                   lull_bench_text(bench, "%.3f", seconds),
+                                   "--passes",
+                                   lull_bench_text(bench, "%d", PASSES),
+                                   "--threads",
+                                   list_counts(bench, job),
+                                   NULL};
+    const struct lull_launch launch = {command, environment, 3 * seconds + PATIENCE};
+    struct lull_steal before = {0}, after = {0};
+    struct lull_helper_output output;
+    const char *text;
+    bool knows = lull_steal_read(&before);
+    lull_status status = lull_launch_run(&launch, bench->arena, &text, err);
+    knows = knows && lull_steal_read(&after);
+    if (status == LULL_OK)
+        status = lull_helper_read(text, "openmp", bench->arena, &output, err);
+    if (status != LULL_OK)
+        return status;
+    job->library = output.library;
+    add_rounds(bench, task, &output, knows ? lull_steal_share(&before, &after) : NAN);
+    return LULL_OK;
+}
+
+/* ---- finish ---------------------------------------------------------------------------------- */
+
+static const struct lull_probe *find(const struct lull_bench *bench,
+                                     const struct lull_benchmark *self, const char *name)
+{
+    for (size_t i = 0; i < bench->n_probes; i++)
+        if (bench->probes[i].of == self && strcmp(bench->probes[i].name, name) == 0)
+            return &bench->probes[i];
+    return NULL;
+}
+
+static void add_overhead(struct lull_bench *bench, const struct lull_benchmark *self,
+                         const struct job *job, const char *construct, unsigned threads)
+{
+    const struct lull_probe *test =
+        find(bench, self, name_of(bench, job, construct, "test", threads));
+    const struct lull_probe *reference =
+        find(bench, self, name_of(bench, job, construct, "reference", threads));
+    if (!test || !reference)
+        return;
+    size_t rounds = test->n_rounds < reference->n_rounds ? test->n_rounds : reference->n_rounds;
+    struct lull_number low, median;
+    lull_overhead_of(test->rounds, reference->rounds, rounds, bench->settings.precision,
+                     bench->arena, &low, &median);
+    low.name = lull_bench_text(bench, "openmp.%s.%s.%u", job->compiler, construct, threads);
+    median.name = name_of(bench, job, construct, "median", threads);
+    lull_machine_set(bench->machine, bench->arena, &low);
+    lull_machine_set(bench->machine, bench->arena, &median);
+}
+
+static lull_status finish(const struct lull_benchmark *self, struct lull_bench *bench,
+                          struct lull_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < bench->n_tasks; i++) {
+        const struct job *job = bench->tasks[i].data;
+        if (bench->tasks[i].of != self || !job->library)
+            continue;
+        for (size_t k = 0; k < CONSTRUCTS; k++)
+            for (size_t c = 0; c < job->n_counts; c++)
+                add_overhead(bench, self, job, constructs[k], job->counts[c]);
+        const char **openmp = &bench->machine->provenance.openmp;
+        *openmp = *openmp ? lull_bench_text(bench, "%s; %s", *openmp, job->library) : job->library;
+    }
+    return LULL_OK;
+}
+
+const struct lull_benchmark lull_bench_openmp_gcc = {
+    .name = "openmp-gcc",
+    .group = "openmp",
+    .summary = "what constructs of OpenMP cost, compiled with gcc",
+    .plan = plan,
+    .finish = finish,
+};
+
+const struct lull_benchmark lull_bench_openmp_clang = {
+    .name = "openmp-clang",
+    .group = "openmp",
+    .summary = "what constructs of OpenMP cost, compiled with clang",
+    .plan = plan,
+    .finish = finish,
+};

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""The helper programs of lull bench, run as lull runs them.
+
+usage: helpers.py --lull PROGRAM --helper FILE --case CASE [--family openmpi|mpich]
+
+  mpi           two ranks measure everything, what they send is checked; one rank says that it is one
+  oversubscribed   six ranks, through lull: no number is called quiet
+  planted       a launcher that answers with planted times: the machine file has what was planted
+  refused       a launcher that fails: its own words are the reason
+  openmp        every construct does what it should, on one thread and on two
+
+Exit status 77: there is no launcher of that family.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 240
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1")
+MESSAGES = {"pingpong", "loggp", "overlap", "halo", "pairs", "barrier", "bcast", "allreduce",
+            "alltoall"}
+CONSTRUCTS = {"parallel", "for-static", "for-dynamic", "for-guided", "barrier", "single",
+              "critical", "atomic", "reduction", "task"}
+
+
+def run(command, status=0):
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT,
+                          timeout=SECONDS, check=False)
+    if done.returncode != status:
+        sys.exit("%s: status %d\n%s%s" % (command, done.returncode, done.stdout, done.stderr))
+    return done
+
+
+def launcher(family):
+    path = shutil.which("mpirun.%s" % family)
+    if not path:
+        print("skipped: mpirun.%s was not found" % family)
+        sys.exit(77)
+    return path
+
+
+def lines_of(text):
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    if not lines or lines[-1] != {"end": 1}:
+        sys.exit("expected an end: %s" % text[-300:])
+    return lines[0], lines[1:-1]
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit("not so: %s" % what)
+
+
+def check_mpi(options):
+    start = [launcher(options.family), "-n"]
+    done = run(start + ["2", options.helper, "--seconds", "1", "--passes", "2"])
+    header, records = lines_of(done.stdout)
+    check(header["ranks"] == 2 and header["nodes"] == 1, "two ranks on a node: %s" % header)
+    check(len(header["levels"]) == 1, "one level: %s" % header)
+    kinds = {record["what"] for record in records}
+    # Others may keep the cores so busy that no window begins in time.
+    check(kinds >= {"pingpong", "loggp", "overlap"}, "all pairs are measured: %s" % kinds)
+    check(kinds <= MESSAGES | {"eager"}, "nothing else is: %s" % kinds)
+    check(all(0 <= t < 60 for record in records for t in record["samples"]), "times are times")
+    sizes = [record["bytes"] for record in records if record["what"] == "pingpong"]
+    check(sizes[:4] == [0, 1, 2, 4] and 1 << 22 in sizes, "sizes of ping-pong: %s" % sizes)
+    done = run(start + ["1", options.helper])
+    check("started with one rank" in done.stdout, "one rank says so: %s" % done.stdout)
+
+
+def check_oversubscribed(options):
+    with tempfile.TemporaryDirectory(prefix="lull-bench-") as folder:
+        path = os.path.join(folder, "machine.json")
+        run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family, "--mpi-launch",
+             launcher(options.family) + " -n 6", "-o", path])
+        with open(path) as file:
+            machine = json.load(file)
+    check(machine["network"], "there is a network")
+    verdicts = {name: number["verdict"] for name, number in machine["numbers"].items()}
+    check(verdicts and "quiet" not in verdicts.values(), "nothing is quiet: %s" % verdicts)
+
+
+def planted(latency, per_byte, limit):
+    """What a helper would say where a message takes latency + bytes * per_byte."""
+    yield {"lull_bench": 1, "kind": "mpi", "ranks": 2, "nodes": 1, "library": "Planted 1.0",
+           "levels": {"socket": "here and there"}}
+    overhead, gap, delay, burst = latency / 10, latency / 5, 5e-6, 16
+
+    def record(what, seconds, **more):
+        return dict({"what": what, "ranks": 2, "repetitions": 1, "interrupted": 0,
+                     "samples": [seconds] * 20}, **more)
+
+    for _ in range(3):
+        for size in [0] + [1 << i for i in range(21)]:
+            extra = 0 if size <= limit else 2 * latency
+            yield record("pingpong", latency + extra + size * per_byte, level="socket", bytes=size)
+        trip = 2 * latency
+        yield record("loggp", trip, detail="one", level="socket", bytes=1)
+        yield record("loggp", trip + (burst - 1) * gap, detail="burst", level="socket", bytes=1,
+                     repetitions=burst)
+        yield record("loggp", trip + (burst - 1) * (delay + overhead), detail="delayed",
+                     level="socket", bytes=1, repetitions=burst, value=delay)
+        yield record("barrier", 3e-7, bytes=0)
+        yield record("pairs", 1e-5, bytes=65536)
+        for detail, seconds in (("exchange", 1e-4), ("compute", 1e-4), ("both", 1.5e-4)):
+            yield record("overlap", seconds, detail=detail, level="socket", bytes=1 << 20)
+    yield {"what": "eager", "level": "socket", "bytes": limit, "ranks": 2, "samples": []}
+    yield {"end": 1}
+
+
+def near(value, expected, error=1e-6):
+    return abs(value - expected) <= error * abs(expected)
+
+
+def check_planted(options):
+    latency, per_byte, limit = 4e-7, 1e-10, 4096
+    with tempfile.TemporaryDirectory(prefix="lull-bench-") as folder:
+        answer, path = os.path.join(folder, "answer"), os.path.join(folder, "machine.json")
+        with open(answer, "w") as file:
+            file.write("#!/bin/sh\ncat <<'END'\nsome words before\n")
+            file.writelines(json.dumps(line) + "\n" for line in planted(latency, per_byte, limit))
+            file.write("END\n")
+        run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family, "--mpi-launch",
+             "sh " + answer, "-o", path])
+        with open(path) as file:
+            machine = json.load(file)
+        run([options.lull, "bench", "--show", path])
+    check(machine["provenance"]["mpi"] == "Planted 1.0", "the library is named")
+    level, = machine["network"]
+    check(level["name"] == "socket" and level["eager_limit"] == limit, "level: %s" % level)
+    eager, rendezvous = level["ranges"]
+    check(eager["to"] == limit and rendezvous["from"] == limit + 1, "the ranges meet at the limit")
+    check(near(eager["latency"]["value"], latency), "latency: %s" % eager)
+    check(near(eager["bandwidth"]["value"], 1 / per_byte), "bandwidth: %s" % eager)
+    check(near(rendezvous["latency"]["value"], 3 * latency), "latency: %s" % rendezvous)
+    check(near(rendezvous["bandwidth"]["value"], 1 / per_byte), "bandwidth: %s" % rendezvous)
+    check(near(level["overhead"]["value"], latency / 10), "o: %s" % level["overhead"])
+    check(near(level["gap"]["value"], latency / 5), "g: %s" % level["gap"])
+    check(near(level["latency"]["value"], latency - 2 * latency / 10), "L: %s" % level["latency"])
+    numbers = machine["numbers"]
+    check(near(numbers["mpi.barrier.2"]["value"], 3e-7), "barrier")
+    check(near(numbers["mpi.pairs.65536.2"]["value"], 65536 / 1e-5), "pairs")
+    check(near(numbers["mpi.overlap.socket.1048576.2"]["value"], 0.5), "overlap")
+    check(near(numbers["mpi.pingpong.socket.0.2"]["value"], latency), "ping-pong")
+    check(numbers["mpi.barrier.2"]["rounds"] == 6, "two launches of three passes")
+
+
+def check_refused(options):
+    with tempfile.TemporaryDirectory(prefix="lull-bench-") as folder:
+        script = os.path.join(folder, "launcher")
+        with open(script, "w") as file:
+            file.write("echo -------- >&2\necho 'There are not enough slots.' >&2\nexit 1\n")
+        done = run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family,
+                    "--mpi-launch", "sh " + script], status=1)
+    check(done.stderr == "lull bench: nothing could be measured: MPI (%s): sh: There are not "
+          "enough slots.\n" % options.family, done.stderr)
+
+
+def check_openmp(options):
+    done = run([options.helper, "--seconds", "0.5", "--passes", "1", "--threads", "1,2"])
+    header, records = lines_of(done.stdout)
+    check(header["kind"] == "openmp" and header["library"], "header: %s" % header)
+    for threads in (1, 2):
+        for detail in ("test", "reference"):
+            kinds = {record["what"] for record in records
+                     if record["ranks"] == threads and record["detail"] == detail}
+            check(kinds == CONSTRUCTS, "every construct on %d threads: %s" % (threads, kinds))
+    check(all(record["samples"] and all(0 < t < 60 for t in record["samples"])
+              for record in records), "times are times")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("--helper", required=True)
+    parser.add_argument("--family")
+    parser.add_argument("--case", required=True)
+    options = parser.parse_args()
+    globals()["check_" + options.case](options)
+
+
+if __name__ == "__main__":
+    main()
