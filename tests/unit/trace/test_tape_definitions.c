@@ -179,8 +179,8 @@ static void test_nodes(void **state)
 static void test_spawned(void **state)
 {
     (void)state;
-    static const uint32_t numbers[] = {0, 1, 1000, 1002}, applications[] = {0, 0, 1, 3};
-    static const uint32_t all[] = {0, 1, 1002, 1003, 1004}, known[] = {0, 1, 3};
+    static const uint32_t numbers[] = {0, 1, 100, 102}, applications[] = {0, 0, 1, 3};
+    static const uint32_t all[] = {0, 1, 102, 103, 104}, known[] = {0, 1, 3};
     char path[4500];
     snprintf(path, sizeof path, "%s/" LULL_TAPE_SPAWNED_NAME, run.path);
     assert_int_equal(mkdir(path, 0777), 0);
@@ -194,7 +194,7 @@ static void test_spawned(void **state)
         define_comm(&definitions, 0, 9, 5, all, UINT32_MAX, "all");
         if (i == 3)
             definitions_add(&definitions, LULL_TAPE_DEFINE_COMM, 1, "Uuuuuuus", UINT64_C(8), 2u, 3u,
-                            1002u, UINT32_MAX, UINT32_MAX, 0u, "row");
+                            102u, UINT32_MAX, UINT32_MAX, 0u, "row");
         definitions_write(&definitions, run.path);
         tape_begin(&tape, numbers[i], 0);
         if (i == 0)
