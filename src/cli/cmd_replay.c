@@ -9,6 +9,7 @@
 #include "cli/replay_runs.h"
 #include "cli/study.h"
 #include "cli/warnings.h"
+#include "sim/machine_network.h"
 #include "sim/replay_network.h"
 #include "sim/spec.h"
 #include "trace/format.h"
@@ -21,7 +22,7 @@ static char not_said[] = "";
 
 /* What the user typed. */
 static struct {
-    char *network, *cpu_speed, *balance, *scheme, *run;
+    char *network, *machine, *cpu_speed, *balance, *scheme, *run;
     char **regions;
     int no_noise, application, force;
 } settings = {.application = 1, .balance = not_said};
@@ -33,6 +34,8 @@ static const struct poptOption options[] = {
      "sweep, "
      "FROM:TO:N",
      "SPEC"},
+    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+     "what if the network were that of a machine file (lull bench)", "FILE"},
     {"cpu-speed", '\0', POPT_ARG_STRING, &settings.cpu_speed, 0,
      "what if the processors were X times as fast", "X"},
     {"region", '\0', POPT_ARG_ARGV, &settings.regions, 0,
@@ -67,7 +70,8 @@ struct session {
     struct lull_runs runs; /* measured, replayed, what if */
     struct lull_runs_options wanted;
     struct lull_network measured, other;
-    const struct lull_sweep *sweep; /* of the network; NULL: it stays as measured */
+    const struct lull_sweep *sweep;     /* of the network; NULL: it stays as measured */
+    const struct lull_machine *machine; /* whose network it is; NULL: none */
     double cpu_speed;
     struct lull_what_if_options what_if;
     bool computes_otherwise, any; /* something in what_if; anything at all */
@@ -122,8 +126,42 @@ static int read_settings(struct session *session)
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
     session->computes_otherwise = what_if->no_noise || what_if->balance || what_if->n_regions;
-    session->any = session->computes_otherwise || settings.network || settings.cpu_speed;
+    session->any =
+        session->computes_otherwise || settings.network || settings.machine || settings.cpu_speed;
     return lull_output_check(&output);
+}
+
+static int read_machine(struct session *session)
+{
+    struct lull_error err;
+    struct lull_machine *machine;
+    const char *note;
+    if (settings.network)
+        return lull_cli_usage("--network and --machine exclude each other");
+    if (lull_machine_read(settings.machine, session->arena, &machine, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    if (lull_network_from_machine(machine, NULL, 1, session->arena, &session->other, &note, &err) !=
+        LULL_OK)
+        return lull_cli_fail("%s: %s", settings.machine, err.text);
+    session->machine = machine;
+    return LULL_EXIT_OK;
+}
+
+/* The machine's network between the nodes of the trace. */
+static lull_status take_machine(struct session *session, struct lull_error *err)
+{
+    struct lull_placement placement;
+    const char *note;
+    lull_replay_placement(session->runs.runs[0].trace, session->wanted.application, session->arena,
+                          &placement);
+    lull_status status = lull_network_from_machine(session->machine, NULL, placement.n_ranks,
+                                                   session->arena, &session->other, &note, err);
+    if (status != LULL_OK)
+        return status;
+    session->other.placement = placement;
+    if (note)
+        lull_document_note(session->document, LULL_NOTE_INFO, "%s.", note);
+    return LULL_OK;
 }
 
 static int read_network(struct session *session)
@@ -131,6 +169,8 @@ static int read_network(struct session *session)
     struct lull_error err;
     struct lull_spec *spec;
     const struct lull_spec **specs = lull_arena_zero(session->arena, 1, sizeof *specs);
+    if (settings.machine)
+        return read_machine(session);
     if (!settings.network)
         return LULL_EXIT_OK;
     if (lull_spec_parse(settings.network, session->arena, &spec, &err) != LULL_OK)
@@ -230,6 +270,8 @@ static lull_status suppose(struct session *session, uint64_t point, bool run,
         status = lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
                                           session->runs.runs[0].trace, session->wanted.application,
                                           session->arena, &session->other, err);
+    if (session->machine)
+        status = take_machine(session, err);
     session->other.cpu_speed *= session->cpu_speed;
     wish.keep_calls = kept_on(&session->other);
     if (status != LULL_OK)
