@@ -16,14 +16,9 @@ static const struct family {
     const char *name, *helper;
     const char *launchers[4];
     const char *arguments[3]; /* for its own launcher */
-    const char *more_ranks;   /* than cores */
 } families[] = {
-    {"openmpi",
-     "lull-bench-openmpi",
-     {"mpirun.openmpi", "mpirun"},
-     {"--bind-to", "none"},
-     "--oversubscribe"},
-    {"mpich", "lull-bench-mpich", {"mpirun.mpich", "mpiexec.hydra", "mpirun"}, {NULL}, NULL},
+    {"openmpi", "lull-bench-openmpi", {"mpirun.openmpi", "mpirun"}, {"--bind-to", "none"}},
+    {"mpich", "lull-bench-mpich", {"mpirun.mpich", "mpiexec.hydra", "mpirun"}, {NULL}},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -61,7 +56,7 @@ static void add_words(struct words *words, const char *text, struct lull_arena *
 static unsigned rank_count(const struct lull_bench *bench)
 {
     size_t cores = bench->topology->n_cores;
-    return cores < 2 ? 2 : cores > MOST_RANKS ? MOST_RANKS : (unsigned)cores;
+    return cores > MOST_RANKS ? MOST_RANKS : (unsigned)cores;
 }
 
 /* The family's own launcher with one rank per core. False where it has none. */
@@ -76,8 +71,6 @@ static bool add_launcher(struct words *words, const struct lull_bench *bench,
     add(words, launcher);
     for (int i = 0; i < 3 && family->arguments[i]; i++)
         add(words, family->arguments[i]);
-    if (family->more_ranks && rank_count(bench) > bench->topology->n_cores)
-        add(words, family->more_ranks);
     add(words, "-n");
     add(words, lull_arena_printf(bench->arena, "%u", rank_count(bench)));
     return true;
@@ -185,6 +178,10 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
 {
     (void)err;
     bool any = false;
+    if (bench->topology->n_cores < 2 && !bench->settings.mpi_launch) {
+        lull_bench_skip(bench, "MPI: on one core ranks wait for the scheduler, not for messages");
+        return LULL_OK;
+    }
     for (size_t i = 0; i < FAMILIES; i++)
         any |= (!bench->settings.mpi || strcmp(bench->settings.mpi, families[i].name) == 0) &&
                lull_bench_helper(bench, families[i].helper);

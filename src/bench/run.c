@@ -362,10 +362,11 @@ static lull_status run(struct lull_bench *bench, struct lull_error *err)
     collect_numbers(bench);
     status = each_wanted(bench, true);
     if (status == LULL_OK && bench->machine->numbers.count == 0 && bench->machine->n_series == 0)
-        return lull_fail(err, LULL_ERR_RANGE, "nothing could be measured: %s",
-                         bench->machine->provenance.n_remarks
-                             ? bench->machine->provenance.remarks[0]
-                             : "no benchmark fits this machine");
+        return lull_fail(
+            err, LULL_ERR_RANGE, "nothing could be measured: %s",
+            bench->machine->provenance.n_remarks
+                ? bench->machine->provenance.remarks[bench->machine->provenance.n_remarks - 1]
+                : "no benchmark fits this machine");
     return status;
 }
 
