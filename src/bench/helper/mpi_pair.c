@@ -149,7 +149,7 @@ static int list_sizes(size_t *sizes)
     sizes[count++] = 0;
     for (size_t bytes = 1; bytes <= LULL_MOST_BYTES; bytes *= 2) {
         sizes[count++] = bytes;
-        if (bytes >= 1024 && bytes < LULL_MOST_BYTES / 4)
+        if (bytes >= 1024 && bytes < LULL_MOST_BYTES)
             sizes[count++] = bytes + bytes / 2;
     }
     return count;
