@@ -54,7 +54,7 @@ static struct lull_op op_of(const struct lull_engine *engine, uint32_t id)
                          .request = LULL_OP_NO_REQUEST,
                          .bytes = transfer->bytes};
     if (engine->graph)
-        op.measured = engine->graph[rank_of(transfer)].ops[transfer->owner].line;
+        op.measured = engine->program->graph->ranks[rank_of(transfer)].ops[transfer->owner].line;
     return op;
 }
 
@@ -271,10 +271,10 @@ static lull_status fail_stuck(struct lull_engine *engine)
             return lull_fail(engine->err, LULL_ERR_FORMAT,
                              "%s: rank %u: waits for other threads of its own, which have ended",
                              program->name, engine->streams[s].rank);
-    const uint32_t *waits = engine->waits;
+    const struct lull_graph_step *step = engine->steps;
     for (uint32_t r = 0; engine->graph && r < program->n_ranks; r++)
         for (uint32_t i = 0; i < program->graph->ranks[r].n_ops; i++)
-            if (*waits++)
+            if (lull_step_waits(step++))
                 return lull_fail(engine->err, LULL_ERR_FORMAT,
                                  "%s: line %u: rank %u: what this operation requires never ends",
                                  program->name, program->graph->ranks[r].ops[i].line, r);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TELL_EVERY = 1 << 16, LOOK_FIRST = 15, LOOK_SECOND = 10, LOOK_THIRD = 6, LOOK_FOURTH = 3 };
+enum { TELL_EVERY = 1 << 16 };
 
 /* --- set-up -------------------------------------------------------------------------------- */
 
@@ -188,14 +188,14 @@ static void handle(struct lull_engine *engine, const struct lull_entry *entry)
 static inline void fetch_first(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     unsigned kind = entry->seq_kind & 7;
-    __builtin_prefetch(&engine->fabric.ranks[entry->rank], 1);
-    __builtin_prefetch((const char *)&engine->fabric.ranks[entry->rank] + 64, 1);
+    lull_fetch(&engine->fabric.ranks[entry->rank]);
+    lull_fetch((const char *)&engine->fabric.ranks[entry->rank] + 64);
     if (kind <= LULL_RUN_UNBLOCK)
-        __builtin_prefetch(&engine->fabric.transfers[entry->id], 1);
+        lull_fetch(&engine->fabric.transfers[entry->id]);
     if (engine->graph)
-        __builtin_prefetch(&engine->graph[entry->rank]);
+        lull_fetch(&engine->graph[entry->rank]);
     else if (kind == LULL_RUN_RESUME)
-        __builtin_prefetch(&engine->streams[entry->id], 1);
+        lull_fetch(&engine->streams[entry->id]);
 }
 
 static inline void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
@@ -206,46 +206,77 @@ static inline void fetch_second(const struct lull_engine *engine, const struct l
     if (kind == LULL_RUN_START) {
         uint32_t behind = transfers[entry->id].child; /* in line */
         if (behind < engine->n_transfers)
-            __builtin_prefetch(&transfers[behind], 1);
+            lull_fetch(&transfers[behind]);
         if (engine->graph)
-            lull_graph_fetch_edges(engine, entry->rank, entry->id);
+            lull_graph_fetch(engine, entry->rank, transfers[entry->id].owner);
+    } else if (kind == LULL_RUN_DONE) {
+        lull_graph_fetch(engine, entry->rank, entry->id);
     } else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers) {
-        __builtin_prefetch(&transfers[posted], 1);
+        lull_fetch(&transfers[posted]);
     }
+}
+
+/* Whether a posted receive of the rank is at hand; a hashed rank only counts them. */
+static inline bool is_posted(const struct lull_engine *engine, uint32_t rank, uint32_t id)
+{
+    if (id >= engine->n_transfers)
+        return false;
+    const struct lull_transfer *transfer = &engine->fabric.transfers[id];
+    return (transfer->flags & LULL_TRANSFER_RECEIVE) && transfer->target == rank;
 }
 
 static inline void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
 {
     unsigned kind = entry->seq_kind & 7;
+    const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
     if (kind == LULL_RUN_START)
-        lull_graph_fetch_successor(engine, entry->rank, entry->id);
-    else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers)
-        lull_graph_fetch_edges(engine, entry->rank, posted);
+        lull_graph_fetch_next(engine, entry->rank, transfers[entry->id].owner);
+    else if (kind == LULL_RUN_DONE)
+        lull_graph_fetch_next(engine, entry->rank, entry->id);
+    else if (kind == LULL_RUN_ADVANCE && is_posted(engine, entry->rank, posted))
+        lull_graph_fetch(engine, entry->rank, transfers[posted].owner);
 }
 
 static inline void fetch_fourth(const struct lull_engine *engine, const struct lull_entry *entry)
 {
+    const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if ((entry->seq_kind & 7) == LULL_RUN_ADVANCE && posted < engine->n_transfers)
-        lull_graph_fetch_successor(engine, entry->rank, posted);
+    if ((entry->seq_kind & 7) == LULL_RUN_ADVANCE && is_posted(engine, entry->rank, posted))
+        lull_graph_fetch_next(engine, entry->rank, transfers[posted].owner);
 }
 
+enum { AHEAD_FIRST = 15, AHEAD_SECOND = 10, AHEAD_THIRD = 6, AHEAD_FOURTH = 3 };
+
+/* In this order, each when what it looks at was fetched by those before. */
 static inline void prefetch(const struct lull_engine *engine)
 {
-    size_t left;
-    const struct lull_entry *next = lull_queue_ahead(&engine->queue, &left);
-    if (left <= LOOK_FOURTH)
-        return;
-    if (left > LOOK_FIRST)
-        fetch_first(engine, next + LOOK_FIRST);
-    if (left > LOOK_SECOND)
-        fetch_second(engine, next + LOOK_SECOND);
+    const struct lull_entry *entry = lull_queue_ahead(&engine->queue, AHEAD_FIRST);
+    if (entry)
+        fetch_first(engine, entry);
+    entry = lull_queue_ahead(&engine->queue, AHEAD_SECOND);
+    if (entry)
+        fetch_second(engine, entry);
     if (!engine->graph)
         return;
-    if (left > LOOK_THIRD)
-        fetch_third(engine, next + LOOK_THIRD);
-    fetch_fourth(engine, next + LOOK_FOURTH);
+    entry = lull_queue_ahead(&engine->queue, AHEAD_THIRD);
+    if (entry)
+        fetch_third(engine, entry);
+    entry = lull_queue_ahead(&engine->queue, AHEAD_FOURTH);
+    if (entry)
+        fetch_fourth(engine, entry);
+}
+
+/* What that leaves out of the first entries of a run. */
+static void prefetch_run(const struct lull_engine *engine)
+{
+    const struct lull_entry *entry;
+    for (size_t i = 0; i < AHEAD_FIRST; i++)
+        if ((entry = lull_queue_ahead(&engine->queue, i)))
+            fetch_first(engine, entry);
+    for (size_t i = 0; i < AHEAD_SECOND; i++)
+        if ((entry = lull_queue_ahead(&engine->queue, i)))
+            fetch_second(engine, entry);
 }
 
 static lull_status compact_path(struct lull_engine *engine)
@@ -288,13 +319,16 @@ static lull_status check_events(struct lull_engine *engine, const struct lull_en
 static lull_status run(struct lull_engine *engine)
 {
     const struct lull_sim_options *options = engine->options;
-    uint64_t n = 0;
+    uint64_t n = 0, n_runs = 0;
     struct lull_entry entry;
     while (lull_queue_pop(&engine->queue, &entry)) {
         lull_status status = check_events(engine, &entry);
         if (status != LULL_OK)
             return status;
         prefetch(engine);
+        if (engine->queue.n_runs != n_runs)
+            prefetch_run(engine);
+        n_runs = engine->queue.n_runs;
         engine->now = entry.time;
         handle(engine, &entry);
         if (engine->n_released)

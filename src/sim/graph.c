@@ -5,22 +5,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+/* How those that wait for the end of an operation are found. */
+static void pack_edges(const struct lull_graph_rank *rank, uint32_t op,
+                       struct lull_graph_step *step)
+{
+    const uint32_t *edges = rank->edges + rank->ops[op].first_edge;
+    uint32_t count = rank->ops[op + 1].first_edge - rank->ops[op].first_edge;
+    bool follow = count < LULL_STEP_LISTED;
+    for (uint32_t i = 0; i < count && follow; i++)
+        follow = edges[i] == edges[0] + i && !(edges[i] & LULL_GRAPH_FROM_START);
+    int64_t next = follow && count ? (int64_t)edges[0] - op : 0;
+    if (next < INT16_MIN || next > INT16_MAX)
+        follow = false;
+    step->n_next = follow ? (uint8_t)count : LULL_STEP_LISTED;
+    step->next = follow ? (int16_t)next : 0;
+}
 
-static lull_status count_waits(struct lull_engine *engine)
+static struct lull_graph_step pack(const struct lull_graph_rank *rank, uint32_t i)
+{
+    const struct lull_graph_op *op = &rank->ops[i];
+    bool any_tag = op->tag == LULL_OP_ANY;
+    struct lull_graph_step step = {.flags = op->kind};
+    if (op->size > UINT32_MAX || op->requires > UINT16_MAX || op->cpu || op->nic ||
+        (op->tag >= LULL_STEP_ANY_TAG && !any_tag)) {
+        step.flags |= LULL_STEP_LARGE;
+        step.many_waits = op->requires;
+    } else {
+        step.size = (uint32_t)op->size;
+        step.waits = (uint16_t)op->requires;
+        step.peer = op->peer;
+        step.tag = any_tag ? LULL_STEP_ANY_TAG : (uint16_t)op->tag;
+    }
+    pack_edges(rank, i, &step);
+    return step;
+}
+
+static lull_status pack_all(struct lull_engine *engine)
 {
     const struct lull_graph *graph = engine->program->graph;
     uint32_t n_ranks = engine->program->n_ranks;
     engine->graph = lull_large_zero(n_ranks, sizeof *engine->graph);
-    engine->waits = lull_large_alloc(graph->n_ops * sizeof *engine->waits);
-    if (!engine->graph || !engine->waits)
+    engine->steps = lull_large_alloc(graph->n_ops * sizeof *engine->steps);
+    if (!engine->graph || !engine->steps)
         return lull_run_out_of_memory(engine);
-    uint32_t *waits = engine->waits;
+    struct lull_graph_step *steps = engine->steps;
     for (uint32_t r = 0; r < n_ranks; r++) {
         const struct lull_graph_rank *rank = &graph->ranks[r];
-        engine->graph[r] = (struct lull_graph_run){rank->ops, rank->edges, waits};
+        engine->graph[r] = steps;
         for (uint32_t i = 0; i < rank->n_ops; i++)
-        *waits++ = rank->ops[i].requires;
+            *steps++ = pack(rank, i);
         for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
             engine->from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
     }
@@ -50,7 +83,7 @@ void lull_graph_close_run(struct lull_engine *engine)
         free(engine->op_path[r]);
     free(engine->op_path);
     free(engine->graph);
-    free(engine->waits);
+    free(engine->steps);
     free(engine->released);
 }
 
@@ -62,8 +95,8 @@ static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint
         lull_run_out_of_memory(engine);
         return;
     }
-    engine->released[engine->n_released++] =
-        (struct lull_released){rank, op, path, engine->graph[rank].ops[op].kind, false};
+    uint8_t kind = engine->graph[rank][op].flags & LULL_STEP_KIND;
+    engine->released[engine->n_released++] = (struct lull_released){rank, op, path, kind, false};
 }
 
 static lull_status release_first(struct lull_engine *engine, uint32_t r)
@@ -78,7 +111,7 @@ static lull_status release_first(struct lull_engine *engine, uint32_t r)
 
 lull_status lull_graph_open_run(struct lull_engine *engine)
 {
-    lull_status status = count_waits(engine);
+    lull_status status = pack_all(engine);
     if (status == LULL_OK && engine->fabric.path)
         status = open_paths(engine);
     for (uint32_t r = 0; r < engine->program->n_ranks && status == LULL_OK; r++)
@@ -86,18 +119,32 @@ lull_status lull_graph_open_run(struct lull_engine *engine)
     return status;
 }
 
-static void release_waiting(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t bit,
-                            uint32_t path)
+/* One requirement of an operation is met. */
+static inline void meet(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t path)
 {
-    const struct lull_graph_run *rank = &engine->graph[r];
-    for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++) {
-        uint32_t waiting = rank->edges[i];
-        if ((waiting & LULL_GRAPH_FROM_START) != bit)
-            continue;
-        waiting &= ~LULL_GRAPH_FROM_START;
-        if (--rank->waits[waiting] == 0)
-            release(engine, r, waiting, path);
+    struct lull_graph_step *step = &engine->graph[r][op];
+    if ((step->flags & LULL_STEP_LARGE ? --step->many_waits : --step->waits) == 0)
+        release(engine, r, op, path);
+}
+
+static void release_listed(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t bit,
+                           uint32_t path)
+{
+    const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
+    for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++)
+        if ((rank->edges[i] & LULL_GRAPH_FROM_START) == bit)
+            meet(engine, r, rank->edges[i] & ~LULL_GRAPH_FROM_START, path);
+}
+
+static void release_waiting(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t path)
+{
+    const struct lull_graph_step *step = &engine->graph[r][op];
+    if (step->n_next == LULL_STEP_LISTED) {
+        release_listed(engine, r, op, 0, path);
+        return;
     }
+    for (unsigned i = 0; i < step->n_next; i++)
+        meet(engine, r, op + (uint32_t)step->next + i, path);
 }
 
 static uint32_t *path_of(const struct lull_engine *engine, enum lull_event_of_run kind,
@@ -127,7 +174,7 @@ void lull_graph_roots(struct lull_engine *engine)
             lull_path_root(engine->fabric.path, &engine->op_path[r][i]);
 }
 
-/* Later than now: an event tells when it is so far. Nobody waits for most starts. */
+/* Later than now: an event tells when it is so far. */
 static bool is_later(struct lull_engine *engine, enum lull_event_of_run kind, uint32_t rank,
                      uint32_t op, struct lull_moment moment)
 {
@@ -139,7 +186,8 @@ static bool is_later(struct lull_engine *engine, enum lull_event_of_run kind, ui
     return true;
 }
 
-static bool is_waited_for_from_start(const struct lull_graph_run *rank, uint32_t op)
+/* Nobody waits for most starts. */
+static bool is_waited_for_from_start(const struct lull_graph_rank *rank, uint32_t op)
 {
     for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++)
         if (rank->edges[i] & LULL_GRAPH_FROM_START)
@@ -150,15 +198,17 @@ static bool is_waited_for_from_start(const struct lull_graph_run *rank, uint32_t
 void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t op,
                            struct lull_moment moment)
 {
-    if (engine->from_start && is_waited_for_from_start(&engine->graph[rank], op) &&
+    if (engine->from_start && engine->graph[rank][op].n_next == LULL_STEP_LISTED &&
+        is_waited_for_from_start(&engine->program->graph->ranks[rank], op) &&
         !is_later(engine, LULL_RUN_STARTED, rank, op, moment))
-        release_waiting(engine, rank, op, LULL_GRAPH_FROM_START, moment.path);
+        release_listed(engine, rank, op, LULL_GRAPH_FROM_START, moment.path);
 }
 
 void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
                         struct lull_moment moment)
 {
-    if (is_later(engine, LULL_RUN_DONE, rank, op, moment))
+    bool awaited = engine->graph[rank][op].n_next != 0;
+    if ((awaited || engine->op_path) && is_later(engine, LULL_RUN_DONE, rank, op, moment))
         return;
     struct lull_rank_state *state = &engine->fabric.ranks[rank];
     if (!engine->compat && moment.time >= state->end) {
@@ -166,36 +216,51 @@ void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
         if (engine->end_path)
             engine->end_path[rank] = moment.path;
     }
-    release_waiting(engine, rank, op, 0, moment.path);
+    if (awaited)
+        release_waiting(engine, rank, op, moment.path);
+}
+
+static void keep_op(struct lull_engine *engine, uint32_t id, uint32_t rank, uint32_t i)
+{
+    const struct lull_graph_op *op = &engine->program->graph->ranks[rank].ops[i];
+    engine->transfer_ops[id] = (struct lull_op){.kind = op->kind,
+                                                .region = LULL_OP_NO_REGION,
+                                                .peer = op->peer,
+                                                .tag = op->tag,
+                                                .request = LULL_OP_NO_REQUEST,
+                                                .bytes = op->size,
+                                                .measured = op->line};
 }
 
 static void start(struct lull_engine *engine, const struct lull_released *released)
 {
-    const struct lull_graph_op *op = &engine->graph[released->rank].ops[released->op];
-    uint32_t id = lull_transfer_new(engine);
+    uint32_t rank = released->rank, id = lull_transfer_new(engine);
     if (id == LULL_NO_TRANSFER)
         return;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    bool receives = op->kind == LULL_OP_RECV;
-    transfer->bytes = op->size;
-    transfer->source = receives ? op->peer : released->rank;
-    transfer->target = receives ? released->rank : op->peer;
-    transfer->tag = op->kind == LULL_OP_COMPUTE ? LULL_OP_NO_REGION : op->tag;
+    const struct lull_graph_step *step = &engine->graph[rank][released->op];
+    uint32_t peer = step->peer;
+    transfer->bytes = step->size;
+    transfer->tag = step->tag == LULL_STEP_ANY_TAG ? LULL_OP_ANY : step->tag;
+    if (step->flags & LULL_STEP_LARGE) {
+        const struct lull_graph_op *op = &engine->program->graph->ranks[rank].ops[released->op];
+        peer = op->peer;
+        transfer->bytes = op->size;
+        transfer->tag = op->tag;
+        transfer->cpu = op->cpu;
+        transfer->nic = op->nic;
+    }
+    if (released->kind == LULL_OP_COMPUTE) {
+        transfer->flags = LULL_TRANSFER_COMPUTE;
+        transfer->tag = LULL_OP_NO_REGION;
+    } else if (released->kind == LULL_OP_RECV) {
+        transfer->flags = LULL_TRANSFER_RECEIVE;
+    }
+    transfer->source = released->kind == LULL_OP_RECV ? peer : rank;
+    transfer->target = released->kind == LULL_OP_RECV ? rank : peer;
     transfer->owner = released->op;
-    transfer->open_next = op[1].first_edge > op->first_edge ? op->first_edge : NONE;
-    transfer->cpu = op->cpu;
-    transfer->nic = op->nic;
-    transfer->flags = receives                      ? LULL_TRANSFER_RECEIVE
-                      : op->kind == LULL_OP_COMPUTE ? LULL_TRANSFER_COMPUTE
-                                                    : 0;
     if (engine->keeps_ops)
-        engine->transfer_ops[id] = (struct lull_op){.kind = op->kind,
-                                                    .region = LULL_OP_NO_REGION,
-                                                    .peer = op->peer,
-                                                    .tag = op->tag,
-                                                    .request = LULL_OP_NO_REQUEST,
-                                                    .bytes = op->size,
-                                                    .measured = op->line};
+        keep_op(engine, id, rank, released->op);
     lull_run_release(engine, id, (struct lull_moment){engine->now, released->path});
 }
 
@@ -232,31 +297,4 @@ void lull_graph_start_released(struct lull_engine *engine)
             start(engine, &released);
         }
     engine->n_released = 0;
-}
-
-/* What the end of an operation touches lies wherever the graph has it. In steps, each for what is
- * some events away, so that what a step needs was fetched by the step before. */
-void lull_graph_fetch_edges(const struct lull_engine *engine, uint32_t rank, uint32_t id)
-{
-    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    if (transfer->open_next == NONE)
-        return;
-    const struct lull_graph_run *graph = &engine->graph[rank];
-    __builtin_prefetch(&graph->edges[transfer->open_next]);
-    __builtin_prefetch(&graph->ops[transfer->owner + 1]);
-}
-
-void lull_graph_fetch_successor(const struct lull_engine *engine, uint32_t rank, uint32_t id)
-{
-    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    if (transfer->open_next == NONE)
-        return;
-    const struct lull_graph_run *graph = &engine->graph[rank];
-    uint32_t successor = graph->edges[transfer->open_next] & ~LULL_GRAPH_FROM_START;
-    __builtin_prefetch(&graph->waits[successor], 1);
-    __builtin_prefetch(&graph->ops[successor]);
-    if (!(transfer->flags & LULL_TRANSFER_COMPUTE))
-        return;
-    for (unsigned line = 1; line < 5; line++) /* many may wait for a computation */
-        __builtin_prefetch((const char *)&graph->ops[successor] + 64 * line);
 }

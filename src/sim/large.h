@@ -12,4 +12,12 @@ void *lull_large_zero(size_t count, size_t size);
  * is not enough, and the old one is as it was. */
 void *lull_large_grow(void *array, size_t used, size_t size);
 
+/* Has the cache line fetched that is needed soon. Compilers take a function that does nothing but
+ * prefetch for one without effect and drop the call: the empty statement keeps it. */
+static inline void lull_fetch(const void *address)
+{
+    __builtin_prefetch(address, 1);
+    __asm__ volatile("");
+}
+
 #endif

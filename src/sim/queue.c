@@ -263,5 +263,6 @@ bool lull_queue_refill(struct lull_queue *queue)
         }
     }
     sort(queue, run);
+    queue->n_runs++;
     return true;
 }

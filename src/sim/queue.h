@@ -45,6 +45,7 @@ struct lull_entries {
 struct lull_queue {
     int64_t last; /* the run's time: entries of buckets are later */
     size_t run_at;
+    uint64_t n_runs;                    /* so far */
     struct lull_bucket run;             /* sorted; of its first chunk, from run_at on */
     struct lull_entries side;           /* binary heap */
     uint64_t filled[LULL_QUEUE_LEVELS]; /* which buckets are not empty */
@@ -122,13 +123,17 @@ static inline bool lull_queue_pop(struct lull_queue *queue, struct lull_entry *r
     return true;
 }
 
-/* The next entries of the run as far as they are at hand; *ret_count of them. */
+/* The entry of the run that is `ahead` others away; NULL: not at hand. */
 static inline const struct lull_entry *lull_queue_ahead(const struct lull_queue *queue,
-                                                        size_t *ret_count)
+                                                        size_t ahead)
 {
     const struct lull_chunk *chunk = queue->run.first;
-    *ret_count = chunk ? chunk->count - queue->run_at : 0;
-    return chunk ? chunk->entries + queue->run_at : NULL;
+    size_t at = queue->run_at + ahead;
+    if (chunk && at >= chunk->count) {
+        at -= chunk->count;
+        chunk = chunk->next;
+    }
+    return chunk && at < chunk->count ? &chunk->entries[at] : NULL;
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "sim/collective.h"
 #include "sim/engine.h"
 #include "sim/graph.h"
+#include "sim/large.h"
 #include "sim/match.h"
 #include "sim/queue.h"
 #include "sim/transfer.h"
@@ -53,11 +54,32 @@ struct lull_stream {
     uint8_t cpu, state;
 };
 
-struct lull_graph_run {
-    const struct lull_graph_op *ops;
-    const uint32_t *edges;
-    uint32_t *waits; /* requirements that are not met yet */
+/* An operation of a graph, packed for the loop: four in a cache line, with the count of what it
+ * waits for. What does not fit is read from the graph itself. */
+struct lull_graph_step {
+    union {
+        uint32_t size;       /* bytes, or ns */
+        uint32_t many_waits; /* LARGE: instead of `waits` */
+    };
+    uint32_t peer;
+    uint16_t tag;   /* or LULL_STEP_ANY_TAG */
+    uint16_t waits; /* requirements that are not met yet */
+    int16_t next;   /* first of those that wait for its end, from here; they follow each other */
+    uint8_t n_next; /* how many, or LULL_STEP_LISTED: by the graph's edges */
+    uint8_t flags;  /* kind, perhaps with LULL_STEP_LARGE */
 };
+
+enum {
+    LULL_STEP_KIND = 3,
+    LULL_STEP_LARGE = 4, /* its parameters do not fit */
+    LULL_STEP_LISTED = UINT8_MAX,
+    LULL_STEP_ANY_TAG = UINT16_MAX
+};
+
+static inline uint32_t lull_step_waits(const struct lull_graph_step *step)
+{
+    return step->flags & LULL_STEP_LARGE ? step->many_waits : step->waits;
+}
 
 struct lull_released {
     uint32_t rank, op;
@@ -97,11 +119,11 @@ struct lull_engine {
     struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
     uint32_t *over_path;          /* with the longest path: of `over` */
 
-    struct lull_graph_run *graph; /* NULL: streams */
-    bool from_start;              /* it has requirements that are met by a start */
-    uint32_t **op_path;           /* with the longest path: by rank, [n_ops] of the moments when
-                                     operations will be done, then of those when they start */
-    uint32_t *waits;
+    struct lull_graph_step **graph; /* by rank; NULL: streams */
+    struct lull_graph_step *steps;  /* of all ranks */
+    bool from_start;                /* it has requirements that are met by a start */
+    uint32_t **op_path;             /* with the longest path: by rank, [n_ops] of the moments when
+                                       operations will be done, then of those when they start */
     struct lull_released *released;
     size_t n_released, released_room;
 
@@ -178,9 +200,23 @@ void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t o
 void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
                         struct lull_moment moment);
 void lull_graph_start_released(struct lull_engine *engine);
-/* Prefetching for a transfer of a graph that is handled soon, in this order. */
-void lull_graph_fetch_edges(const struct lull_engine *engine, uint32_t rank, uint32_t id);
-void lull_graph_fetch_successor(const struct lull_engine *engine, uint32_t rank, uint32_t id);
+/* Prefetching for an operation that starts or ends soon, in this order. */
+static inline void lull_graph_fetch(const struct lull_engine *engine, uint32_t rank, uint32_t op)
+{
+    lull_fetch(&engine->graph[rank][op]);
+}
+
+static inline void lull_graph_fetch_next(const struct lull_engine *engine, uint32_t rank,
+                                         uint32_t op)
+{
+    const struct lull_graph_step *step = &engine->graph[rank][op];
+    if (step->n_next == LULL_STEP_LISTED)
+        return;
+    const char *next = (const char *)(step + step->next);
+    for (size_t at = 0; at < step->n_next * sizeof *step && at < 256; at += 64)
+        lull_fetch(next + at);
+}
+
 void lull_graph_roots(struct lull_engine *engine); /* of the longest path */
 /* The moments of an operation for which an event was pushed. */
 struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event_of_run kind,
