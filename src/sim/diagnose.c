@@ -81,7 +81,7 @@ static void describe(const struct lull_engine *engine, uint32_t id, char *text, 
     place_of(engine, id, place, sizeof place);
     if (transfer->flags & LULL_TRANSFER_OF_SCRIPT || is_collective(transfer)) {
         struct lull_op op = op_of(engine, id);
-        snprintf(text, size, "%s: rank %u waits in %s", place, rank_of(transfer),
+        snprintf(text, size, "%s: waits in %s", place,
                  op.kind == LULL_OP_COLLECTIVE ? lull_collective_name(op.collective)
                                                : "a collective operation");
         return;
@@ -89,11 +89,10 @@ static void describe(const struct lull_engine *engine, uint32_t id, char *text, 
     number_or_any(is_receive(transfer) ? transfer->source : transfer->target, peer, sizeof peer);
     number_or_any(transfer->tag, tag, sizeof tag);
     if (is_receive(transfer))
-        snprintf(text, size, "%s: rank %u: receive from rank %s, tag %s", place, rank_of(transfer),
-                 peer, tag);
+        snprintf(text, size, "%s: receive from rank %s, tag %s", place, peer, tag);
     else
-        snprintf(text, size, "%s: rank %u: send of %llu bytes to rank %s, tag %s", place,
-                 rank_of(transfer), (unsigned long long)transfer->bytes, peer, tag);
+        snprintf(text, size, "%s: send of %llu bytes to rank %s, tag %s", place,
+                 (unsigned long long)transfer->bytes, peer, tag);
 }
 
 /* --- collecting ---------------------------------------------------------------------------- */
