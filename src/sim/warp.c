@@ -1,72 +1,47 @@
 #include "sim/warp.h"
 
+#include "sim/warp_knots.h"
 #include "trace/format.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct knot {
-    int64_t measured, simulated;
-};
-
-struct map {
-    struct knot *knots;
-    size_t count, capacity;
-};
-
 struct lull_warp {
     const struct lull_program *program;
     const struct lull_trace *trace;
-    struct map *maps; /* [n_processes] */
+    struct lull_knots *knots; /* of each process */
     struct lull_sim_sink sink;
 };
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-static bool add(struct map *map, int64_t measured, int64_t simulated)
-{
-    struct knot *last = map->count ? &map->knots[map->count - 1] : NULL;
-    if (last && last->measured == measured && last->simulated == simulated)
-        return true;
-    if (map->count == map->capacity) {
-        size_t capacity = map->capacity ? 2 * map->capacity : 64;
-        struct knot *larger = realloc(map->knots, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        map->knots = larger;
-        map->capacity = capacity;
-    }
-    map->knots[map->count++] = (struct knot){measured, simulated};
-    return true;
-}
-
 static lull_status compute(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
                            int64_t end, int64_t noise, struct lull_error *err)
 {
     struct lull_warp *warp = context;
-    struct map *map = &warp->maps[lull_replay_process(warp->program, stream)];
+    uint32_t process = lull_replay_process(warp->program, stream);
     int64_t measured_begin, measured_end;
     (void)noise;
     if (!lull_replay_is_master(warp->program, stream))
         return LULL_OK;
     lull_replay_measured(op, &measured_begin, &measured_end);
-    if (add(map, measured_begin, begin) && add(map, measured_end, end))
-        return LULL_OK;
-    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
-                     warp->trace->path);
+    lull_status status = lull_knots_add(warp->knots, process, measured_begin, begin, err);
+    if (status == LULL_OK)
+        status = lull_knots_add(warp->knots, process, measured_end, end, err);
+    return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", warp->trace->path);
 }
 
 struct lull_warp *lull_warp_create(const struct lull_program *replay,
                                    const struct lull_trace *trace)
 {
     struct lull_warp *warp = calloc(1, sizeof *warp);
-    struct map *maps = calloc(trace->n_processes + (size_t)1, sizeof *maps);
-    if (!warp || !maps) {
+    struct lull_knots *knots = lull_knots_create(trace->n_processes);
+    if (!warp || !knots) {
         free(warp);
-        free(maps);
+        lull_knots_destroy(knots);
         return NULL;
     }
-    *warp = (struct lull_warp){.program = replay, .trace = trace, .maps = maps};
+    *warp = (struct lull_warp){.program = replay, .trace = trace, .knots = knots};
     warp->sink = (struct lull_sim_sink){.context = warp, .compute = compute};
     return warp;
 }
@@ -75,9 +50,7 @@ void lull_warp_destroy(struct lull_warp *warp)
 {
     if (!warp)
         return;
-    for (uint32_t p = 0; p < warp->trace->n_processes; p++)
-        free(warp->maps[p].knots);
-    free(warp->maps);
+    lull_knots_destroy(warp->knots);
     free(warp);
 }
 
@@ -88,17 +61,34 @@ const struct lull_sim_sink *lull_warp_sink(struct lull_warp *warp)
 
 /* ---- mapping ------------------------------------------------------------------------------- */
 
+/* The knots of one process. */
+struct map {
+    const struct lull_knots *knots;
+    uint32_t process;
+    size_t count;
+};
+
+static struct map map_of(const struct lull_warp *warp, uint32_t process)
+{
+    return (struct map){warp->knots, process, lull_knots_count(warp->knots, process)};
+}
+
+static const struct lull_knot *knot(const struct map *map, size_t i)
+{
+    return lull_knots_at(map->knots, map->process, i);
+}
+
 /* Between knot `at` and the next; before the first and behind the last, time passes as measured. */
 static int64_t between(const struct map *map, size_t at, int64_t measured)
 {
-    const struct knot *a = &map->knots[at];
+    const struct lull_knot *a = knot(map, at);
     if (measured <= a->measured && at == 0) {
         int64_t before = a->measured - measured;
         return before > a->simulated ? 0 : a->simulated - before;
     }
     if (at + 1 == map->count)
         return a->simulated + (measured - a->measured);
-    const struct knot *b = a + 1;
+    const struct lull_knot *b = knot(map, at + 1);
     int64_t length = b->measured - a->measured;
     if (length <= 0)
         return a->simulated;
@@ -109,7 +99,7 @@ static int64_t between(const struct map *map, size_t at, int64_t measured)
 /* The last knot at or before a time, or 0, from a guess that is not behind it. */
 static size_t seek(const struct map *map, size_t at, int64_t measured)
 {
-    while (at + 1 < map->count && map->knots[at + 1].measured <= measured)
+    while (at + 1 < map->count && knot(map, at + 1)->measured <= measured)
         at++;
     return at;
 }
@@ -119,7 +109,7 @@ static size_t find(const struct map *map, int64_t measured)
     size_t low = 0, high = map->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (map->knots[middle].measured <= measured)
+        if (knot(map, middle)->measured <= measured)
             low = middle;
         else
             high = middle;
@@ -129,14 +119,14 @@ static size_t find(const struct map *map, int64_t measured)
 
 int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t measured)
 {
-    const struct map *map = &warp->maps[process];
-    return map->count ? between(map, find(map, measured), measured) : measured;
+    struct map map = map_of(warp, process);
+    return map.count ? between(&map, find(&map, measured), measured) : measured;
 }
 
 /* ---- the trace ----------------------------------------------------------------------------- */
 
 struct lull_stream {
-    const struct map *map;
+    struct map map;
     int64_t duration; /* of the simulated run */
     size_t at;        /* knot of the last event */
     struct lull_cursor *cursor;
@@ -151,7 +141,7 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
     struct lull_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    stream->map = &warp->maps[trace->locations[location].process];
+    stream->map = map_of(warp, trace->locations[location].process);
     stream->duration = trace->duration;
     lull_status status = lull_cursor_open(warp->trace, location, mask, &stream->cursor, err);
     if (status != LULL_OK) {
@@ -175,7 +165,7 @@ static int64_t clip(const struct lull_stream *stream, int64_t time)
 
 static void warp_event(struct lull_stream *stream, struct lull_event *event)
 {
-    const struct map *map = stream->map;
+    const struct map *map = &stream->map;
     int64_t measured = event->time;
     if (map->count) {
         stream->at = seek(map, stream->at, measured);

@@ -6,7 +6,8 @@
  * through these maps: all threads, regions, messages and counters are there, at other times.
  * Threads other than the master follow their master's map.
  *
- * Memory: 16 bytes for each knot, two knots for each call of MPI at most. */
+ * Knots are kept in a temporary file (sim/warp_knots.h), so that memory does not grow with the
+ * trace. */
 #ifndef LULL_SIM_WARP_H
 #define LULL_SIM_WARP_H
 
