@@ -3,6 +3,7 @@
 #include "machine/schema.h"
 
 #include "base/file.h"
+#include "base/json_step.h"
 #include "machine/check.h"
 
 #include <jansson.h>
@@ -15,39 +16,19 @@ struct reader {
     struct lull_error *err;
 };
 
-struct step {
-    const struct step *up;
-    const char *key; /* NULL: an index */
-    size_t index;
-};
-
-static size_t print_step(const struct step *step, char *text, size_t size)
+static lull_status wrong(const struct reader *reader, const struct lull_json_step *step,
+                         const char *what)
 {
-    if (!step)
-        return 0;
-    size_t used = print_step(step->up, text, size);
-    if (used >= size)
-        return used;
-    int length = step->key ? snprintf(text + used, size - used, "/%s", step->key)
-                           : snprintf(text + used, size - used, "/%zu", step->index);
-    return used + (length > 0 ? (size_t)length : 0);
-}
-
-static lull_status wrong(const struct reader *reader, const struct step *step, const char *what)
-{
-    char place[300] = "";
-    print_step(step, place, sizeof place);
-    return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: %s: %s", reader->path,
-                     place[0] ? place : "/", what);
+    return lull_json_wrong(reader->err, reader->path, step, what);
 }
 
 static lull_status read_fields(const struct reader *reader, const struct lull_shape *shape,
-                               json_t *object, const struct step *step, void *item);
+                               json_t *object, const struct lull_json_step *step, void *item);
 
 /* ---- single values ------------------------------------------------------------------------- */
 
 static lull_status read_unsigned(const struct reader *reader, const json_t *value, uint64_t most,
-                                 const struct step *step, uint64_t *ret)
+                                 const struct lull_json_step *step, uint64_t *ret)
 {
     if (!json_is_integer(value))
         return wrong(reader, step, "expected an integer");
@@ -58,7 +39,7 @@ static lull_status read_unsigned(const struct reader *reader, const json_t *valu
 }
 
 static lull_status read_double(const struct reader *reader, const json_t *value,
-                               const struct step *step, double *ret)
+                               const struct lull_json_step *step, double *ret)
 {
     if (!json_is_number(value))
         return wrong(reader, step, "expected a number");
@@ -67,7 +48,7 @@ static lull_status read_double(const struct reader *reader, const json_t *value,
 }
 
 static lull_status read_text(const struct reader *reader, const json_t *value,
-                             const struct step *step, const char **ret)
+                             const struct lull_json_step *step, const char **ret)
 {
     if (!json_is_string(value))
         return wrong(reader, step, "expected a string");
@@ -76,7 +57,7 @@ static lull_status read_text(const struct reader *reader, const json_t *value,
 }
 
 static lull_status read_verdict(const struct reader *reader, const json_t *value,
-                                const struct step *step, enum lull_verdict *ret)
+                                const struct lull_json_step *step, enum lull_verdict *ret)
 {
     const char *text = json_string_value(value);
     for (unsigned i = 0; text && i <= LULL_VERDICT_PUBLISHED; i++) {
@@ -89,7 +70,7 @@ static lull_status read_verdict(const struct reader *reader, const json_t *value
 }
 
 static lull_status read_simple(const struct reader *reader, const struct lull_field *field,
-                               const json_t *value, const struct step *step, void *item)
+                               const json_t *value, const struct lull_json_step *step, void *item)
 {
     void *place = (char *)item + field->offset;
     uint64_t number = 0;
@@ -139,12 +120,12 @@ static lull_status make_room(const struct reader *reader, size_t count, size_t s
 }
 
 static lull_status read_tuple(const struct reader *reader, const struct lull_shape *shape,
-                              const json_t *value, const struct step *step, char *item)
+                              const json_t *value, const struct lull_json_step *step, char *item)
 {
     lull_shape_clear(shape, item);
     size_t count = json_array_size(value); /* 0 for what is no array */
     for (size_t i = 0; i < shape->n_fields; i++) {
-        const struct step place = {step, NULL, i};
+        const struct lull_json_step place = {step, NULL, i};
         const json_t *entry = json_array_get(value, i);
         if (!entry && shape->fields[i].required)
             return wrong(reader, step, "expected an array of numbers");
@@ -159,7 +140,8 @@ static lull_status read_tuple(const struct reader *reader, const struct lull_sha
 }
 
 static lull_status read_entry(const struct reader *reader, const struct lull_field *field,
-                              json_t *value, const struct step *step, char *items, size_t i)
+                              json_t *value, const struct lull_json_step *step, char *items,
+                              size_t i)
 {
     switch (field->kind) {
     case LULL_FIELD_TEXTS:
@@ -176,7 +158,7 @@ static lull_status read_entry(const struct reader *reader, const struct lull_fie
 }
 
 static lull_status read_array(const struct reader *reader, const struct lull_field *field,
-                              json_t *value, const struct step *step, void *item)
+                              json_t *value, const struct lull_json_step *step, void *item)
 {
     if (!json_is_array(value))
         return wrong(reader, step, "expected an array");
@@ -185,14 +167,14 @@ static lull_status read_array(const struct reader *reader, const struct lull_fie
     lull_status status =
         make_room(reader, count, field->shape ? field->shape->size : 8, item, field, &items);
     for (size_t i = 0; status == LULL_OK && i < count; i++) {
-        const struct step place = {step, NULL, i};
+        const struct lull_json_step place = {step, NULL, i};
         status = read_entry(reader, field, json_array_get(value, i), &place, items, i);
     }
     return status;
 }
 
 static lull_status read_map(const struct reader *reader, const struct lull_field *field,
-                            json_t *value, const struct step *step, void *item)
+                            json_t *value, const struct lull_json_step *step, void *item)
 {
     if (!json_is_object(value))
         return wrong(reader, step, "expected an object");
@@ -203,7 +185,7 @@ static lull_status read_map(const struct reader *reader, const struct lull_field
     json_t *entry;
     json_object_foreach(value, key, entry)
     {
-        const struct step place = {step, key, 0};
+        const struct lull_json_step place = {step, key, 0};
         if (status == LULL_OK)
             status = read_fields(reader, field->shape, entry, &place, items);
         if (status != LULL_OK)
@@ -217,9 +199,9 @@ static lull_status read_map(const struct reader *reader, const struct lull_field
 /* ---- objects ------------------------------------------------------------------------------- */
 
 static lull_status read_field(const struct reader *reader, const struct lull_field *field,
-                              json_t *value, const struct step *up, void *item)
+                              json_t *value, const struct lull_json_step *up, void *item)
 {
-    const struct step step = {up, field->key, 0};
+    const struct lull_json_step step = {up, field->key, 0};
     switch (field->kind) {
     case LULL_FIELD_OBJECT:
         return read_fields(reader, field->shape, value, &step, (char *)item + field->offset);
@@ -238,7 +220,7 @@ static lull_status read_field(const struct reader *reader, const struct lull_fie
 
 /* Misspelt keys would otherwise be numbers that silently are not there. */
 static lull_status refuse_unknown(const struct reader *reader, const struct lull_shape *shape,
-                                  json_t *object, const struct step *up)
+                                  json_t *object, const struct lull_json_step *up)
 {
     const char *key;
     json_t *value;
@@ -247,7 +229,7 @@ static lull_status refuse_unknown(const struct reader *reader, const struct lull
         size_t i = shape->keyed;
         while (i < shape->n_fields && strcmp(shape->fields[i].key, key) != 0)
             i++;
-        const struct step step = {up, key, 0};
+        const struct lull_json_step step = {up, key, 0};
         if (i == shape->n_fields && !(up == NULL && strcmp(key, "format") == 0))
             return wrong(reader, &step, "the key is not known");
     }
@@ -255,7 +237,7 @@ static lull_status refuse_unknown(const struct reader *reader, const struct lull
 }
 
 static lull_status read_fields(const struct reader *reader, const struct lull_shape *shape,
-                               json_t *object, const struct step *step, void *item)
+                               json_t *object, const struct lull_json_step *step, void *item)
 {
     if (!json_is_object(object))
         return wrong(reader, step, "expected an object");
@@ -266,7 +248,7 @@ static lull_status read_fields(const struct reader *reader, const struct lull_sh
         if (value && !json_is_null(value)) {
             status = read_field(reader, &shape->fields[i], value, step, item);
         } else if (shape->fields[i].required) {
-            const struct step missing = {step, shape->fields[i].key, 0};
+            const struct lull_json_step missing = {step, shape->fields[i].key, 0};
             status = wrong(reader, &missing, "is missing");
         }
     }
@@ -276,7 +258,7 @@ static lull_status read_fields(const struct reader *reader, const struct lull_sh
 static lull_status read_root(const struct reader *reader, json_t *root,
                              struct lull_machine *machine)
 {
-    static const struct step format_step = {NULL, "format", 0};
+    static const struct lull_json_step format_step = {NULL, "format", 0};
     const char *format = json_string_value(json_object_get(root, "format"));
     if (!format || strcmp(format, LULL_MACHINE_FORMAT) != 0)
         return wrong(reader, json_is_object(root) ? &format_step : NULL,

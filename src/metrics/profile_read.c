@@ -4,6 +4,7 @@
 #include "metrics/profile.h"
 
 #include "base/file.h"
+#include "base/json_step.h"
 #include "base/text.h"
 #include "metrics/merge.h"
 
@@ -25,40 +26,21 @@ struct reader {
     } * ranks; /* sorted */
 };
 
-struct step {
-    const struct step *up;
-    const char *key; /* NULL: an index */
-    size_t index;
-};
-
 /* ---- messages ------------------------------------------------------------------------------ */
 
-static size_t print_step(const struct step *step, char *text, size_t size)
+static lull_status wrong(const struct reader *reader, const struct lull_json_step *step,
+                         const char *what)
 {
-    if (!step)
-        return 0;
-    size_t used = print_step(step->up, text, size);
-    if (used >= size)
-        return used;
-    int length = step->key ? snprintf(text + used, size - used, "/%s", step->key)
-                           : snprintf(text + used, size - used, "/%zu", step->index);
-    return used + (length > 0 ? (size_t)length : 0);
-}
-
-static lull_status wrong(const struct reader *reader, const struct step *step, const char *what)
-{
-    char place[200] = "";
-    print_step(step, place, sizeof place);
-    return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: %s: %s", reader->path,
-                     place[0] ? place : "/", what);
+    return lull_json_wrong(reader->err, reader->path, step, what);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
 
 static lull_status read_int(const struct reader *reader, const json_t *object,
-                            const struct step *up, const char *key, int64_t most, int64_t *ret)
+                            const struct lull_json_step *up, const char *key, int64_t most,
+                            int64_t *ret)
 {
-    const struct step step = {up, key, 0};
+    const struct lull_json_step step = {up, key, 0};
     const json_t *value = json_object_get(object, key);
     if (!json_is_integer(value))
         return wrong(reader, &step, "expected an integer");
@@ -70,7 +52,7 @@ static lull_status read_int(const struct reader *reader, const json_t *object,
 }
 
 static lull_status read_u32(const struct reader *reader, const json_t *object,
-                            const struct step *up, const char *key, uint32_t *ret)
+                            const struct lull_json_step *up, const char *key, uint32_t *ret)
 {
     int64_t number;
     lull_status status = read_int(reader, object, up, key, LULL_NONE - INT64_C(1), &number);
@@ -81,7 +63,7 @@ static lull_status read_u32(const struct reader *reader, const json_t *object,
 
 /* A count is an integer, or a string of digits where it is large. */
 static lull_status count_of(const struct reader *reader, const json_t *value,
-                            const struct step *step, uint64_t *ret)
+                            const struct lull_json_step *step, uint64_t *ret)
 {
     if (json_is_integer(value) && json_integer_value(value) >= 0) {
         *ret = (uint64_t)json_integer_value(value);
@@ -94,16 +76,16 @@ static lull_status count_of(const struct reader *reader, const json_t *value,
 }
 
 static lull_status read_count(const struct reader *reader, const json_t *object,
-                              const struct step *up, const char *key, uint64_t *ret)
+                              const struct lull_json_step *up, const char *key, uint64_t *ret)
 {
-    const struct step step = {up, key, 0};
+    const struct lull_json_step step = {up, key, 0};
     return count_of(reader, json_object_get(object, key), &step, ret);
 }
 
 static lull_status read_text(const struct reader *reader, const json_t *object,
-                             const struct step *up, const char *key, const char **ret)
+                             const struct lull_json_step *up, const char *key, const char **ret)
 {
-    const struct step step = {up, key, 0};
+    const struct lull_json_step step = {up, key, 0};
     const json_t *value = json_object_get(object, key);
     if (!json_is_string(value))
         return wrong(reader, &step, "expected a string");
@@ -124,10 +106,10 @@ static const char *kind_name(unsigned kind)
 
 /* One of `count` names. */
 static lull_status read_name(const struct reader *reader, const json_t *object,
-                             const struct step *up, const char *key,
+                             const struct lull_json_step *up, const char *key,
                              const char *(*name_of)(unsigned), unsigned count, uint8_t *ret)
 {
-    const struct step step = {up, key, 0};
+    const struct lull_json_step step = {up, key, 0};
     const char *text = json_string_value(json_object_get(object, key));
     for (unsigned i = 0; text && i < count; i++) {
         if (strcmp(text, name_of(i)) == 0) {
@@ -145,7 +127,7 @@ struct ns_field {
 };
 
 static lull_status read_ns_fields(const struct reader *reader, const json_t *object,
-                                  const struct step *up, const struct ns_field *fields,
+                                  const struct lull_json_step *up, const struct ns_field *fields,
                                   size_t count, void *to)
 {
     for (size_t i = 0; i < count; i++) {
@@ -160,14 +142,14 @@ static lull_status read_ns_fields(const struct reader *reader, const json_t *obj
 /* ---- arrays -------------------------------------------------------------------------------- */
 
 typedef lull_status item_reader(struct reader *reader, const json_t *object,
-                                const struct step *step, size_t index);
+                                const struct lull_json_step *step, size_t index);
 
 /* Calls `read` for each object of an array; `*ret_items` is made large enough before. */
 static lull_status read_array(struct reader *reader, const json_t *root, const char *key,
                               bool required, size_t item_size, void **ret_items,
                               uint32_t *ret_count, item_reader *read)
 {
-    const struct step step = {NULL, key, 0};
+    const struct lull_json_step step = {NULL, key, 0};
     const json_t *array = json_object_get(root, key);
     if (!array && !required)
         return LULL_OK;
@@ -178,7 +160,7 @@ static lull_status read_array(struct reader *reader, const json_t *root, const c
     if (!*ret_items || count >= LULL_NONE)
         return lull_fail(reader->err, LULL_ERR_MEMORY, "%s: not enough memory", reader->path);
     for (size_t i = 0; i < count; i++) {
-        const struct step item = {&step, NULL, i};
+        const struct lull_json_step item = {&step, NULL, i};
         const json_t *object = json_array_get(array, i);
         if (!json_is_object(object))
             return wrong(reader, &item, "expected an object");
@@ -191,7 +173,7 @@ static lull_status read_array(struct reader *reader, const json_t *root, const c
 }
 
 static lull_status read_counter(struct reader *reader, const json_t *object,
-                                const struct step *step, size_t index)
+                                const struct lull_json_step *step, size_t index)
 {
     struct lull_breakdown_counter *counter = &reader->to->counters[index];
     if (index >= MAX_COUNTERS)
@@ -208,7 +190,7 @@ static lull_status read_counter(struct reader *reader, const json_t *object,
 }
 
 static lull_status read_process(struct reader *reader, const json_t *object,
-                                const struct step *step, size_t index)
+                                const struct lull_json_step *step, size_t index)
 {
     struct lull_process_breakdown *process = &reader->to->processes[index];
     process->node = LULL_NONE;
@@ -237,8 +219,8 @@ static lull_status sort_ranks(struct reader *reader)
     if (to->n_processes)
         qsort(reader->ranks, to->n_processes, sizeof *reader->ranks, by_rank);
     for (uint32_t i = 1; i < to->n_processes; i++) {
-        const struct step array = {NULL, "processes", 0};
-        const struct step step = {&array, NULL, reader->ranks[i].index};
+        const struct lull_json_step array = {NULL, "processes", 0};
+        const struct lull_json_step step = {&array, NULL, reader->ranks[i].index};
         if (reader->ranks[i].rank == reader->ranks[i - 1].rank)
             return wrong(reader, &step, "the rank is there twice");
     }
@@ -246,7 +228,7 @@ static lull_status sort_ranks(struct reader *reader)
 }
 
 static lull_status read_rank(const struct reader *reader, const json_t *object,
-                             const struct step *up, uint32_t *ret_process)
+                             const struct lull_json_step *up, uint32_t *ret_process)
 {
     uint32_t rank;
     lull_status status = read_u32(reader, object, up, "rank", &rank);
@@ -260,7 +242,7 @@ static lull_status read_rank(const struct reader *reader, const json_t *object,
         else
             high = middle;
     }
-    const struct step step = {up, "rank", 0};
+    const struct lull_json_step step = {up, "rank", 0};
     if (low == reader->to->n_processes || reader->ranks[low].rank != rank)
         return wrong(reader, &step, "there is no process of this rank");
     *ret_process = reader->ranks[low].index;
@@ -269,7 +251,7 @@ static lull_status read_rank(const struct reader *reader, const json_t *object,
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static lull_status find_activity(const struct reader *reader, const struct step *step,
+static lull_status find_activity(const struct reader *reader, const struct lull_json_step *step,
                                  const char *id, unsigned *ret_activity)
 {
     for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
@@ -288,9 +270,9 @@ static bool is_time(const json_t *value)
 }
 
 static lull_status read_times(const struct reader *reader, const json_t *thread,
-                              const struct step *up, struct lull_times *times)
+                              const struct lull_json_step *up, struct lull_times *times)
 {
-    const struct step step = {up, "times", 0};
+    const struct lull_json_step step = {up, "times", 0};
     json_t *object = json_object_get(thread, "times");
     if (!json_is_object(object))
         return wrong(reader, &step, "expected an object");
@@ -298,7 +280,7 @@ static lull_status read_times(const struct reader *reader, const json_t *thread,
     json_t *pair;
     json_object_foreach(object, id, pair)
     {
-        const struct step item = {&step, id, 0};
+        const struct lull_json_step item = {&step, id, 0};
         unsigned activity = 0;
         lull_status status = find_activity(reader, &item, id, &activity);
         if (status != LULL_OK)
@@ -314,9 +296,9 @@ static lull_status read_times(const struct reader *reader, const json_t *thread,
 }
 
 static lull_status read_counts(const struct reader *reader, const json_t *thread,
-                               const struct step *up, uint64_t *counters)
+                               const struct lull_json_step *up, uint64_t *counters)
 {
-    const struct step step = {up, "counts", 0};
+    const struct lull_json_step step = {up, "counts", 0};
     json_t *object = json_object_get(thread, "counts");
     uint32_t n = reader->to->n_counters;
     if (!object)
@@ -327,7 +309,7 @@ static lull_status read_counts(const struct reader *reader, const json_t *thread
     json_t *array;
     json_object_foreach(object, id, array)
     {
-        const struct step item = {&step, id, 0};
+        const struct lull_json_step item = {&step, id, 0};
         unsigned activity = 0;
         lull_status status = find_activity(reader, &item, id, &activity);
         if (status != LULL_OK)
@@ -335,7 +317,7 @@ static lull_status read_counts(const struct reader *reader, const json_t *thread
         if (!json_is_array(array) || json_array_size(array) != n)
             return wrong(reader, &item, "expected an array with one count per counter");
         for (uint32_t c = 0; c < n; c++) {
-            const struct step count = {&item, NULL, c};
+            const struct lull_json_step count = {&item, NULL, c};
             uint64_t *to = &counters[(size_t)c * LULL_ACTIVITIES + activity];
             status = count_of(reader, json_array_get(array, c), &count, to);
             if (status != LULL_OK)
@@ -345,8 +327,8 @@ static lull_status read_counts(const struct reader *reader, const json_t *thread
     return LULL_OK;
 }
 
-static lull_status read_thread(struct reader *reader, const json_t *object, const struct step *step,
-                               size_t index)
+static lull_status read_thread(struct reader *reader, const json_t *object,
+                               const struct lull_json_step *step, size_t index)
 {
     struct lull_thread_breakdown *thread = &reader->to->threads[index];
     const json_t *master = json_object_get(object, "master");
@@ -406,8 +388,8 @@ static lull_status check_threads(const struct reader *reader)
     if (to->n_threads)
         qsort(keys, to->n_threads, sizeof *keys, by_thread);
     for (uint32_t i = 0; i < to->n_threads; i++) {
-        const struct step array = {NULL, "threads", 0};
-        const struct step step = {&array, NULL, keys[i].index};
+        const struct lull_json_step array = {NULL, "threads", 0};
+        const struct lull_json_step step = {&array, NULL, keys[i].index};
         if (i > 0 && keys[i].process == keys[i - 1].process && keys[i].kind == keys[i - 1].kind &&
             keys[i].number == keys[i - 1].number)
             return wrong(reader, &step, "the thread is there twice");
@@ -420,8 +402,8 @@ static lull_status check_threads(const struct reader *reader)
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
-static lull_status read_region(struct reader *reader, const json_t *object, const struct step *step,
-                               size_t index)
+static lull_status read_region(struct reader *reader, const json_t *object,
+                               const struct lull_json_step *step, size_t index)
 {
     static const struct ns_field fields[] = {
         {"inclusive_ns", offsetof(struct lull_region_breakdown, inclusive_ns)},
@@ -450,7 +432,7 @@ static lull_status read_region(struct reader *reader, const json_t *object, cons
 }
 
 static lull_status read_parallel(struct reader *reader, const json_t *object,
-                                 const struct step *step, size_t index)
+                                 const struct lull_json_step *step, size_t index)
 {
     static const struct ns_field fields[] = {
         {"duration_ns", offsetof(struct lull_parallel_breakdown, duration_ns)},
@@ -481,7 +463,7 @@ static lull_status read_parallel(struct reader *reader, const json_t *object,
 static lull_status read_root(struct reader *reader, const json_t *root)
 {
     struct lull_breakdown *to = reader->to;
-    const struct step step = {NULL, "schema", 0};
+    const struct lull_json_step step = {NULL, "schema", 0};
     const char *schema = json_string_value(json_object_get(root, "schema"));
     if (!schema || strcmp(schema, LULL_PROFILE_SCHEMA) != 0)
         return wrong(reader, &step, "expected \"" LULL_PROFILE_SCHEMA "\"");
