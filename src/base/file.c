@@ -89,6 +89,12 @@ lull_status lull_read_head(const char *path, void *buffer, size_t size, size_t *
     return status;
 }
 
+const char *lull_temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
 bool lull_is_directory(const char *path)
 {
     struct stat info;

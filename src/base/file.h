@@ -27,6 +27,10 @@ lull_status lull_read_head(const char *path, void *buffer, size_t size, size_t *
 
 bool lull_is_directory(const char *path);
 
+/* Where temporary files go: $TMPDIR, or /tmp where that is not set or empty. Borrowed from the
+ * environment. */
+const char *lull_temporary_folder(void);
+
 /* An output under a temporary name in the target's own folder, renamed on commit. `directory`
  * chooses a folder instead of a file. Fails when `path` exists and `replace` is false; with it,
  * files replace files, and folders replace folders that hold a file of the same name or nothing. */

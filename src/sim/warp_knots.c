@@ -1,5 +1,7 @@
 #include "sim/warp_knots.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,9 +62,8 @@ void lull_knots_destroy(struct lull_knots *knots)
 
 static lull_status open_file(struct lull_knots *knots, struct lull_error *err)
 {
-    const char *folder = getenv("TMPDIR");
     char path[4096];
-    snprintf(path, sizeof path, "%s/lull-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(path, sizeof path, "%s/lull-XXXXXX", lull_temporary_folder());
     knots->fd = mkostemp(path, O_CLOEXEC);
     if (knots->fd < 0)
         return lull_fail_errno(err, "cannot create a temporary file '%s'", path);

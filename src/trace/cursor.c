@@ -22,9 +22,7 @@ struct lull_cursor {
 static lull_status convert_to_tape(const struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_trace_shared *shared = trace->shared;
-    const char *folder = getenv("TMPDIR");
-    const char *path =
-        lull_arena_printf(trace->arena, "%s/lull", folder && *folder ? folder : "/tmp");
+    const char *path = lull_arena_printf(trace->arena, "%s/lull", lull_temporary_folder());
     lull_status status = lull_output_begin(path, true, true, &shared->by_location_output, err);
     if (status != LULL_OK)
         return status;
