@@ -1,125 +1,101 @@
 """Rows of lull bench against likwid-bench, on one core.
 
-Both run by turns in one go: lull measures for a few seconds, then likwid-bench runs eight times
-for about a millisecond per kernel, so that of its runs too a low quantile of the times can be taken
-(10 %, as lull quotes). Compared are explicit bytes per second over the same working sets and flops
-per second; a ratio above 1 means that lull's loop is faster. On a machine that others use both
-suffer, and the ratios scatter."""
-import json
+bench_likwid lets a loop of each take turns inside likwid-bench, on one thread, over the same arrays:
+hundreds of turns per start, some 50 us long in caches, one pass where that takes longer. Of either
+side's times the quantile is taken that lull bench quotes. Every start gives a ratio of rates, of
+flops or of explicit bytes; above 1 lull's loop is faster. The median, and in brackets the smallest
+and the largest ratio, are over starts, which are spread over the whole comparison.
+
+likwid-bench hands 38 arguments to its loop at every pass, which takes a few ns. In a first-level
+cache that shows, so there the rates without what a pass costs by itself are compared too: the slope
+of time over bytes between a part of the working set and all of it."""
 import os
 import re
 import shutil
 import statistics
 import subprocess
 
-ROUNDS = 3
-RUNS = 8           # of likwid-bench per kernel, level and round
-SECONDS = 1e-3     # of one of them
+STARTS = 5
+PART = 4    # of the first level's working set, for the slope
 
-# lull's number, likwid's kernel by width, streams, target
-KERNELS = [("load", {"avx512": "load_avx512", "avx2": "load_avx", "sse": "load_sse"}),
-           ("copy", {"avx512": "copy_avx512", "avx2": "copy_avx", "sse": "copy_sse"}),
-           ("triad", {"avx512": "triad_avx512_fma", "avx2": "triad_avx_fma", "sse": "triad_sse"})]
-PEAKS = [("peak.dp.fma", {"avx512": "peakflops_avx512_fma", "avx2": "peakflops_avx_fma"}),
-         ("peak.sp.fma", {"avx512": "peakflops_sp_avx512_fma", "avx2": "peakflops_sp_avx_fma"})]
-TARGETS = {"L1": 0.03, "L2": 0.03, "L3": 0.08, "memory": 0.08}
+# lull's kernel, and likwid's by width
+STREAMS = {"load": {"avx512": "load_avx512", "avx2": "load_avx", "sse": "load_sse"},
+           "copy": {"avx512": "copy_avx512", "avx2": "copy_avx", "sse": "copy_sse"},
+           "triad": {"avx512": "triad_avx512_fma", "avx2": "triad_avx_fma", "sse": "triad_sse"}}
+PEAKS = {"peak-dp-fma": {"avx512": "peakflops_avx512_fma", "avx2": "peakflops_avx_fma"},
+         "peak-sp-fma": {"avx512": "peakflops_sp_avx512_fma", "avx2": "peakflops_sp_avx_fma"}}
+TARGETS = {"L1": 0.03, "L2": 0.03, "L3": 0.08, "memory": 0.08, "peak": 0.03}
 
 
 def widest():
     with open("/proc/cpuinfo") as info:
-        flags = set(re.search(r"^flags\s*:(.*)", info.read(), re.M).group(1).split())
+        found = re.search(r"^flags\s*:(.*)", info.read(), re.M)
+    flags = set(found.group(1).split()) if found else set()
     return "avx512" if "avx512f" in flags else "avx2" if {"avx2", "fma"} <= flags else "sse"
 
 
-def likwid(kernel, size, iterations, key):
-    """One run; None where likwid-bench cannot run the kernel."""
-    environment = dict(os.environ, GLIBC_TUNABLES="glibc.malloc.hugetlb=1") # as lull asks for them
-    done = subprocess.run(["likwid-bench", "-t", kernel, "-w", "S0:%dkB:1" % (size // 1000),
-                           "-i", str(iterations)], capture_output=True, text=True,
-                          env=environment)
-    match = re.search(r"^%s/s:\s+([0-9.]+)" % key, done.stdout, re.M)
-    return float(match.group(1)) * 1e6 if match else None
+class Match:
+    """One start: the rates of both sides, and what a pass takes."""
+
+    def __init__(self, program, level, kernel, width, theirs):
+        done = subprocess.run([program, level, kernel, width, theirs], capture_output=True,
+                              text=True)
+        found = re.search(r"^turns \d+ bytes (\d+) ours (\S+) .* theirs (\S+) ", done.stdout, re.M)
+        self.played = found is not None
+        if self.played:
+            size, self.ours, self.theirs = (float(text) for text in found.groups())
+            self.size, self.our_pass, self.their_pass = size, size / self.ours, size / self.theirs
 
 
-def sizes(machine):
-    """The working sets that lull uses (src/bench/levels.c), for one core."""
-    caches = machine.get("caches", [])
-    found, below = {}, 0
-    for cache in caches:
-        size = cache["bytes"] // 2
-        if below and cache.get("shared_cores", 1) > 1:
-            size = min(size, 16 * below)
-        found["L%d" % cache["level"]] = size
-        below = cache["bytes"]
-    found["memory"] = max(4 * below, 64 << 20)
-    return found
+class Row:
+    def __init__(self, level, kernel, theirs):
+        self.level, self.kernel, self.theirs = level, kernel, theirs
+        self.name = "lull bench against likwid-bench: %s" % (
+            kernel if level == "peak" else level + " " + kernel)
+        self.matches, self.parts = [], []
 
+    def play(self, program, width):
+        working_set = "L1" if self.level == "peak" else self.level
+        match = Match(program, working_set, self.kernel, width, self.theirs)
+        if match.played:
+            self.matches.append(match)
+        if match.played and self.level == "L1":
+            part = Match(program, "L1/%d" % PART, self.kernel, width, self.theirs)
+            self.parts.append(part)
 
-def iterations_for(rate, bytes_or_flops):
-    """Of a millisecond, but some passes in any case: the first ones find cold caches."""
-    return max(8 if bytes_or_flops < 1 << 28 else 2, int(SECONDS * rate / bytes_or_flops))
+    def slopes(self):
+        """Ratios of the rates without what a pass costs by itself."""
+        return [(whole.their_pass - part.their_pass) / (whole.our_pass - part.our_pass)
+                for whole, part in zip(self.matches, self.parts) if part.played]
 
-
-def low_quantile(rates):
-    """Of the times: the rate that one run in ten exceeds."""
-    return sorted(rates)[int(0.9 * (len(rates) - 1))]
-
-
-def measure(bench):
-    """One visit of lull: numbers by name, and the machine file."""
-    path = bench.path("machine.json")
-    subprocess.run(bench.lull("bench", "--quick", "-o", path, "load", "copy", "triad",
-                              "peak-dp-fma", "peak-sp-fma"), check=True, capture_output=True)
-    with open(path) as file:
-        return json.load(file)
-
-
-def compare(kernel, size, key, ours, per_iteration):
-    """likwid's rate."""
-    runs = RUNS if size < 1 << 28 else 2
-    rates = [likwid(kernel, size, iterations_for(ours, per_iteration), key) for _ in range(runs)]
-    rates = [rate for rate in rates if rate]
-    return low_quantile(rates) if rates else None
-
-
-def one_round(bench, width, ratios):
-    machine = measure(bench)
-    numbers = machine["numbers"]
-    working_sets = sizes(machine)
-    for kernel, names in KERNELS:
-        for level, size in working_sets.items():
-            number = numbers.get("%s.%s.1" % (level, kernel))
-            if not number or width not in names:
-                continue
-            ours = number["value"]
-            theirs = compare(names[width], size, "MByte", ours, size)
-            if theirs:
-                ratios.setdefault((level, kernel), []).append((ours, theirs))
-    for name, names in PEAKS:
-        number = numbers.get("%s.%s.1" % (name, width))
-        if number and width in names:
-            size = working_sets["L1"]
-            # its loop does 30 flops per double precision element, 60 bytes' worth
-            theirs = compare(names[width], size, "MFlops", number["value"],
-                             size / 8 * 30)
-            if theirs:
-                ratios.setdefault(("peak", name), []).append((number["value"], theirs))
+    def add_to(self, bench):
+        if not self.matches:
+            return
+        each = [match.ours / match.theirs for match in self.matches]
+        slopes = self.slopes()
+        bench.add(self.name, "%.3f (%.3f .. %.3f) x" % (statistics.median(each), min(each),
+                                                       max(each)),
+                  "%.2f .. %.2f x" % (1 - TARGETS[self.level], 1 + TARGETS[self.level]),
+                  "%.1f against %.1f G/s%s" % (
+                      statistics.median(match.ours for match in self.matches) / 1e9,
+                      statistics.median(match.theirs for match in self.matches) / 1e9,
+                      ", without calls %.3f x" % statistics.median(slopes) if slopes else ""))
 
 
 def rows(bench):
+    if not bench.wanted("lull bench"):
+        return
     if not shutil.which("likwid-bench"):
         print("likwid-bench was not found (package likwid): lull bench is not compared")
         return
-    if not bench.wanted("lull bench"):
-        return
-    width, ratios = widest(), {}
-    for _ in range(ROUNDS):
-        one_round(bench, width, ratios)
-    for (level, kernel), pairs in ratios.items():
-        each = [ours / theirs for ours, theirs in pairs]
-        target = TARGETS.get(level, 0.03)
-        bench.add("lull bench against likwid-bench: %s %s" % (level, kernel),
-                  "%.3f (%.3f .. %.3f) x" % (statistics.median(each), min(each), max(each)),
-                  ">= %.2f x" % (1 - target),
-                  "%.1f against %.1f G/s" % (statistics.median(o for o, _ in pairs) / 1e9,
-                                             statistics.median(t for _, t in pairs) / 1e9))
+    program = os.path.join(bench.build, "bench", "bench_likwid")
+    width = widest()
+    table = [Row(level, kernel, theirs[width]) for level in ("L1", "L2", "L3", "memory")
+             for kernel, theirs in STREAMS.items()]
+    table += [Row("peak", kernel, theirs[width]) for kernel, theirs in PEAKS.items()
+              if width in theirs]
+    for _ in range(STARTS):
+        for row in table:
+            row.play(program, width)
+    for row in table:
+        row.add_to(bench)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define CHUNK_BYTES ((size_t)64 << 10) /* of all arrays; a repetition on large working sets */
+#define CHUNK_BYTES ((size_t)256 << 10) /* of all arrays; a repetition on large working sets */
 #define WARM_BYTES                                                                \
     ((uint64_t)64 << 20) /* working sets up to this are run through before timing \
                           */
@@ -69,7 +69,12 @@ double lull_stream_job_bytes(const struct lull_stream_job *job)
            (double)job->chunk * job->threads;
 }
 
-static void body(void *context, unsigned thread, uint64_t repetitions)
+double *const *lull_stream_job_arrays(const struct lull_stream_job *job, unsigned thread)
+{
+    return job->places[thread].arrays;
+}
+
+void lull_stream_job_run(void *context, unsigned thread, uint64_t repetitions)
 {
     const struct lull_stream_job *job = context;
     struct lull_stream_place *place = &job->places[thread];
@@ -87,14 +92,14 @@ static void prepare(void *context, unsigned thread)
     const struct lull_stream_job *job = context;
     lull_bench_memory_touch(job->memory, thread, used_bytes(job));
     if (used_bytes(job) <= WARM_BYTES)
-        body(context, thread, 2 * job->count / job->chunk);
+        lull_stream_job_run(context, thread, 2 * job->count / job->chunk);
 }
 
 lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *task,
                               double seconds, struct lull_error *err)
 {
     struct lull_stream_job *job = task->data;
-    const struct lull_timing timing = {.body = body,
+    const struct lull_timing timing = {.body = lull_stream_job_run,
                                        .prepare = prepare,
                                        .context = job,
                                        .threads = job->threads,

@@ -41,6 +41,10 @@ struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
                                                uint64_t bytes);
 /* Explicit bytes and flops of one repetition on all threads. */
 double lull_stream_job_bytes(const struct lull_stream_job *job);
+/* The begin of each of the kernel's arrays of a thread. */
+double *const *lull_stream_job_arrays(const struct lull_stream_job *job, unsigned thread);
+/* The body to be timed; its context is the job, and its memory has been touched. */
+void lull_stream_job_run(void *job, unsigned thread, uint64_t repetitions);
 /* The `visit` of a task whose data is a job, and which has one probe. */
 lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *task,
                               double seconds, struct lull_error *err);
