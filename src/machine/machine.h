@@ -209,6 +209,10 @@ const struct lull_machine_cache *lull_machine_cache(const struct lull_machine *m
  * LULL_ERR_MEMORY. */
 lull_status lull_machine_read(const char *path, struct lull_arena *arena,
                               struct lull_machine **ret_machine, struct lull_error *err);
+/* The same from memory; `path` serves messages only. */
+lull_status lull_machine_parse(const char *text, size_t size, const char *path,
+                               struct lull_arena *arena, struct lull_machine **ret_machine,
+                               struct lull_error *err);
 
 /* Writes it as JSON; errors of the stream stay in ferror(out). Read back, it is the same. */
 void lull_machine_write(const struct lull_machine *machine, FILE *out);

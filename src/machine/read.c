@@ -275,6 +275,23 @@ static lull_status read_root(const struct reader *reader, json_t *root,
     return LULL_OK;
 }
 
+lull_status lull_machine_parse(const char *text, size_t size, const char *path,
+                               struct lull_arena *arena, struct lull_machine **ret_machine,
+                               struct lull_error *err)
+{
+    json_error_t problem;
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+    if (!root)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line %d: %s", path, problem.line, problem.text);
+    const struct reader reader = {path, arena, err};
+    struct lull_machine *machine = lull_machine_create(arena);
+    lull_status status = read_root(&reader, root, machine);
+    if (status == LULL_OK)
+        *ret_machine = machine;
+    json_decref(root);
+    return status;
+}
+
 lull_status lull_machine_read(const char *path, struct lull_arena *arena,
                               struct lull_machine **ret_machine, struct lull_error *err)
 {
@@ -282,20 +299,8 @@ lull_status lull_machine_read(const char *path, struct lull_arena *arena,
     lull_status status = lull_map_file(path, &mapping, err);
     if (status != LULL_OK)
         return status;
-    json_error_t problem;
-    json_t *root = json_loadb(mapping.data ? (const char *)mapping.data : "", mapping.size,
-                              JSON_REJECT_DUPLICATES, &problem);
-    if (root) {
-        const struct reader reader = {path, arena, err};
-        struct lull_machine *machine = lull_machine_create(arena);
-        status = read_root(&reader, root, machine);
-        if (status == LULL_OK)
-            *ret_machine = machine;
-        json_decref(root);
-    } else {
-        status =
-            lull_fail(err, LULL_ERR_FORMAT, "%s: line %d: %s", path, problem.line, problem.text);
-    }
+    status = lull_machine_parse(mapping.data ? (const char *)mapping.data : "", mapping.size, path,
+                                arena, ret_machine, err);
     lull_unmap(&mapping);
     return status;
 }
