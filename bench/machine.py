@@ -89,6 +89,9 @@ def rows(bench):
         print("likwid-bench was not found (package likwid): lull bench is not compared")
         return
     program = os.path.join(bench.build, "bench", "bench_likwid")
+    if not os.path.exists(program):
+        print("lull was built without hwloc: lull bench is not compared")
+        return
     width = widest()
     table = [Row(level, kernel, theirs[width]) for level in ("L1", "L2", "L3", "memory")
              for kernel, theirs in STREAMS.items()]

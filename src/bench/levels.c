@@ -49,7 +49,8 @@ static struct lull_bench_level cache_level(const struct lull_topology *topology,
     const struct lull_machine_cache *cache = &topology->caches[index];
     uint64_t below = index ? topology->caches[index - 1].bytes : 0;
     uint64_t share = cache->bytes / sharers(topology, cache, threads), wanted = share / 2;
-    if (below && cache->shared_cores > 1 && TIMES_BELOW * below < wanted)
+    bool alone = cache->shared_cores == 1; /* 0: unknown */
+    if (below && !alone && TIMES_BELOW * below < wanted)
         wanted = TIMES_BELOW * below;
     struct lull_bench_level level = {.name = lull_arena_printf(arena, "L%u", cache->level),
                                      .bytes = wanted};

@@ -160,17 +160,23 @@ static void find_memory_limit(struct lull_bench *bench)
 }
 
 /* A region for each thread with room for its share of every working set and the space between
- * arrays, and one for latency, where the cycles of all levels lie behind each other. */
+ * arrays, and one for latency, where the cycles of all levels lie behind each other. Where there is
+ * no address space for that, working sets in memory are smaller. */
 static lull_status open_memory(struct lull_bench *bench, struct lull_error *err)
 {
-    struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
-    size_t count =
-        lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
-    uint64_t most = (UINT64_C(1) << 30) + (UINT64_C(1) << 20);
-    for (size_t i = 0; i < count; i++)
-        most += levels[i].bytes;
-    return lull_bench_memory_open(bench->topology->n_cores + 1, most, bench->arena, &bench->memory,
-                                  err);
+    for (;; bench->memory_limit /= 2) {
+        struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
+        size_t count =
+            lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
+        uint64_t limit = bench->memory_limit, most = UINT64_C(1) << 30;
+        most = (limit && limit < most ? limit : most) + (UINT64_C(1) << 20);
+        for (size_t i = 0; i < count; i++)
+            most += levels[i].bytes;
+        lull_status status = lull_bench_memory_open(bench->topology->n_cores + 1, most,
+                                                    bench->arena, &bench->memory, err);
+        if (status != LULL_ERR_MEMORY || limit < UINT64_C(1) << 20)
+            return status;
+    }
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */

@@ -203,6 +203,29 @@ static void tell(void *context, double share, const char *what)
     lull_progress_update(progress, share);
 }
 
+/* Told before anything is measured. `path` may be NULL, or a folder to write into. */
+static int check_writable(const char *path, struct lull_arena *arena)
+{
+    struct lull_output *file;
+    struct lull_error err;
+    if (path && lull_is_directory(path))
+        path = lull_arena_printf(arena, "%s/lull", path);
+    if (path && lull_output_begin(path, false, true, &file, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    if (path)
+        lull_output_discard(file);
+    return LULL_EXIT_OK;
+}
+
+static int check_outputs(struct lull_arena *arena)
+{
+    const char *const paths[] = {settings.machine, settings.noise_trace, settings.charts};
+    int status = LULL_EXIT_OK;
+    for (size_t i = 0; status == LULL_EXIT_OK && i < sizeof paths / sizeof *paths; i++)
+        status = check_writable(paths[i], arena);
+    return status;
+}
+
 static int measure(poptContext context, struct lull_arena *arena)
 {
     struct lull_progress progress;
@@ -217,9 +240,11 @@ static int measure(poptContext context, struct lull_arena *arena)
     int status = choose(context, &bench, arena);
     if (status == LULL_EXIT_OK)
         status = set_limits(&bench);
+    lull_interrupt_clean_up();
+    if (status == LULL_EXIT_OK)
+        status = check_outputs(arena);
     if (status != LULL_EXIT_OK)
         return status;
-    lull_interrupt_clean_up();
     struct lull_machine *machine;
     struct lull_error err;
     lull_progress_begin(&progress, "bench");

@@ -22,15 +22,19 @@ if(LULL_TESTS AND Python3_FOUND)
     endfunction()
     foreach(family openmpi mpich)
         if(LULL_MPICC_${family})
-            foreach(case mpi oversubscribed planted refused)
+            set(cases mpi)
+            if(HWLOC_FOUND) # through lull
+                list(APPEND cases oversubscribed planted refused)
+            endif()
+            foreach(case ${cases})
                 lull_helper_test(${family}.${case} lull-bench-${family} --family ${family}
                                  --case ${case})
+                if(case MATCHES "mpi|oversubscribed") # together they would starve each other
+                    set_tests_properties(bench.${family}.${case} PROPERTIES LABELS mpi RUN_SERIAL ON)
+                else()
+                    set_tests_properties(bench.${family}.${case} PROPERTIES LABELS quick)
+                endif()
             endforeach()
-            # Together they would starve each other on few cores.
-            set_tests_properties(bench.${family}.mpi bench.${family}.oversubscribed
-                                 PROPERTIES LABELS mpi RUN_SERIAL ON)
-            set_tests_properties(bench.${family}.planted bench.${family}.refused
-                                 PROPERTIES LABELS quick)
         endif()
     endforeach()
     foreach(compiler gcc clang)
@@ -38,5 +42,18 @@ if(LULL_TESTS AND Python3_FOUND)
             lull_helper_test(openmp.${compiler} lull-bench-openmp-${compiler} --case openmp)
             set_tests_properties(bench.openmp.${compiler} PROPERTIES LABELS quick RUN_SERIAL ON)
         endif()
+    endforeach()
+endif()
+
+if(LULL_TESTS AND Python3_FOUND AND HWLOC_FOUND)
+    set(cases one-core no-mpi hidden-caches cannot-write)
+    if(NOT LULL_SANITIZE) # sanitizers take much address space
+        list(APPEND cases little-memory)
+    endif()
+    foreach(case ${cases})
+        add_test(NAME bench.odd.${case}
+                 COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/bench/odd_machines.py
+                         --lull $<TARGET_FILE:lull> --case ${case})
+        set_tests_properties(bench.odd.${case} PROPERTIES LABELS quick TIMEOUT 300)
     endforeach()
 endif()

@@ -142,6 +142,16 @@ static void test_levels(void **state)
     assert_true(8 * levels[3].bytes >= 4 * 32 * MIB);
     lull_bench_find_levels(topology, 32, 0, arena, levels);
     assert_true(32 * levels[3].bytes >= 4 * 4 * 32 * MIB);
+    /* A working set need not fill a large cache that others use too, or may use. */
+    struct lull_machine_cache *last = &topology->caches[2];
+    const struct lull_machine_cache known = *last;
+    last->bytes = 512 * MIB;
+    lull_bench_find_levels(topology, 1, 0, arena, levels);
+    assert_int_equal(levels[2].bytes, 16 * MIB);
+    last->shared_cores = 0; /* unknown */
+    lull_bench_find_levels(topology, 1, 0, arena, levels);
+    assert_int_equal(levels[2].bytes, 16 * MIB);
+    *last = known;
     /* Little memory is said, too little is not used. */
     lull_bench_find_levels(topology, 1, 80 * MIB, arena, levels);
     assert_true(levels[3].bytes <= 80 * MIB && levels[3].note && !levels[3].not_there);
