@@ -87,7 +87,9 @@ def check_little_memory(options):
 
 def check_cannot_write(options):
     for option in ("--output", "--noise-trace", "--charts"):
-        done = run([options.lull] + QUICKLY + ["noise", option, "/nowhere/at/all"], status=1)
+        # What is measured fails too, and would say so first.
+        done = run([options.lull] + QUICKLY + ["mpi", option, "/nowhere/at/all"], status=1,
+                   PATH="/nowhere")
         check(done.stdout == "" and done.stderr.count("\n") == 1, "one line: %s" % done.stderr)
         check("/nowhere/at/all" in done.stderr, "that names the place: %s" % done.stderr)
 
