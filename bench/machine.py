@@ -16,7 +16,7 @@ import statistics
 import subprocess
 
 STARTS = 5
-PART = 4    # of the first level's working set, for the slope
+PART = 2    # of the first level's working set, for the slope
 
 # lull's kernel, and likwid's by width
 STREAMS = {"load": {"avx512": "load_avx512", "avx2": "load_avx", "sse": "load_sse"},
