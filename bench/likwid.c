@@ -1,8 +1,7 @@
 /* Starts likwid-bench so that its loop and one of lull's take turns (likwid_turns.c), over the
  * working set that lull bench uses for a level of the memory hierarchy.
  *
- * usage: bench_likwid LEVEL[/PARTS] KERNEL WIDTH LIKWID_KERNEL
- *     say: L2 triad avx512 triad_avx512_fma; L1/4 is a quarter of the first level's working set
+ * usage: bench_likwid LEVEL KERNEL WIDTH LIKWID_KERNEL     say: L2 triad avx512 triad_avx512_fma
  *
  * Prints what likwid_turns.c says. Status 2: this machine has no such level. */
 #include "likwid.h"
@@ -26,8 +25,8 @@ static int complain(const char *what)
     return EXIT_FAILURE;
 }
 
-/* 0: there is no such level. */
-static uint64_t level_bytes(const char *name, size_t length)
+/* Bytes; 0: there is no such level. */
+static uint64_t working_set(const char *level)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_topology *topology;
@@ -39,8 +38,7 @@ static uint64_t level_bytes(const char *name, size_t length)
         lull_topology_close(topology);
     }
     for (size_t i = 0; i < count; i++)
-        if (strlen(levels[i].name) == length && strncmp(levels[i].name, name, length) == 0 &&
-            !levels[i].not_there)
+        if (strcmp(levels[i].name, level) == 0 && !levels[i].not_there)
             bytes = levels[i].bytes;
     lull_arena_destroy(arena);
     return bytes;
@@ -61,15 +59,6 @@ static uint64_t whole_steps(uint64_t bytes, const struct lull_kernel *kernel, en
     return whole;
 }
 
-/* 0: there is no such level. */
-static uint64_t working_set(const char *name, const struct lull_kernel *kernel, enum lull_simd simd)
-{
-    size_t length = strcspn(name, "/");
-    uint64_t parts = name[length] ? strtoull(name + length + 1, NULL, 10) : 1;
-    uint64_t bytes = parts ? level_bytes(name, length) / parts : 0;
-    return bytes ? whole_steps(bytes, kernel, simd) : 0;
-}
-
 /* The library lies beside this program. */
 static bool preload(void)
 {
@@ -86,10 +75,11 @@ int main(int argc, char **argv)
     const struct lull_kernel *kernel;
     enum lull_simd simd;
     if (argc != 5 || !lull_likwid_find(argv[2], argv[3], &kernel, &simd))
-        return complain("usage: bench_likwid LEVEL[/PARTS] KERNEL WIDTH LIKWID_KERNEL");
-    unsigned long long bytes = working_set(argv[1], kernel, simd);
+        return complain("usage: bench_likwid LEVEL KERNEL WIDTH LIKWID_KERNEL");
+    unsigned long long bytes = working_set(argv[1]);
     if (bytes == 0)
         return 2;
+    bytes = whole_steps(bytes, kernel, simd);
     unsigned long long wanted = kernel->arrays ? STREAM_BYTES : COMPUTE_BYTES;
     unsigned long long passes = wanted > bytes ? wanted / bytes : 1;
     char match[128], group[64], iterations[32];

@@ -7,8 +7,7 @@ flops or of explicit bytes; above 1 lull's loop is faster. The median, and in br
 and the largest ratio, are over starts, which are spread over the whole comparison.
 
 likwid-bench hands 38 arguments to its loop at every pass, which takes a few ns. In a first-level
-cache that shows, so there the rates without what a pass costs by itself are compared too: the slope
-of time over bytes between a part of the working set and all of it."""
+cache that shows, so there the difference of the times of a pass is told too."""
 import os
 import re
 import shutil
@@ -16,7 +15,6 @@ import statistics
 import subprocess
 
 STARTS = 5
-PART = 2    # of the first level's working set, for the slope
 
 # lull's kernel, and likwid's by width
 STREAMS = {"load": {"avx512": "load_avx512", "avx2": "load_avx", "sse": "load_sse"},
@@ -35,16 +33,11 @@ def widest():
 
 
 class Match:
-    """One start: the rates of both sides, and what a pass takes."""
+    """One start: the rates of both sides, and how much longer a pass of theirs takes."""
 
-    def __init__(self, program, level, kernel, width, theirs):
-        done = subprocess.run([program, level, kernel, width, theirs], capture_output=True,
-                              text=True)
-        found = re.search(r"^turns \d+ bytes (\d+) ours (\S+) .* theirs (\S+) ", done.stdout, re.M)
-        self.played = found is not None
-        if self.played:
-            size, self.ours, self.theirs = (float(text) for text in found.groups())
-            self.size, self.our_pass, self.their_pass = size, size / self.ours, size / self.theirs
+    def __init__(self, size, ours, theirs):
+        self.ours, self.theirs = float(ours), float(theirs)
+        self.later = float(size) / self.theirs - float(size) / self.ours
 
 
 class Row:
@@ -52,34 +45,29 @@ class Row:
         self.level, self.kernel, self.theirs = level, kernel, theirs
         self.name = "lull bench against likwid-bench: %s" % (
             kernel if level == "peak" else level + " " + kernel)
-        self.matches, self.parts = [], []
+        self.matches = []
 
     def play(self, program, width):
-        working_set = "L1" if self.level == "peak" else self.level
-        match = Match(program, working_set, self.kernel, width, self.theirs)
-        if match.played:
-            self.matches.append(match)
-        if match.played and self.level == "L1":
-            part = Match(program, "L1/%d" % PART, self.kernel, width, self.theirs)
-            self.parts.append(part)
+        level = "L1" if self.level == "peak" else self.level
+        done = subprocess.run([program, level, self.kernel, width, self.theirs],
+                              capture_output=True, text=True)
+        found = re.search(r"^turns \d+ bytes (\d+) ours (\S+) .* theirs (\S+) ", done.stdout, re.M)
+        if found:
+            self.matches.append(Match(*found.groups()))
 
-    def slopes(self):
-        """Ratios of the rates without what a pass costs by itself."""
-        return [(whole.their_pass - part.their_pass) / (whole.our_pass - part.our_pass)
-                for whole, part in zip(self.matches, self.parts) if part.played]
+    def median(self, name):
+        return statistics.median(getattr(match, name) for match in self.matches)
 
     def add_to(self, bench):
         if not self.matches:
             return
         each = [match.ours / match.theirs for match in self.matches]
-        slopes = self.slopes()
-        bench.add(self.name, "%.3f (%.3f .. %.3f) x" % (statistics.median(each), min(each),
-                                                       max(each)),
-                  "%.2f .. %.2f x" % (1 - TARGETS[self.level], 1 + TARGETS[self.level]),
-                  "%.1f against %.1f G/s%s" % (
-                      statistics.median(match.ours for match in self.matches) / 1e9,
-                      statistics.median(match.theirs for match in self.matches) / 1e9,
-                      ", without calls %.3f x" % statistics.median(slopes) if slopes else ""))
+        told = "%.1f against %.1f G/s" % (self.median("ours") / 1e9, self.median("theirs") / 1e9)
+        if self.level == "L1":
+            told += ", %+.1f ns a pass" % (self.median("later") * 1e9)
+        bench.add(self.name,
+                  "%.3f (%.3f .. %.3f) x" % (statistics.median(each), min(each), max(each)),
+                  "%.2f .. %.2f x" % (1 - TARGETS[self.level], 1 + TARGETS[self.level]), told)
 
 
 def rows(bench):
