@@ -15,6 +15,7 @@ import statistics
 import subprocess
 
 STARTS = 5
+NO_SUCH_LEVEL = 2   # status of bench_likwid
 
 # lull's kernel, and likwid's by width
 STREAMS = {"load": {"avx512": "load_avx512", "avx2": "load_avx", "sse": "load_sse"},
@@ -54,6 +55,8 @@ class Row:
         found = re.search(r"^turns \d+ bytes (\d+) ours (\S+) .* theirs (\S+) ", done.stdout, re.M)
         if found:
             self.matches.append(Match(*found.groups()))
+        elif done.returncode != NO_SUCH_LEVEL:
+            print("%s: %s" % (self.name, done.stderr.strip() or "status %d" % done.returncode))
 
     def median(self, name):
         return statistics.median(getattr(match, name) for match in self.matches)
