@@ -111,10 +111,26 @@ void GOMP_ordered_end(void)
 /* ---- locks: from C, and with an underscore from Fortran ---------------------------------------
  */
 
-#define LOCK(name, region)                          \
-    void name(void *lock)                           \
-    {                                               \
-        REC_GOMP_CALL(region, rec_gomp.name(lock)); \
+/* libomp calls itself here, and does not always know who called it. */
+static void tell_caller(void (*function)(void *), void *lock, const void *from)
+{
+    struct rec_thread *self = rec_omp_self();
+    if (self)
+        rec_omp_of(self)->lock_from = from;
+    function(lock);
+    if (self)
+        rec_omp_of(self)->lock_from = NULL;
+}
+
+#define LOCK(name, region)                                \
+    void name(void *lock)                                 \
+    {                                                     \
+        rec_gomp_self();                                  \
+        if (!rec_gomp_is_ours) {                          \
+            tell_caller(rec_gomp.name, lock, REC_CALLER); \
+            return;                                       \
+        }                                                 \
+        REC_GOMP_CALL(region, rec_gomp.name(lock));       \
     }
 /* Under the tools interface these are recorded here, too: it does not tell the end of a test. */
 static struct rec_call begin_test(enum rec_omp_region construct, const void *from)

@@ -367,7 +367,9 @@ static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, u
         rec_omp_skip();
         return;
     }
-    uint32_t region = rec_omp_at(mutexes[kind].wait, code);
+    bool locks = kind == OMPT_MUTEX_LOCK || kind == OMPT_MUTEX_NEST_LOCK;
+    const void *from = locks && rec_omp_of(self)->lock_from ? rec_omp_of(self)->lock_from : code;
+    uint32_t region = rec_omp_at(mutexes[kind].wait, from);
     rec_omp_push(self->omp, region);
     rec_omp_open(self, region);
     rec_omp_of(self)->sets_nest = kind == OMPT_MUTEX_NEST_LOCK ? region : 0;

@@ -53,12 +53,13 @@ enum rec_omp_region {
 /* Regions that are told apart by the function that the compiler has made of them. */
 enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_OUTLINED };
 
-#define REC_OMP_ENDS  256    /* a power of two */
-#define REC_OMP_FORKS 16     /* nested regions that are recorded where the runtime tells us */
-#define REC_OMP_TASKS 256    /* nested tasks of which it is known which they are */
-#define REC_OMP_DEPTH 256    /* nested constructs of which it is known whether they were recorded */
-#define REC_OMP_SITES 0x4000 /* what stands for the first construct among the functions of sites \
-                              */
+#define REC_OMP_ENDS  256 /* a power of two */
+#define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
+#define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
+#define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
+#define REC_OMP_SITES                                                          \
+    0x4000 /* what stands for the first construct among the functions of sites \
+            */
 
 struct rec_omp_end {
     uint64_t generation, time;
@@ -96,12 +97,13 @@ struct rec_omp {
     uint64_t joined;                    /* when the last of them has ended */
     const void *code; /* of the last of them that was a parallel region, or NULL; its region */
     uint32_t code_region;
-    uint32_t n_forks;   /* of which the runtime keeps a pointer (ompt.c) */
-    uint32_t arrived;   /* a bit for each: the master waits for the others */
-    uint32_t n_leagues; /* of teams, in which this thread leads one (ompt.c) */
-    uint32_t sets_nest; /* region in which a nested lock is waited for (ompt.c) */
-    bool tests_lock;    /* in a function that tests a lock: the runtime calls that setting it */
-    uint32_t n_tasks;   /* that run on this thread, one inside of the other */
+    uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
+    uint32_t arrived;      /* a bit for each: the master waits for the others */
+    uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
+    uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
+    const void *lock_from; /* where the function that sets a lock returns to; NULL: in none */
+    bool tests_lock;       /* in a function that tests a lock: the runtime calls that setting it */
+    uint32_t n_tasks;      /* that run on this thread, one inside of the other */
     const void *tasks[REC_OMP_TASKS];
     struct {
         _Alignas(64) struct rec_fork fork;
