@@ -85,10 +85,13 @@ struct lull_task {
                          struct lull_error *err);
     void *data;
     size_t first_probe, n_probes;
-    double share;         /* of the group's time, relative to its other tasks; 0 means 1 */
-    unsigned most_visits; /* 0: no limit of its own */
-    const struct lull_benchmark *of; /* filled in */
-    double spent;                    /* seconds, filled in */
+    double share;    /* of the group's time, relative to its other tasks; 0 means 1 */
+    unsigned visits; /* how many it is to have, spread over the run; 0: one in every round */
+    /* Filled in: */
+    const struct lull_benchmark *of;
+    double spent; /* seconds */
+    unsigned visited;
+    bool given_up; /* it has failed */
 };
 
 /* The run. Everything in it lives in the arena. */
@@ -104,6 +107,8 @@ struct lull_bench {
     struct lull_task *tasks;
     size_t n_tasks, task_capacity;
     const struct lull_benchmark *planning; /* the one whose plan or finish runs */
+    double *cycles;                        /* seconds per cycle of the clock, after every visit */
+    size_t n_cycles, cycle_capacity;
 };
 
 /* Returns the probe's index; the probes of one task follow each other. */
