@@ -107,8 +107,11 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task)
 {
     struct rec_thread *self = rec_omp_self();
     task->ptr = self && parallel ? parallel->ptr : NULL;
-    if (!task->ptr)
+    if (!task->ptr) {
+        if (self)
+            rec_omp_settle(self, 0);
         return;
+    }
     rec_omp_begin(self, task->ptr);
     push_task(self->omp, task);
 }
