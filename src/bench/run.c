@@ -224,7 +224,6 @@ static bool is_sure(struct lull_bench *bench, const struct lull_task *task,
     return true;
 }
 
-/* A task that fails once is not tried again; what it has measured stands. */
 static void sample_clock(struct lull_bench *bench)
 {
     bench->cycles = lull_arena_grow(bench->arena, bench->cycles, &bench->cycle_capacity,
@@ -232,6 +231,7 @@ static void sample_clock(struct lull_bench *bench)
     bench->cycles[bench->n_cycles++] = lull_bench_cycle();
 }
 
+/* A task that fails once is not tried again; what it has measured stands. */
 static lull_status visit(struct lull_bench *bench, struct lull_task *task)
 {
     struct lull_error problem;

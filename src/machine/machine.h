@@ -18,9 +18,9 @@
 
 /* How far a number can be trusted. */
 enum lull_verdict {
-    LULL_VERDICT_QUIET, /* nothing disturbed it, and the interval is as narrow as asked */
-    LULL_VERDICT_NOISY, /* the interval is as narrow as asked, on a system that was not quiet */
-    LULL_VERDICT_NOT_CONVERGED, /* the time was up before the interval was as narrow as asked */
+    LULL_VERDICT_QUIET,         /* nothing disturbed it, and it is known as well as asked */
+    LULL_VERDICT_NOISY,         /* known as well as asked, on a system that was not quiet */
+    LULL_VERDICT_NOT_CONVERGED, /* the time was up before it was known as well as asked */
     LULL_VERDICT_PUBLISHED      /* taken from a publication, not measured by lull */
 };
 const char *
