@@ -368,6 +368,16 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
     return learn_region(self, parent, function, (uintptr_t)from, (uintptr_t)frame);
 }
 
+uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
+{
+    const struct path path = {1, {(uintptr_t)from}};
+    pthread_mutex_lock(&lock);
+    uint32_t region = region_of(parent, function, &path);
+    rec_map_put(&rec_sites, rec_site_key(from, function), region);
+    pthread_mutex_unlock(&lock);
+    return region;
+}
+
 uint32_t rec_site_of_code(uint32_t parent, const void *code)
 {
     const uintptr_t place = (uintptr_t)code;

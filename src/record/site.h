@@ -33,6 +33,9 @@ static inline uintptr_t rec_site_key(const void *from, unsigned function)
 uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned function,
                          const void *from, const void *frame);
 
+/* The same where nothing but the return address `from` is known. */
+uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from);
+
 /* A region that is named after `parent` and the place of its code; `parent` when it is in no file.
  */
 uint32_t rec_site_of_code(uint32_t parent, const void *code);

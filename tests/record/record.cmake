@@ -67,6 +67,12 @@ if(Python3_FOUND)
         record_test(omp_constructs.profile.${short} quick --option=--profile --
                     ${record_bin}/omp_constructs.${short})
         record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
+        add_test(NAME record.sites_omp.${short}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py
+                    --lull $<TARGET_FILE:lull> --compiler ${compiler}
+                    $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+        set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 300
+                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
     endforeach()

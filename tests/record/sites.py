@@ -282,4 +282,5 @@ def main():
     return 1 if bench.wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

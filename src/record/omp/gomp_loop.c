@@ -5,47 +5,33 @@
 
 #include <stdarg.h>
 
-/* Each is preceded by the thread's declaration: `self` is NULL when nothing is to be recorded. */
-static struct rec_thread *begin(enum rec_omp_region construct, enum rec_omp_region request)
+/* The construct has a site; requests for its chunks, which come from other lines of the code that
+ * the compiler has made of it, and the barrier at its end have none. */
+static struct rec_call begin(enum rec_omp_region construct, enum rec_omp_region request,
+                             const void *from)
 {
     struct rec_thread *self = rec_gomp_self();
-    if (!self) {
+    if (self)
+        rec_omp_enter(self, rec_omp_at(construct, from), rec_omp_now(self));
+    else
         rec_omp_skip();
-        return NULL;
-    }
-    rec_omp_enter(self, construct, rec_omp_now(self));
-    rec_omp_open(self, request);
-    return self;
+    return rec_gomp_open_for(self, request, NULL);
 }
 
-static struct rec_thread *request(enum rec_omp_region region)
-{
-    struct rec_thread *self = rec_gomp_self();
-    if (self)
-        rec_omp_open(self, region);
-    return self;
-}
-
-static void done(struct rec_thread *self, enum rec_omp_region region)
-{
-    if (self)
-        rec_omp_close(self, region);
-}
-
-#define START(construct, region, type, name, ...)           \
-    {                                                       \
-        struct rec_thread *self = begin(construct, region); \
-        type result = rec_gomp.name(__VA_ARGS__);           \
-        done(self, region);                                 \
-        return result;                                      \
+#define START(construct, region, type, name, ...)                    \
+    {                                                                \
+        struct rec_call made = begin(construct, region, REC_CALLER); \
+        type result = rec_gomp.name(__VA_ARGS__);                    \
+        rec_gomp_close(&made);                                       \
+        return result;                                               \
     }
 #define LOOP_START(name, ...) START(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, bool, name, __VA_ARGS__)
-#define LOOP_NEXT(name)                                        \
-    {                                                          \
-        struct rec_thread *self = request(REC_OMP_NEXT_CHUNK); \
-        bool result = rec_gomp.name(from, to);                 \
-        done(self, REC_OMP_NEXT_CHUNK);                        \
-        return result;                                         \
+#define LOOP_NEXT(name)                                                 \
+    {                                                                   \
+        struct rec_call made = rec_gomp_open(REC_OMP_NEXT_CHUNK, NULL); \
+        bool result = rec_gomp.name(from, to);                          \
+        rec_gomp_close(&made);                                          \
+        return result;                                                  \
     }
 
 #define CHUNKED(s)                                                                      \
@@ -81,13 +67,10 @@ LOOP_START(GOMP_loop_start, begin_, end, step, schedule, chunk, from, to, reduct
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The barrier at the end, then the construct. */
-#define END(construct, call)                                     \
-    struct rec_thread *self = request(REC_OMP_IMPLICIT_BARRIER); \
-    call;                                                        \
-    uint64_t now = 0;                                            \
-    if (self)                                                    \
-        now = rec_omp_close(self, REC_OMP_IMPLICIT_BARRIER);     \
-    rec_omp_leave(construct, now)
+#define END(construct, call)                                              \
+    struct rec_call made = rec_gomp_open(REC_OMP_IMPLICIT_BARRIER, NULL); \
+    call;                                                                 \
+    rec_omp_leave(construct, rec_gomp_close(&made))
 
         void GOMP_loop_end(void)
 {
@@ -138,9 +121,9 @@ unsigned GOMP_sections_start(unsigned count)
 
                 unsigned GOMP_sections_next(void)
 {
-    struct rec_thread *self = request(REC_OMP_NEXT_SECTION);
+    struct rec_call made = rec_gomp_open(REC_OMP_NEXT_SECTION, NULL);
     unsigned result = rec_gomp.GOMP_sections_next();
-    done(self, REC_OMP_NEXT_SECTION);
+    rec_gomp_close(&made);
     return result;
 }
 
@@ -152,13 +135,13 @@ unsigned GOMP_sections_start(unsigned count)
  * cannot run another. */
 static __thread unsigned dimensions;
 
-#define DOACROSS_START(name, ...)                                         \
-    {                                                                     \
-        struct rec_thread *self = begin(REC_OMP_FOR, REC_OMP_NEXT_CHUNK); \
-        dimensions = n;                                                   \
-        bool result = rec_gomp.name(__VA_ARGS__);                         \
-        done(self, REC_OMP_NEXT_CHUNK);                                   \
-        return result;                                                    \
+#define DOACROSS_START(name, ...)                                                  \
+    {                                                                              \
+        struct rec_call made = begin(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, REC_CALLER); \
+        dimensions = n;                                                            \
+        bool result = rec_gomp.name(__VA_ARGS__);                                  \
+        rec_gomp_close(&made);                                                     \
+        return result;                                                             \
     }
 
 #define DOACROSS(s)                                                       \
@@ -185,18 +168,16 @@ bool GOMP_loop_doacross_start REC_DOACROSS_GENERAL_ARGS
 
 #define DOACROSS_WAIT(type, name)                                                               \
     {                                                                                           \
-        struct rec_thread *self = rec_gomp_self();                                              \
         type c[MOST_DIMENSIONS] = {first};                                                      \
         va_list arguments;                                                                      \
         va_start(arguments, first);                                                             \
         for (unsigned i = 1; i < dimensions && i < MOST_DIMENSIONS; i++)                        \
             c[i] = va_arg(arguments, type);                                                     \
         va_end(arguments);                                                                      \
-        if (self)                                                                               \
-            rec_omp_open(self, REC_OMP_ORDERED);                                                \
+        struct rec_call made = rec_gomp_open(REC_OMP_ORDERED, REC_CALLER);                      \
         rec_gomp.name(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], \
                       c[12], c[13], c[14], c[15]);                                              \
-        done(self, REC_OMP_ORDERED);                                                            \
+        rec_gomp_close(&made);                                                                  \
     }
 
 void GOMP_doacross_wait(long first, ...)

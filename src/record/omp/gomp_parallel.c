@@ -28,7 +28,7 @@ static void run(void *argument)
     }
     rec_omp_begin(self, &parallel->fork);
     if (parallel->fork.construct != NO_CONSTRUCT)
-        rec_omp_enter(self, (enum rec_omp_region)parallel->fork.construct, rec_omp_now(self));
+        rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
     parallel->body(parallel->data);
     rec_omp_arrive(self, &parallel->fork);
 }
@@ -41,7 +41,7 @@ static void begin(struct parallel *parallel, struct rec_thread *self, rec_body *
     parallel->fork.construct = (int32_t)construct;
     const void *code;
     __builtin_memcpy(&code, &body, sizeof code);
-    rec_omp_fork(self, &parallel->fork, rec_omp_outlined(REC_OMP_PARALLEL, code));
+    rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, code);
 }
 
 /* `name` is called with the arguments after `data` as they came. */
@@ -122,7 +122,7 @@ static void old_begun(const struct parallel *parallel)
     struct rec_thread *self = parallel->fork.master;
     rec_omp_begin(self, &parallel->fork);
     if (parallel->fork.construct != NO_CONSTRUCT)
-        rec_omp_enter(self, (enum rec_omp_region)parallel->fork.construct, rec_omp_now(self));
+        rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
 }
 
 #define OLD_PARALLEL(construct, name, ...)                            \
@@ -182,7 +182,7 @@ void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, 
 {
     struct rec_thread *self = rec_gomp_self();
     if (self)
-        rec_omp_enter(self, REC_OMP_TEAMS, rec_omp_now(self));
+        rec_omp_enter(self, rec_omp_at(REC_OMP_TEAMS, REC_CALLER), rec_omp_now(self));
     else
         rec_omp_skip();
     rec_gomp.GOMP_teams_reg(body, data, teams, limit, flags);

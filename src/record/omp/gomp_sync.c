@@ -2,24 +2,14 @@
  * construct is the program's. */
 #include "record/omp/gomp.h"
 
-/* One call of the runtime as a region. */
-#define CALL(region, call)                     \
-    struct rec_thread *self = rec_gomp_self(); \
-    if (self)                                  \
-        rec_omp_open(self, region);            \
-    call;                                      \
-    if (self)                                  \
-    rec_omp_close(self, region)
-
 /* A wait that begins a body. */
-#define BEGIN_BODY(region, body, call)                          \
-    struct rec_thread *self = rec_gomp_self();                  \
-    if (self)                                                   \
-        rec_omp_open(self, region);                             \
-    call;                                                       \
-    if (self)                                                   \
-        rec_omp_enter(self, body, rec_omp_close(self, region)); \
-    else                                                        \
+#define BEGIN_BODY(region, body, call)                               \
+    struct rec_call made = rec_gomp_open(region, REC_CALLER);        \
+    call;                                                            \
+    uint64_t now = rec_gomp_close(&made);                            \
+    if (made.self)                                                   \
+        rec_omp_enter(made.self, rec_omp_at(body, REC_CALLER), now); \
+    else                                                             \
         rec_omp_skip()
 
 /* The body ends before the runtime is told, which has little to do then. */
@@ -30,24 +20,25 @@
 
 void GOMP_barrier(void)
 {
-    CALL(REC_OMP_BARRIER, rec_gomp.GOMP_barrier());
+    REC_GOMP_CALL(REC_OMP_BARRIER, rec_gomp.GOMP_barrier());
 }
 
 bool GOMP_barrier_cancel(void)
 {
     bool result;
-    CALL(REC_OMP_BARRIER, result = rec_gomp.GOMP_barrier_cancel());
+    REC_GOMP_CALL(REC_OMP_BARRIER, result = rec_gomp.GOMP_barrier_cancel());
     return result;
 }
 
 void GOMP_workshare_task_reduction_unregister(bool cancelled)
 {
-    CALL(REC_OMP_IMPLICIT_BARRIER, rec_gomp.GOMP_workshare_task_reduction_unregister(cancelled));
+    REC_GOMP_CALL(REC_OMP_IMPLICIT_BARRIER,
+                  rec_gomp.GOMP_workshare_task_reduction_unregister(cancelled));
 }
 
 void GOMP_scope_start(uintptr_t *reductions)
 {
-    CALL(REC_OMP_WORKSHARE, rec_gomp.GOMP_scope_start(reductions));
+    REC_GOMP_CALL(REC_OMP_WORKSHARE, rec_gomp.GOMP_scope_start(reductions));
 }
 
 /* ---- single: there is no call at its end ------------------------------------------------------
@@ -56,20 +47,20 @@ void GOMP_scope_start(uintptr_t *reductions)
 bool GOMP_single_start(void)
 {
     bool result;
-    CALL(REC_OMP_SINGLE, result = rec_gomp.GOMP_single_start());
+    REC_GOMP_CALL(REC_OMP_SINGLE, result = rec_gomp.GOMP_single_start());
     return result;
 }
 
 void *GOMP_single_copy_start(void)
 {
     void *result;
-    CALL(REC_OMP_SINGLE_WAIT, result = rec_gomp.GOMP_single_copy_start());
+    REC_GOMP_CALL(REC_OMP_SINGLE_WAIT, result = rec_gomp.GOMP_single_copy_start());
     return result;
 }
 
 void GOMP_single_copy_end(void *data)
 {
-    CALL(REC_OMP_SINGLE_WAIT, rec_gomp.GOMP_single_copy_end(data));
+    REC_GOMP_CALL(REC_OMP_SINGLE_WAIT, rec_gomp.GOMP_single_copy_end(data));
 }
 
 /* ---- critical, atomic, ordered ----------------------------------------------------------------
@@ -98,7 +89,7 @@ void GOMP_critical_name_end(void **name)
 /* The body of an atomic is a few instructions. */
 void GOMP_atomic_start(void)
 {
-    CALL(REC_OMP_ATOMIC, rec_gomp.GOMP_atomic_start());
+    REC_GOMP_CALL(REC_OMP_ATOMIC, rec_gomp.GOMP_atomic_start());
 }
 
 void GOMP_atomic_end(void)
@@ -120,38 +111,52 @@ void GOMP_ordered_end(void)
 /* ---- locks: from C, and with an underscore from Fortran ---------------------------------------
  */
 
-#define LOCK(name, region)                 \
-    void name(void *lock)                  \
-    {                                      \
-        CALL(region, rec_gomp.name(lock)); \
+/* libomp calls itself here, and does not always know who called it. */
+static void tell_caller(void (*function)(void *), void *lock, const void *from)
+{
+    struct rec_thread *self = rec_omp_self();
+    if (self)
+        rec_omp_of(self)->lock_from = from;
+    function(lock);
+    if (self)
+        rec_omp_of(self)->lock_from = NULL;
+}
+
+#define LOCK(name, region)                                \
+    void name(void *lock)                                 \
+    {                                                     \
+        rec_gomp_self();                                  \
+        if (!rec_gomp_is_ours) {                          \
+            tell_caller(rec_gomp.name, lock, REC_CALLER); \
+            return;                                       \
+        }                                                 \
+        REC_GOMP_CALL(region, rec_gomp.name(lock));       \
     }
 /* Under the tools interface these are recorded here, too: it does not tell the end of a test. */
-static struct rec_thread *begin_test(enum rec_omp_region region)
+static struct rec_call begin_test(enum rec_omp_region construct, const void *from)
 {
     rec_gomp_self();
     struct rec_thread *self = rec_omp_self();
-    if (!self)
-        return NULL;
-    rec_omp_of(self)->tests_lock = true;
-    rec_omp_open(self, region);
-    return self;
+    struct rec_call made = rec_gomp_open_for(self, construct, from);
+    if (self)
+        rec_omp_of(self)->tests_lock = true;
+    return made;
 }
 
-static void end_test(struct rec_thread *self, enum rec_omp_region region)
+static void end_test(const struct rec_call *made)
 {
-    if (!self)
-        return;
-    rec_omp_of(self)->tests_lock = false;
-    rec_omp_close(self, region);
+    if (made->self)
+        rec_omp_of(made->self)->tests_lock = false;
+    rec_gomp_close(made);
 }
 
-#define TEST(name, region)                            \
-    int name(void *lock)                              \
-    {                                                 \
-        struct rec_thread *self = begin_test(region); \
-        int result = rec_gomp.name(lock);             \
-        end_test(self, region);                       \
-        return result;                                \
+#define TEST(name, region)                                     \
+    int name(void *lock)                                       \
+    {                                                          \
+        struct rec_call made = begin_test(region, REC_CALLER); \
+        int result = rec_gomp.name(lock);                      \
+        end_test(&made);                                       \
+        return result;                                         \
     }
 
 LOCK(omp_set_lock, REC_OMP_SET_LOCK)

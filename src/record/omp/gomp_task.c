@@ -98,10 +98,10 @@ void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long ali
     struct source source;
     prepare(&source, body, data, copier, size, &align);
     source.detaches = flags & DETACHES;
-    rec_omp_open(self, REC_OMP_TASK_CREATE);
+    rec_omp_open(self, rec_omp_ids[REC_OMP_TASK_CREATE]);
     rec_gomp.GOMP_task(run_task, &source, copy, (long)(source.head.offset + source.size), align,
                        deferred, flags, depend, priority, detach);
-    rec_omp_close(self, REC_OMP_TASK_CREATE);
+    rec_omp_close(self, rec_omp_ids[REC_OMP_TASK_CREATE]);
 }
 
 #define TASKLOOP(name)                                                                            \
@@ -114,11 +114,11 @@ void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long ali
     prepare(&source, body, data, copier, size, &align);                                           \
     if (flags & REDUCES)                                                                          \
         memcpy(source.words, data, sizeof source.words);                                          \
-    enum rec_omp_region region = flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP;   \
-    rec_omp_open(self, region);                                                                   \
+    struct rec_call made = rec_gomp_open_for(                                                     \
+        self, flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP, REC_CALLER);         \
     rec_gomp.name(run_taskloop, &source, copy, (long)(source.head.offset + source.size), align,   \
                   flags, tasks, priority, begin, end, step);                                      \
-    rec_omp_close(self, region)
+    rec_gomp_close(&made)
 
 void GOMP_taskloop(rec_body *body, void *data, rec_copy *copier, long size, long align,
                    unsigned flags, unsigned long tasks, int priority, long begin, long end,
@@ -137,30 +137,22 @@ void GOMP_taskloop_ull(rec_body *body, void *data, rec_copy *copier, long size, 
 /* ---- waiting for tasks ------------------------------------------------------------------------
  */
 
-#define CALL(region, call)                     \
-    struct rec_thread *self = rec_gomp_self(); \
-    if (self)                                  \
-        rec_omp_open(self, region);            \
-    call;                                      \
-    if (self)                                  \
-    rec_omp_close(self, region)
-
 void GOMP_taskwait(void)
 {
-    CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait());
+    REC_GOMP_CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait());
 }
 
 void GOMP_taskwait_depend(void **depend)
 {
-    CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait_depend(depend));
+    REC_GOMP_CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait_depend(depend));
 }
 
 void GOMP_taskyield(void)
 {
-    CALL(REC_OMP_TASK_YIELD, rec_gomp.GOMP_taskyield());
+    REC_GOMP_CALL(REC_OMP_TASK_YIELD, rec_gomp.GOMP_taskyield());
 }
 
 void GOMP_taskgroup_end(void)
 {
-    CALL(REC_OMP_TASKGROUP, rec_gomp.GOMP_taskgroup_end());
+    REC_GOMP_CALL(REC_OMP_TASKGROUP, rec_gomp.GOMP_taskgroup_end());
 }

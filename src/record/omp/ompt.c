@@ -32,6 +32,12 @@ static const struct rec_fork *fork_of(const union ompt_data *task)
     return task && !is_explicit(task) ? task->ptr : NULL;
 }
 
+/* The innermost region that the thread has begun. */
+static bool is_last_fork(const struct rec_omp *omp, const struct rec_fork *fork)
+{
+    return omp->n_forks > 0 && fork == &omp->forks[omp->n_forks - 1].fork;
+}
+
 /* ---- the tasks that a thread runs, one inside of the other ------------------------------------
  */
 
@@ -78,10 +84,11 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     if (!self || rec_omp_of(self)->n_forks >= REC_OMP_FORKS ||
         (!code && rec_omp_of(self)->n_leagues > 0))
         return;
-    struct rec_fork *fork = &rec_omp_of(self)->forks[rec_omp_of(self)->n_forks++];
-    enum rec_omp_outlined kind = flags & OMPT_PARALLEL_LEAGUE ? REC_OMP_LEAGUE : REC_OMP_PARALLEL;
-    rec_omp_fork(self, fork, rec_omp_outlined(kind, place_of(code)));
-    fork->arrived = false;
+    struct rec_omp *omp = rec_omp_of(self);
+    struct rec_fork *fork = &omp->forks[omp->n_forks].fork;
+    omp->arrived &= ~(1U << omp->n_forks++);
+    rec_omp_fork(self, fork, flags & OMPT_PARALLEL_LEAGUE ? REC_OMP_LEAGUE : REC_OMP_PARALLEL,
+                 place_of(code));
     parallel->ptr = fork;
 }
 
@@ -100,8 +107,11 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task)
 {
     struct rec_thread *self = rec_omp_self();
     task->ptr = self && parallel ? parallel->ptr : NULL;
-    if (!task->ptr)
+    if (!task->ptr) {
+        if (self)
+            rec_omp_settle(self, 0);
         return;
+    }
     rec_omp_begin(self, task->ptr);
     push_task(self->omp, task);
 }
@@ -112,15 +122,14 @@ static void end_implicit(union ompt_data *task)
     struct rec_thread *self = rec_current();
     if (!fork || !self->omp)
         return;
-    /* A worker's fork may be gone by now: what the worker must know of it, it has kept. */
+    /* A worker's fork may be gone by now: what the worker must know of it, it has kept, and puts on
+     * its tape when it begins the next region. */
     struct rec_omp *omp = rec_omp_of(self);
     uint32_t inside = tasks_inside(omp, task);
     if (inside < UINT32_MAX)
         omp->n_tasks -= inside + 1;
-    if (omp->n_forks == 0 || fork != &omp->forks[omp->n_forks - 1])
-        rec_omp_settle(self, 0);
-    else if (!fork->arrived)
-        rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
+    if (is_last_fork(omp, fork) && !(omp->arrived & 1U << (omp->n_forks - 1)))
+        rec_omp_open(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
 }
 
 static void count_league(int endpoint)
@@ -165,16 +174,13 @@ static const enum rec_omp_region sync_regions[] = {
 static void leave_work(struct rec_thread *self)
 {
     struct rec_omp *omp = rec_omp_of(self);
-    while (omp->n_constructs > 0 && omp->n_constructs <= REC_OMP_DEPTH) {
-        uint32_t region = omp->constructs[omp->n_constructs - 1];
-        if (region != rec_omp_ids[REC_OMP_FOR] && region != rec_omp_ids[REC_OMP_SECTIONS])
-            return;
-        omp->n_constructs--;
-        rec_leave(self, region, rec_omp_now(self));
-    }
+    while (omp->n_constructs > 0 && omp->n_constructs <= REC_OMP_DEPTH &&
+           omp->cancellable[omp->n_constructs - 1])
+        rec_leave(self, omp->constructs[--omp->n_constructs], rec_omp_now(self));
 }
 
-static void begin_sync(enum rec_omp_region region, union ompt_data *task, bool may_be_last)
+static void begin_sync(enum rec_omp_region construct, union ompt_data *task, bool may_be_last,
+                       const void *code)
 {
     struct rec_thread *self = rec_omp_self();
     if (!self) {
@@ -182,40 +188,45 @@ static void begin_sync(enum rec_omp_region region, union ompt_data *task, bool m
         return;
     }
     const struct rec_fork *fork = fork_of(task);
-    if (region == REC_OMP_IMPLICIT_BARRIER)
+    if (construct == REC_OMP_IMPLICIT_BARRIER)
         leave_work(self);
-    rec_omp_push(self->omp, rec_omp_ids[region]);
+    uint32_t region = construct == REC_OMP_IMPLICIT_BARRIER ? rec_omp_ids[construct]
+                                                            : rec_omp_at(construct, code);
+    rec_omp_push(self->omp, region);
     if (fork && may_be_last)
         rec_omp_arrive(self, fork); /* until we know that it was not the last one */
     else
         rec_omp_open(self, region);
 }
 
-static void end_sync(enum rec_omp_region region, union ompt_data *task, bool last)
+static void end_sync(enum rec_omp_region construct, union ompt_data *task, bool last)
 {
-    struct rec_thread *self = rec_omp_ending();
+    uint32_t region;
+    struct rec_thread *self = rec_omp_ending(rec_omp_ids[construct], &region);
     if (!self)
         return;
     struct rec_omp *omp = rec_omp_of(self);
     if (!last) {
         __atomic_store_n(&omp->waits, false, __ATOMIC_RELAXED);
         rec_omp_close(self, region);
-    } else if (omp->n_forks > 0 && fork_of(task) == &omp->forks[omp->n_forks - 1]) {
-        omp->forks[omp->n_forks - 1].arrived = true; /* ends with the region */
+    } else if (is_last_fork(omp, fork_of(task))) {
+        omp->arrived |= 1U << (omp->n_forks - 1); /* ends with the region */
     } else {
-        rec_omp_settle(self, 0);
+        /* A worker learns this when it is needed again: as a rule by the same master, who has put
+         * the next fork in the same place. */
+        __builtin_prefetch(fork_of(task));
     }
 }
 
 static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
                            const void *code)
 {
-    (void)code;
     bool known = kind > 0 && (size_t)kind < sizeof sync_regions / sizeof *sync_regions;
     enum rec_omp_region region = known ? sync_regions[kind] : REC_OMP_BARRIER;
     if (endpoint == OMPT_BEGIN)
         begin_sync(region, task,
-                   region == REC_OMP_IMPLICIT_BARRIER && kind != OMPT_SYNC_BARRIER_IMPLEMENTATION);
+                   region == REC_OMP_IMPLICIT_BARRIER && kind != OMPT_SYNC_BARRIER_IMPLEMENTATION,
+                   code);
     else
         end_sync(region, task,
                  region == REC_OMP_IMPLICIT_BARRIER &&
@@ -248,14 +259,22 @@ static enum rec_omp_region work_region(int type)
 static void on_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
                     uint64_t count, const void *code)
 {
-    (void)parallel, (void)task, (void)count, (void)code;
+    (void)parallel, (void)task, (void)count;
+    const enum rec_omp_region construct = work_region(type);
     struct rec_thread *self = endpoint == OMPT_BEGIN ? rec_omp_self() : NULL;
-    if (endpoint == OMPT_END)
-        rec_omp_leave(work_region(type), 0);
-    else if (self)
-        rec_omp_enter(self, work_region(type), rec_omp_now(self));
-    else
+    if (endpoint == OMPT_END) {
+        rec_omp_leave(construct, 0);
+        return;
+    }
+    if (!self) {
         rec_omp_skip();
+        return;
+    }
+    rec_omp_enter(self, rec_omp_at(construct, code), rec_omp_now(self));
+    const struct rec_omp *omp = rec_omp_of(self);
+    if (omp->n_constructs <= REC_OMP_DEPTH)
+        rec_omp_of(self)->cancellable[omp->n_constructs - 1] =
+            construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------
@@ -295,9 +314,10 @@ static void end_task(const union ompt_data *task)
     struct rec_thread *self = rec_current();
     if (self->omp && rec_omp_of(self)->n_tasks > 0)
         rec_omp_of(self)->n_tasks--;
-    self = rec_omp_ending();
+    uint32_t region;
+    self = rec_omp_ending(region_of(task), &region);
     if (self)
-        rec_omp_task_end(self, region_of(task));
+        rec_omp_task_end(self, region);
 }
 
 /* A thread runs tasks one inside of the other. What it turns to begins, unless it runs already:
@@ -342,29 +362,34 @@ static bool is_known(int kind)
 static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
                              const void *code)
 {
-    (void)hint, (void)implementation, (void)lock, (void)code;
+    (void)hint, (void)implementation, (void)lock;
     if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
         return;
     struct rec_thread *self = rec_omp_self();
-    if (self) {
-        rec_omp_push(self->omp, rec_omp_ids[mutexes[kind].wait]);
-        rec_omp_open(self, mutexes[kind].wait);
-    } else {
+    if (!self) {
         rec_omp_skip();
+        return;
     }
+    bool locks = kind == OMPT_MUTEX_LOCK || kind == OMPT_MUTEX_NEST_LOCK;
+    const void *from = locks && rec_omp_of(self)->lock_from ? rec_omp_of(self)->lock_from : code;
+    uint32_t region = rec_omp_at(mutexes[kind].wait, from);
+    rec_omp_push(self->omp, region);
+    rec_omp_open(self, region);
+    rec_omp_of(self)->sets_nest = kind == OMPT_MUTEX_NEST_LOCK ? region : 0;
 }
 
 static void on_mutex_acquired(int kind, uint64_t lock, const void *code)
 {
-    (void)lock, (void)code;
+    (void)lock;
     if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
         return;
-    struct rec_thread *self = rec_omp_ending();
-    uint64_t now = self ? rec_omp_close(self, mutexes[kind].wait) : 0;
+    uint32_t region;
+    struct rec_thread *self = rec_omp_ending(rec_omp_ids[mutexes[kind].wait], &region);
+    uint64_t now = self ? rec_omp_close(self, region) : 0;
     if (mutexes[kind].body == REC_OMP_REGIONS)
         return;
     if (self)
-        rec_omp_enter(self, mutexes[kind].body, now);
+        rec_omp_enter(self, rec_omp_at(mutexes[kind].body, code), now);
     else
         rec_omp_skip();
 }
@@ -382,11 +407,12 @@ static void on_nest_lock(int endpoint, uint64_t lock, const void *code)
 {
     (void)lock, (void)code;
     struct rec_thread *self = rec_current();
-    if (endpoint != OMPT_BEGIN || !self->omp ||
-        rec_omp_of(self)->open != rec_omp_ids[REC_OMP_SET_NEST_LOCK])
+    const struct rec_omp *omp = self->omp;
+    if (endpoint != OMPT_BEGIN || !omp || omp->open == 0 || omp->open != omp->sets_nest)
         return;
-    if (rec_omp_ending())
-        rec_omp_close(self, REC_OMP_SET_NEST_LOCK);
+    uint32_t region;
+    if (rec_omp_ending(omp->open, &region))
+        rec_omp_close(self, region);
 }
 
 /* ---- start ------------------------------------------------------------------------------------

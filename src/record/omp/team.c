@@ -1,7 +1,5 @@
 #include "record/omp/team.h"
 
-#include "record/site.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,6 +49,12 @@ void rec_omp_start(void)
 {
     for (int i = 0; i < REC_OMP_REGIONS; i++)
         rec_define_region_once(&rec_omp_ids[i], &regions[i]);
+}
+
+uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from)
+{
+    const uint32_t region = rec_omp_ids[construct];
+    return from ? rec_site_of_place(region, REC_OMP_SITES + construct, from) : region;
 }
 
 /* ---- regions by code -------------------------------------------------------------------------

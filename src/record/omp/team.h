@@ -12,8 +12,9 @@
 #define LULL_RECORD_OMP_TEAM_H
 
 #include "record/core.h"
+#include "record/site.h"
 
-/* Regions that do not depend on a place in the program. */
+/* Constructs; in the place where the program has one, each is a region of its own. */
 enum rec_omp_region {
     REC_OMP_FORK,
     REC_OMP_IMPLICIT_BARRIER,
@@ -56,13 +57,17 @@ enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_
 #define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
 #define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
 #define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
+#define REC_OMP_SITES                                                          \
+    0x4000 /* what stands for the first construct among the functions of sites \
+            */
 
 struct rec_omp_end {
     uint64_t generation, time;
 };
 
 /* A parallel region that a thread has begun; lives with the region. The workers read the first 40
- * bytes, which are made to share a cache line with what they read anyway. */
+ * bytes, which are made to share a cache line with what they read anyway. Nothing in here changes
+ * while the region runs: the line would have to travel back. */
 struct rec_fork {
     uint64_t begin;    /* when the master asked for it */
     uint64_t previous; /* when the master's last region ended */
@@ -73,7 +78,6 @@ struct rec_fork {
     int32_t construct; /* for the use of gomp_parallel.c */
     struct rec_thread *master;
     uint32_t around; /* `parallel` of the master outside */
-    bool arrived;    /* the master waits for the others (ompt.c) */
 };
 
 /* A thread's share, made at its first construct; belongs to its location for good. */
@@ -88,14 +92,22 @@ struct rec_omp {
     uint32_t region;
     uint32_t n_constructs;              /* begun, whose end comes in another call of ours */
     uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
+    bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
     uint64_t forked;                    /* regions that this thread has begun as a master */
     uint64_t joined;                    /* when the last of them has ended */
-    uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
-    struct rec_fork forks[REC_OMP_FORKS];
-    uint32_t n_leagues; /* of teams, in which this thread leads one (ompt.c) */
-    bool tests_lock;    /* in a function that tests a lock: the runtime calls that setting it */
-    uint32_t n_tasks;   /* that run on this thread, one inside of the other */
+    const void *code; /* of the last of them that was a parallel region, or NULL; its region */
+    uint32_t code_region;
+    uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
+    uint32_t arrived;      /* a bit for each: the master waits for the others */
+    uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
+    uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
+    const void *lock_from; /* where the function that sets a lock returns to; NULL: in none */
+    bool tests_lock;       /* in a function that tests a lock: the runtime calls that setting it */
+    uint32_t n_tasks;      /* that run on this thread, one inside of the other */
     const void *tasks[REC_OMP_TASKS];
+    struct {
+        _Alignas(64) struct rec_fork fork;
+    } forks[REC_OMP_FORKS]; /* each has a cache line of its own */
     struct rec_omp_end ring[REC_OMP_ENDS];
 };
 
@@ -105,6 +117,17 @@ extern uint32_t rec_omp_ids[REC_OMP_REGIONS];
 void rec_omp_start(void);
 /* Id of a parallel region or task with that code address. */
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code);
+
+/* As rec_omp_at, of a place that is new. */
+uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from);
+
+/* Region of a construct whose call returns to `from`; NULL: that is not known. */
+static inline uint32_t rec_omp_at(enum rec_omp_region construct, const void *from)
+{
+    uint32_t region =
+        (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, REC_OMP_SITES + construct));
+    return REC_LIKELY(region != 0) ? region : rec_omp_new_site(construct, from);
+}
 
 struct rec_omp *rec_omp_make(struct rec_thread *self);
 
@@ -140,12 +163,12 @@ static inline void rec_omp_unfold(struct rec_thread *self)
     omp->open = 0;
 }
 
-static inline void rec_omp_open(struct rec_thread *self, enum rec_omp_region region)
+static inline void rec_omp_open(struct rec_thread *self, uint32_t region)
 {
     struct rec_omp *omp = rec_omp_of(self);
     rec_omp_unfold(self);
-    omp->opened = rec_open_call(self, rec_omp_ids[region]);
-    omp->open = rec_omp_ids[region];
+    omp->opened = rec_open_call(self, region);
+    omp->open = region;
 }
 
 static inline void rec_omp_close_at(struct rec_thread *self, uint32_t region, uint64_t now)
@@ -159,10 +182,10 @@ static inline void rec_omp_close_at(struct rec_thread *self, uint32_t region, ui
     }
 }
 
-static inline uint64_t rec_omp_close(struct rec_thread *self, enum rec_omp_region region)
+static inline uint64_t rec_omp_close(struct rec_thread *self, uint32_t region)
 {
     uint64_t now = rec_now();
-    rec_omp_close_at(self, rec_omp_ids[region], now);
+    rec_omp_close_at(self, region, now);
     return now;
 }
 
@@ -171,23 +194,26 @@ static inline uint64_t rec_omp_close(struct rec_thread *self, enum rec_omp_regio
 static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
 {
     uint32_t at = omp->n_constructs++;
-    if (REC_LIKELY(at < REC_OMP_DEPTH))
+    if (REC_LIKELY(at < REC_OMP_DEPTH)) {
         omp->constructs[at] = region;
+        omp->cancellable[at] = false;
+    }
 }
 
-static inline bool rec_omp_pop(struct rec_omp *omp)
+/* The region, `otherwise` where they are too deep to be known; 0: it was not recorded. */
+static inline uint32_t rec_omp_pop(struct rec_omp *omp, uint32_t otherwise)
 {
     if (omp->n_constructs == 0)
-        return false;
+        return 0;
     uint32_t at = --omp->n_constructs;
-    return at >= REC_OMP_DEPTH || omp->constructs[at] != 0;
+    return REC_LIKELY(at < REC_OMP_DEPTH) ? omp->constructs[at] : otherwise;
 }
 
-static inline void rec_omp_enter(struct rec_thread *self, enum rec_omp_region region, uint64_t now)
+static inline void rec_omp_enter(struct rec_thread *self, uint32_t region, uint64_t now)
 {
     rec_omp_unfold(self);
-    rec_omp_push(self->omp, rec_omp_ids[region]);
-    rec_enter(self, rec_omp_ids[region], now);
+    rec_omp_push(self->omp, region);
+    rec_enter(self, region, now);
 }
 
 /* In place of rec_omp_enter when it is not to be recorded. */
@@ -198,38 +224,46 @@ static inline void rec_omp_skip(void)
         rec_omp_push(self->omp, 0);
 }
 
-/* The calling thread if the beginning was recorded of what ends now, else NULL. */
-static inline struct rec_thread *rec_omp_ending(void)
+/* The calling thread if the beginning was recorded of what ends now, else NULL; its region. */
+static inline struct rec_thread *rec_omp_ending(uint32_t otherwise, uint32_t *ret_region)
 {
     struct rec_thread *self = rec_current();
-    return self->omp && rec_omp_pop(self->omp) ? self : NULL;
+    *ret_region = self->omp ? rec_omp_pop(self->omp, otherwise) : 0;
+    return *ret_region != 0 ? self : NULL;
 }
 
 /* `now` 0: the present. */
 static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
 {
-    struct rec_thread *self = rec_omp_ending();
+    uint32_t entered;
+    struct rec_thread *self = rec_omp_ending(rec_omp_ids[region], &entered);
     if (self)
-        rec_leave(self, rec_omp_ids[region], now ? now : rec_omp_now(self));
+        rec_leave(self, entered, now ? now : rec_omp_now(self));
 }
 
 /* ---- parallel regions -------------------------------------------------------------------------
  */
 
-/* The master asks for a region. */
-static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork, uint32_t region)
+/* The master asks for a region with that code: a parallel one or a league. */
+static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork,
+                                enum rec_omp_outlined kind, const void *code)
 {
     struct rec_omp *omp = rec_omp_of(self);
     rec_omp_unfold(self);
+    if (kind == REC_OMP_PARALLEL && REC_UNLIKELY(omp->code != code)) {
+        omp->code_region = rec_omp_outlined(kind, code);
+        omp->code = code;
+    }
     fork->master = self;
-    fork->region = region;
+    fork->region =
+        kind == REC_OMP_PARALLEL && code ? omp->code_region : rec_omp_outlined(kind, code);
     fork->ends = omp->ring;
     fork->generation = ++omp->forked;
     fork->around = self->parallel;
     fork->previous = omp->joined;
     fork->begin = rec_omp_now(self);
     self->parallel = 1;
-    rec_enter(self, region, fork->begin);
+    rec_enter(self, fork->region, fork->begin);
 }
 
 /* The calling thread is new and the runtime's. */
@@ -241,7 +275,7 @@ void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork);
 static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork)
 {
     struct rec_omp *omp = rec_omp_of(self);
-    rec_omp_open(self, REC_OMP_IMPLICIT_BARRIER);
+    rec_omp_open(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
     if (fork->ends == omp->ring)
         return;
     omp->ends = fork->ends;
@@ -253,7 +287,7 @@ static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork
 /* The master goes on behind the region. */
 static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *fork)
 {
-    uint64_t now = rec_omp_close(self, REC_OMP_IMPLICIT_BARRIER);
+    uint64_t now = rec_omp_close(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
     omp->joined = now;

@@ -1,0 +1,75 @@
+"""Call sites of OpenMP constructs: records a program and compares the places that
+`lull metrics --by callsite` shows with the lines of its source that have a mark.
+
+    sites_omp.py --lull LULL --compiler gcc|clang [--names]     --names: lull was built with libdw
+"""
+import argparse
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from sites import HERE, Bench, run
+
+SOURCE = "sites_omp.c"
+MARK = re.compile(r"@ (\w+) x(\d+) (~?)(\w[\w ]*?)( gcc)? \*/")
+
+
+def marks(compiler):
+    """(construct, function, line or None) -> visits"""
+    found = {}
+    for number, line in enumerate(open(os.path.join(HERE, SOURCE)), 1):
+        mark = MARK.search(line)
+        if not mark:
+            continue
+        function, visits, anywhere, construct, only = mark.groups()
+        if not only or only.strip() in compiler:
+            key = construct, function, None if anywhere else number
+            found[key] = found.get(key, 0) + int(visits)
+    return found
+
+
+def seen(sites, expected):
+    """The same of what is shown; constructs of which the source says nothing are left out."""
+    constructs = {key[0] for key in expected}
+    got = {}
+    for call, path, visits in sites:
+        function, _, line, _ = path[0]
+        construct = call[len("!$omp "):]
+        anywhere = (construct, function, None)
+        key = anywhere if anywhere in expected else (construct, function, line)
+        if construct in constructs:
+            got[key] = got.get(key, 0) + visits
+    return got
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--names", action="store_true")
+    settings = parser.parse_args()
+    if not settings.names:
+        print("skipped: lull was built without libdw")
+        return 77
+    settings.family = None
+    compiler = os.path.basename(settings.compiler)
+    expected = marks(compiler)
+    with tempfile.TemporaryDirectory(prefix="lull-sites-") as folder:
+        bench = Bench(settings, folder)
+        program, target = bench.path("program"), bench.path("run")
+        for flags in (["-O0"], ["-O2"]):
+            run([settings.compiler, "-std=gnu17", "-g", "-fopenmp"] + flags +
+                [os.path.join(HERE, SOURCE), "-o", program])
+            for options in ([], ["--callpath", "3"]):
+                shutil.rmtree(target, ignore_errors=True)
+                run([settings.lull, "record", "-o", target] + options + [program])
+                sites, _ = bench.sites(target)
+                bench.expect(" ".join([compiler] + flags + options), seen(sites, expected), expected)
+    for line in bench.wrong:
+        print(line)
+    return 1 if bench.wrong else 0
+
+
+sys.exit(main())
