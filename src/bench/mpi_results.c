@@ -70,6 +70,7 @@ void lull_mpi_add_rounds(struct lull_bench *bench, const struct lull_task *task,
                                        .high = record->value,
                                        .median = record->value,
                                        .cycle = NAN,
+                                       .lost = NAN,
                                        .blocks = 1,
                                        .repetitions = 1,
                                        .steal = steal};

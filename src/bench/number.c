@@ -10,35 +10,60 @@
 
 /* Beyond these shares the system is called noisy. */
 #define NOISY_INTERRUPTED 0.05 /* blocks in which a thread lost its core */
+#define NOISY_LOST        0.05 /* time in which a thread did not have its core */
 #define NOISY_STEAL       0.01 /* time that went to other guests */
 #define NOISY_SPREAD      0.10 /* median of the blocks above the quantile quoted */
 
 struct disturbance {
-    double interrupted, steal, spread;
+    double interrupted, lost, steal, spread;
     bool unpinned;
 };
+
+/* Of what is known. */
+struct mean {
+    double sum;
+    size_t count;
+};
+
+static void add(struct mean *mean, double value)
+{
+    if (isnan(value))
+        return;
+    mean->sum += value;
+    mean->count++;
+}
+
+static double mean_of(const struct mean *mean)
+{
+    return mean->count ? mean->sum / (double)mean->count : 0;
+}
 
 static struct disturbance sum_up(const struct lull_probe *probe, double *scratch)
 {
     struct disturbance all = {0};
+    struct mean lost = {0}, steal = {0};
     uint64_t blocks = 0, interrupted = 0;
-    size_t with_steal = 0;
     for (size_t i = 0; i < probe->n_rounds; i++) {
         const struct lull_round *round = &probe->rounds[i];
         blocks += round->blocks;
         interrupted += round->interrupted;
+        add(&lost, round->lost);
+        add(&steal, round->steal);
         all.unpinned |= round->unpinned;
         scratch[i] = round->value > 0 ? round->median / round->value - 1 : 0;
-        if (isnan(round->steal))
-            continue;
-        all.steal += round->steal;
-        with_steal++;
     }
     all.interrupted = blocks ? (double)interrupted / (double)blocks : 0;
-    all.steal = with_steal ? all.steal / (double)with_steal : 0;
+    all.lost = mean_of(&lost);
+    all.steal = mean_of(&steal);
     lull_sort(scratch, probe->n_rounds);
     all.spread = lull_median(scratch, probe->n_rounds);
     return all;
+}
+
+static bool is_noisy(const struct disturbance *all)
+{
+    return all->interrupted > NOISY_INTERRUPTED || all->lost > NOISY_LOST ||
+           all->steal > NOISY_STEAL || all->spread > NOISY_SPREAD;
 }
 
 static const char *join(struct lull_arena *arena, const char *text, const char *more)
@@ -54,6 +79,10 @@ static const char *describe(const struct lull_probe *probe, const struct disturb
         text = join(arena, text,
                     lull_arena_printf(arena, "%.0f %% of the blocks were interrupted",
                                       100 * all->interrupted));
+    if (all->lost > NOISY_LOST)
+        text = join(
+            arena, text,
+            lull_arena_printf(arena, "others had the cores %.0f %% of the time", 100 * all->lost));
     if (all->steal > NOISY_STEAL)
         text = join(
             arena, text,
@@ -160,9 +189,7 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
     if (probe->write_allocate > 0)
         number.with_write_allocate = number.value * probe->write_allocate;
     number.note = describe(probe, &all, arena);
-    bool noisy =
-        all.interrupted > NOISY_INTERRUPTED || all.steal > NOISY_STEAL || all.spread > NOISY_SPREAD;
     if (sure)
-        number.verdict = noisy ? LULL_VERDICT_NOISY : LULL_VERDICT_QUIET;
+        number.verdict = is_noisy(&all) ? LULL_VERDICT_NOISY : LULL_VERDICT_QUIET;
     return number;
 }

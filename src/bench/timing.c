@@ -98,6 +98,7 @@ struct member {
     double cycle;       /* seconds, after it */
     long interruptions; /* so far */
     bool interrupted;   /* in the block */
+    double wall, busy;  /* seconds of all blocks so far, and those in which it had a core */
     char padding[64];   /* members are written to by different threads */
 };
 
@@ -146,17 +147,28 @@ static long involuntary_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+/* Seconds that this thread has run on a core. */
+static double thread_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* One thread's part of a block, between two meetings. */
 static void run_block(struct member *member)
 {
     struct team *team = member->team;
     const struct lull_timing *timing = team->timing;
     uint64_t repetitions = team->repetitions;
+    double had = thread_seconds();
     member->begin = lull_bench_now();
     timing->body(timing->context, member->number, repetitions);
     member->end = lull_bench_now();
     member->cycle = timing->clock ? time_cycle(team->clock_cost) : NAN;
     long now = involuntary_switches();
+    member->busy += thread_seconds() - had;
+    member->wall += lull_bench_now() - member->begin;
     member->interrupted = now != member->interruptions;
     member->interruptions = now;
     meet(team);
@@ -309,6 +321,18 @@ static lull_status start(struct team *team, struct lull_error *err)
     return LULL_OK;
 }
 
+/* By the thread that lost most. */
+static double lost_by_others(const struct team *team)
+{
+    double most = 0;
+    for (unsigned i = 0; i < team->timing->threads; i++) {
+        const struct member *member = &team->members[i];
+        if (member->wall > 0)
+            most = fmax(most, 1 - member->busy / member->wall);
+    }
+    return most;
+}
+
 /* Threads are there, and this one may be pinned. */
 static struct lull_round run_team(struct team *team, struct samples *samples)
 {
@@ -325,6 +349,7 @@ static struct lull_round run_team(struct team *team, struct samples *samples)
     }
     round.repetitions = repetitions;
     round.interrupted = samples->interrupted;
+    round.lost = lost_by_others(team);
     round.unpinned = atomic_load(&team->unpinned) > 0;
     knows = knows && lull_steal_read(&after);
     round.steal = knows ? lull_steal_share(&before, &after) : NAN;
@@ -369,6 +394,7 @@ struct lull_round lull_round_of_samples(double *samples, size_t count, double qu
                                .high = estimate.high,
                                .median = lull_median(samples, count),
                                .cycle = NAN,
+                               .lost = NAN,
                                .blocks = count,
                                .repetitions = 1,
                                .steal = NAN};

@@ -41,6 +41,8 @@ struct lull_round {
     uint64_t blocks, repetitions; /* blocks timed; repetitions in each */
     uint64_t interrupted; /* blocks in which a thread was taken off its core against its will */
     double
+        lost; /* share of the blocks' time in which a thread did not have its core; NAN: unknown */
+    double
         steal; /* share of the processors' time that the hypervisor gave to others; NAN: unknown */
     bool unpinned; /* a thread could not be pinned */
 };

@@ -290,6 +290,19 @@ static void add_verdicts(struct lull_document *document, const struct lull_machi
                            counts[LULL_VERDICT_NOISY], all);
 }
 
+/* Curves have no table. */
+static void add_curves(struct lull_document *document, const struct lull_machine *machine,
+                       struct lull_arena *arena)
+{
+    const char *names = "";
+    for (size_t i = 0; i < machine->n_series; i++)
+        names = lull_arena_printf(arena, "%s%s%s", names, i ? ", " : "", machine->series[i].name);
+    if (machine->n_series)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "Curves (%s) are in the machine file, -o, and drawn with --charts.",
+                           names);
+}
+
 struct lull_document *lull_bench_document(const struct lull_machine *machine,
                                           struct lull_arena *arena)
 {
@@ -301,6 +314,7 @@ struct lull_document *lull_bench_document(const struct lull_machine *machine,
         add_section(document, machine, i);
     add_network(document, machine, arena);
     add_noise(document, machine, arena);
+    add_curves(document, machine, arena);
     add_verdicts(document, machine);
     return document;
 }

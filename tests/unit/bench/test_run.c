@@ -74,6 +74,13 @@ static void test_verdicts(void **state)
     assert_string_equal(number.note, "the hypervisor took 25 % of the time");
     for (size_t i = 0; i < 9; i++) {
         rounds[i].steal = NAN; /* unknown */
+        rounds[i].lost = i % 3 ? 0 : i == 0 ? NAN : 0.6;
+    }
+    number = lull_probe_number(&probe, 0.01, arena);
+    assert_int_equal(number.verdict, LULL_VERDICT_NOISY);
+    assert_string_equal(number.note, "others had the cores 15 % of the time");
+    for (size_t i = 0; i < 9; i++) {
+        rounds[i].lost = 0;
         rounds[i].median = 1.5 * rounds[i].value;
     }
     number = lull_probe_number(&probe, 0.01, arena);
