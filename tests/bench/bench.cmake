@@ -22,13 +22,13 @@ if(LULL_TESTS AND Python3_FOUND)
     endfunction()
     foreach(family openmpi mpich)
         if(LULL_MPICC_${family})
-            foreach(case mpi oversubscribed planted refused)
+            foreach(case mpi nodes oversubscribed planted refused)
                 lull_helper_test(${family}.${case} lull-bench-${family} --family ${family}
                                  --case ${case})
             endforeach()
             # Together they would starve each other on few cores.
-            set_tests_properties(bench.${family}.mpi bench.${family}.oversubscribed
-                                 PROPERTIES LABELS mpi RUN_SERIAL ON)
+            set_tests_properties(bench.${family}.mpi bench.${family}.nodes
+                                 bench.${family}.oversubscribed PROPERTIES LABELS mpi RUN_SERIAL ON)
             set_tests_properties(bench.${family}.planted bench.${family}.refused
                                  PROPERTIES LABELS quick)
         endif()
