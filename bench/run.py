@@ -20,6 +20,7 @@ import machine
 import record_app
 import record_mpi
 import record_omp
+import repeat
 import simulate
 
 
@@ -128,9 +129,10 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, record_mpi, record_omp, record_app, simulate):
+        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "MPI", "OpenMP", "heat", "simulate")):
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
+                                     "simulate")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

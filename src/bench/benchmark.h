@@ -1,14 +1,14 @@
 /* Benchmarks: one constant struct per file, listed in benchmark.c.
  *
  * A run has three steps. Each benchmark plans: it makes probes (one per number to measure) and
- * tasks (what is to be run for some probes). Then all tasks are visited in rounds: in the first
- * round every task once, then every task again, so that the rounds of a number are spread over the
- * whole run and its interval contains what changes from second to second. A task whose numbers are
- * all sure enough is not visited again. At last each benchmark finishes: fits, curves, what is
- * derived.
+ * tasks (what is to be run for some probes). Then all tasks are visited in rounds, every task once
+ * in each, so that the rounds of a number are spread over the whole run and its interval contains
+ * what changes from second to second; tasks that start programs have fewer visits, at equal
+ * distances. After these rounds a task whose numbers are all sure enough is not visited again. At
+ * last each benchmark finishes: fits, curves, what is derived.
  *
- * The value of a number is the median over its rounds of the rounds' quantile. Its interval comes
- * from the order statistics of the rounds (stats/quantile.h), 6 or more for 95 %.
+ * The value of a number is the median over its rounds of the rounds' quantile, its interval where
+ * a later round will be, never narrower than that of the clock during the run (bench/number.h).
  *
  * To add a benchmark: write bench/NAME.c with a `const struct lull_benchmark lull_bench_NAME`, add
  * its address to the array in benchmark.c; kernels go to bench/kernel/. */
@@ -85,10 +85,13 @@ struct lull_task {
                          struct lull_error *err);
     void *data;
     size_t first_probe, n_probes;
-    double share;         /* of the group's time, relative to its other tasks; 0 means 1 */
-    unsigned most_visits; /* 0: no limit of its own */
-    const struct lull_benchmark *of; /* filled in */
-    double spent;                    /* seconds, filled in */
+    double share;    /* of the group's time, relative to its other tasks; 0 means 1 */
+    unsigned visits; /* how many it is to have, spread over the run; 0: one in every round */
+    /* Filled in: */
+    const struct lull_benchmark *of;
+    double spent; /* seconds */
+    unsigned visited;
+    bool given_up; /* it has failed */
 };
 
 /* The run. Everything in it lives in the arena. */
@@ -104,6 +107,8 @@ struct lull_bench {
     struct lull_task *tasks;
     size_t n_tasks, task_capacity;
     const struct lull_benchmark *planning; /* the one whose plan or finish runs */
+    double *cycles;                        /* seconds per cycle of the clock, after every visit */
+    size_t n_cycles, cycle_capacity;
 };
 
 /* Returns the probe's index; the probes of one task follow each other. */

@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+extern const struct lull_kernel lull_kernel_clock;
+
 struct job {
     lull_compute_code *code;
     unsigned threads;
+    bool clock; /* measure the cores' clock, too */
 };
 
 static void body(void *context, unsigned thread, uint64_t repetitions)
@@ -21,6 +24,7 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                                        .context = job,
                                        .threads = job->threads,
                                        .seconds = seconds,
+                                       .clock = job->clock,
                                        .quantile = LULL_BENCH_QUANTILE,
                                        .precision = bench->settings.precision};
     struct lull_round round;
@@ -43,7 +47,7 @@ static void plan_one(struct lull_bench *bench, const struct lull_kernel *kernel,
                      enum lull_simd simd, unsigned threads, const char *name, const char *unit)
 {
     struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
-    *job = (struct job){kernel->compute[simd], threads};
+    *job = (struct job){kernel->compute[simd], threads, kernel != &lull_kernel_clock};
     const struct lull_probe probe = {
         .name = name, .unit = unit, .amount = kernel->operations[simd] * threads};
     const struct lull_task task = {.name = probe.name,

@@ -17,6 +17,7 @@ struct job {
     uint64_t end; /* of the cycle in the region */
     char *cycle;  /* in a region of its own: pointers are denormal numbers to the other kernels */
     size_t lines; /* a power of two */
+    bool own;     /* the level belongs to one core */
     void *at;     /* NULL before the first visit */
 };
 
@@ -55,6 +56,7 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                                        .context = task->data,
                                        .threads = 1,
                                        .seconds = seconds,
+                                       .clock = ((const struct job *)task->data)->own,
                                        .quantile = LULL_BENCH_QUANTILE,
                                        .precision = bench->settings.precision};
     struct lull_round round;
@@ -102,8 +104,8 @@ lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_ben
         uint64_t bytes = bytes_for(bench, &levels[i], i + 1 == count);
         size_t lines = power_of_two(bytes / LINE);
         char *start = lull_bench_memory_region(bench->memory, region);
-        *job = (struct job){self->kernel, bench->memory, region, used + lines * LINE,
-                            start + used, lines,         NULL};
+        *job = (struct job){self->kernel, bench->memory, region,        used + lines * LINE,
+                            start + used, lines,         levels[i].own, NULL};
         used = job->end;
         const struct lull_probe probe = {.name = name,
                                          .unit = "s",

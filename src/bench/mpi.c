@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PASSES = 3, MOST_RANKS = 64, MOST_WORDS = 64 };
-static const unsigned launches[LULL_EFFORTS] = {2, 4, 9};
+enum { PASSES = 2, MOST_RANKS = 64, MOST_WORDS = 64 };
+static const unsigned launches[LULL_EFFORTS] = {4, 6, 9};
 #define START_SECONDS 1.5 /* that a start is expected to take, before one was seen */
 #define PATIENCE      20  /* s beyond thrice the expected time */
 
@@ -151,8 +151,6 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                          struct lull_error *err)
 {
     struct job *job = task->data;
-    enum lull_effort effort = bench->settings.effort;
-    seconds = lull_bench_group_find("mpi")->seconds[effort] / launches[effort];
     if (job->family)
         return launch(bench, task, job->family, seconds, err);
     for (size_t i = 0; i < FAMILIES && !job->family && !job->given_up; i++) {
@@ -195,7 +193,7 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
     const struct lull_task task = {.name = self->name,
                                    .visit = visit,
                                    .data = job,
-                                   .most_visits = launches[bench->settings.effort]};
+                                   .visits = launches[bench->settings.effort]};
     lull_bench_task(bench, &task);
     return LULL_OK;
 }

@@ -1,8 +1,8 @@
 #include "bench/mpi_network.h"
 
+#include "bench/number.h"
 #include "bench/timing.h"
 #include "stats/piecewise.h"
-#include "stats/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -131,18 +131,14 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
 /* The median of the values, none below 0. */
 static struct lull_number median_of(double *values, size_t count, double precision)
 {
-    lull_sort(values, count);
-    struct lull_estimate estimate =
-        lull_quantile_estimate(values, count, 0.5, LULL_BENCH_CONFIDENCE);
-    struct lull_number number = lull_number_plain(fmax(0, estimate.value), "s", "median");
-    number.low = fmax(0, estimate.low);
-    number.high = fmax(0, estimate.high);
-    number.confidence = estimate.bounded ? LULL_BENCH_CONFIDENCE : 0;
-    number.rounds = (uint32_t)count;
-    bool sure = estimate.bounded && number.high - number.low <= precision * number.value;
+    struct lull_number number = lull_number_plain(NAN, "s", "median");
+    bool sure = lull_number_of_visits(&number, values, count, precision, 0);
     number.verdict = sure ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
-    if (estimate.value <= 0)
+    if (number.value <= 0)
         number.note = "below resolution";
+    number.value = fmax(0, number.value);
+    number.low = fmax(0, number.low);
+    number.high = fmax(0, number.high);
     return number;
 }
 

@@ -1,6 +1,7 @@
 #include "bench/mpi.h"
 
 #include "bench/mpi_network.h"
+#include "bench/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +69,7 @@ void lull_mpi_add_rounds(struct lull_bench *bench, const struct lull_task *task,
                                        .low = record->value,
                                        .high = record->value,
                                        .median = record->value,
+                                       .cycle = NAN,
                                        .blocks = 1,
                                        .repetitions = 1,
                                        .steal = steal};
@@ -194,33 +196,38 @@ static void add_numbers(const struct context *context, const char *level)
     }
 }
 
-static void add_overlap(const struct context *context, const char *level)
+/* Its number of bytes is that of the exchange. */
+static void add_overlap(const struct context *context, const char *level, unsigned long bytes)
 {
-    static const unsigned long sizes[] = {8192, 1 << 20};
     static const char *const parts[] = {"exchange", "compute", "both"};
     struct lull_bench *bench = context->bench;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        double seconds[3];
-        uint32_t rounds = 0;
-        for (int k = 0; k < 3; k++) {
-            const struct lull_probe *probe =
-                find(context,
-                     lull_bench_text(bench, "mpi.overlap.%s.%s.%lu.2", parts[k], level, sizes[i]));
-            struct lull_number number = lull_number_empty();
-            if (probe)
-                number = lull_probe_number(probe, bench->settings.precision, bench->arena);
-            seconds[k] = number.value;
-            rounds = number.rounds;
-        }
-        struct lull_number overlap =
-            lull_number_plain(lull_overlap(seconds[0], seconds[1], seconds[2]), "1", "p10");
-        overlap.name = lull_bench_text(bench, "mpi.overlap.%s.%lu.2", level, sizes[i]);
-        overlap.rounds = rounds;
-        overlap.verdict = LULL_VERDICT_NOT_CONVERGED;
-        overlap.note = "derived from three times, without an interval";
-        if (!isnan(overlap.value))
-            lull_machine_set(bench->machine, bench->arena, &overlap);
+    const struct lull_probe *probes[3];
+    size_t rounds = SIZE_MAX, count = 0;
+    enum lull_verdict verdict = LULL_VERDICT_QUIET;
+    for (int i = 0; i < 3; i++) {
+        probes[i] = find(context,
+                         lull_bench_text(bench, "mpi.overlap.%s.%s.%lu.2", parts[i], level, bytes));
+        if (!probes[i])
+            return;
+        rounds = probes[i]->n_rounds < rounds ? probes[i]->n_rounds : rounds;
+        enum lull_verdict of_part =
+            lull_probe_number(probes[i], bench->settings.precision, bench->arena).verdict;
+        verdict = of_part > verdict ? of_part : verdict; /* what is derived is no surer */
     }
+    double *values = lull_arena_alloc(bench->arena, rounds * sizeof *values);
+    for (size_t i = 0; i < rounds; i++) {
+        double share = lull_overlap(probes[0]->rounds[i].value, probes[1]->rounds[i].value,
+                                    probes[2]->rounds[i].value);
+        if (!isnan(share))
+            values[count++] = share;
+    }
+    struct lull_number overlap = lull_number_plain(NAN, "1", "p10");
+    if (count == 0)
+        return;
+    bool sure = lull_number_of_visits(&overlap, values, count, 0, bench->settings.precision);
+    overlap.verdict = sure ? verdict : LULL_VERDICT_NOT_CONVERGED;
+    overlap.name = lull_bench_text(bench, "mpi.overlap.%s.%lu.2", level, bytes);
+    lull_machine_set(bench->machine, bench->arena, &overlap);
 }
 
 static void finish_level(const struct context *context, const struct lull_helper_level *named,
@@ -257,7 +264,8 @@ static void finish_level(const struct context *context, const struct lull_helper
                                        machine->n_network + 1, sizeof *machine->network);
     machine->network[machine->n_network++] = level;
     add_numbers(context, named->name);
-    add_overlap(context, named->name);
+    add_overlap(context, named->name, 8192);
+    add_overlap(context, named->name, 1 << 20);
 }
 
 void lull_mpi_finish(struct lull_bench *bench, const struct lull_benchmark *self,

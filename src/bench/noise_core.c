@@ -1,5 +1,6 @@
 #include "bench/noise.h"
 
+#include "bench/number.h"
 #include "bench/timing.h"
 #include "stats/histogram.h"
 #include "stats/quantile.h"
@@ -61,20 +62,15 @@ void lull_noise_core_add(struct lull_noise_core *core, double *samples, size_t c
     add_detours(core, samples, count, noise.quantum, arena);
 }
 
-/* The median over the segments. */
+/* Over the segments; quiet where they are enough for an interval of the median. */
 static struct lull_number number_of(const double *values, size_t count, const char *unit,
                                     struct lull_arena *arena)
 {
-    double *sorted = lull_arena_alloc(arena, count * sizeof *sorted);
-    memcpy(sorted, values, count * sizeof *sorted);
-    lull_sort(sorted, count);
-    struct lull_estimate estimate =
-        lull_quantile_estimate(sorted, count, 0.5, LULL_BENCH_CONFIDENCE);
-    struct lull_number number = lull_number_plain(estimate.value, unit, "median");
-    number.low = estimate.low;
-    number.high = estimate.high;
-    number.confidence = estimate.bounded ? LULL_BENCH_CONFIDENCE : 0;
-    number.rounds = (uint32_t)count;
+    double *copy = lull_arena_alloc(arena, count * sizeof *copy);
+    memcpy(copy, values, count * sizeof *copy);
+    struct lull_number number = lull_number_plain(NAN, unit, "median");
+    bool sure = lull_number_of_visits(&number, copy, count, INFINITY, INFINITY);
+    number.verdict = sure ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
     return number;
 }
 
@@ -117,10 +113,8 @@ struct lull_machine_noise lull_noise_core_sum_up(const struct lull_noise_core *c
         .n_detours = core->n_detours};
     noise.share.samples = noise.power.samples = core->samples;
     bool noisy = noise.share.value > LULL_NOISE_SHARE || steal > LULL_NOISE_SHARE;
-    enum lull_verdict verdict = noise.share.confidence <= 0 ? LULL_VERDICT_NOT_CONVERGED
-                                : noisy                     ? LULL_VERDICT_NOISY
-                                                            : LULL_VERDICT_QUIET;
-    noise.share.verdict = noise.power.verdict = verdict;
+    if (noisy && noise.share.verdict == LULL_VERDICT_QUIET)
+        noise.share.verdict = noise.power.verdict = LULL_VERDICT_NOISY;
     if (steal > LULL_NOISE_SHARE)
         noise.share.note =
             lull_arena_printf(arena, "the hypervisor took %.0f %% of the time", 100 * steal);

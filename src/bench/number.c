@@ -1,10 +1,12 @@
-/* From the rounds of a probe to a number and a verdict. */
+#include "bench/number.h"
+
 #include "bench/benchmark.h"
 
 #include "stats/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Beyond these shares the system is called noisy. */
 #define NOISY_INTERRUPTED 0.05 /* blocks in which a thread lost its core */
@@ -65,21 +67,72 @@ static const char *describe(const struct lull_probe *probe, const struct disturb
     return text;
 }
 
-static void set_value(struct lull_number *number, const struct lull_probe *probe,
-                      const struct lull_estimate *seconds)
+bool lull_number_of_visits(struct lull_number *number, double *values, size_t count,
+                           double precision, double resolution)
 {
-    if (probe->amount > 0) {
-        number->value = probe->amount / seconds->value;
-        number->low = probe->amount / seconds->high;
-        number->high = probe->amount / seconds->low;
-    } else {
-        double scale = probe->scale > 0 ? probe->scale : 1;
-        number->value = scale * seconds->value;
-        number->low = scale * seconds->low;
-        number->high = scale * seconds->high;
-    }
-    if (probe->write_allocate > 0)
-        number->with_write_allocate = number->value * probe->write_allocate;
+    lull_sort(values, count);
+    struct lull_estimate median = lull_quantile_estimate(values, count, 0.5, LULL_BENCH_CONFIDENCE);
+    struct lull_prediction later = lull_predict(values, count, LULL_BENCH_CONFIDENCE);
+    number->value = median.value;
+    number->low = later.low;
+    number->high = later.high;
+    number->confidence = later.attained;
+    number->rounds = (uint32_t)count;
+    return median.bounded && median.high - median.low <= fmax(precision * median.value, resolution);
+}
+
+struct lull_clock_range lull_clock_range_of(double *cycles, size_t count)
+{
+    struct lull_clock_range range = {1, 1};
+    if (count == 0)
+        return range;
+    lull_sort(cycles, count);
+    double median = lull_median(cycles, count);
+    struct lull_prediction later = lull_predict(cycles, count, LULL_BENCH_CONFIDENCE);
+    range.low = later.low / median;
+    range.high = later.high / median;
+    return range;
+}
+
+void lull_number_widen(struct lull_number *number, const struct lull_clock_range *clock)
+{
+    bool is_rate = strstr(number->unit, "/s") || strcmp(number->unit, "Hz") == 0;
+    if (isnan(number->low) || (!is_rate && strcmp(number->unit, "s") != 0))
+        return;
+    double low = is_rate ? 1 / clock->high : clock->low;
+    double high = is_rate ? 1 / clock->low : clock->high;
+    number->low = fmin(number->low, number->value * low);
+    number->high = fmax(number->high, number->value * high);
+}
+
+static double scale_of(const struct lull_probe *probe, double seconds)
+{
+    if (probe->amount > 0)
+        return probe->amount / seconds;
+    return (probe->scale > 0 ? probe->scale : 1) * seconds;
+}
+
+/* Whether the cores' clock was measured in every visit. */
+static bool has_cycles(const struct lull_probe *probe)
+{
+    for (size_t i = 0; i < probe->n_rounds; i++)
+        if (!(probe->rounds[i].cycle > 0))
+            return false;
+    return true;
+}
+
+/* What does not depend on how fast the clock was meanwhile; returns as lull_number_of_visits. */
+static bool set_cycles(struct lull_number *number, const struct lull_probe *probe, double precision,
+                       double *values)
+{
+    for (size_t i = 0; i < probe->n_rounds; i++)
+        values[i] = scale_of(probe, probe->rounds[i].value / probe->rounds[i].cycle);
+    struct lull_number cycles = lull_number_empty();
+    bool sure = lull_number_of_visits(&cycles, values, probe->n_rounds, precision, 0);
+    number->in_cycles = cycles.value;
+    number->in_cycles_low = cycles.low;
+    number->in_cycles_high = cycles.high;
+    return sure;
 }
 
 struct lull_number lull_probe_number(const struct lull_probe *probe, double precision,
@@ -95,22 +148,21 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
     if (probe->n_rounds == 0)
         return number;
 
-    double *values = lull_arena_alloc(arena, 2 * probe->n_rounds * sizeof *values);
+    double *values = lull_arena_alloc(arena, probe->n_rounds * sizeof *values);
+    struct disturbance all = sum_up(probe, values);
     for (size_t i = 0; i < probe->n_rounds; i++) {
-        values[i] = probe->rounds[i].value;
+        values[i] = scale_of(probe, probe->rounds[i].value);
         number.samples += probe->rounds[i].blocks;
     }
-    lull_sort(values, probe->n_rounds);
-    struct lull_estimate estimate =
-        lull_quantile_estimate(values, probe->n_rounds, 0.5, LULL_BENCH_CONFIDENCE);
-    struct disturbance all = sum_up(probe, values + probe->n_rounds);
-    set_value(&number, probe, &estimate);
-    number.rounds = (uint32_t)probe->n_rounds;
-    number.confidence = estimate.bounded ? LULL_BENCH_CONFIDENCE : 0;
+    bool sure = lull_number_of_visits(&number, values, probe->n_rounds, precision, 0);
+    if (has_cycles(probe))
+        sure = set_cycles(&number, probe, precision, values);
+    if (probe->write_allocate > 0)
+        number.with_write_allocate = number.value * probe->write_allocate;
     number.note = describe(probe, &all, arena);
     bool noisy =
         all.interrupted > NOISY_INTERRUPTED || all.steal > NOISY_STEAL || all.spread > NOISY_SPREAD;
-    if (estimate.bounded && number.high - number.low <= precision * number.value)
+    if (sure)
         number.verdict = noisy ? LULL_VERDICT_NOISY : LULL_VERDICT_QUIET;
     return number;
 }

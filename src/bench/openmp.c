@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { PASSES = 3, MOST_COUNTS = 4 };
-static const unsigned launches[LULL_EFFORTS] = {2, 3, 5};
+enum { PASSES = 2, MOST_COUNTS = 4 };
+static const unsigned launches[LULL_EFFORTS] = {6, 6, 9};
 #define START_SECONDS 0.1 /* of a program */
+#define LEAST_SECONDS 0.1 /* of measuring in it */
 #define PATIENCE      20  /* s beyond thrice the expected time */
 
 static const char *const constructs[] = {"parallel",  "for-static", "for-dynamic", "for-guided",
@@ -74,7 +75,7 @@ static lull_status plan(const struct lull_benchmark *self, struct lull_bench *be
     const struct lull_task task = {.name = self->name,
                                    .visit = visit,
                                    .data = job,
-                                   .most_visits = launches[bench->settings.effort]};
+                                   .visits = launches[bench->settings.effort]};
     lull_bench_task(bench, &task);
     return LULL_OK;
 }
@@ -116,22 +117,11 @@ static const char *list_counts(struct lull_bench *bench, const struct job *job)
     return list;
 }
 
-/* The helper's share of the group's time. */
-static double launch_seconds(const struct lull_bench *bench, const struct lull_task *task)
-{
-    enum lull_effort effort = bench->settings.effort;
-    const struct lull_bench_group *group = lull_bench_group_find(task->of->group);
-    size_t tasks = 0;
-    for (size_t i = 0; i < bench->n_tasks; i++)
-        tasks += strcmp(bench->tasks[i].of->group, group->name) == 0;
-    return group->seconds[effort] / (double)tasks / launches[effort] - START_SECONDS;
-}
-
 static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
                          struct lull_error *err)
 {
     struct job *job = task->data;
-    seconds = launch_seconds(bench, task);
+    seconds = fmax(LEAST_SECONDS, seconds - START_SECONDS);
     const char *const environment[] = {"OMP_PROC_BIND=close", "OMP_DYNAMIC=false", job->places,
                                        NULL};
     const char *const command[] = {job->helper,

@@ -1,6 +1,7 @@
 #include "bench/overhead.h"
 
 #include "base/text.h"
+#include "bench/number.h"
 
 #include "stats/quantile.h"
 
@@ -30,23 +31,20 @@ static bool is_noisy(const struct lull_round *test, const struct lull_round *ref
     return interrupted > NOISY_INTERRUPTED * blocks || steal > NOISY_STEAL;
 }
 
-/* From the differences, which are sorted. */
-static struct lull_number number_of(double *values, size_t count, double resolution,
-                                    const char *statistic, struct lull_arena *arena)
+/* From the differences; returns whether it is sure. */
+static bool set_overhead(struct lull_number *number, double *values, size_t count, double precision,
+                         double resolution, const char *statistic, struct lull_arena *arena)
 {
     char text[32];
-    lull_sort(values, count);
-    struct lull_estimate estimate =
-        lull_quantile_estimate(values, count, 0.5, LULL_BENCH_CONFIDENCE);
-    struct lull_number number = lull_number_plain(fmax(0, estimate.value), "s", statistic);
-    number.low = fmax(0, estimate.low);
-    number.high = fmax(0, estimate.high);
-    number.confidence = estimate.bounded ? LULL_BENCH_CONFIDENCE : 0;
-    number.rounds = (uint32_t)count;
-    if (estimate.value <= resolution)
-        number.note = lull_arena_printf(arena, "below resolution, %s",
-                                        lull_format_quantity(resolution, "s", text, sizeof text));
-    return number;
+    *number = lull_number_plain(NAN, "s", statistic);
+    bool sure = lull_number_of_visits(number, values, count, precision, resolution);
+    if (number->value <= resolution)
+        number->note = lull_arena_printf(arena, "below resolution, %s",
+                                         lull_format_quantity(resolution, "s", text, sizeof text));
+    number->value = fmax(0, number->value);
+    number->low = fmax(0, number->low);
+    number->high = fmax(0, number->high);
+    return sure;
 }
 
 void lull_overhead_of(const struct lull_round *test, const struct lull_round *reference,
@@ -63,13 +61,13 @@ void lull_overhead_of(const struct lull_round *test, const struct lull_round *re
         samples += test[i].blocks;
     }
     bool noisy = is_noisy(test, reference, count);
-    *ret_low = number_of(low, count, resolution, "p10", arena);
-    *ret_median = number_of(median, count, resolution, "median", arena);
     struct lull_number *both[] = {ret_low, ret_median};
+    double *values_of[] = {low, median};
+    static const char *const statistics[] = {"p10", "median"};
     for (int i = 0; i < 2; i++) {
+        bool sure =
+            set_overhead(both[i], values_of[i], count, precision, resolution, statistics[i], arena);
         both[i]->samples = samples;
-        bool sure = both[i]->confidence > 0 &&
-                    both[i]->high - both[i]->low <= fmax(precision * both[i]->value, resolution);
         both[i]->verdict = !sure   ? LULL_VERDICT_NOT_CONVERGED
                            : noisy ? LULL_VERDICT_NOISY
                                    : LULL_VERDICT_QUIET;

@@ -2,6 +2,7 @@
 #include "bench/benchmark.h"
 
 #include "bench/memory.h"
+#include "bench/number.h"
 #include "bench/stream.h"
 #include "stats/quantile.h"
 
@@ -12,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Visits that every task gets; with 6 the median has an interval of 95 %. Those whose numbers are
- * not sure enough then get more while there is time. */
-static const unsigned least_visits[LULL_EFFORTS] = {6, 6, 9};
-enum { FEWEST_VISITS = 2, MOST_VISITS = 48 };
+/* Rounds in which every task is visited, so that the visits to a number are spread over the run.
+ * Those whose numbers are not sure enough then get more while there is time. */
+static const unsigned rounds[LULL_EFFORTS] = {12, 12, 18};
+enum { FEWEST_VISITS = 2, MOST_ROUNDS = 48 };
 #define WARM_UP_SECONDS 0.2 /* before anything is measured: clocks rise */
 
 /* ---- what benchmarks call ------------------------------------------------------------------ */
@@ -193,6 +194,12 @@ static double share_of(const struct lull_task *task)
     return task->share > 0 ? task->share : 1;
 }
 
+static unsigned visits_of(const struct lull_bench *bench, const struct lull_task *task)
+{
+    unsigned all = rounds[bench->settings.effort];
+    return task->visits && task->visits < all ? task->visits : all;
+}
+
 /* Seconds that one visit of a task may take: its part of its group's time, in equal visits. */
 static double visit_seconds(const struct lull_bench *bench, const struct lull_task *task)
 {
@@ -201,8 +208,8 @@ static double visit_seconds(const struct lull_bench *bench, const struct lull_ta
     for (size_t i = 0; i < bench->n_tasks; i++)
         if (strcmp(bench->tasks[i].of->group, group->name) == 0)
             shares += share_of(&bench->tasks[i]);
-    enum lull_effort effort = bench->settings.effort;
-    return group->seconds[effort] * share_of(task) / shares / least_visits[effort];
+    return group->seconds[bench->settings.effort] * share_of(task) / shares /
+           visits_of(bench, task);
 }
 
 static bool is_sure(struct lull_bench *bench, const struct lull_task *task,
@@ -217,6 +224,13 @@ static bool is_sure(struct lull_bench *bench, const struct lull_task *task,
     return true;
 }
 
+static void sample_clock(struct lull_bench *bench)
+{
+    bench->cycles = lull_arena_grow(bench->arena, bench->cycles, &bench->cycle_capacity,
+                                    bench->n_cycles + 1, sizeof *bench->cycles);
+    bench->cycles[bench->n_cycles++] = lull_bench_cycle();
+}
+
 /* A task that fails once is not tried again; what it has measured stands. */
 static lull_status visit(struct lull_bench *bench, struct lull_task *task)
 {
@@ -224,9 +238,11 @@ static lull_status visit(struct lull_bench *bench, struct lull_task *task)
     double begin = lull_bench_now();
     lull_status status = task->visit(bench, task, visit_seconds(bench, task), &problem);
     task->spent += lull_bench_now() - begin;
+    task->visited++;
+    sample_clock(bench);
     if (status != LULL_OK && status != LULL_ERR_CANCELLED) {
         lull_bench_skip(bench, "%s: %s", task->name, problem.text);
-        task->most_visits = 1;
+        task->given_up = true;
     }
     return status == LULL_ERR_CANCELLED ? status : LULL_OK;
 }
@@ -238,20 +254,21 @@ static void tell(struct lull_bench *bench, const struct progress *progress, cons
         bench->settings.progress(bench->settings.progress_context, fmin(share, 1), what);
 }
 
-/* Whether a task is to be visited in this round: always in the first ones, unless others use the
- * cores so much that its group has had its time already; later only when its numbers are not sure
- * and its group has time left. */
+/* Whether a task is to be visited in this round. In the first rounds always, or, where it has a
+ * number of visits of its own, in so many of them at equal distances, unless others use the cores
+ * so much that its group has had its time already; later only when its numbers are not sure and its
+ * group has time left. */
 static bool is_due(struct lull_bench *bench, const struct lull_task *task, unsigned round,
                    struct lull_arena *scratch)
 {
-    enum lull_effort effort = bench->settings.effort;
     const struct lull_bench_group *group = lull_bench_group_find(task->of->group);
-    double left = group->seconds[effort] - spent_in(bench, group->name);
-    if (task->most_visits && round >= task->most_visits)
+    double left = group->seconds[bench->settings.effort] - spent_in(bench, group->name);
+    unsigned all = rounds[bench->settings.effort], wanted = visits_of(bench, task);
+    if (task->given_up || (round < all && round * wanted % all >= wanted))
         return false;
-    if (round < least_visits[effort])
-        return round < FEWEST_VISITS || left > 0;
-    return left > visit_seconds(bench, task) && !is_sure(bench, task, scratch);
+    if (round < all)
+        return task->visited < FEWEST_VISITS || left > 0;
+    return !task->visits && left > visit_seconds(bench, task) && !is_sure(bench, task, scratch);
 }
 
 static lull_status visit_all(struct lull_bench *bench)
@@ -259,9 +276,10 @@ static lull_status visit_all(struct lull_bench *bench)
     struct progress progress = {lull_bench_now(), 0};
     for (size_t i = 0; i < bench->n_tasks; i++)
         progress.total +=
-            visit_seconds(bench, &bench->tasks[i]) * least_visits[bench->settings.effort];
+            visit_seconds(bench, &bench->tasks[i]) * visits_of(bench, &bench->tasks[i]);
     bool any = true;
-    for (unsigned round = 0; round < MOST_VISITS && any; round++) {
+    for (unsigned round = 0; round < MOST_ROUNDS && (any || round < rounds[bench->settings.effort]);
+         round++) {
         struct lull_arena *scratch = lull_arena_create(NULL);
         lull_status status = LULL_OK;
         any = false;
@@ -345,6 +363,14 @@ static void collect_numbers(struct lull_bench *bench)
         bench->machine->provenance.pages = lull_bench_memory_pages(bench->memory, bench->arena);
 }
 
+static void widen_numbers(struct lull_bench *bench)
+{
+    struct lull_number_list *numbers = &bench->machine->numbers;
+    const struct lull_clock_range clock = lull_clock_range_of(bench->cycles, bench->n_cycles);
+    for (size_t i = 0; i < numbers->count; i++)
+        lull_number_widen(&numbers->items[i], &clock);
+}
+
 static lull_status run(struct lull_bench *bench, struct lull_error *err)
 {
     lull_machine_describe_host(bench->machine, bench->topology, bench->arena);
@@ -361,6 +387,7 @@ static lull_status run(struct lull_bench *bench, struct lull_error *err)
         return status;
     collect_numbers(bench);
     status = each_wanted(bench, true);
+    widen_numbers(bench);
     if (status == LULL_OK && bench->machine->numbers.count == 0 && bench->machine->n_series == 0)
         return lull_fail(
             err, LULL_ERR_RANGE, "nothing could be measured: %s",

@@ -10,6 +10,8 @@
                           */
 #define ALIAS_BYTES 4096
 #define LINE_BYTES  64
+#define SPOT_BYTES  ((size_t)2 << 20) /* spots begin on huge pages of their own */
+#define MOST_SPOTS  16
 
 /* Where a thread stands in its arrays; on a line of its own. */
 struct lull_stream_place {
@@ -37,6 +39,21 @@ static size_t used_bytes(const struct lull_stream_job *job)
     return job->kernel->arrays * distance(job);
 }
 
+static size_t spot_bytes(const struct lull_stream_job *job)
+{
+    return round_up(used_bytes(job), SPOT_BYTES);
+}
+
+static void go_to_spot(struct lull_stream_job *job, unsigned spot)
+{
+    for (unsigned i = 0; i < job->threads; i++)
+        for (unsigned k = 0; k < 4; k++)
+            job->places[i].arrays[k] =
+                (double *)(void *)((char *)lull_bench_memory_region(job->memory, i) +
+                                   spot * spot_bytes(job) +
+                                   (k < job->kernel->arrays ? k : 0) * distance(job));
+}
+
 struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
                                                const struct lull_kernel *kernel,
                                                enum lull_simd simd, unsigned threads,
@@ -55,11 +72,8 @@ struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
         job->chunk = job->count;
     job->count = job->count / job->chunk * job->chunk;
     job->places = lull_arena_zero(bench->arena, threads, sizeof *job->places);
-    for (unsigned i = 0; i < threads; i++)
-        for (unsigned k = 0; k < 4; k++)
-            job->places[i].arrays[k] =
-                (double *)(void *)((char *)lull_bench_memory_region(bench->memory, i) +
-                                   (k < kernel->arrays ? k : 0) * distance(job));
+    job->n_spots = 1;
+    go_to_spot(job, 0);
     return job;
 }
 
@@ -85,7 +99,8 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
 static void prepare(void *context, unsigned thread)
 {
     const struct lull_stream_job *job = context;
-    lull_bench_memory_touch(job->memory, thread, used_bytes(job));
+    lull_bench_memory_touch(job->memory, thread,
+                            (job->n_spots - 1) * spot_bytes(job) + used_bytes(job));
     if (used_bytes(job) <= WARM_BYTES)
         body(context, thread, 2 * job->count / job->chunk);
 }
@@ -99,9 +114,11 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
                                        .context = job,
                                        .threads = job->threads,
                                        .seconds = seconds,
+                                       .clock = job->clock,
                                        .quantile = LULL_BENCH_QUANTILE,
                                        .precision = bench->settings.precision};
     struct lull_round round;
+    go_to_spot(job, job->visits++ % job->n_spots);
     lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
     if (status == LULL_OK)
         lull_bench_add_round(bench, task->first_probe, &round);
@@ -109,6 +126,13 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
 }
 
 /* ---- the benchmarks of the kernels --------------------------------------------------------- */
+
+/* As many as the memory that may be used has room for. */
+static unsigned count_spots(const struct lull_stream_job *job, uint64_t memory_limit)
+{
+    uint64_t room = memory_limit / job->threads / spot_bytes(job);
+    return memory_limit == 0 || room > MOST_SPOTS ? MOST_SPOTS : room > 1 ? (unsigned)room : 1;
+}
 
 /* In the innermost level a store finds its line, and nothing is allocated. */
 static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench,
@@ -122,6 +146,9 @@ static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench
     }
     struct lull_stream_job *job =
         lull_stream_job_create(bench, kernel, lull_kernel_widest(kernel), threads, level->bytes);
+    job->clock = level->own;
+    if (level->own)
+        job->n_spots = count_spots(job, bench->memory_limit);
     double explicit_lines = kernel->loads + kernel->stores;
     const struct lull_probe probe = {.name = name,
                                      .unit = "B/s",

@@ -10,6 +10,7 @@ struct lull_bench_level {
     const char *name;      /* "L1", ..., "memory" */
     uint64_t bytes;        /* of all arrays together, per thread */
     const char *note;      /* what stands in the way; NULL */
+    bool own;              /* it belongs to one core, and works at that core's clock */
     const char *not_there; /* why the level cannot be measured with that many threads; NULL */
 };
 enum { LULL_BENCH_MOST_LEVELS = 6 };
@@ -30,7 +31,10 @@ struct lull_stream_job {
     enum lull_simd simd;
     struct lull_bench_memory *memory;
     unsigned threads;
-    size_t count; /* elements of one array, per thread */
+    bool clock;               /* measure the cores' clock, too */
+    unsigned n_spots, visits; /* each visit uses the next one of so many spots in the regions: which
+                                 pages the system gives decides what a cache holds of them */
+    size_t count;             /* elements of one array, per thread */
     size_t chunk; /* elements that one repetition works on; repetitions walk through the array */
     struct lull_stream_place *places; /* one per thread */
 };

@@ -2,6 +2,7 @@
  * running between rounds that would disturb other benchmarks. */
 #include "bench/timing.h"
 
+#include "bench/kernel.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ enum {
     LEAST_BLOCKS = 50,     /* in a round, if its time allows */
     MOST_BLOCKS = 1 << 17, /* kept in a round */
     PATIENCE = 2000,       /* spins at a barrier before the core is given to others */
-    CALIBRATIONS = 40
+    CALIBRATIONS = 40,
+    CLOCK_REPETITIONS = 512 /* of the kernel that measures the clock: some 10 us */
 };
 #define LEAST_CLOCKS 200 /* a block takes that many readings of the clock, or more */
 
@@ -39,6 +41,27 @@ double lull_bench_now_cost(void)
         best = fmin(best, (lull_bench_now() - begin) / 101);
     }
     return best;
+}
+
+extern const struct lull_kernel lull_kernel_clock;
+
+/* Seconds per cycle, now and on this core. */
+static double time_cycle(double clock_cost)
+{
+    double begin = lull_bench_now();
+    lull_keep(lull_kernel_clock.compute[LULL_SIMD_SCALAR](CLOCK_REPETITIONS));
+    double seconds = lull_bench_now() - begin - clock_cost;
+    return seconds / (CLOCK_REPETITIONS * lull_kernel_clock.operations[LULL_SIMD_SCALAR]);
+}
+
+double lull_bench_cycle(void)
+{
+    enum { TRIES = 5 };
+    double cycles[TRIES], cost = lull_bench_now_cost();
+    for (int i = 0; i < TRIES; i++)
+        cycles[i] = time_cycle(cost);
+    lull_sort(cycles, TRIES);
+    return lull_median(cycles, TRIES);
 }
 
 bool lull_steal_read(struct lull_steal *ret_steal)
@@ -72,6 +95,7 @@ struct member {
     unsigned number;
     pthread_t thread;
     double begin, end;  /* of the block */
+    double cycle;       /* seconds, after it */
     long interruptions; /* so far */
     bool interrupted;   /* in the block */
     char padding[64];   /* members are written to by different threads */
@@ -83,6 +107,7 @@ struct team {
     struct member *members;
     atomic_uint arrived, generation, unpinned;
     atomic_int go;        /* 1: all threads are there; -1: they are not, and never will be */
+    double clock_cost;    /* of reading the time, s */
     uint64_t repetitions; /* of the next block; 0: end */
 };
 
@@ -130,6 +155,7 @@ static void run_block(struct member *member)
     member->begin = lull_bench_now();
     timing->body(timing->context, member->number, repetitions);
     member->end = lull_bench_now();
+    member->cycle = timing->clock ? time_cycle(team->clock_cost) : NAN;
     long now = involuntary_switches();
     member->interrupted = now != member->interruptions;
     member->interruptions = now;
@@ -171,6 +197,7 @@ static void *follow(void *argument)
 
 struct block {
     double seconds;
+    double cycle; /* mean of the threads */
     bool interrupted;
 };
 
@@ -185,6 +212,7 @@ static struct block lead_block(struct team *team, uint64_t repetitions)
     for (unsigned i = 0; i < team->timing->threads; i++) {
         begin = fmin(begin, team->members[i].begin);
         end = fmax(end, team->members[i].end);
+        block.cycle += team->members[i].cycle / team->timing->threads;
         block.interrupted |= team->members[i].interrupted;
     }
     block.seconds = end - begin;
@@ -210,7 +238,7 @@ static uint64_t calibrate(struct team *team, double target)
 }
 
 struct samples {
-    double *values, *sorted;
+    double *values, *cycles, *sorted;
     size_t count, next_look;
     uint64_t interrupted;
 };
@@ -235,6 +263,7 @@ static void take_samples(struct team *team, uint64_t repetitions, double deadlin
     samples->next_look = LEAST_BLOCKS;
     do {
         struct block block = lead_block(team, repetitions);
+        samples->cycles[samples->count] = block.cycle;
         samples->values[samples->count++] = block.seconds / (double)repetitions;
         samples->interrupted += block.interrupted;
     } while (samples->count < MOST_BLOCKS && lull_bench_now() < deadline &&
@@ -247,7 +276,8 @@ static void lead(struct team *team, struct samples *samples, uint64_t *ret_repet
     double block = timing->block_seconds > 0 ? timing->block_seconds : LULL_BLOCK_SECONDS;
     enter_team(&team->members[0]);
     double begin = lull_bench_now(); /* touching memory does not count */
-    block = fmax(block, LEAST_CLOCKS * lull_bench_now_cost());
+    team->clock_cost = lull_bench_now_cost();
+    block = fmax(block, LEAST_CLOCKS * team->clock_cost);
     uint64_t repetitions = timing->repetitions ? timing->repetitions : calibrate(team, block);
     if (timing->repetitions)
         lead_block(team, repetitions);
@@ -289,6 +319,10 @@ static struct lull_round run_team(struct team *team, struct samples *samples)
     join(team, team->timing->threads);
     struct lull_round round =
         lull_round_of_samples(samples->values, samples->count, team->timing->quantile);
+    if (team->timing->clock) {
+        lull_sort(samples->cycles, samples->count);
+        round.cycle = lull_quantile(samples->cycles, samples->count, team->timing->quantile);
+    }
     round.repetitions = repetitions;
     round.interrupted = samples->interrupted;
     round.unpinned = atomic_load(&team->unpinned) > 0;
@@ -302,7 +336,7 @@ lull_status lull_time_blocks(const struct lull_topology *topology, const struct 
                              struct lull_round *ret_round, struct lull_error *err)
 {
     struct team team = {.topology = topology, .timing = timing};
-    struct samples samples = {.values = malloc(2 * MOST_BLOCKS * sizeof(double))};
+    struct samples samples = {.values = malloc(3 * MOST_BLOCKS * sizeof(double))};
     team.members = calloc(timing->threads, sizeof *team.members);
     lull_status status = LULL_OK;
     if (!team.members || !samples.values)
@@ -315,6 +349,7 @@ lull_status lull_time_blocks(const struct lull_topology *topology, const struct 
         status = start(&team, err);
     if (status == LULL_OK) {
         samples.sorted = samples.values + MOST_BLOCKS;
+        samples.cycles = samples.sorted + MOST_BLOCKS;
         *ret_round = run_team(&team, &samples);
     }
     if (knows_bound)
@@ -333,6 +368,7 @@ struct lull_round lull_round_of_samples(double *samples, size_t count, double qu
                                .low = estimate.low,
                                .high = estimate.high,
                                .median = lull_median(samples, count),
+                               .cycle = NAN,
                                .blocks = count,
                                .repetitions = 1,
                                .steal = NAN};

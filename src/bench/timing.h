@@ -23,6 +23,7 @@ struct lull_timing {
     double block_seconds; /* 0: LULL_BLOCK_SECONDS */
     double seconds;       /* of wall time for the whole round, with calibration and warm-up */
     double quantile;      /* of the block times, 0 < quantile < 1 */
+    bool clock;           /* measure the cores' clock after every block, too */
     double precision;     /* relative width of the interval of the quantile at which the round may
                              end early; 0: use the time up */
 };
@@ -33,9 +34,10 @@ struct lull_timing {
 
 /* What one visit gave. */
 struct lull_round {
-    double value;                 /* the quantile of the seconds per repetition */
-    double low, high;             /* its interval within this round */
-    double median;                /* of the seconds per repetition */
+    double value;     /* the quantile of the seconds per repetition */
+    double low, high; /* its interval within this round */
+    double median;    /* of the seconds per repetition */
+    double cycle; /* seconds per cycle of the cores' clock, the same quantile; NAN: not measured */
     uint64_t blocks, repetitions; /* blocks timed; repetitions in each */
     uint64_t interrupted; /* blocks in which a thread was taken off its core against its will */
     double
@@ -63,6 +65,10 @@ double lull_steal_share(const struct lull_steal *before, const struct lull_steal
 /* Monotonic seconds, and what reading them costs. */
 double lull_bench_now(void);
 double lull_bench_now_cost(void);
+
+/* Seconds per cycle of the clock that the calling thread's core has at present: the median of a few
+ * tries of some 10 us. */
+double lull_bench_cycle(void);
 
 /* An optimisation barrier: the compiler must assume that the value is used. */
 static inline void lull_keep(double value)

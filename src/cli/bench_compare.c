@@ -4,13 +4,21 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_DIFFERENCE 0.01 /* relative, of numbers without an interval */
+#define LEAST_DIFFERENCE 0.01 /* relative, of numbers without an interval, and per cycle */
+
+/* Per cycle what differs shows, however far the clocks were apart. */
+static bool differ_in_cycles(const struct lull_number *a, const struct lull_number *b)
+{
+    return (a->in_cycles_high < b->in_cycles_low || b->in_cycles_high < a->in_cycles_low) &&
+           fabs(a->in_cycles - b->in_cycles) >
+               LEAST_DIFFERENCE * fmax(fabs(a->in_cycles), fabs(b->in_cycles));
+}
 
 static bool differ(const struct lull_number *a, const struct lull_number *b)
 {
     bool a_knows = !isnan(a->low), b_knows = !isnan(b->low);
     if (a_knows && b_knows)
-        return a->high < b->low || b->high < a->low;
+        return a->high < b->low || b->high < a->low || differ_in_cycles(a, b);
     if (a_knows)
         return b->value < a->low || b->value > a->high;
     if (b_knows)
@@ -35,8 +43,10 @@ static void add_row(struct lull_table *table, const struct lull_number *a,
     lull_table_set(table, row, 1, lull_cell_quantity(b->value, b->unit));
     if (a->value > 0)
         lull_table_set(table, row, 2, lull_cell_number(b->value / a->value, 3));
-    lull_table_set(table, row, 3, lull_cell_text(lull_verdict_name(a->verdict)));
-    lull_table_set(table, row, 4, lull_cell_text(lull_verdict_name(b->verdict)));
+    if (a->in_cycles > 0 && b->in_cycles > 0)
+        lull_table_set(table, row, 3, lull_cell_number(b->in_cycles / a->in_cycles, 3));
+    lull_table_set(table, row, 4, lull_cell_text(lull_verdict_name(a->verdict)));
+    lull_table_set(table, row, 5, lull_cell_text(lull_verdict_name(b->verdict)));
 }
 
 static struct lull_table *make_table(struct lull_document *document, const char *a_name,
@@ -48,6 +58,7 @@ static struct lull_table *make_table(struct lull_document *document, const char 
     lull_table_column(table, "a", a_name);
     lull_table_column(table, "b", b_name);
     lull_table_column(table, "ratio", "ratio");
+    lull_table_column(table, "ratio_in_cycles", "ratio\nin cycles");
     lull_table_column(table, "a_verdict", "verdict");
     lull_table_column(table, "b_verdict", "verdict");
     return table;

@@ -35,7 +35,8 @@ static const struct section {
     {"compute", "Arithmetic on registers", {"peak.", "divide."}},
     {"latency", "Latency of dependent loads", {".latency."}},
     {"openmp", "OpenMP", {"openmp."}},
-    {"mpi", "MPI", {"mpi."}},
+    {"messages", "MPI, two ranks", {"mpi.pingpong.", "mpi.overlap."}},
+    {"mpi", "MPI, all ranks", {"mpi."}},
     {"noise", "Noise", {"noise."}},
     {"bandwidth", "Bandwidth, explicit bytes", {"L", "memory."}},
     {"other", "Other numbers", {""}},
@@ -55,15 +56,37 @@ static size_t section_of(const char *name)
 }
 
 struct columns {
-    uint32_t value, low, high, allocate, blocks, rounds, verdict;
+    uint32_t value, low, high, cycles, allocate, blocks, rounds, verdict;
 };
 
-static struct columns make_columns(struct lull_table *table, bool allocates)
+/* Columns that not every section has. */
+struct optional {
+    bool allocates, has_cycles, is_time;
+};
+
+static struct optional optional_columns(const struct lull_machine *machine, size_t section)
+{
+    struct optional optional = {false};
+    for (size_t i = 0; i < machine->numbers.count; i++) {
+        const struct lull_number *number = &machine->numbers.items[i];
+        if (section_of(number->name) != section)
+            continue;
+        optional.allocates |= !isnan(number->with_write_allocate);
+        optional.has_cycles |= !isnan(number->in_cycles);
+        optional.is_time |= strcmp(number->unit, "s") == 0;
+    }
+    return optional;
+}
+
+static struct columns make_columns(struct lull_table *table, const struct optional *optional)
 {
     struct columns columns = {.value = lull_table_column(table, "value", "value"),
                               .low = lull_table_column(table, "low", "from"),
                               .high = lull_table_column(table, "high", "to")};
-    if (allocates)
+    if (optional->has_cycles)
+        columns.cycles =
+            lull_table_column(table, "in_cycles", optional->is_time ? "cycles" : "per\ncycle");
+    if (optional->allocates)
         columns.allocate = lull_table_column(table, "with_write_allocate", "with\nwrite-allocate");
     columns.blocks = lull_table_column(table, "samples", "blocks");
     columns.rounds = lull_table_column(table, "rounds", "rounds");
@@ -82,13 +105,16 @@ static void set_quantity(struct lull_table *table, uint32_t row, uint32_t column
 }
 
 static void add_number(struct lull_table *table, const struct columns *columns,
-                       const struct lull_number *number, bool allocates)
+                       const struct lull_number *number, const struct optional *optional)
 {
     uint32_t row = lull_table_row(table, number->name, number->name, LULL_NO_ROW);
     set_quantity(table, row, columns->value, number->value, number->unit);
     set_quantity(table, row, columns->low, number->low, number->unit);
     set_quantity(table, row, columns->high, number->high, number->unit);
-    if (allocates)
+    if (optional->has_cycles && !isnan(number->in_cycles))
+        lull_table_set(table, row, columns->cycles,
+                       lull_cell_number(number->in_cycles, number->in_cycles < 10 ? 3 : 1));
+    if (optional->allocates)
         set_quantity(table, row, columns->allocate, number->with_write_allocate, number->unit);
     if (number->samples)
         lull_table_set(table, row, columns->blocks, lull_cell_count(number->samples));
@@ -105,10 +131,7 @@ static void add_section(struct lull_document *document, const struct lull_machin
 {
     struct lull_table *table = NULL;
     struct columns columns = {0};
-    bool allocates = false;
-    for (size_t i = 0; i < machine->numbers.count; i++)
-        if (section_of(machine->numbers.items[i].name) == section)
-            allocates |= !isnan(machine->numbers.items[i].with_write_allocate);
+    const struct optional optional = optional_columns(machine, section);
     for (size_t i = 0; i < machine->numbers.count; i++) {
         const struct lull_number *number = &machine->numbers.items[i];
         if (section_of(number->name) != section)
@@ -117,9 +140,9 @@ static void add_section(struct lull_document *document, const struct lull_machin
             table = lull_document_table(document, sections[section].id, sections[section].title,
                                         LULL_BY_COLUMN);
             lull_table_corner(table, "Number");
-            columns = make_columns(table, allocates);
+            columns = make_columns(table, &optional);
         }
-        add_number(table, &columns, number, allocates);
+        add_number(table, &columns, number, &optional);
     }
 }
 
@@ -258,8 +281,8 @@ static void add_verdicts(struct lull_document *document, const struct lull_machi
         counts[machine->numbers.items[i].verdict]++;
     if (counts[LULL_VERDICT_NOT_CONVERGED])
         lull_document_note(document, LULL_NOTE_INFO,
-                           "%zu of %zu numbers have not converged: their intervals are wider than "
-                           "asked. --full, or a quieter machine, makes them narrower.",
+                           "%zu of %zu numbers have not converged: they are known less well than "
+                           "asked. --full, or a quieter machine, makes them surer.",
                            counts[LULL_VERDICT_NOT_CONVERGED], all);
     if (counts[LULL_VERDICT_NOISY])
         lull_document_note(document, LULL_NOTE_INFO,

@@ -25,9 +25,9 @@ static struct {
 static const struct poptOption options[] = {
     {"output", 'o', POPT_ARG_STRING, &settings.machine, 0, "write the machine file", "FILE"},
     {"quick", 'q', POPT_ARG_NONE, &settings.quick, 0, "everything in under a minute", NULL},
-    {"full", '\0', POPT_ARG_NONE, &settings.full, 0, "take the time for narrow intervals", NULL},
+    {"full", '\0', POPT_ARG_NONE, &settings.full, 0, "take the time to be sure", NULL},
     {"precision", '\0', POPT_ARG_STRING, &settings.precision, 0,
-     "width of the intervals wanted, in percent (1)", "PERCENT"},
+     "how well numbers are to be known, in percent (1)", "PERCENT"},
     {"memory", '\0', POPT_ARG_STRING, &settings.memory, 0,
      "memory to be used at most (half of what is free)", "SIZE"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,

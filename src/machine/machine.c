@@ -17,7 +17,13 @@ const char *lull_verdict_name(enum lull_verdict verdict)
 
 struct lull_number lull_number_empty(void)
 {
-    return (struct lull_number){.value = NAN, .low = NAN, .high = NAN, .with_write_allocate = NAN};
+    return (struct lull_number){.value = NAN,
+                                .low = NAN,
+                                .high = NAN,
+                                .in_cycles = NAN,
+                                .in_cycles_low = NAN,
+                                .in_cycles_high = NAN,
+                                .with_write_allocate = NAN};
 }
 
 struct lull_number lull_number_plain(double value, const char *unit, const char *statistic)

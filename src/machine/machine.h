@@ -18,9 +18,9 @@
 
 /* How far a number can be trusted. */
 enum lull_verdict {
-    LULL_VERDICT_QUIET, /* nothing disturbed it, and the interval is as narrow as asked */
-    LULL_VERDICT_NOISY, /* the interval is as narrow as asked, on a system that was not quiet */
-    LULL_VERDICT_NOT_CONVERGED, /* the time was up before the interval was as narrow as asked */
+    LULL_VERDICT_QUIET,         /* nothing disturbed it, and it is known as well as asked */
+    LULL_VERDICT_NOISY,         /* known as well as asked, on a system that was not quiet */
+    LULL_VERDICT_NOT_CONVERGED, /* the time was up before it was known as well as asked */
     LULL_VERDICT_PUBLISHED      /* taken from a publication, not measured by lull */
 };
 const char *
@@ -31,10 +31,13 @@ struct lull_number {
     double value;          /* NAN: there is none */
     const char *unit;      /* "B/s" */
     const char *statistic; /* what `value` is: "p10", "median", "fit", "published" */
-    double low, high;      /* interval of `confidence`; NAN where nothing is known about it */
-    double confidence;     /* 0 without an interval */
-    uint64_t samples;      /* timed blocks, 0: unknown */
-    uint32_t rounds;       /* visits, spread over the run, that the samples come from */
+    double low, high;      /* where a later visit finds it; NAN where nothing is known about it */
+    double confidence;     /* with which it does; 0 without an interval */
+    double in_cycles;      /* the number with a cycle of the core's clock as the unit of time: flop,
+                              B or cycles; NAN where it does not follow that clock */
+    double in_cycles_low, in_cycles_high; /* its interval, of the same confidence */
+    uint64_t samples;                     /* timed blocks, 0: unknown */
+    uint32_t rounds; /* visits, spread over the run, that the samples come from */
     enum lull_verdict verdict;
     double with_write_allocate; /* a bandwidth again, counting lines read because they are written
                                    to; NAN where that does not apply */

@@ -70,6 +70,17 @@ struct lull_estimate lull_quantile_estimate(const double *sorted, size_t count, 
                                   .bounded = bounded};
 }
 
+struct lull_prediction lull_predict(const double *sorted, size_t count, double confidence)
+{
+    assert(count > 0 && confidence > 0 && confidence < 1);
+    double places = (double)count + 1;
+    size_t most = (count + 1) / 2; /* beyond it the two change sides */
+    size_t rank = (size_t)((1 - confidence) / 2 * places * (1 + 1e-12)); /* 0.025 * 40 is 1 */
+    rank = rank < 1 ? 1 : rank > most ? most : rank;
+    return (struct lull_prediction){sorted[rank - 1], sorted[count - rank],
+                                    1 - 2 * (double)rank / places};
+}
+
 double lull_median(const double *sorted, size_t count)
 {
     return lull_quantile(sorted, count, 0.5);

@@ -34,6 +34,18 @@ struct lull_estimate {
 struct lull_estimate lull_quantile_estimate(const double *sorted, size_t count, double q,
                                             double confidence);
 
+/* Where one more value of the same population is expected: between two values of the sample (order
+ * statistics), the closest ones to the middle that enclose it with probability >= confidence, as
+ * often on either side; where the sample is too small for that, its smallest and largest.
+ * `attained` is the probability, exact for every continuous distribution and independent values: 1
+ * - 2 r / (count + 1) for the r-th smallest and r-th largest. count >= 1. Source: Hahn and Meeker,
+ * Statistical Intervals, 1991, section 5.4. */
+struct lull_prediction {
+    double low, high;
+    double attained;
+};
+struct lull_prediction lull_predict(const double *sorted, size_t count, double confidence);
+
 /* Half the sum of the middle values for an even count. */
 double lull_median(const double *sorted, size_t count);
 

@@ -130,7 +130,7 @@ static void test_loggp(void **state)
     assert_true(near(level.latency.value, L, 1e-9));
     assert_true(near(level.overhead.value, o, 1e-9));
     assert_true(near(level.gap.value, g, 1e-9));
-    assert_true(level.latency.confidence > 0.9);
+    assert_true(near(level.latency.confidence, 6.0 / 8, 1e-12));
     assert_int_equal(level.gap.rounds, ROUNDS);
     assert_int_equal(level.gap.verdict, LULL_VERDICT_QUIET);
     one[0] *= 1.1; /* two of seven: the interval becomes wide */

@@ -1,5 +1,6 @@
 /* Blocks: every thread runs every repetition, meets the others, and oversubscription does no harm.
  * What is asserted of times are bounds that hold whatever else the machine does. */
+#include "bench/kernel.h"
 #include "bench/timing.h"
 
 #include "lull_features.h"
@@ -17,6 +18,8 @@
 #include <cmocka.h>
 
 #if LULL_HAVE_HWLOC
+
+extern const struct lull_kernel lull_kernel_clock;
 
 enum { MOST_THREADS = 16 };
 
@@ -85,6 +88,34 @@ static void test_threads_run_alike(void **state)
         assert_true(round.value <= round.median);
         assert_true(round.interrupted <= round.blocks);
     }
+    lull_topology_close(topology);
+    lull_arena_destroy(arena);
+}
+
+/* The clock is measured beside the block: what takes a known number of cycles takes as many at any
+ * clock. The bounds leave room for a core that others use. */
+static void clock_body(void *context, unsigned thread, uint64_t repetitions)
+{
+    (void)context, (void)thread;
+    lull_keep(lull_kernel_clock.compute[LULL_SIMD_SCALAR](repetitions));
+}
+
+static void test_clock(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_topology *topology = open_host(arena);
+    struct lull_timing timing = {
+        .body = clock_body, .threads = 1, .seconds = 0.05, .quantile = 0.1, .clock = true};
+    struct lull_round round;
+    assert_int_equal(lull_time_blocks(topology, &timing, &round, NULL), LULL_OK);
+    double cycles = round.value / round.cycle / lull_kernel_clock.operations[LULL_SIMD_SCALAR];
+    assert_true(cycles > 0.5 && cycles < 2);
+    double now = lull_bench_cycle();
+    assert_true(now > 1e-11 && now < 1e-7);
+    timing.clock = false;
+    assert_int_equal(lull_time_blocks(topology, &timing, &round, NULL), LULL_OK);
+    assert_true(isnan(round.cycle));
     lull_topology_close(topology);
     lull_arena_destroy(arena);
 }
@@ -176,11 +207,9 @@ static void test_steal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_run_alike),
-        cmocka_unit_test(test_time_is_at_least_the_work),
-        cmocka_unit_test(test_calibration),
-        cmocka_unit_test(test_binding_is_restored),
-        cmocka_unit_test(test_steal),
+        cmocka_unit_test(test_threads_run_alike),         cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_time_is_at_least_the_work), cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_binding_is_restored),       cmocka_unit_test(test_steal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,9 @@ static struct lull_machine *fill(struct lull_arena *arena)
     struct lull_number number = interval("L1.load.1", 0.1, 0.05, 1.0 / 3);
     lull_machine_set(machine, arena, &number);
     number = interval("memory.load.2", 2, 2, 2);
+    number.in_cycles = 2;
+    number.in_cycles_low = 1.5;
+    number.in_cycles_high = 2.5;
     number.with_write_allocate = 3;
     lull_machine_set(machine, arena, &number);
     return machine;

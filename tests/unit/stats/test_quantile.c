@@ -129,12 +129,43 @@ static void test_coverage(void **state)
     }
 }
 
+/* The exact probabilities of the textbook, and the frequency with which one more value falls
+ * within. */
+static void test_prediction(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t count, rank; /* from 1 */
+        double attained;
+    } table[] = {{1, 1, 0},     {2, 1, 1 / 3.0},    {6, 1, 5 / 7.0}, {12, 1, 11 / 13.0},
+                 {39, 1, 0.95}, {40, 1, 39 / 41.0}, {79, 2, 0.95},   {100, 2, 97 / 101.0}};
+    enum { TRIALS = 20000 };
+    double values[101];
+    struct lull_random random;
+    lull_random_seed(&random, 21);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        size_t count = table[i].count, hits = 0;
+        for (size_t trial = 0; trial < TRIALS; trial++) {
+            for (size_t k = 0; k <= count; k++)
+                values[k] = -log1p(-lull_random_uniform(&random));
+            lull_sort(values, count);
+            struct lull_prediction later = lull_predict(values, count, 0.95);
+            assert_true(later.low == values[table[i].rank - 1]);
+            assert_true(later.high == values[count - table[i].rank]);
+            assert_near(later.attained, table[i].attained, 1e-12);
+            hits += later.low <= values[count] && values[count] <= later.high;
+        }
+        double p = table[i].attained;
+        assert_near((double)hits / TRIALS, p, 5 * sqrt(p * (1 - p) / TRIALS));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_binomial),         cmocka_unit_test(test_student),
         cmocka_unit_test(test_sample_quantiles), cmocka_unit_test(test_ranks_of_tables),
-        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_coverage),         cmocka_unit_test(test_prediction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+/* From what the visits to a number gave to the number. */
+#ifndef LULL_BENCH_NUMBER_H
+#define LULL_BENCH_NUMBER_H
+
+#include "machine/machine.h"
+
+#include <stddef.h>
+
+/* Fills value, interval, confidence and rounds from one value per visit (count >= 1; sorts them).
+ *
+ * The value is their median. The interval is where a later visit will find the number
+ * (lull_predict, stats/quantile.h; LULL_BENCH_CONFIDENCE, or what so few visits allow): so it holds
+ * what changes on the machine from second to second, its clock and its other guests, and does not
+ * shrink when the number is measured for longer.
+ *
+ * Returns whether the number is known well enough: whether the interval of the median itself, which
+ * does shrink, exists with LULL_BENCH_CONFIDENCE and is no wider than `width`, the larger of
+ * precision * value and resolution. */
+bool lull_number_of_visits(struct lull_number *number, double *values, size_t count,
+                           double precision, double resolution);
+
+/* Nothing is surer than the clock that it was taken at: makes the interval at least as wide,
+ * relative to the value, as that in which the clock of the run was. `clock` is the interval of the
+ * seconds per cycle over their median: clock.low <= 1 <= clock.high. What has no unit of time
+ * stays.
+ */
+struct lull_clock_range {
+    double low, high;
+};
+void lull_number_widen(struct lull_number *number, const struct lull_clock_range *clock);
+/* From seconds per cycle at moments spread over a run, which it sorts; 1 to 1 for none. */
+struct lull_clock_range lull_clock_range_of(double *cycles, size_t count);
+
+#endif
