@@ -45,6 +45,25 @@ static bool read_number(const char *name, uint32_t *ret_value)
     return true;
 }
 
+/* The launcher of MPICH starts a proxy on each node, which gets the address of the launcher as an
+ * option: what is the same for all processes of the job, and for them alone. NULL: it is another.
+ */
+static const char *hydra_key(struct lull_arena *arena)
+{
+    static const char option[] = "--control-port";
+    char path[64], words[4096];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)getppid());
+    FILE *in = fopen(path, "re");
+    size_t size = in ? fread(words, 1, sizeof words - 1, in) : 0;
+    if (in)
+        fclose(in);
+    words[size] = '\0';
+    for (size_t at = 0; at < size; at += strlen(words + at) + 1)
+        if (strcmp(words + at, option) == 0 && at + sizeof option < size)
+            return lull_arena_strdup(arena, words + at + sizeof option);
+    return NULL;
+}
+
 /* The start of our parent in clock ticks since boot: with its number it names it for good. */
 static const char *parent_key(struct lull_arena *arena)
 {
@@ -76,6 +95,8 @@ void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job)
         job->parallel = true;
         job->family = job_variables[i].family;
         const char *key = job_variables[i].key ? getenv(job_variables[i].key) : NULL;
+        if (!key && job->family == LULL_MPI_MPICH)
+            key = hydra_key(arena);
         const char *step = getenv("SLURM_STEP_ID");
         job->key =
             key ? lull_arena_printf(arena, "%s/%s", key, step ? step : "") : parent_key(arena);

@@ -24,12 +24,12 @@ if(LULL_TESTS AND Python3_FOUND)
         if(LULL_MPICC_${family})
             set(cases mpi)
             if(HWLOC_FOUND) # through lull
-                list(APPEND cases oversubscribed planted refused)
+                list(APPEND cases nodes oversubscribed planted refused)
             endif()
             foreach(case ${cases})
                 lull_helper_test(${family}.${case} lull-bench-${family} --family ${family}
                                  --case ${case})
-                if(case MATCHES "mpi|oversubscribed") # together they would starve each other
+                if(case MATCHES "mpi|nodes|oversubscribed") # together they would starve each other
                     set_tests_properties(bench.${family}.${case} PROPERTIES LABELS mpi RUN_SERIAL ON)
                 else()
                     set_tests_properties(bench.${family}.${case} PROPERTIES LABELS quick)

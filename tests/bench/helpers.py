@@ -4,12 +4,13 @@
 usage: helpers.py --lull PROGRAM --helper FILE --case CASE [--family openmpi|mpich]
 
   mpi           two ranks measure everything, what they send is checked; one rank says that it is one
+  nodes         two ranks on two nodes: the level between them is measured, fitted and written
   oversubscribed   six ranks, through lull: no number is called quiet
   planted       a launcher that answers with planted times: the machine file has what was planted
   refused       a launcher that fails: its own words are the reason
   openmp        every construct does what it should, on one thread and on two
 
-Exit status 77: there is no launcher of that family.
+Exit status 77: there is no launcher of that family, or there cannot be two nodes.
 """
 import argparse
 import json
@@ -18,6 +19,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import nodes
 
 SECONDS = 240
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -56,12 +60,12 @@ def check(condition, what):
         sys.exit("not so: %s" % what)
 
 
-def check_mpi(options):
-    start = [launcher(options.family), "-n"]
-    done = run(start + ["2", options.helper, "--seconds", "1", "--passes", "2"])
+def check_two_ranks(command, helper, nodes_expected):
+    done = run(command + [helper, "--seconds", "1", "--passes", "2"])
     header, records = lines_of(done.stdout)
-    check(header["ranks"] == 2 and header["nodes"] == 1, "two ranks on a node: %s" % header)
+    check(header["ranks"] == 2 and header["nodes"] == nodes_expected, "ranks, nodes: %s" % header)
     check(len(header["levels"]) == 1, "one level: %s" % header)
+    check(("remote" in header["levels"]) == (nodes_expected > 1), "its name: %s" % header)
     kinds = {record["what"] for record in records}
     # Others may keep the cores so busy that no window begins in time.
     check(kinds >= {"pingpong", "loggp", "overlap"}, "all pairs are measured: %s" % kinds)
@@ -69,8 +73,36 @@ def check_mpi(options):
     check(all(0 <= t < 60 for record in records for t in record["samples"]), "times are times")
     sizes = [record["bytes"] for record in records if record["what"] == "pingpong"]
     check(sizes[:4] == [0, 1, 2, 4] and 1 << 22 in sizes, "sizes of ping-pong: %s" % sizes)
+
+
+def check_mpi(options):
+    start = [launcher(options.family), "-n"]
+    check_two_ranks(start + ["2"], options.helper, 1)
     done = run(start + ["1", options.helper])
     check("started with one rank" in done.stdout, "one rank says so: %s" % done.stdout)
+
+
+def check_nodes(options):
+    # Ranks of different nodes know nothing of each other, and would take the same core.
+    ENVIRONMENT.update(nodes.ENVIRONMENT, NODE_CPUS="1")
+    reason = nodes.missing(options.family)
+    if reason:
+        print("skipped: " + reason)
+        sys.exit(77)
+    command = nodes.launcher(options.family, 1)
+    check_two_ranks(command, options.helper, 2)
+    with tempfile.TemporaryDirectory(prefix="lull-bench-") as folder:
+        path = os.path.join(folder, "machine.json")
+        run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family, "--mpi-launch",
+             " ".join(command), "-o", path])
+        with open(path) as file:
+            machine = json.load(file)
+        run([options.lull, "simulate", "--machine", path, "--pattern",
+             "chain:ranks=4,exec=1us,iterations=10"])
+    level, = machine["network"]
+    check(level["name"] == "remote" and level["ranges"], "level: %s" % level)
+    check(all(0 < part["latency"]["value"] < 1 for part in level["ranges"]), "fit: %s" % level)
+    check(any(".remote." in name for name in machine["numbers"]), "numbers of the level")
 
 
 def check_oversubscribed(options):

@@ -127,8 +127,11 @@ function(record_mpi family)
     add_test(NAME record.clocks.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
                 --lull $<TARGET_FILE:lull> --family ${family})
-    set_tests_properties(record.clocks.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
-                         SKIP_RETURN_CODE 77)
+    add_test(NAME record.clocks.nodes.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
+                --lull $<TARGET_FILE:lull> --family ${family} --nodes)
+    set_tests_properties(record.clocks.${family} record.clocks.nodes.${family}
+                         PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON SKIP_RETURN_CODE 77)
     add_test(NAME record.counters.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
