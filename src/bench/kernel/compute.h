@@ -1,16 +1,17 @@
 /* Arithmetic in registers; internal.
  *
- * Registers 0 to 11 are independent chains, enough for two units of up to six cycles latency;
- * register 14 is what chains are multiplied with or divided by, register 15 what is added. One
- * repetition runs each chain twice. The result of a function is the sum over all elements of all
- * chains, so that every element of every instruction has a part in it. */
+ * Registers 0 to 13 are independent chains, enough for two units of up to seven cycles latency, or
+ * for three that share additions and multiplications of up to four; register 14 is what chains are
+ * multiplied with or divided by, register 15 what is added. One repetition runs each chain twice.
+ * The result of a function is the sum over all elements of all chains, so that every element of
+ * every instruction has a part in it. */
 #ifndef LULL_BENCH_KERNEL_COMPUTE_H
 #define LULL_BENCH_KERNEL_COMPUTE_H
 
 #include "bench/kernel/x86.h"
 
 enum {
-    LULL_COMPUTE_CHAINS = 12,
+    LULL_COMPUTE_CHAINS = 14,
     LULL_COMPUTE_STEPS = 2,         /* of each chain in a repetition */
     LULL_COMPUTE_REGISTER = 64 / 4, /* floats in the largest register */
 };
@@ -22,9 +23,11 @@ enum {
 
 #if defined(__x86_64__)
 
-#define LULL_TWELVE(E, O, W) \
-    E(W, 0)                  \
-    O(W, 1) E(W, 2) O(W, 3) E(W, 4) O(W, 5) E(W, 6) O(W, 7) E(W, 8) O(W, 9) E(W, 10) O(W, 11)
+#define LULL_FOURTEEN(E, O, W)                                                                 \
+    E(W, 0)                                                                                    \
+    O(W, 1)                                                                                    \
+    E(W, 2) O(W, 3) E(W, 4) O(W, 5) E(W, 6) O(W, 7) E(W, 8) O(W, 9) E(W, 10) O(W, 11) E(W, 12) \
+        O(W, 13)
 
 #define LULL_STATE(K)       "64*" #K "(%[state])"
 #define LULL_FILL_OLD(W, K) LULL_DO("movups " LULL_STATE(K) ", " LULL_REG("xmm", K))
@@ -35,30 +38,30 @@ enum {
 #define LULL_LEAVE_NEW      LULL_DO("vzeroupper")
 
 /* E and O are the instruction of even and of odd chains; FORM is OLD or NEW. */
-#define LULL_COMPUTE_FUNCTION(name, real, lanes, FORM, E, O, W)                                  \
-    static double name(uint64_t repetitions)                                                     \
-    {                                                                                            \
-        _Alignas(64) real state[16][64 / sizeof(real)];                                          \
-        for (size_t i = 0; i < 16; i++)                                                          \
-            for (size_t lane = 0; lane < 64 / sizeof(real); lane++)                              \
-                state[i][lane] = i == 14   ? (real)LULL_COMPUTE_FACTOR                           \
-                                 : i == 15 ? (real)LULL_COMPUTE_ADDEND                           \
-                                           : (real)LULL_COMPUTE_START;                           \
-        if (repetitions > 0)                                                                     \
-            __asm__ volatile(                                                                    \
-                LULL_TWELVE(LULL_FILL_##FORM, LULL_FILL_##FORM, W) LULL_FILL_##FORM(W, 14)       \
-                    LULL_FILL_##FORM(W, 15) LULL_DO(".p2align 6") LULL_DO("1:")                  \
-                        LULL_TWELVE(E, O, W) LULL_TWELVE(E, O, W) LULL_DO("dec %[n]")            \
-                            LULL_DO("jnz 1b") LULL_TWELVE(LULL_KEEP_##FORM, LULL_KEEP_##FORM, W) \
-                                LULL_LEAVE_##FORM                                                \
-                : [n] "+&r"(repetitions)                                                         \
-                : [state] "r"(state)                                                             \
-                : LULL_ALL_REGISTERS);                                                           \
-        double sum = 0;                                                                          \
-        for (size_t i = 0; i < LULL_COMPUTE_CHAINS; i++)                                         \
-            for (size_t lane = 0; lane < (lanes); lane++)                                        \
-                sum += (double)state[i][lane];                                                   \
-        return sum;                                                                              \
+#define LULL_COMPUTE_FUNCTION(name, real, lanes, FORM, E, O, W)                                    \
+    static double name(uint64_t repetitions)                                                       \
+    {                                                                                              \
+        _Alignas(64) real state[16][64 / sizeof(real)];                                            \
+        for (size_t i = 0; i < 16; i++)                                                            \
+            for (size_t lane = 0; lane < 64 / sizeof(real); lane++)                                \
+                state[i][lane] = i == 14   ? (real)LULL_COMPUTE_FACTOR                             \
+                                 : i == 15 ? (real)LULL_COMPUTE_ADDEND                             \
+                                           : (real)LULL_COMPUTE_START;                             \
+        if (repetitions > 0)                                                                       \
+            __asm__ volatile(                                                                      \
+                LULL_FOURTEEN(LULL_FILL_##FORM, LULL_FILL_##FORM, W) LULL_FILL_##FORM(W, 14)       \
+                    LULL_FILL_##FORM(W, 15) LULL_DO(".p2align 6") LULL_DO("1:")                    \
+                        LULL_FOURTEEN(E, O, W) LULL_FOURTEEN(E, O, W) LULL_DO("dec %[n]")          \
+                            LULL_DO("jnz 1b") LULL_FOURTEEN(LULL_KEEP_##FORM, LULL_KEEP_##FORM, W) \
+                                LULL_LEAVE_##FORM                                                  \
+                : [n] "+&r"(repetitions)                                                           \
+                : [state] "r"(state)                                                               \
+                : LULL_ALL_REGISTERS);                                                             \
+        double sum = 0;                                                                            \
+        for (size_t i = 0; i < LULL_COMPUTE_CHAINS; i++)                                           \
+            for (size_t lane = 0; lane < (lanes); lane++)                                          \
+                sum += (double)state[i][lane];                                                     \
+        return sum;                                                                                \
     }
 
 /* run_scalar, run_sse, run_avx2, run_avx512 for one type. SCALAR_* and OLD_* are instructions with
@@ -105,8 +108,8 @@ enum {
 /* Operations of one repetition at each width, `each` of them per element and step. */
 #define LULL_COMPUTE_COUNTS(size, each)                                        \
     {                                                                          \
-        24 * (each), 24 * (each) * (16 / (size)), 24 * (each) * (32 / (size)), \
-            24 * (each) * (64 / (size))                                        \
+        28 * (each), 28 * (each) * (16 / (size)), 28 * (each) * (32 / (size)), \
+            28 * (each) * (64 / (size))                                        \
     }
 
 #endif

@@ -104,16 +104,16 @@ static void test_streams(void **state)
     assert_true(checked >= 8);
 }
 
-/* Every lane of every chain after n repetitions, in closed form: 2 n steps of each of 12 chains
+/* Every lane of every chain after n repetitions, in closed form: 2 n steps of each of 14 chains
  * that start at 1, with a = 1/4 and b = 1 + 2^-20. */
 static double closed_form(const struct lull_kernel *kernel, double n, double lanes)
 {
     const double a = 0.25, b = 1 + 0x1p-20, steps = 2 * n;
     if (strncmp(kernel->name, "divide", 6) == 0)
-        return 12 * lanes * pow(b, -steps);
+        return 14 * lanes * pow(b, -steps);
     if (kernel->fma)
-        return 12 * lanes * (1 + steps * a * b);
-    return 6 * lanes * (1 + steps * a) + 6 * lanes * pow(b, steps);
+        return 14 * lanes * (1 + steps * a * b);
+    return 7 * lanes * (1 + steps * a) + 7 * lanes * pow(b, steps);
 }
 
 static void test_compute(void **state)
