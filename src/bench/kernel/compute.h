@@ -23,11 +23,11 @@ enum {
 
 #if defined(__x86_64__)
 
-#define LULL_FOURTEEN(E, O, W)                                                                 \
-    E(W, 0)                                                                                    \
-    O(W, 1)                                                                                    \
-    E(W, 2) O(W, 3) E(W, 4) O(W, 5) E(W, 6) O(W, 7) E(W, 8) O(W, 9) E(W, 10) O(W, 11) E(W, 12) \
-        O(W, 13)
+#define LULL_FOURTEEN(E, O, W) \
+    E(W, 0)                    \
+    O(W, 1)                    \
+    E(W, 2)                    \
+    O(W, 3) E(W, 4) O(W, 5) E(W, 6) O(W, 7) E(W, 8) O(W, 9) E(W, 10) O(W, 11) E(W, 12) O(W, 13)
 
 #define LULL_STATE(K)       "64*" #K "(%[state])"
 #define LULL_FILL_OLD(W, K) LULL_DO("movups " LULL_STATE(K) ", " LULL_REG("xmm", K))
