@@ -48,21 +48,6 @@ static struct lull_number bandwidth_of(const struct lull_line *line, double shor
     return number;
 }
 
-/* A line that begins at 0, where the best one would begin below. */
-static void keep_positive(struct lull_line *line, const struct fit *fit, size_t first)
-{
-    double xy = 0, xx = 0;
-    if (line->intercept >= 0)
-        return;
-    for (size_t i = first; i < first + line->count; i++) {
-        xy += fit->weights[i] * fit->x[i] * fit->y[i];
-        xx += fit->weights[i] * fit->x[i] * fit->x[i];
-    }
-    line->intercept = 0;
-    line->slope = xy / xx;
-    line->intercept_error = line->slope_error = INFINITY;
-}
-
 /* The sizes from..to, a UINT64_MAX at the end, in pieces. */
 static lull_status fit_part(const struct lull_series_point *points, size_t count, uint64_t from,
                             uint64_t to, const char *protocol, struct lull_arena *arena,
@@ -71,7 +56,8 @@ static lull_status fit_part(const struct lull_series_point *points, size_t count
 {
     const struct lull_piece_limits limits = {.most_pieces = MOST_PIECES,
                                              .least_count = LEAST_POINTS,
-                                             .confidence = LULL_BENCH_CONFIDENCE};
+                                             .confidence = LULL_BENCH_CONFIDENCE,
+                                             .nonnegative = true};
     struct fit *fit = lull_arena_zero(arena, 1, sizeof *fit);
     for (size_t i = 0; i < count && fit->count < 256; i++) {
         if (points[i].x < (double)from || points[i].x > (double)to)
@@ -85,12 +71,11 @@ static lull_status fit_part(const struct lull_series_point *points, size_t count
     lull_status status =
         lull_fit_pieces(fit->x, fit->y, fit->weights, fit->count, &limits, arena, &pieces, &n, err);
     for (size_t i = 0; status == LULL_OK && i < n; i++) {
-        struct lull_line line = pieces[i].line;
-        keep_positive(&line, fit, pieces[i].first);
+        const struct lull_line *line = &pieces[i].line;
         uint64_t last = (uint64_t)fit->x[pieces[i].first + pieces[i].count - 1];
         ranges[*n_ranges] =
-            (struct lull_network_range){from, i + 1 == n ? to : last, protocol, latency_of(&line),
-                                        bandwidth_of(&line, fit->y[0])};
+            (struct lull_network_range){from, i + 1 == n ? to : last, protocol, latency_of(line),
+                                        bandwidth_of(line, fit->y[0])};
         from = ranges[(*n_ranges)++].to + 1;
     }
     return status;

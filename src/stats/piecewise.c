@@ -6,6 +6,7 @@
 struct search {
     const double *x, *y, *weights;
     size_t count, most, least;
+    bool nonnegative;
     double *best;     /* best[k * (count + 1) + j]: k pieces for the first j points */
     size_t *break_at; /* where the last of them begins */
 };
@@ -15,23 +16,45 @@ static size_t at(const struct search *search, size_t pieces, size_t end)
     return pieces * (search->count + 1) + end;
 }
 
-/* Extends a line that begins at point `first` point by point, keeping the sums around the means up
- * to date (West's update), and offers it as the last piece of every division that ends there. */
+/* Of the points of a line, around their means. */
+struct sums {
+    double total, x_mean, y_mean, xx, xy, yy;
+};
+
+/* West's update. */
+static void add_point(struct sums *sums, double x, double y, double weight)
+{
+    double dx = x - sums->x_mean, dy = y - sums->y_mean;
+    sums->total += weight;
+    sums->x_mean += dx * weight / sums->total;
+    sums->y_mean += dy * weight / sums->total;
+    sums->xx += weight * dx * (x - sums->x_mean);
+    sums->xy += weight * dx * (y - sums->y_mean);
+    sums->yy += weight * dy * (y - sums->y_mean);
+}
+
+/* What the best line leaves. */
+static double squares_of(const struct sums *sums, bool nonnegative)
+{
+    double slope = sums->xx > 0 ? sums->xy / sums->xx : 0;
+    if (!nonnegative || sums->y_mean >= slope * sums->x_mean)
+        return fmax(sums->yy - slope * sums->xy, 0);
+    double xx = sums->xx + sums->total * sums->x_mean * sums->x_mean;
+    double xy = sums->xy + sums->total * sums->x_mean * sums->y_mean;
+    double yy = sums->yy + sums->total * sums->y_mean * sums->y_mean;
+    return fmax(yy - xy * xy / xx, 0);
+}
+
+/* Extends a line that begins at point `first` point by point, and offers it as the last piece of
+ * every division that ends there. */
 static void offer_lines_from(struct search *search, size_t first)
 {
-    double total = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0, yy = 0;
+    struct sums sums = {0};
     for (size_t i = first; i < search->count; i++) {
-        double weight = search->weights ? search->weights[i] : 1;
-        double dx = search->x[i] - x_mean, dy = search->y[i] - y_mean;
-        total += weight;
-        x_mean += dx * weight / total;
-        y_mean += dy * weight / total;
-        xx += weight * dx * (search->x[i] - x_mean);
-        xy += weight * dx * (search->y[i] - y_mean);
-        yy += weight * dy * (search->y[i] - y_mean);
+        add_point(&sums, search->x[i], search->y[i], search->weights ? search->weights[i] : 1);
         if (i + 1 - first < search->least)
             continue;
-        double squares = fmax(xx > 0 ? yy - xy * xy / xx : yy, 0);
+        double squares = squares_of(&sums, search->nonnegative);
         for (size_t k = 1; k <= search->most; k++) {
             double sum = search->best[at(search, k - 1, first)] + squares;
             if (sum < search->best[at(search, k, i + 1)]) {
@@ -78,6 +101,20 @@ static lull_status check(const double *x, size_t count, size_t least, struct lul
     return LULL_OK;
 }
 
+/* In place of a line that would begin below 0. */
+static void through_origin(const struct search *search, struct lull_piece *piece)
+{
+    double xx = 0, xy = 0;
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        double weight = search->weights ? search->weights[i] : 1;
+        xx += weight * search->x[i] * search->x[i];
+        xy += weight * search->x[i] * search->y[i];
+    }
+    piece->line.intercept = 0;
+    piece->line.slope = xy / xx;
+    piece->line.intercept_error = piece->line.slope_error = INFINITY;
+}
+
 lull_status lull_fit_pieces(const double *x, const double *y, const double *weights, size_t count,
                             const struct lull_piece_limits *limits, struct lull_arena *arena,
                             struct lull_piece **ret_pieces, size_t *ret_count,
@@ -87,7 +124,13 @@ lull_status lull_fit_pieces(const double *x, const double *y, const double *weig
     lull_status status = check(x, count, least, err);
     if (status != LULL_OK)
         return status;
-    struct search search = {x, y, weights, count, limits->most_pieces, least, NULL, NULL};
+    struct search search = {.x = x,
+                            .y = y,
+                            .weights = weights,
+                            .count = count,
+                            .most = limits->most_pieces,
+                            .least = least,
+                            .nonnegative = limits->nonnegative};
     size_t cells = (search.most + 1) * (count + 1);
     search.best = lull_arena_alloc(arena, cells * sizeof *search.best);
     search.break_at = lull_arena_zero(arena, cells, sizeof *search.break_at);
@@ -110,6 +153,8 @@ lull_status lull_fit_pieces(const double *x, const double *y, const double *weig
                                limits->confidence, &piece->line, err);
         if (status != LULL_OK)
             return status;
+        if (limits->nonnegative && piece->line.intercept < 0)
+            through_origin(&search, piece);
     }
     *ret_pieces = pieces;
     *ret_count = chosen;

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "stats/regress.h"
 
+#include <stdbool.h>
+
 struct lull_piece {
     size_t first, count; /* points of this piece */
     struct lull_line line;
@@ -15,7 +17,9 @@ struct lull_piece_limits {
     size_t most_pieces; /* >= 1 */
     size_t least_count; /* points in a piece, >= 2; 4 or more if the intervals are to mean much */
     double confidence;
-    double penalty; /* times the term of the information criterion; 0 means 1 */
+    bool nonnegative; /* no line begins below 0: one that would goes through the origin, and its
+                         errors are infinite */
+    double penalty;   /* times the term of the information criterion; 0 means 1 */
 };
 
 /* The division of smallest sum of weighted squares S for each number of pieces (dynamic programming

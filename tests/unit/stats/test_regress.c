@@ -153,6 +153,70 @@ static void test_break_points(void **state)
     assert_true(right >= 95);
 }
 
+/* Relative squares that the best line leaves which does not begin below 0, from the normal
+ * equations. */
+static double slow_squares(const double *x, const double *y, size_t from, size_t end)
+{
+    double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0, squares = 0;
+    for (size_t i = from; i < end; i++) {
+        double weight = 1 / (y[i] * y[i]);
+        w += weight, wx += weight * x[i], wy += weight * y[i];
+        wxx += weight * x[i] * x[i], wxy += weight * x[i] * y[i];
+    }
+    double slope = (w * wxy - wx * wy) / (w * wxx - wx * wx), intercept = (wy - slope * wx) / w;
+    if (intercept < 0) {
+        slope = wxy / wxx;
+        intercept = 0;
+    }
+    for (size_t i = from; i < end; i++) {
+        double error = 1 - (intercept + slope * x[i]) / y[i];
+        squares += error * error;
+    }
+    return squares;
+}
+
+/* Times that grow faster than their sizes: every division into three is tried, and none of those
+ * whose lines do not begin below 0 is better. */
+static void test_nonnegative(void **state)
+{
+    (void)state;
+    enum { COUNT = 14, LEAST = 3 };
+    static const struct lull_piece_limits limits = {.most_pieces = 3,
+                                                    .least_count = LEAST,
+                                                    .confidence = 0.95,
+                                                    .nonnegative = true,
+                                                    .penalty = 1e-9};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_random random;
+    lull_random_seed(&random, 8);
+    for (int trial = 0; trial < 50; trial++) {
+        double x[COUNT], y[COUNT], weights[COUNT], best = INFINITY, found = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            x[i] = (double)(i + 1);
+            y[i] = (1 + pow(x[i], 1.7)) * (1 + 0.1 * lull_random_uniform(&random));
+            weights[i] = 1 / (y[i] * y[i]);
+        }
+        for (size_t a = LEAST; a + 2 * LEAST <= COUNT; a++)
+            for (size_t b = a + LEAST; b + LEAST <= COUNT; b++)
+                best = fmin(best, slow_squares(x, y, 0, a) + slow_squares(x, y, a, b) +
+                                      slow_squares(x, y, b, COUNT));
+        struct lull_piece *pieces;
+        size_t count;
+        assert_int_equal(
+            lull_fit_pieces(x, y, weights, COUNT, &limits, arena, &pieces, &count, NULL), LULL_OK);
+        assert_int_equal(count, 3);
+        for (size_t k = 0; k < count; k++) {
+            const struct lull_line *line = &pieces[k].line;
+            assert_true(line->intercept >= 0);
+            assert_true(line->intercept > 0 || isinf(line->slope_error));
+            for (size_t i = pieces[k].first; i < pieces[k].first + pieces[k].count; i++)
+                found += pow(1 - (line->intercept + line->slope * x[i]) / y[i], 2);
+        }
+        assert_near(found / best, 1, 1e-9);
+    }
+    lull_arena_destroy(arena);
+}
+
 /* One protocol, exactly or with noise, stays in one piece. */
 static void test_no_break(void **state)
 {
@@ -202,7 +266,7 @@ int main(void)
         cmocka_unit_test(test_norris),       cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_weights),      cmocka_unit_test(test_line_coverage),
         cmocka_unit_test(test_break_points), cmocka_unit_test(test_no_break),
-        cmocka_unit_test(test_bad_points),
+        cmocka_unit_test(test_nonnegative),  cmocka_unit_test(test_bad_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
