@@ -52,9 +52,8 @@ static struct lull_bench_level cache_level(const struct lull_topology *topology,
     bool alone = cache->shared_cores == 1; /* 0: unknown */
     if (below && !alone && TIMES_BELOW * below < wanted)
         wanted = TIMES_BELOW * below;
-    struct lull_bench_level level = {.name = lull_arena_printf(arena, "L%u", cache->level),
-                                     .bytes = wanted,
-                                     .own = cache->shared_cores == 1};
+    struct lull_bench_level level = {
+        .name = lull_arena_printf(arena, "L%u", cache->level), .bytes = wanted, .own = alone};
     if (wanted < below + below / 2) {
         char have[32], have_below[32];
         level.not_there = lull_arena_printf(

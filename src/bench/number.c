@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these shares the system is called noisy. */
-#define NOISY_INTERRUPTED 0.05 /* blocks in which a thread lost its core */
-#define NOISY_LOST        0.05 /* time in which a thread did not have its core */
-#define NOISY_STEAL       0.01 /* time that went to other guests */
-#define NOISY_SPREAD      0.10 /* median of the blocks above the quantile quoted */
-
 struct disturbance {
     double interrupted, lost, steal, spread;
     bool unpinned;
@@ -62,8 +56,8 @@ static struct disturbance sum_up(const struct lull_probe *probe, double *scratch
 
 static bool is_noisy(const struct disturbance *all)
 {
-    return all->interrupted > NOISY_INTERRUPTED || all->lost > NOISY_LOST ||
-           all->steal > NOISY_STEAL || all->spread > NOISY_SPREAD;
+    return all->interrupted > LULL_NOISY_INTERRUPTED || all->lost > LULL_NOISY_LOST ||
+           all->steal > LULL_NOISY_STEAL || all->spread > LULL_NOISY_SPREAD;
 }
 
 static const char *join(struct lull_arena *arena, const char *text, const char *more)
@@ -75,19 +69,19 @@ static const char *describe(const struct lull_probe *probe, const struct disturb
                             struct lull_arena *arena)
 {
     const char *text = probe->note;
-    if (all->interrupted > NOISY_INTERRUPTED)
+    if (all->interrupted > LULL_NOISY_INTERRUPTED)
         text = join(arena, text,
                     lull_arena_printf(arena, "%.0f %% of the blocks were interrupted",
                                       100 * all->interrupted));
-    if (all->lost > NOISY_LOST)
+    if (all->lost > LULL_NOISY_LOST)
         text = join(
             arena, text,
             lull_arena_printf(arena, "others had the cores %.0f %% of the time", 100 * all->lost));
-    if (all->steal > NOISY_STEAL)
+    if (all->steal > LULL_NOISY_STEAL)
         text = join(
             arena, text,
             lull_arena_printf(arena, "the hypervisor took %.0f %% of the time", 100 * all->steal));
-    if (all->spread > NOISY_SPREAD)
+    if (all->spread > LULL_NOISY_SPREAD)
         text = join(
             arena, text,
             lull_arena_printf(arena, "the median block takes %.0f %% longer", 100 * all->spread));

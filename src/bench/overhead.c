@@ -7,9 +7,6 @@
 
 #include <math.h>
 
-#define NOISY_INTERRUPTED 0.05 /* as for other numbers, bench/number.c */
-#define NOISY_STEAL       0.01
-
 static double resolution_of(const struct lull_round *test, const struct lull_round *reference,
                             size_t count, double *scratch)
 {
@@ -28,7 +25,7 @@ static bool is_noisy(const struct lull_round *test, const struct lull_round *ref
         blocks += (double)(test[i].blocks + reference[i].blocks);
         steal += isnan(test[i].steal) ? 0 : test[i].steal / (double)count;
     }
-    return interrupted > NOISY_INTERRUPTED * blocks || steal > NOISY_STEAL;
+    return interrupted > LULL_NOISY_INTERRUPTED * blocks || steal > LULL_NOISY_STEAL;
 }
 
 /* From the differences; returns whether it is sure. */

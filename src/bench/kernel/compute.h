@@ -12,8 +12,7 @@
 
 enum {
     LULL_COMPUTE_CHAINS = 14,
-    LULL_COMPUTE_STEPS = 2,         /* of each chain in a repetition */
-    LULL_COMPUTE_REGISTER = 64 / 4, /* floats in the largest register */
+    LULL_COMPUTE_STEPS = 2, /* of each chain in a repetition */
 };
 
 /* Values of the chains before, and of the two operands. */
@@ -106,10 +105,11 @@ enum {
 #endif
 
 /* Operations of one repetition at each width, `each` of them per element and step. */
-#define LULL_COMPUTE_COUNTS(size, each)                                        \
-    {                                                                          \
-        28 * (each), 28 * (each) * (16 / (size)), 28 * (each) * (32 / (size)), \
-            28 * (each) * (64 / (size))                                        \
+#define LULL_COMPUTE_EACH(each) (LULL_COMPUTE_CHAINS * LULL_COMPUTE_STEPS * (each))
+#define LULL_COMPUTE_COUNTS(size, each)                                                      \
+    {                                                                                        \
+        LULL_COMPUTE_EACH(each), LULL_COMPUTE_EACH(each) * (16 / (size)),                    \
+            LULL_COMPUTE_EACH(each) * (32 / (size)), LULL_COMPUTE_EACH(each) * (64 / (size)) \
     }
 
 #endif

@@ -271,9 +271,9 @@ static void on_work(int type, int endpoint, union ompt_data *parallel, union omp
         return;
     }
     rec_omp_enter(self, rec_omp_at(construct, code), rec_omp_now(self));
-    const struct rec_omp *omp = rec_omp_of(self);
+    struct rec_omp *omp = rec_omp_of(self);
     if (omp->n_constructs <= REC_OMP_DEPTH)
-        rec_omp_of(self)->cancellable[omp->n_constructs - 1] =
+        omp->cancellable[omp->n_constructs - 1] =
             construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
 }
 
