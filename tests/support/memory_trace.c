@@ -68,6 +68,17 @@ struct lull_trace *memory_trace_simple(uint32_t processes, uint32_t threads, int
     return trace;
 }
 
+void memory_trace_world(struct lull_trace *trace, uint32_t processes)
+{
+    trace->n_comms = 1;
+    trace->comms = lull_arena_zero(trace->arena, 1, sizeof *trace->comms);
+    trace->comms[0] = (struct lull_comm){.name = "world",
+                                         .size = processes,
+                                         .parent = LULL_NONE,
+                                         .remote = LULL_NONE,
+                                         .paradigm = LULL_PARADIGM_MPI};
+}
+
 void memory_trace_add(struct lull_trace *trace, uint32_t location, const struct lull_event *event)
 {
     struct memory *memory = trace->format_data;

@@ -21,6 +21,9 @@ struct lull_trace *memory_trace_create(void);
 struct lull_trace *memory_trace_simple(uint32_t processes, uint32_t threads, int64_t duration,
                                        const char *const *regions);
 
+/* Defines communicator 0, "world", of so many processes. */
+void memory_trace_world(struct lull_trace *trace, uint32_t processes);
+
 /* Appends an event; readings are copied. Order is the caller's: wrong order is served as it is. */
 void memory_trace_add(struct lull_trace *trace, uint32_t location, const struct lull_event *event);
 void memory_trace_clear(struct lull_trace *trace, uint32_t location); /* drops its events */

@@ -46,13 +46,7 @@ static void communicate(struct lull_trace *trace, uint32_t location, const int64
 static struct lull_trace *make_trace(void)
 {
     struct lull_trace *trace = memory_trace_simple(2, 2, 460, names);
-    trace->n_comms = 1;
-    trace->comms = lull_arena_zero(trace->arena, 1, sizeof *trace->comms);
-    trace->comms[0] = (struct lull_comm){.name = "world",
-                                         .size = 2,
-                                         .parent = LULL_NONE,
-                                         .remote = LULL_NONE,
-                                         .paradigm = LULL_PARADIGM_MPI};
+    memory_trace_world(trace, 2);
     visit(trace, 0, PARALLEL, 100, 160);
     visit(trace, 0, OTHER, 170, 460);
     communicate(trace, 1, (const int64_t[]){110, 150, 155, 158}, SEND, LULL_EVENT_SEND, 1, 151);

@@ -50,13 +50,7 @@ static struct lull_trace *make(void)
     static const char *const regions[] = {"MPI_Send", "MPI_Recv", "MPI_Allreduce", "solve", NULL};
     static const struct lull_reading reading = {.value = 500, .counter = 0};
     struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
-    trace->n_comms = 1;
-    trace->comms = lull_arena_zero(trace->arena, 1, sizeof *trace->comms);
-    trace->comms[0] = (struct lull_comm){.name = "world",
-                                         .size = 2,
-                                         .parent = LULL_NONE,
-                                         .remote = LULL_NONE,
-                                         .paradigm = LULL_PARADIGM_MPI};
+    memory_trace_world(trace, 2);
     trace->n_counters = 1;
     trace->counters = lull_arena_zero(trace->arena, 1, sizeof *trace->counters);
     trace->counters[0] = (struct lull_counter){.name = "PAPI_TOT_INS", .unit = ""};

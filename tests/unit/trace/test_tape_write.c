@@ -22,13 +22,7 @@ static int set_up(void **state)
     (void)state;
     folder_make();
     trace = memory_trace_simple(2, 1, 1000, (const char *const[]){"MPI_Send", "MPI_Recv", NULL});
-    trace->comms = lull_arena_zero(trace->arena, 1, sizeof *trace->comms);
-    trace->comms[0] = (struct lull_comm){.name = "world",
-                                         .size = 2,
-                                         .parent = LULL_NONE,
-                                         .remote = LULL_NONE,
-                                         .paradigm = LULL_PARADIGM_MPI};
-    trace->n_comms = 1;
+    memory_trace_world(trace, 2);
     return 0;
 }
 
