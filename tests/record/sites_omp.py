@@ -4,6 +4,7 @@
     sites_omp.py --lull LULL --compiler gcc|clang [--names]     --names: lull was built with libdw
 """
 import argparse
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 from sites import HERE, Bench, run
 
 SOURCE = "sites_omp.c"
+FEW = 2  # calls of a construct whose place libomp keeps to itself
 MARK = re.compile(r"@ (\w+) x(\d+) (~?)(\w[\w ]*?)( gcc)? \*/")
 
 
@@ -44,6 +46,37 @@ def seen(sites, expected):
     return got
 
 
+def totals(bench, target):
+    """construct -> visits, with those that have no place"""
+    done = run([bench.lull, "metrics", "--by", "region", "--format", "json", target])
+    tables = json.loads(done.stdout)["tables"]
+    found = {}
+    for row in (row for name, table in tables.items() if name.startswith("regions:")
+                for row in table["rows"]):
+        if row["label"].startswith("!$omp "):
+            construct = row["label"][len("!$omp "):]
+            found[construct] = found.get(construct, 0) + row["values"][1]
+    return found
+
+
+def compare(bench, what, target, expected):
+    """Every call is there. libomp 14 sometimes does not say where one came from, above all a loop
+    with a schedule: such a call has no place, which is no wrong one."""
+    sites, _ = bench.sites(target)
+    got, all_calls = seen(sites, expected), totals(bench, target)
+    for construct in sorted({key[0] for key in expected}):
+        keys = [key for key in expected if key[0] == construct]
+        unplaced = all_calls.get(construct, 0) - sum(got.get(key, 0) for key in keys)
+        for key in keys if "clang" in what and unplaced <= FEW else ():
+            missing = min(unplaced, expected[key] - got.get(key, 0))
+            if missing > 0:
+                got[key] = got.get(key, 0) + missing
+                unplaced -= missing
+        if unplaced != 0:
+            bench.wrong.append("%s: %d calls of %s elsewhere" % (what, unplaced, construct))
+    bench.expect(what, got, expected)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lull", required=True)
@@ -65,8 +98,7 @@ def main():
             for options in ([], ["--callpath", "3"]):
                 shutil.rmtree(target, ignore_errors=True)
                 run([settings.lull, "record", "-o", target] + options + [program])
-                sites, _ = bench.sites(target)
-                bench.expect(" ".join([compiler] + flags + options), seen(sites, expected), expected)
+                compare(bench, " ".join([compiler] + flags + options), target, expected)
     for line in bench.wrong:
         print(line)
     return 1 if bench.wrong else 0
