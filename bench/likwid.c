@@ -6,8 +6,8 @@
  * Prints what likwid_turns.c says. Status 2: this machine has no such level. */
 #include "likwid.h"
 
-#include "bench/memory.h"
-#include "bench/stream.h"
+#include "bench/memory/memory.h"
+#include "bench/memory/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

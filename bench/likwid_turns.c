@@ -12,8 +12,8 @@
  */
 #include "likwid.h"
 
-#include "bench/memory.h"
-#include "bench/stream.h"
+#include "bench/memory/memory.h"
+#include "bench/memory/stream.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,9 +5,9 @@
  *
  * prints: events (sends, receives, computations, messages), seconds of processor time to read the
  * program and to simulate it, and the simulated runtime in ns. */
-#include "sim/engine.h"
-#include "sim/goal.h"
-#include "sim/pattern.h"
+#include "sim/engine/engine.h"
+#include "sim/goal/goal.h"
+#include "sim/pattern/pattern.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* The three steps of a run: plan, visit in rounds, finish. */
 #include "bench/benchmark.h"
 
-#include "bench/memory.h"
+#include "bench/memory/memory.h"
+#include "bench/memory/stream.h"
 #include "bench/number.h"
-#include "bench/stream.h"
 #include "stats/quantile.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/record_launcher.h"
-#include "cli/record_target.h"
+#include "launch/launcher.h"
+#include "launch/target.h"
 
 #include <errno.h>
 #include <limits.h>

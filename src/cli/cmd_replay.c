@@ -9,8 +9,8 @@
 #include "cli/replay_runs.h"
 #include "cli/study.h"
 #include "cli/warnings.h"
-#include "sim/machine_network.h"
-#include "sim/replay_network.h"
+#include "replay/measured_network.h"
+#include "sim/network/machine.h"
 #include "sim/spec.h"
 #include "trace/format.h"
 

@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/simulate_document.h"
 #include "cli/simulate_run.h"
-#include "sim/goal.h"
+#include "sim/goal/goal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "cli/metrics_json.h"
 
-#include "metrics/profile.h"
+#include "metrics/profile/profile.h"
 
 static void write_string(struct lull_json *json, const char *key, const char *value)
 {

@@ -1,8 +1,8 @@
 #include "cli/replay_runs.h"
 
 #include "base/text.h"
-#include "sim/engine.h"
-#include "sim/replay_network.h"
+#include "replay/measured_network.h"
+#include "sim/engine/engine.h"
 #include "sim/setup.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 #define LULL_CLI_REPLAY_RUNS_H
 
 #include "cli/runs.h"
-#include "sim/network.h"
-#include "sim/warp.h"
-#include "sim/what_if.h"
+#include "replay/warp/warp.h"
+#include "replay/what_if.h"
+#include "sim/network/network.h"
 
 /* A replay and the run that it makes. */
 struct lull_replayed {
@@ -18,7 +18,7 @@ struct lull_replayed {
 
 struct lull_replay_wish {
     uint32_t application;
-    const bool *callers; /* sim/replay.h */
+    const bool *callers; /* replay/replay.h */
     const struct lull_network *network;
     uint8_t keep_calls;                         /* enum lull_replay_keep */
     const struct lull_what_if_options *what_if; /* NULL: as measured */

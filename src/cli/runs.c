@@ -6,7 +6,7 @@
 #include "cli/run_name.h"
 #include "cli/saved.h"
 #include "cli/warnings.h"
-#include "sim/ideal.h"
+#include "replay/ideal/ideal.h"
 #include "trace/trace.h"
 
 #include <math.h>

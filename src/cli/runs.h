@@ -2,7 +2,7 @@
 #ifndef LULL_CLI_RUNS_H
 #define LULL_CLI_RUNS_H
 
-#include "metrics/pop.h"
+#include "metrics/pop/pop.h"
 #include "report/document.h"
 
 struct lull_runs_options {

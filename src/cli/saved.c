@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "cli/run_name.h"
-#include "metrics/profile.h"
+#include "metrics/profile/profile.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef LULL_CLI_SAVED_H
 #define LULL_CLI_SAVED_H
 
-#include "metrics/breakdown.h"
+#include "metrics/breakdown/breakdown.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* lull simulate --list */
 #include "base/text.h"
 #include "cli/simulate_document.h"
-#include "sim/pattern.h"
+#include "sim/pattern/pattern.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "cli/message.h"
-#include "sim/machine_network.h"
-#include "sim/pattern.h"
-#include "sim/sim_tape.h"
+#include "replay/sim_tape.h"
+#include "sim/network/machine.h"
+#include "sim/pattern/pattern.h"
 
 #include <stdatomic.h>
 

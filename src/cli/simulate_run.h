@@ -3,7 +3,7 @@
 #define LULL_CLI_SIMULATE_RUN_H
 
 #include "machine/machine.h"
-#include "sim/noise.h"
+#include "sim/noise/noise.h"
 #include "sim/setup.h"
 
 enum lull_simulate_spec {

@@ -1,9 +1,9 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
-#include "record/buffer.h"
 #include "record/omp/team.h"
 #include "record/report.h"
+#include "record/store/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>

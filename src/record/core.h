@@ -11,10 +11,10 @@
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
  *  - LULL_RECORD_APPLICATION, LULL_RECORD_FIRST: of a process that another one has spawned: its
- *    application, and the number of its rank 0 (record/spawned.h)
+ *    application, and the number of its rank 0 (record/mpi/spawned.h)
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
- *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site.h); unset: 1
+ *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, but where a thread, a definition or a chunk begins; whatever fails switches
@@ -24,8 +24,8 @@
 
 #include "base/clock.h"
 #include "record/counters/counters.h"
-#include "record/definitions.h"
-#include "record/sums.h"
+#include "record/store/definitions.h"
+#include "record/store/sums.h"
 #include "tape/encode.h"
 #include "tape/layout.h"
 
@@ -106,7 +106,7 @@ struct rec_process {
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
     uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
-    uint32_t application; /* 0, or which of the worlds that were spawned (record/spawned.h) */
+    uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
     bool skewed;          /* as LULL_RECORD_SKEW says */
     int64_t skew_ns, skew_from;
     double skew_rate;

@@ -104,7 +104,7 @@ struct lull_program_class {
                          const struct lull_op *op, char *text, unsigned size);
 };
 
-struct lull_graph; /* sim/graph.h */
+struct lull_graph; /* sim/engine/graph.h */
 
 struct lull_program {
     const struct lull_program_class *class;

@@ -1,7 +1,7 @@
 #include "sim/setup.h"
 
 #include "base/text.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include <string.h>
 

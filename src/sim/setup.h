@@ -2,14 +2,14 @@
 #ifndef LULL_SIM_SETUP_H
 #define LULL_SIM_SETUP_H
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 #include "sim/spec.h"
 
 /* A network for a program of n_ranks. Keys beside the parameters of the class and LEVEL.PARAMETER
  * (core, socket, node, switch, cluster; for all levels alike where no level is named):
  *     cpu-speed=FACTOR                     how much faster this machine computes
  *     collectives=algorithm|closed         as messages, or in closed form where the class has one
- *     algorithms=allreduce:ring+bcast:binomial    sim/collective.h
+ *     algorithms=allreduce:ring+bcast:binomial    sim/collective/collective.h
  * `placement` (may be NULL: every rank on a node of its own) is one of
  *     block:cores-per-node=N,cores-per-socket=N,nodes-per-switch=N     rank r on core r
  *     cyclic:nodes=N,cores-per-node=N,...                              rank r on node r modulo

@@ -22,7 +22,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "sim/network.h" /* struct lull_parameter */
+#include "sim/network/network.h" /* struct lull_parameter */
 
 #include <stdbool.h>
 #include <stdint.h>

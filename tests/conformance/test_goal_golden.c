@@ -1,7 +1,7 @@
 /* The engine in its LogGOPSim-compatible mode gives exactly the end times of the reference
  * schedules. */
-#include "sim/engine.h"
-#include "sim/goal.h"
+#include "sim/engine/engine.h"
+#include "sim/goal/goal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

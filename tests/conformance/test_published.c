@@ -1,7 +1,7 @@
 /* Real traces against the numbers that their own tools published for them. */
-#include "metrics/breakdown.h"
-#include "metrics/pop.h"
-#include "sim/ideal.h"
+#include "metrics/breakdown/breakdown.h"
+#include "metrics/pop/pop.h"
+#include "replay/ideal/ideal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * goes through all that takes a machine: reports, networks, noise. */
 #include "cli/bench_document.h"
 #include "machine/noise_trace.h"
-#include "sim/machine_network.h"
+#include "sim/network/machine.h"
 
 #include <stdint.h>
 #include <stdlib.h>

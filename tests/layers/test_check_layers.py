@@ -16,8 +16,8 @@ GOOD = {
     "src/record/write.c": '#include "base/clock.h"\n#include "tape/layout.h"\n',
     "src/trace/shared.h": "/* Locks. Internal to the trace room. */\n",
     "src/trace/trace.h": '/* A trace. */\nvoid f(const char *) __attribute__((format(printf, 1, 2)));\n',
-    "src/trace/format/tape.h": "/* Tapes. */\n",
-    "src/trace/scan.c": '#include "trace/shared.h"\n#include "trace/format/tape.h"\n'
+    "src/trace/format/tape/tape.h": "/* Tapes. */\n",
+    "src/trace/scan.c": '#include "trace/shared.h"\n#include "trace/format/tape/tape.h"\n'
     '#include "tape/layout.h"\nint g(void) { return snprintf(0, 0, "exit(1) stderr"); }\n',
     "src/cli/main.c": '#include "trace/trace.h"\nint main(void) { printf("x"); exit(1); }\n',
 }
@@ -63,7 +63,7 @@ class Rules(unittest.TestCase):
         self.check({"src/cli/main.c": '#include "trace/shared.h"\n'}, "internal to trace")
 
     def test_header_of_a_format(self):
-        self.check({"src/cli/main.c": '#include "trace/format/tape.h"\n'}, "internal to trace")
+        self.check({"src/cli/main.c": '#include "trace/format/tape/tape.h"\n'}, "internal to trace")
 
     def test_unknown_room(self):
         self.check({"src/attic/old.c": "\n"}, "attic is no room")

@@ -1,8 +1,8 @@
 /* The engine with the network loggops-compat against the slow reference simulator, on random
  * programs: the end of every rank, exactly, and whether the program can be carried out at all.
  * LULL_SEED and LULL_CASES in the environment choose others. */
-#include "sim/engine.h"
-#include "sim/goal.h"
+#include "sim/engine/engine.h"
+#include "sim/goal/goal.h"
 #include "support/random_goal.h"
 #include "support/slow_goal.h"
 

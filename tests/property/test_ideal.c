@@ -3,12 +3,12 @@
  * A program is drawn step by step in an order in which it can run; while it is drawn, each rank has
  * two clocks. The measured one pays for everything, and goes into a trace. The ideal one pays for
  * computation alone and waits for what a step needs. The replay sees the trace only. */
-#include "metrics/pop.h"
-#include "sim/engine.h"
-#include "sim/ideal.h"
-#include "sim/replay.h"
-#include "sim/warp.h"
-#include "sim/what_if.h"
+#include "metrics/pop/pop.h"
+#include "replay/ideal/ideal.h"
+#include "replay/replay.h"
+#include "replay/warp/warp.h"
+#include "replay/what_if.h"
+#include "sim/engine/engine.h"
 #include "support/memory_trace.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The identities of the POP metrics, on random runs. */
-#include "metrics/pop.h"
+#include "metrics/pop/pop.h"
 #include "stats/random.h"
 
 #include <math.h>

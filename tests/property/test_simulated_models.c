@@ -1,10 +1,10 @@
 /* The simulator against models that others have published: the speed of idle waves on a silent
  * system, the halo-swap model with its numbers, and what noise costs. Programs are written as GOAL
  * text here. */
-#include "sim/engine.h"
-#include "sim/goal.h"
-#include "sim/noise.h"
-#include "sim/pattern.h"
+#include "sim/engine/engine.h"
+#include "sim/goal/goal.h"
+#include "sim/noise/noise.h"
+#include "sim/pattern/pattern.h"
 
 #include <math.h>
 #include <setjmp.h>

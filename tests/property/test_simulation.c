@@ -1,6 +1,6 @@
 /* Identities of the simulator over random programs. */
-#include "sim/engine.h"
-#include "sim/goal.h"
+#include "sim/engine/engine.h"
+#include "sim/goal/goal.h"
 #include "stats/random.h"
 #include "support/stream_program.h"
 

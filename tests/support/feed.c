@@ -1,6 +1,6 @@
 #include "support/feed.h"
 
-#include "metrics/breakdown_core.h"
+#include "metrics/breakdown/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>

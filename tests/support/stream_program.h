@@ -2,7 +2,7 @@
 #ifndef LULL_TESTS_STREAM_PROGRAM_H
 #define LULL_TESTS_STREAM_PROGRAM_H
 
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 /* One stream per rank with `first_stream` NULL, else as in struct lull_program. Group 0 is all
  * ranks; `batch` operations are handed out at a time at most (they end behind blocking ones). */

@@ -3,7 +3,7 @@
  *
  * Rank 0 writes lines of JSON to its standard output: first what it is, then one line per
  * measurement and pass with the seconds of its samples, then {"end":1}; what is not such a line is
- * the launcher's. bench/mpi.c reads them. */
+ * the launcher's. bench/mpi/mpi.c reads them. */
 #ifndef LULL_BENCH_MPI_HELPER_H
 #define LULL_BENCH_MPI_HELPER_H
 

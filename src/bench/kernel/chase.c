@@ -1,5 +1,5 @@
 /* Loads that wait for each other: the address of each is the result of the one before it. */
-#include "bench/latency.h"
+#include "bench/memory/latency.h"
 
 enum { LOADS = 16 };
 

@@ -1,6 +1,6 @@
 /* Adds a multiple of one array to another. */
 #include "bench/kernel/x86.h"
-#include "bench/stream.h"
+#include "bench/memory/stream.h"
 
 #define OLD(MOV, T, B, K, S)                                       \
     LULL_DO(MOV " " LULL_MEM(b, B, K) ", " LULL_REG("xmm", K))     \

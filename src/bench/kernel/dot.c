@@ -1,6 +1,6 @@
 /* Scalar product of two arrays, in eight independent sums. */
 #include "bench/kernel/x86.h"
-#include "bench/stream.h"
+#include "bench/memory/stream.h"
 
 #define OLD(MOV, T, B, K, S)                                       \
     LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", S))     \

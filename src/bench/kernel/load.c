@@ -1,6 +1,6 @@
 /* Reads one array. */
 #include "bench/kernel/x86.h"
-#include "bench/stream.h"
+#include "bench/memory/stream.h"
 
 #define OLD(MOV, T, B, K, S) LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", K))
 #define OLD_1(W, B, K, S)    OLD("movsd", "sd", B, K, S)

@@ -1,7 +1,7 @@
 /* Writes one array past the caches, so that its lines are not read first. Single elements
  * pass through an integer register, because there is no such store of theirs. */
 #include "bench/kernel/x86.h"
-#include "bench/stream.h"
+#include "bench/memory/stream.h"
 
 #define OLD_1(W, B, K, S) LULL_DO("movnti %%rax, " LULL_MEM(a, B, K))
 #define OLD_2(W, B, K, S) LULL_DO("movntpd %%xmm15, " LULL_MEM(a, B, K))

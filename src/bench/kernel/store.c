@@ -1,6 +1,6 @@
 /* Writes one array; its lines are read first, because stores allocate. */
 #include "bench/kernel/x86.h"
-#include "bench/stream.h"
+#include "bench/memory/stream.h"
 
 #define OLD(MOV, T, B, K, S) LULL_DO(MOV " %%xmm15, " LULL_MEM(a, B, K))
 #define OLD_1(W, B, K, S)    OLD("movsd", "sd", B, K, S)

@@ -1,6 +1,6 @@
 /* Vector triad: three arrays read, one written. */
 #include "bench/kernel/x86.h"
-#include "bench/stream.h"
+#include "bench/memory/stream.h"
 
 #define OLD(MOV, T, B, K, S)                                       \
     LULL_DO(MOV " " LULL_MEM(c, B, K) ", " LULL_REG("xmm", K))     \

@@ -5,7 +5,7 @@
 #include "record/mpi/comms.h"
 
 #include "record/mpi/clocks.h"
-#include "record/spawned.h"
+#include "record/mpi/spawned.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,10 +8,10 @@
  *
  * Nothing is sent to the others: the root of the spawn claims numbers for the new processes and
  * leaves them in the run's folder, where the other parents and the children find them
- * (record/spawned.h). */
+ * (record/mpi/spawned.h). */
 #include "record/mpi/comms.h"
+#include "record/mpi/spawned.h"
 #include "record/report.h"
-#include "record/spawned.h"
 
 #include <limits.h>
 #include <stdio.h>

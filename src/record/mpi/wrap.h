@@ -8,8 +8,8 @@
 #include "record/mpi/abi.h"
 
 #include "record/core.h"
-#include "record/map.h"
-#include "record/site.h"
+#include "record/site/map.h"
+#include "record/site/site.h"
 
 /* Both names are the same function. */
 #define REC_ALIAS(name) REC_EXPORT __typeof__(P##name) name __attribute__((alias("P" #name)));

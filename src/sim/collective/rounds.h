@@ -7,7 +7,7 @@
 #ifndef LULL_SIM_COLLECTIVE_ROUNDS_H
 #define LULL_SIM_COLLECTIVE_ROUNDS_H
 
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 struct lull_rounds {
     uint32_t (*steps)(const struct lull_collective_call *call);

@@ -9,7 +9,7 @@
  * fan-out, each 0, one step, P - 1 steps or ceil(log2 P) steps of (startup + size / bandwidth),
  * with a size made from those of the ranks. Which, says a table. (R. Badia, J. Labarta, J. Gimenez,
  * F. Escale, "DIMEMAS: Predicting MPI applications behavior in Grid environments", 2003.) */
-#include "sim/transfer.h"
+#include "sim/network/transfer.h"
 
 #include "trace/event.h"
 

@@ -5,7 +5,7 @@
  * Up to `eager` bytes the sender goes on at once and the transfer begins; beyond, it begins when
  * the receive was posted too, and both go on when it ends. So that messages of one pair are matched
  * in the order of their sending, a message is matched a latency after it was sent. */
-#include "sim/transfer.h"
+#include "sim/network/transfer.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* A network that costs nothing: what remains is that a receive needs its message sent, and that
  * beyond `eager` bytes a send needs its receive posted. Collective operations cost nothing either:
  * all leave when the last arrives. */
-#include "sim/transfer.h"
+#include "sim/network/transfer.h"
 
 #include <math.h>
 

@@ -13,7 +13,7 @@
  *    behind the back of a processor that computes.
  *  - A send is over when the processor is done with it and, with rendezvous, the last byte has
  *    left. */
-#include "sim/transfer.h"
+#include "sim/network/transfer.h"
 
 enum { L, O_MESSAGE, G_MESSAGE, G_BYTE, O_BYTE, S };
 

@@ -11,7 +11,7 @@
  * The processor of the receiver is the one with the sender's number. Weaknesses of these rules: a
  * rendezvous takes no round trip, its payload is there when the receive is posted late, and with
  * several processors something can start before what it waits for has ended. */
-#include "sim/transfer.h"
+#include "sim/network/transfer.h"
 
 enum { L, O_MESSAGE, G_MESSAGE, G_BYTE, O_BYTE, S };
 

@@ -1,7 +1,7 @@
 /* The arithmetic of the kernels, element by element, at every width that this processor has. */
 #include "bench/kernel.h"
 
-#include "bench/latency.h"
+#include "bench/memory/latency.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Fits of messages: planted latencies, bandwidths, protocols and LogGP parameters come back. */
-#include "bench/mpi_network.h"
+#include "bench/mpi/network.h"
 #include "stats/random.h"
 
 #include <math.h>

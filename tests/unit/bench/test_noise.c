@@ -1,5 +1,5 @@
 /* Noise of a core, on samples whose noise is known. */
-#include "bench/noise.h"
+#include "bench/noise/noise.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Working sets, thread counts, verdicts, and whole runs on hosts that are odd. */
 #include "bench/benchmark.h"
-#include "bench/memory.h"
+#include "bench/memory/memory.h"
+#include "bench/memory/stream.h"
 #include "bench/number.h"
-#include "bench/stream.h"
 
 #include "lull_features.h"
 

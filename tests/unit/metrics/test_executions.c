@@ -1,5 +1,5 @@
 /* Matching workers' spans to the master's executions. */
-#include "metrics/executions.h"
+#include "metrics/breakdown/executions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

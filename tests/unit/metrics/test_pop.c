@@ -1,6 +1,6 @@
 /* The POP metrics: faults of the input, what is absent and why, a published table, guesses. */
 #include "base/file.h"
-#include "metrics/pop.h"
+#include "metrics/pop/pop.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Collective algorithms, carried out step by step by a simulator of its own that knows nothing of
  * time: a message can be received when it was sent, a step is over when its messages are there. */
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include "trace/event.h"
 

@@ -1,7 +1,7 @@
 /* The network `dimemas` on cases worked out by hand. */
-#include "sim/engine.h"
-#include "support/stream_program.h"
 #include "trace/event.h"
+#include "sim/engine/engine.h"
+#include "support/stream_program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* The engine on small cases whose times are worked out by hand from the rules in the headers. */
-#include "sim/engine.h"
-#include "sim/goal.h"
-#include "support/stream_program.h"
 #include "trace/event.h"
+#include "sim/engine/engine.h"
+#include "sim/goal/goal.h"
+#include "support/stream_program.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* GOAL text to a graph. */
-#include "sim/goal.h"
-#include "sim/graph.h"
+#include "sim/engine/graph.h"
+#include "sim/goal/goal.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Network and noise of a simulation from a machine file. */
-#include "sim/machine_network.h"
+#include "sim/network/machine.h"
 
 #include "machine/noise_trace.h"
-#include "sim/recording.h"
+#include "sim/noise/recording.h"
 #include "stats/random.h"
 
 #include <math.h>

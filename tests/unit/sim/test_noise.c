@@ -1,6 +1,6 @@
 /* Noise: detours against brute force and by hand, draws against their moments. */
-#include "sim/noise.h"
-#include "sim/recording.h"
+#include "sim/noise/noise.h"
+#include "sim/noise/recording.h"
 #include "sim/spec.h"
 #include "stats/random.h"
 

@@ -1,5 +1,5 @@
 /* The longest path against sums that every state carries along by itself. */
-#include "sim/path.h"
+#include "sim/engine/path.h"
 #include "stats/random.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Patterns: what operations they give, and the reference schedules that they stand for. */
-#include "sim/engine.h"
-#include "sim/pattern.h"
+#include "sim/engine/engine.h"
+#include "sim/pattern/pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The queue against a sorted list: the order is (time, seq), whatever is put in when. */
-#include "sim/queue.h"
+#include "sim/engine/queue.h"
 #include "stats/random.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* Networks, placements and delays from what users type. */
 #include "sim/setup.h"
 
-#include "sim/engine.h"
-#include "sim/pattern.h"
+#include "sim/engine/engine.h"
+#include "sim/pattern/pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

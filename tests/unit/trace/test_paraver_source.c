@@ -2,7 +2,7 @@
 #include "stats/random.h"
 #include "support/folder.h"
 #include "support/same_trace.h"
-#include "trace/format/paraver_number.h"
+#include "trace/format/paraver/read/number.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

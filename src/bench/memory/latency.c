@@ -1,0 +1,122 @@
+#include "bench/memory/latency.h"
+
+#include "bench/memory/memory.h"
+#include "bench/memory/stream.h"
+
+#include <string.h>
+
+#define LINE       64
+#define MOST_BYTES ((uint64_t)1 << 30) /* that a larger multiple of the caches may take */
+#define MULTIPLIER UINT64_C(6364136223846793005)
+#define INCREMENT  UINT64_C(1442695040888963407)
+
+struct job {
+    const struct lull_kernel *kernel;
+    struct lull_bench_memory *memory;
+    size_t region;
+    uint64_t end; /* of the cycle in the region */
+    char *cycle;  /* in a region of its own: pointers are denormal numbers to the other kernels */
+    size_t lines; /* a power of two */
+    bool own;     /* the level belongs to one core */
+    void *at;     /* NULL before the first visit */
+};
+
+void lull_latency_make_cycle(void *memory, size_t lines)
+{
+    for (size_t i = 0; i < lines; i++) {
+        size_t next = (size_t)(i * MULTIPLIER + INCREMENT) & (lines - 1);
+        *(void **)(void *)((char *)memory + i * LINE) = (char *)memory + next * LINE;
+    }
+}
+
+static void body(void *context, unsigned thread, uint64_t repetitions)
+{
+    struct job *job = context;
+    (void)thread;
+    job->at = job->kernel->chase(job->at, repetitions);
+}
+
+static void prepare(void *context, unsigned thread)
+{
+    struct job *job = context;
+    if (!job->at) {
+        lull_bench_memory_touch(job->memory, job->region, job->end);
+        lull_latency_make_cycle(job->cycle, job->lines);
+        job->at = job->cycle;
+    }
+    if (job->lines < 1 << 17) /* through it once where that takes no time */
+        body(context, thread, job->lines / job->kernel->chase_loads + 1);
+}
+
+static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
+                         struct lull_error *err)
+{
+    const struct lull_timing timing = {.body = body,
+                                       .prepare = prepare,
+                                       .context = task->data,
+                                       .threads = 1,
+                                       .seconds = seconds,
+                                       .clock = ((const struct job *)task->data)->own,
+                                       .quantile = LULL_BENCH_QUANTILE,
+                                       .precision = bench->settings.precision};
+    struct lull_round round;
+    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
+    if (status == LULL_OK)
+        lull_bench_add_round(bench, task->first_probe, &round);
+    return status;
+}
+
+static size_t power_of_two(uint64_t most)
+{
+    size_t lines = 64;
+    while (2 * lines <= most)
+        lines *= 2;
+    return lines;
+}
+
+/* For memory more of it than for bandwidth, where that is cheap: what the caches still hold of the
+ * working set is met at random. */
+static uint64_t bytes_for(const struct lull_bench *bench, const struct lull_bench_level *level,
+                          bool is_memory)
+{
+    uint64_t more = 4 * level->bytes < MOST_BYTES ? 4 * level->bytes : MOST_BYTES;
+    if (bench->memory_limit && more > bench->memory_limit)
+        more = bench->memory_limit;
+    return is_memory && more > level->bytes ? more : level->bytes;
+}
+
+lull_status lull_latency_plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                              struct lull_error *err)
+{
+    (void)err;
+    struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
+    size_t count =
+        lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
+    size_t region = bench->topology->n_cores;
+    uint64_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = lull_bench_text(bench, "%s.latency.1", levels[i].name);
+        if (levels[i].not_there) {
+            lull_bench_skip(bench, "%s: %s", name, levels[i].not_there);
+            continue;
+        }
+        struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+        uint64_t bytes = bytes_for(bench, &levels[i], i + 1 == count);
+        size_t lines = power_of_two(bytes / LINE);
+        char *start = lull_bench_memory_region(bench->memory, region);
+        *job = (struct job){self->kernel, bench->memory, region,        used + lines * LINE,
+                            start + used, lines,         levels[i].own, NULL};
+        used = job->end;
+        const struct lull_probe probe = {.name = name,
+                                         .unit = "s",
+                                         .scale = 1.0 / self->kernel->chase_loads,
+                                         .note = levels[i].note};
+        const struct lull_task task = {.name = name,
+                                       .visit = visit,
+                                       .data = job,
+                                       .first_probe = lull_bench_probe(bench, &probe),
+                                       .n_probes = 1};
+        lull_bench_task(bench, &task);
+    }
+    return LULL_OK;
+}

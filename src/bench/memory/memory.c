@@ -1,0 +1,160 @@
+#include "bench/memory/memory.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ALIGNMENT (UINT64_C(2) << 20)
+
+struct region {
+    char *start; /* aligned */
+    uint64_t touched;
+};
+
+struct lull_bench_memory {
+    struct region *regions;
+    size_t count;
+    void *mapping;
+    uint64_t mapped, most;
+};
+
+lull_status lull_bench_memory_open(size_t regions, uint64_t most, struct lull_arena *arena,
+                                   struct lull_bench_memory **ret_memory, struct lull_error *err)
+{
+    struct lull_bench_memory *memory = lull_arena_zero(arena, 1, sizeof *memory);
+    uint64_t each = (most + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    memory->mapped = each * regions + ALIGNMENT;
+    memory->mapping = mmap(NULL, memory->mapped, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory->mapping == MAP_FAILED)
+        return lull_fail(err, LULL_ERR_MEMORY, "cannot reserve memory to measure with");
+    /* Without huge pages the time to look addresses up is measured with the caches. */
+    madvise(memory->mapping, memory->mapped, MADV_HUGEPAGE);
+    memory->regions = lull_arena_zero(arena, regions, sizeof *memory->regions);
+    memory->count = regions;
+    memory->most = each;
+    uintptr_t start = (uintptr_t)memory->mapping;
+    char *aligned = (char *)memory->mapping + (ALIGNMENT - start % ALIGNMENT) % ALIGNMENT;
+    for (size_t i = 0; i < regions; i++)
+        memory->regions[i].start = aligned + i * each;
+    *ret_memory = memory;
+    return LULL_OK;
+}
+
+void lull_bench_memory_close(struct lull_bench_memory *memory)
+{
+    if (memory)
+        munmap(memory->mapping, memory->mapped);
+}
+
+void *lull_bench_memory_region(const struct lull_bench_memory *memory, size_t region)
+{
+    return memory->regions[region].start;
+}
+
+/* Ones, so that no sum overflows and nothing is denormal. */
+void lull_bench_memory_touch(struct lull_bench_memory *memory, size_t region, uint64_t bytes)
+{
+    struct region *to = &memory->regions[region];
+    bytes = bytes > memory->most ? memory->most : bytes;
+    if (bytes <= to->touched)
+        return;
+    for (double *at = (double *)(void *)(to->start + to->touched / 8 * 8);
+         at < (double *)(void *)(to->start + bytes); at++)
+        *at = 1;
+    to->touched = bytes;
+}
+
+/* Kilobytes of huge pages in our mapping, as the kernel lists them; -1: not to be had. */
+static long huge_kilobytes(const struct lull_bench_memory *memory)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    char *line = NULL;
+    size_t size = 0;
+    long huge = -1;
+    bool ours = false;
+    uintptr_t begin = (uintptr_t)memory->mapping, end = begin + memory->mapped;
+    while (file && getline(&line, &size, file) > 0) {
+        unsigned long from, to;
+        long value;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            ours = from < end && to > begin;
+        else if (ours && sscanf(line, "AnonHugePages: %ld kB", &value) == 1)
+            huge = (huge < 0 ? 0 : huge) + value;
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return huge;
+}
+
+const char *lull_bench_memory_pages(const struct lull_bench_memory *memory,
+                                    struct lull_arena *arena)
+{
+    uint64_t touched = 0;
+    for (size_t i = 0; i < memory->count; i++)
+        touched += memory->regions[i].touched;
+    long huge = huge_kilobytes(memory);
+    char page[32];
+    lull_format_size((uint64_t)sysconf(_SC_PAGESIZE), page, sizeof page);
+    if (huge < 0 || touched == 0)
+        return NULL;
+    double share = (double)huge * 1024 / (double)touched;
+    if (share < 0.01)
+        return lull_arena_printf(arena, "pages of %s", page);
+    return share > 0.95 ? "transparent huge pages"
+                        : lull_arena_printf(arena, "transparent huge pages for %.0f %%, else of %s",
+                                            100 * share, page);
+}
+
+/* ---- what is free -------------------------------------------------------------------------- */
+
+/* A number in a file; UINT64_MAX where there is none ("max"). */
+static uint64_t number_in(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    unsigned long long value;
+    bool got = file && fscanf(file, "%llu", &value) == 1;
+    if (file)
+        fclose(file);
+    return got ? value : UINT64_MAX;
+}
+
+static uint64_t system_free(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long long kilobytes = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1)
+            break;
+    if (file)
+        fclose(file);
+    if (kilobytes)
+        return kilobytes * 1024;
+    long pages = sysconf(_SC_AVPHYS_PAGES);
+    return pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* The limits of the control group that this process sees as its root, of version 2 or 1. */
+uint64_t lull_bench_memory_free(void)
+{
+    static const struct {
+        const char *limit, *used;
+    } groups[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+                  {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                   "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+    uint64_t free_bytes = system_free();
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        uint64_t limit = number_in(groups[i].limit), used = number_in(groups[i].used);
+        if (limit == UINT64_MAX || used == UINT64_MAX)
+            continue;
+        uint64_t left = limit > used ? limit - used : 0;
+        free_bytes = left < free_bytes ? left : free_bytes;
+    }
+    return free_bytes;
+}

@@ -1,0 +1,198 @@
+#include "bench/memory/stream.h"
+
+#include "bench/memory/memory.h"
+
+#include <string.h>
+
+#define CHUNK_BYTES ((size_t)256 << 10) /* of all arrays; a repetition on large working sets */
+#define WARM_BYTES                                                                \
+    ((uint64_t)64 << 20) /* working sets up to this are run through before timing \
+                          */
+#define ALIAS_BYTES 4096
+#define LINE_BYTES  64
+#define SPOT_BYTES  ((size_t)2 << 20) /* spots begin on huge pages of their own */
+#define MOST_SPOTS  16
+
+/* Where a thread stands in its arrays; on a line of its own. */
+struct lull_stream_place {
+    double *arrays[4];
+    size_t next;
+    double out[LULL_KERNEL_OUT];
+    char padding[LINE_BYTES];
+};
+
+static size_t round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* From the begin of one array to that of the next: whole pages and a share of one, so that the
+ * arrays stand apart as far as they can modulo a page. */
+static size_t distance(const struct lull_stream_job *job)
+{
+    size_t skew = ALIAS_BYTES / job->kernel->arrays / LINE_BYTES * LINE_BYTES;
+    return round_up(job->count * sizeof(double), ALIAS_BYTES) + skew % ALIAS_BYTES;
+}
+
+static size_t used_bytes(const struct lull_stream_job *job)
+{
+    return job->kernel->arrays * distance(job);
+}
+
+static size_t spot_bytes(const struct lull_stream_job *job)
+{
+    return round_up(used_bytes(job), SPOT_BYTES);
+}
+
+static void go_to_spot(struct lull_stream_job *job, unsigned spot)
+{
+    for (unsigned i = 0; i < job->threads; i++)
+        for (unsigned k = 0; k < 4; k++)
+            job->places[i].arrays[k] =
+                (double *)(void *)((char *)lull_bench_memory_region(job->memory, i) +
+                                   spot * spot_bytes(job) +
+                                   (k < job->kernel->arrays ? k : 0) * distance(job));
+}
+
+struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
+                                               const struct lull_kernel *kernel,
+                                               enum lull_simd simd, unsigned threads,
+                                               uint64_t bytes)
+{
+    struct lull_stream_job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    job->kernel = kernel;
+    job->simd = simd;
+    job->memory = bench->memory;
+    job->threads = threads;
+    size_t each = sizeof(double) * kernel->arrays;
+    job->count = bytes / each / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
+    job->count = job->count ? job->count : LULL_KERNEL_STEP;
+    job->chunk = CHUNK_BYTES / each / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
+    if (job->count < 2 * job->chunk)
+        job->chunk = job->count;
+    job->count = job->count / job->chunk * job->chunk;
+    job->places = lull_arena_zero(bench->arena, threads, sizeof *job->places);
+    job->n_spots = 1;
+    go_to_spot(job, 0);
+    return job;
+}
+
+double lull_stream_job_bytes(const struct lull_stream_job *job)
+{
+    return (double)(job->kernel->loads + job->kernel->stores) * sizeof(double) *
+           (double)job->chunk * job->threads;
+}
+
+double *const *lull_stream_job_arrays(const struct lull_stream_job *job, unsigned thread)
+{
+    return job->places[thread].arrays;
+}
+
+void lull_stream_job_run(void *context, unsigned thread, uint64_t repetitions)
+{
+    const struct lull_stream_job *job = context;
+    struct lull_stream_place *place = &job->places[thread];
+    lull_stream_code *code = job->kernel->stream[job->simd];
+    for (uint64_t i = 0; i < repetitions; i++) {
+        size_t at = place->next;
+        code(place->arrays[0] + at, place->arrays[1] + at, place->arrays[2] + at,
+             place->arrays[3] + at, job->chunk, place->out);
+        place->next = at + job->chunk < job->count ? at + job->chunk : 0;
+    }
+}
+
+static void prepare(void *context, unsigned thread)
+{
+    const struct lull_stream_job *job = context;
+    lull_bench_memory_touch(job->memory, thread,
+                            (job->n_spots - 1) * spot_bytes(job) + used_bytes(job));
+    if (used_bytes(job) <= WARM_BYTES)
+        lull_stream_job_run(context, thread, 2 * job->count / job->chunk);
+}
+
+lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *task,
+                              double seconds, struct lull_error *err)
+{
+    struct lull_stream_job *job = task->data;
+    const struct lull_timing timing = {.body = lull_stream_job_run,
+                                       .prepare = prepare,
+                                       .context = job,
+                                       .threads = job->threads,
+                                       .seconds = seconds,
+                                       .clock = job->clock,
+                                       .quantile = LULL_BENCH_QUANTILE,
+                                       .precision = bench->settings.precision};
+    struct lull_round round;
+    go_to_spot(job, job->visits++ % job->n_spots);
+    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
+    if (status == LULL_OK)
+        lull_bench_add_round(bench, task->first_probe, &round);
+    return status;
+}
+
+/* ---- the benchmarks of the kernels --------------------------------------------------------- */
+
+/* As many as the memory that may be used has room for. */
+static unsigned count_spots(const struct lull_stream_job *job, uint64_t memory_limit)
+{
+    uint64_t room = memory_limit / job->threads / spot_bytes(job);
+    return memory_limit == 0 || room > MOST_SPOTS ? MOST_SPOTS : room > 1 ? (unsigned)room : 1;
+}
+
+/* In the innermost level a store finds its line, and nothing is allocated. */
+static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench,
+                     const struct lull_bench_level *level, unsigned threads, bool innermost)
+{
+    const struct lull_kernel *kernel = self->kernel;
+    const char *name = lull_bench_text(bench, "%s.%s.%u", level->name, kernel->name, threads);
+    if (level->not_there) {
+        lull_bench_skip(bench, "%s: %s", name, level->not_there);
+        return;
+    }
+    struct lull_stream_job *job =
+        lull_stream_job_create(bench, kernel, lull_kernel_widest(kernel), threads, level->bytes);
+    job->clock = level->own;
+    if (level->own)
+        job->n_spots = count_spots(job, bench->memory_limit);
+    double explicit_lines = kernel->loads + kernel->stores;
+    const struct lull_probe probe = {.name = name,
+                                     .unit = "B/s",
+                                     .amount = lull_stream_job_bytes(job),
+                                     .write_allocate =
+                                         kernel->allocates && !innermost
+                                             ? (explicit_lines + kernel->allocates) / explicit_lines
+                                             : 0,
+                                     .note = level->note};
+    const struct lull_task task = {.name = name,
+                                   .visit = lull_stream_visit,
+                                   .data = job,
+                                   .first_probe = lull_bench_probe(bench, &probe),
+                                   .n_probes = 1};
+    lull_bench_task(bench, &task);
+}
+
+/* What bypasses the caches has no level but memory. */
+static bool bypasses(const struct lull_kernel *kernel)
+{
+    return kernel->loads == 0 && kernel->allocates == 0;
+}
+
+/* Caches on one core and on all, memory on every count worth it. */
+lull_status lull_stream_plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                             struct lull_error *err)
+{
+    (void)err;
+    unsigned counts[64], all = (unsigned)bench->topology->n_cores;
+    size_t n_counts = lull_bench_thread_counts(bench->topology, counts, 64);
+    for (size_t i = 0; i < n_counts; i++) {
+        struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
+        size_t n_levels = lull_bench_find_levels(bench->topology, counts[i], bench->memory_limit,
+                                                 bench->arena, levels);
+        for (size_t k = 0; k < n_levels; k++) {
+            bool is_memory = k + 1 == n_levels;
+            if (is_memory || ((counts[i] == 1 || counts[i] == all) && !bypasses(self->kernel)))
+                plan_one(self, bench, &levels[k], counts[i], k == 0 && !is_memory);
+        }
+    }
+    return LULL_OK;
+}

@@ -1,0 +1,187 @@
+#include "binary/elf.h"
+
+#include "base/file.h"
+
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A 64-bit file, mapped. Every access goes through `part`, which checks the bounds. */
+struct image {
+    const char *path;
+    struct lull_mapping file;
+    const Elf64_Ehdr *header;
+};
+
+/* `count` elements of `size` bytes at `offset`, aligned for the machine, or NULL. */
+static const void *part(const struct image *image, uint64_t offset, uint64_t count, size_t size)
+{
+    uint64_t room = image->file.size;
+    if (offset > room || count > (room - offset) / size || offset % sizeof(uint64_t) != 0)
+        return NULL;
+    return image->file.data + offset;
+}
+
+static lull_status damaged(const struct image *image, const char *what, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: damaged ELF file: %s", image->path, what);
+}
+
+static bool is_readable(const Elf64_Ehdr *header)
+{
+    return header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_ident[EI_DATA] ==
+               (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+}
+
+static const Elf64_Phdr *segments(const struct image *image)
+{
+    if (image->header->e_phentsize != sizeof(Elf64_Phdr))
+        return NULL;
+    return part(image, image->header->e_phoff, image->header->e_phnum, sizeof(Elf64_Phdr));
+}
+
+/* Where in the file an address of the loaded program is; UINT64_MAX if nowhere. */
+static uint64_t offset_of(const struct image *image, const Elf64_Phdr *segment, uint64_t address)
+{
+    for (unsigned i = 0; i < image->header->e_phnum; i++)
+        if (segment[i].p_type == PT_LOAD && address >= segment[i].p_vaddr &&
+            address - segment[i].p_vaddr < segment[i].p_filesz)
+            return segment[i].p_offset + (address - segment[i].p_vaddr);
+    return UINT64_MAX;
+}
+
+/* A terminated string at an offset of the file; NULL if it runs over the end. */
+static const char *text_at(const struct image *image, uint64_t offset)
+{
+    if (offset >= image->file.size)
+        return NULL;
+    const char *text = (const char *)image->file.data + offset;
+    return memchr(text, '\0', image->file.size - offset) ? text : NULL;
+}
+
+/* ---- the dynamic section ---------------------------------------------------------------------
+ */
+
+struct strings {
+    uint64_t offset; /* of the string table in the file */
+    struct lull_arena *arena;
+    size_t capacity; /* of ret->needed */
+};
+
+static bool take_entry(const struct image *image, const Elf64_Dyn *entry, struct strings *strings,
+                       struct lull_elf *elf, bool *has_runpath)
+{
+    bool is_path = entry->d_tag == DT_RUNPATH || (entry->d_tag == DT_RPATH && !*has_runpath);
+    if (entry->d_tag != DT_NEEDED && !is_path)
+        return true;
+    uint64_t at = strings->offset + entry->d_un.d_val;
+    const char *text = at < strings->offset ? NULL : text_at(image, at);
+    if (!text)
+        return false;
+    text = lull_arena_strdup(strings->arena, text);
+    if (is_path) {
+        elf->rpath = text;
+        *has_runpath |= entry->d_tag == DT_RUNPATH;
+        return true;
+    }
+    elf->needed = lull_arena_grow(strings->arena, (void *)elf->needed, &strings->capacity,
+                                  elf->n_needed + 1, sizeof *elf->needed);
+    elf->needed[elf->n_needed++] = text;
+    return true;
+}
+
+static lull_status read_dynamic(const struct image *image, const Elf64_Phdr *segment,
+                                const Elf64_Phdr *dynamic, struct lull_arena *arena,
+                                struct lull_elf *elf, struct lull_error *err)
+{
+    size_t count = dynamic->p_filesz / sizeof(Elf64_Dyn);
+    const Elf64_Dyn *entry = part(image, dynamic->p_offset, count, sizeof *entry);
+    if (!entry)
+        return damaged(image, "its dynamic section is not in it", err);
+    struct strings strings = {.arena = arena, .offset = UINT64_MAX};
+    for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++)
+        if (entry[i].d_tag == DT_STRTAB)
+            strings.offset = offset_of(image, segment, entry[i].d_un.d_ptr);
+    if (strings.offset == UINT64_MAX)
+        return damaged(image, "its dynamic section has no strings", err);
+    bool has_runpath = false;
+    for (size_t i = 0; i < count && entry[i].d_tag != DT_NULL; i++)
+        if (!take_entry(image, &entry[i], &strings, elf, &has_runpath))
+            return damaged(image, "a name in its dynamic section is not in it", err);
+    return LULL_OK;
+}
+
+static lull_status read_segments(const struct image *image, struct lull_arena *arena,
+                                 struct lull_elf *elf, struct lull_error *err)
+{
+    const Elf64_Phdr *segment = segments(image);
+    if (!segment)
+        return damaged(image, "its segments are not in it", err);
+    lull_status status = LULL_OK;
+    for (unsigned i = 0; status == LULL_OK && i < image->header->e_phnum; i++) {
+        elf->dynamic |= segment[i].p_type == PT_INTERP;
+        if (segment[i].p_type == PT_DYNAMIC)
+            status = read_dynamic(image, segment, &segment[i], arena, elf, err);
+    }
+    return status;
+}
+
+/* ---- symbols ---------------------------------------------------------------------------------
+ */
+
+static bool is_mpi_init(const char *name)
+{
+    return name && (strcmp(name, "MPI_Init") == 0 || strcmp(name, "PMPI_Init") == 0);
+}
+
+static bool defines_mpi(const struct image *image, const Elf64_Shdr *table,
+                        const Elf64_Shdr *strings)
+{
+    size_t count = table->sh_size / sizeof(Elf64_Sym);
+    const Elf64_Sym *symbol = part(image, table->sh_offset, count, sizeof *symbol);
+    for (size_t i = 0; symbol && i < count; i++)
+        if (symbol[i].st_shndx != SHN_UNDEF && symbol[i].st_name != 0 &&
+            ELF64_ST_TYPE(symbol[i].st_info) == STT_FUNC &&
+            is_mpi_init(text_at(image, strings->sh_offset + symbol[i].st_name)))
+            return true;
+    return false;
+}
+
+/* A stripped file may have no sections at all; then nothing is known. */
+static bool has_mpi(const struct image *image)
+{
+    const Elf64_Ehdr *header = image->header;
+    if (header->e_shentsize != sizeof(Elf64_Shdr))
+        return false;
+    const Elf64_Shdr *section = part(image, header->e_shoff, header->e_shnum, sizeof *section);
+    for (unsigned i = 0; section && i < header->e_shnum; i++)
+        if ((section[i].sh_type == SHT_SYMTAB || section[i].sh_type == SHT_DYNSYM) &&
+            section[i].sh_link < header->e_shnum &&
+            defines_mpi(image, &section[i], &section[section[i].sh_link]))
+            return true;
+    return false;
+}
+
+lull_status lull_elf_read(const char *path, struct lull_arena *arena, struct lull_elf *ret_elf,
+                          struct lull_error *err)
+{
+    struct image image = {.path = path};
+    lull_status status = lull_map_file(path, &image.file, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_elf elf = {.rpath = ""};
+    image.header = part(&image, 0, 1, sizeof *image.header);
+    if (is_readable(image.header)) {
+        elf.executable = image.header->e_type == ET_EXEC || image.header->e_type == ET_DYN;
+        status = read_segments(&image, arena, &elf, err);
+        elf.has_mpi = has_mpi(&image);
+    } else {
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: no ELF file of this machine", path);
+    }
+    lull_unmap(&image.file);
+    if (status == LULL_OK)
+        *ret_elf = elf;
+    return status;
+}

@@ -1,0 +1,32 @@
+/* What an ELF file says about the libraries it needs, read from its bytes: nothing is run. */
+#ifndef LULL_BINARY_ELF_H
+#define LULL_BINARY_ELF_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lull_elf {
+    bool executable;     /* a program or a library (ET_EXEC, ET_DYN) */
+    bool dynamic;        /* is loaded by the dynamic linker, which obeys LD_PRELOAD */
+    const char **needed; /* DT_NEEDED, as written there */
+    size_t n_needed;
+    const char *rpath; /* DT_RUNPATH, else DT_RPATH; "" if neither */
+    bool has_mpi;      /* defines MPI_Init or PMPI_Init itself */
+};
+
+/* Fails with LULL_ERR_FORMAT when the file is no ELF file of this machine's word size and byte
+ * order, or is damaged. The result lives in `arena`. */
+lull_status lull_elf_read(const char *path, struct lull_arena *arena, struct lull_elf *ret_elf,
+                          struct lull_error *err);
+
+/* Calls `visit` once with the name of every library that the program needs, directly or through
+ * others, as far as they can be found the way the dynamic linker would (run paths,
+ * LD_LIBRARY_PATH, /etc/ld.so.conf, the standard folders). Libraries that cannot be found are
+ * visited too, what they need is not. */
+void lull_elf_libraries(const char *path, const struct lull_elf *program, struct lull_arena *arena,
+                        void (*visit)(void *context, const char *name), void *context);
+
+#endif

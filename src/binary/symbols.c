@@ -1,0 +1,316 @@
+/* Compilation units, the functions in them and what was inlined there are found by their ranges
+ * in .debug_info, because not every compiler writes an index of them. */
+#include "binary/symbols.h"
+
+#include "lull_features.h"
+
+#if LULL_HAVE_LIBDW
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+    uint64_t begin, end;
+    Dwarf_Off die;
+};
+
+struct ranges {
+    struct range *all; /* by begin */
+    size_t count, capacity;
+};
+
+struct lull_symbols {
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+    Dwarf *dwarf; /* NULL: none */
+    GElf_Addr dwarf_bias, bias;
+    struct ranges units;
+    struct ranges functions; /* of the unit below */
+    Dwarf_Off unit;
+};
+
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+};
+
+/* ---- ranges -----------------------------------------------------------------------------------
+ */
+
+static void add_ranges(struct ranges *ranges, Dwarf_Die *die)
+{
+    Dwarf_Addr base, begin, end;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
+        if (ranges->count == ranges->capacity) {
+            size_t larger = ranges->capacity ? ranges->capacity * 2 : 64;
+            struct range *all = realloc(ranges->all, larger * sizeof *all);
+            if (!all)
+                return;
+            ranges->all = all;
+            ranges->capacity = larger;
+        }
+        ranges->all[ranges->count++] = (struct range){begin, end, dwarf_dieoffset(die)};
+    }
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void sort_ranges(struct ranges *ranges)
+{
+    if (ranges->count > 1)
+        qsort(ranges->all, ranges->count, sizeof *ranges->all, by_begin);
+}
+
+/* NULL: none has the address. */
+static const struct range *find_range(const struct ranges *ranges, uint64_t address)
+{
+    size_t low = 0, high = ranges->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges->all[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && address < ranges->all[low - 1].end ? &ranges->all[low - 1] : NULL;
+}
+
+/* ---- debug information ------------------------------------------------------------------------
+ */
+
+static void list_units(struct lull_symbols *symbols)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    while (dwarf_get_units(symbols->dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
+        add_ranges(&symbols->units, &die);
+    sort_ranges(&symbols->units);
+}
+
+/* Functions, also those that are inside of modules, name spaces and other functions. */
+static void list_functions(struct ranges *functions, Dwarf_Die *parent, int depth)
+{
+    enum { DEEPEST = 32 };
+    Dwarf_Die die;
+    for (int more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_subprogram)
+            add_ranges(functions, &die);
+        bool holds = tag == DW_TAG_subprogram || tag == DW_TAG_module || tag == DW_TAG_namespace;
+        if (holds && depth < DEEPEST)
+            list_functions(functions, &die, depth + 1);
+    }
+}
+
+/* A function, and the ones that were inlined in it one inside of the other. */
+struct inlining {
+    Dwarf_Die dies[16]; /* outermost first */
+    unsigned count;
+};
+
+static void find_inlined(Dwarf_Die *parent, uint64_t address, int depth, struct inlining *found)
+{
+    enum { DEEPEST = 64 };
+    Dwarf_Die die;
+    for (int more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
+        int tag = dwarf_tag(&die);
+        if ((tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block) ||
+            dwarf_haspc(&die, address) != 1)
+            continue;
+        if (tag == DW_TAG_inlined_subroutine &&
+            found->count < sizeof found->dies / sizeof *found->dies)
+            found->dies[found->count++] = die;
+        if (depth < DEEPEST)
+            find_inlined(&die, address, depth + 1, found);
+        return;
+    }
+}
+
+/* "exchange._omp_fn.0", "exchange.constprop.0": what the compiler has made of a function. */
+static const char *plain_name(const char *name, struct lull_arena *arena)
+{
+    size_t length = name ? strcspn(name, ".") : 0;
+    return name ? lull_arena_strndup(arena, name, length > 0 ? length : strlen(name)) : "";
+}
+
+static void find_line(Dwarf_Die *unit, uint64_t address, struct lull_arena *arena,
+                      struct lull_symbol *symbol)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+    int number = 0;
+    const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+    if (!file || dwarf_lineno(line, &number) != 0 || number <= 0)
+        return;
+    symbol->file = lull_arena_strdup(arena, file);
+    symbol->line = (uint32_t)number;
+}
+
+static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    if (!dwarf_attr(die, name, &attribute) || dwarf_formudata(&attribute, &number) != 0)
+        return 0;
+    return number;
+}
+
+/* The place of a call that is not there, because the function was inlined. */
+static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct lull_arena *arena,
+                      struct lull_symbol *symbol)
+{
+    Dwarf_Files *files;
+    size_t count;
+    Dwarf_Word file = number_of(inlined, DW_AT_call_file);
+    const char *name = NULL;
+    if (dwarf_getsrcfiles(unit, &files, &count) == 0 && file < count)
+        name = dwarf_filesrc(files, file, NULL, NULL);
+    symbol->file = name ? lull_arena_strdup(arena, name) : "";
+    symbol->line = name ? (uint32_t)number_of(inlined, DW_AT_call_line) : 0;
+}
+
+/* The innermost function has the line of the address, the others that of their call. */
+static void name_functions(Dwarf_Die *unit, struct inlining *found, struct lull_arena *arena,
+                           struct lull_symbol *symbol)
+{
+    for (unsigned i = found->count; i-- > 0;) {
+        symbol->function = plain_name(dwarf_diename(&found->dies[i]), arena);
+        if (i == 0)
+            return;
+        struct lull_symbol *caller = lull_arena_zero(arena, 1, sizeof *caller);
+        find_call(unit, &found->dies[i], arena, caller);
+        symbol->caller = caller;
+        symbol = caller;
+    }
+}
+
+static void list_functions_of(struct lull_symbols *symbols, Dwarf_Off at, Dwarf_Die *unit)
+{
+    if (symbols->unit == at)
+        return;
+    symbols->unit = at;
+    symbols->functions.count = 0;
+    list_functions(&symbols->functions, unit, 0);
+    sort_ranges(&symbols->functions);
+}
+
+static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
+                          struct lull_symbol *symbol)
+{
+    uint64_t address = offset + symbols->bias - symbols->dwarf_bias;
+    const struct range *range = find_range(&symbols->units, address);
+    Dwarf_Die unit;
+    if (!range || !dwarf_offdie(symbols->dwarf, range->die, &unit))
+        return;
+    find_line(&unit, address, arena, symbol);
+    list_functions_of(symbols, range->die, &unit);
+    const struct range *inside = find_range(&symbols->functions, address);
+    struct inlining found = {.count = 1};
+    if (!inside || !dwarf_offdie(symbols->dwarf, inside->die, &found.dies[0]))
+        return;
+    Dwarf_Die function = found.dies[0];
+    find_inlined(&function, address, 0, &found);
+    name_functions(&unit, &found, arena, symbol);
+}
+
+/* A function of the symbol table, which may be all that there is. */
+static const char *name_of_symbol(struct lull_symbols *symbols, uint64_t offset,
+                                  struct lull_arena *arena)
+{
+    GElf_Off inside;
+    GElf_Sym symbol;
+    const char *name = dwfl_module_addrinfo(symbols->module, offset + symbols->bias, &inside,
+                                            &symbol, NULL, NULL, NULL);
+    if (!name || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || inside >= symbol.st_size)
+        return "";
+    return plain_name(name, arena);
+}
+
+struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offset,
+                                     struct lull_arena *arena)
+{
+    struct lull_symbol symbol = {"", "", 0, NULL};
+    if (symbols->dwarf)
+        find_in_dwarf(symbols, offset, arena, &symbol);
+    if (!*symbol.function)
+        symbol.function = name_of_symbol(symbols, offset, arena);
+    return symbol;
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static bool has_build_id(Dwfl_Module *module, const char *wanted)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes;
+    GElf_Addr address;
+    int n = dwfl_module_build_id(module, &bytes, &address);
+    if (n < 0 || strlen(wanted) != 2 * (size_t)n)
+        return false;
+    for (int i = 0; i < n; i++)
+        if (wanted[2 * i] != digits[bytes[i] >> 4] || wanted[2 * i + 1] != digits[bytes[i] & 15])
+            return false;
+    return true;
+}
+
+enum lull_symbols_found lull_symbols_open(const char *path, const char *build_id,
+                                          struct lull_symbols **ret_symbols)
+{
+    struct lull_symbols *symbols = calloc(1, sizeof *symbols);
+    if (!symbols)
+        return LULL_SYMBOLS_ABSENT;
+    enum lull_symbols_found found = LULL_SYMBOLS_ABSENT;
+    symbols->dwfl = dwfl_begin(&callbacks);
+    symbols->module = symbols->dwfl ? dwfl_report_offline(symbols->dwfl, path, path, -1) : NULL;
+    if (symbols->module && dwfl_report_end(symbols->dwfl, NULL, NULL) == 0 &&
+        dwfl_module_getelf(symbols->module, &symbols->bias))
+        found = has_build_id(symbols->module, build_id) ? LULL_SYMBOLS_FOUND : LULL_SYMBOLS_CHANGED;
+    if (found != LULL_SYMBOLS_FOUND) {
+        lull_symbols_close(symbols);
+        return found;
+    }
+    symbols->dwarf = dwfl_module_getdwarf(symbols->module, &symbols->dwarf_bias);
+    if (symbols->dwarf)
+        list_units(symbols);
+    *ret_symbols = symbols;
+    return LULL_SYMBOLS_FOUND;
+}
+
+void lull_symbols_close(struct lull_symbols *symbols)
+{
+    if (symbols->dwfl)
+        dwfl_end(symbols->dwfl);
+    free(symbols->units.all);
+    free(symbols->functions.all);
+    free(symbols);
+}
+
+#else
+
+enum lull_symbols_found lull_symbols_open(const char *path, const char *build_id,
+                                          struct lull_symbols **ret_symbols)
+{
+    (void)path, (void)build_id, (void)ret_symbols;
+    return LULL_SYMBOLS_NOT_BUILT;
+}
+
+struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offset,
+                                     struct lull_arena *arena)
+{
+    (void)symbols, (void)offset, (void)arena;
+    return (struct lull_symbol){"", "", 0, NULL};
+}
+
+void lull_symbols_close(struct lull_symbols *symbols)
+{
+    (void)symbols;
+}
+
+#endif

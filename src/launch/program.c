@@ -1,0 +1,161 @@
+#include "launch/program.h"
+
+#include "base/file.h"
+#include "binary/elf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { SCRIPT_LEVELS = 4 }; /* as many as the kernel follows */
+
+static const char *const family_names[LULL_MPI_FAMILIES] = {
+    [LULL_MPI_NONE] = "none", [LULL_MPI_OPENMPI] = "openmpi", [LULL_MPI_MPICH] = "mpich"};
+
+const char *lull_mpi_family_name(enum lull_mpi_family family)
+{
+    return family_names[family];
+}
+
+/* What a library with a name that begins so means. */
+static const struct {
+    const char *prefix;
+    enum lull_mpi_family mpi;
+    bool openmp;
+} known_libraries[] = {
+    {"libmpi.so.40", LULL_MPI_OPENMPI, false}, {"libmpi.so.20", LULL_MPI_OPENMPI, false},
+    {"libmpi.so.12", LULL_MPI_MPICH, false},   {"libmpich.so.12", LULL_MPI_MPICH, false},
+    {"libmpich.so.10", LULL_MPI_MPICH, false}, {"libmpi_cray.so", LULL_MPI_MPICH, false},
+    {"libgomp.so", LULL_MPI_NONE, true},       {"libomp.so", LULL_MPI_NONE, true},
+    {"libomp-", LULL_MPI_NONE, true},          {"libiomp5.so", LULL_MPI_NONE, true},
+};
+
+static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "env"};
+static const char *const interpreters[] = {"python", "perl",    "ruby",   "lua",  "julia",
+                                           "R",      "Rscript", "octave", "node", "java"};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *lull_program_find(const char *word, struct lull_arena *arena)
+{
+    if (strchr(word, '/'))
+        return is_file(word) ? word : NULL;
+    const char *list = getenv("PATH");
+    for (list = list ? list : "/bin:/usr/bin"; *list;) {
+        size_t length = strcspn(list, ":");
+        const char *path = length ? lull_arena_printf(arena, "%.*s/%s", (int)length, list, word)
+                                  : lull_arena_printf(arena, "./%s", word);
+        if (*word && is_file(path))
+            return path;
+        list += length + (list[length] == ':');
+    }
+    return NULL;
+}
+
+/* ---- scripts --------------------------------------------------------------------------------- */
+
+/* The interpreter of a "#!" line, with what "env" would look up; NULL if it is no script. */
+static const char *interpreter_of(const char *path, struct lull_arena *arena)
+{
+    char head[512] = "";
+    size_t got;
+    if (lull_read_head(path, head, sizeof head - 1, &got, NULL) != LULL_OK)
+        return NULL;
+    head[got < sizeof head ? got : sizeof head - 1] = '\0';
+    if (strncmp(head, "#!", 2) != 0)
+        return NULL;
+    head[strcspn(head, "\n")] = '\0';
+    char *rest;
+    const char *word = strtok_r(head + 2, " \t", &rest);
+    if (word && strcmp(last_part(word), "env") == 0) {
+        do
+            word = strtok_r(NULL, " \t", &rest);
+        while (word && (*word == '-' || strchr(word, '=')));
+        return word ? lull_program_find(word, arena) : NULL;
+    }
+    return word ? lull_arena_strdup(arena, word) : NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t count, bool versions)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(list[i]);
+        if (strncmp(name, list[i], length) == 0 &&
+            (name[length] == '\0' ||
+             (versions && strspn(name + length, "0123456789.") == strlen(name + length))))
+            return true;
+    }
+    return false;
+}
+
+/* Moves program->path to the file that is executed in the end. */
+static void follow_scripts(struct lull_program *program, struct lull_arena *arena)
+{
+    for (int level = 0; level < SCRIPT_LEVELS; level++) {
+        const char *interpreter = interpreter_of(program->path, arena);
+        if (!interpreter)
+            break;
+        program->interpreter = program->path = interpreter;
+    }
+    const char *name = last_part(program->path);
+    program->shell = is_one_of(name, shells, sizeof shells / sizeof *shells, false);
+    program->interprets =
+        program->interpreter || program->shell ||
+        is_one_of(name, interpreters, sizeof interpreters / sizeof *interpreters, true);
+}
+
+/* ---- what it needs --------------------------------------------------------------------------- */
+
+static void see_library(void *context, const char *name)
+{
+    struct lull_program *program = context;
+    for (size_t i = 0; i < sizeof known_libraries / sizeof *known_libraries; i++) {
+        if (strncmp(last_part(name), known_libraries[i].prefix,
+                    strlen(known_libraries[i].prefix)) != 0)
+            continue;
+        program->openmp |= known_libraries[i].openmp;
+        if (program->mpi == LULL_MPI_NONE)
+            program->mpi = known_libraries[i].mpi;
+    }
+}
+
+static bool is_privileged(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return false;
+    bool changes = ((info.st_mode & S_ISUID) && info.st_uid != geteuid()) ||
+                   ((info.st_mode & S_ISGID) && info.st_gid != getegid());
+    return changes || (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+void lull_program_inspect(const char *word, struct lull_arena *arena,
+                          struct lull_program *ret_program)
+{
+    struct lull_program *program = ret_program;
+    *program = (struct lull_program){.path = lull_program_find(word, arena),
+                                     .name = lull_arena_strdup(arena, last_part(word))};
+    if (!program->path)
+        return;
+    follow_scripts(program, arena);
+    program->privileged = is_privileged(program->path);
+    struct lull_elf elf;
+    if (lull_elf_read(program->path, arena, &elf, NULL) != LULL_OK || !elf.executable)
+        return;
+    program->elf = true;
+    program->dynamic = elf.dynamic;
+    lull_elf_libraries(program->path, &elf, arena, see_library, program);
+    program->static_mpi = elf.has_mpi && program->mpi == LULL_MPI_NONE;
+}

@@ -1,0 +1,36 @@
+/* What is known about a program before it is started: which libraries it needs, and what keeps a
+ * recorder out of it. */
+#ifndef LULL_LAUNCH_PROGRAM_H
+#define LULL_LAUNCH_PROGRAM_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+enum lull_mpi_family { LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH, LULL_MPI_FAMILIES };
+
+struct lull_program {
+    const char *path;        /* of the file that runs; NULL: not found */
+    const char *name;        /* last part of what the user called it */
+    const char *interpreter; /* of a script: its path; else NULL */
+    bool shell;              /* a script for a shell: what it starts are other programs */
+    bool interprets;         /* a script, or an interpreter by name: libraries come later */
+    bool elf;
+    bool dynamic;
+    bool static_mpi;
+    bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
+    bool openmp;     /* needs an OpenMP runtime */
+    enum lull_mpi_family mpi;
+};
+
+/* Finds `word` as exec would and looks into it. */
+void lull_program_inspect(const char *word, struct lull_arena *arena,
+                          struct lull_program *ret_program);
+
+/* The path of `word`, found as execvp does, or NULL. */
+const char *lull_program_find(const char *word, struct lull_arena *arena);
+
+/* "openmpi", "mpich", "none". */
+const char *lull_mpi_family_name(enum lull_mpi_family family);
+
+#endif

@@ -1,0 +1,271 @@
+#include "launch/target.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "tape/layout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOB_NAME "job" /* file in the run's folder that holds the key of its job */
+
+enum { MOST_NUMBERS = 10000, MOST_THREADS = 1 << 20, START_SECONDS = 120 };
+
+/* ---- the job ---------------------------------------------------------------------------------
+ */
+
+/* Who starts MPI programs sets these. Where `size` is NULL or not set, the next line may fit. */
+static const struct {
+    const char *rank, *size, *key;
+    enum lull_mpi_family family;
+} job_variables[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", LULL_MPI_OPENMPI},
+    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID", LULL_MPI_MPICH},
+    {"PMIX_RANK", "SLURM_NTASKS", "PMIX_NAMESPACE", LULL_MPI_OPENMPI},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_JOB_ID", LULL_MPI_NONE},
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL, LULL_MPI_MPICH},
+};
+
+static bool read_number(const char *name, uint32_t *ret_value)
+{
+    const char *text = name ? getenv(name) : NULL;
+    uint64_t value;
+    if (!text || lull_parse_u64(text, strlen(text), &value) != LULL_OK || value >= UINT32_MAX)
+        return false;
+    *ret_value = (uint32_t)value;
+    return true;
+}
+
+/* The launcher of MPICH starts a proxy on each node, which gets the address of the launcher as an
+ * option: what is the same for all processes of the job, and for them alone. NULL: it is another.
+ */
+static const char *hydra_key(struct lull_arena *arena)
+{
+    static const char option[] = "--control-port";
+    char path[64], words[4096];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)getppid());
+    FILE *in = fopen(path, "re");
+    size_t size = in ? fread(words, 1, sizeof words - 1, in) : 0;
+    if (in)
+        fclose(in);
+    words[size] = '\0';
+    for (size_t at = 0; at < size; at += strlen(words + at) + 1)
+        if (strcmp(words + at, option) == 0 && at + sizeof option < size)
+            return lull_arena_strdup(arena, words + at + sizeof option);
+    return NULL;
+}
+
+/* The start of our parent in clock ticks since boot: with its number it names it for good. */
+static const char *parent_key(struct lull_arena *arena)
+{
+    char path[64], line[1024], host[256] = "", start[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)getppid());
+    FILE *in = fopen(path, "re");
+    if (in && fgets(line, sizeof line, in)) {
+        char *field = strrchr(line, ')'); /* of field 2; the start is field 22 */
+        for (int i = 2; field && i < 22; i++)
+            field = strchr(field + 1, ' ');
+        if (field)
+            sscanf(field, "%31s", start);
+    }
+    if (in)
+        fclose(in);
+    gethostname(host, sizeof host - 1);
+    return lull_arena_printf(arena, "%s/%d/%s", host, (int)getppid(), start);
+}
+
+void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job)
+{
+    struct lull_job *job = ret_job;
+    *job = (struct lull_job){.size = 1};
+    for (size_t i = 0; i < sizeof job_variables / sizeof *job_variables; i++) {
+        if (!read_number(job_variables[i].rank, &job->rank))
+            continue;
+        if (!read_number(job_variables[i].size, &job->size) || job->size <= job->rank)
+            job->size = job->rank + 1;
+        job->parallel = true;
+        job->family = job_variables[i].family;
+        const char *key = job_variables[i].key ? getenv(job_variables[i].key) : NULL;
+        if (!key && job->family == LULL_MPI_MPICH)
+            key = hydra_key(arena);
+        const char *step = getenv("SLURM_STEP_ID");
+        job->key =
+            key ? lull_arena_printf(arena, "%s/%s", key, step ? step : "") : parent_key(arena);
+        return;
+    }
+    job->key = lull_arena_printf(arena, "%s/%d", parent_key(arena), (int)getpid());
+}
+
+/* ---- its name --------------------------------------------------------------------------------
+ */
+
+static uint32_t threads_of(const struct lull_program *program)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    long threads = text ? strtol(text, NULL, 10) : 0;
+    if (!program->openmp)
+        return 1;
+    if (threads > 0 && threads < MOST_THREADS)
+        return (uint32_t)threads;
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+const char *lull_target_default(const struct lull_program *program, const struct lull_job *job,
+                                struct lull_arena *arena)
+{
+    return lull_arena_printf(arena, "%s.%ux%u.lull", program->name, job->size, threads_of(program));
+}
+
+/* ---- making it -------------------------------------------------------------------------------
+ */
+
+static bool write_text(const char *folder, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *out = fopen(path, "we");
+    if (!out)
+        return false;
+    bool good = fputs(text, out) >= 0;
+    return fclose(out) == 0 && good;
+}
+
+/* Whether the run at `path` was begun by this job, and this process is not in it yet: the same
+ * launcher may start a second program. */
+static bool is_ours(const char *path, const struct lull_job *job)
+{
+    char file[PATH_MAX], text[PATH_MAX] = "";
+    size_t got;
+    struct stat info;
+    snprintf(file, sizeof file, "%s/" JOB_NAME, path);
+    if (lull_read_head(file, text, sizeof text - 1, &got, NULL) != LULL_OK ||
+        strcmp(text, job->key) != 0 || stat(file, &info) != 0 ||
+        time(NULL) - info.st_mtime > START_SECONDS)
+        return false;
+    snprintf(file, sizeof file, "%s/%u/%u.definitions", path, job->rank / LULL_TAPE_GROUP,
+             job->rank);
+    return access(file, F_OK) != 0;
+}
+
+static bool is_run(const char *path)
+{
+    char file[PATH_MAX];
+    snprintf(file, sizeof file, "%s/" LULL_TAPE_ANCHOR_NAME, path);
+    return access(file, F_OK) == 0;
+}
+
+/* A folder that is complete before it has its name, so that nobody sees half of it. */
+static enum lull_target_found make(const char *path, const struct lull_job *job,
+                                   struct lull_arena *arena, struct lull_error *err)
+{
+    char *temporary = lull_arena_printf(arena, "%s.XXXXXX", path);
+    if (!mkdtemp(temporary)) {
+        lull_fail_errno(err, "%s: cannot create", path);
+        return LULL_TARGET_FAILED;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    bool good = chmod(temporary, 0777 & ~mask) == 0 &&
+                write_text(temporary, LULL_TAPE_ANCHOR_NAME, LULL_TAPE_ANCHOR) &&
+                write_text(temporary, JOB_NAME, job->key) && rename(temporary, path) == 0;
+    if (good)
+        return LULL_TARGET_MADE;
+    bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
+    lull_fail_errno(err, "%s: cannot create", path);
+    lull_remove_tree(temporary, NULL);
+    return taken ? LULL_TARGET_EXISTS : LULL_TARGET_FAILED;
+}
+
+/* With the parent folder locked. */
+static enum lull_target_found claim(const char *path, const struct lull_job *job, bool replace,
+                                    struct lull_arena *arena, struct lull_error *err)
+{
+    if (is_ours(path, job))
+        return LULL_TARGET_MADE;
+    if (is_run(path)) {
+        if (!replace) {
+            lull_fail(err, LULL_ERR_IO, "%s: a run is there (--force replaces it)", path);
+            return LULL_TARGET_EXISTS;
+        }
+        if (lull_remove_tree(path, err) != LULL_OK)
+            return LULL_TARGET_FAILED;
+    }
+    enum lull_target_found found = make(path, job, arena, err);
+    if (found == LULL_TARGET_EXISTS)
+        lull_fail(err, LULL_ERR_IO, "%s: is there and is no run, so it is not replaced", path);
+    return found;
+}
+
+static lull_status make_parents(const char *path, struct lull_arena *arena, struct lull_error *err)
+{
+    char *part = lull_arena_strdup(arena, path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return lull_fail_errno(err, "%s: cannot create", part);
+        *slash = '/';
+    }
+    return LULL_OK;
+}
+
+static const char *absolute(const char *path, struct lull_arena *arena)
+{
+    char folder[PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (*path == '/' || !getcwd(folder, sizeof folder))
+        return lull_arena_strndup(arena, path, length);
+    return lull_arena_printf(arena, "%s/%.*s", folder, (int)length, path);
+}
+
+/* "x.lull" and 2 is "x-2.lull". */
+static const char *numbered(const char *path, unsigned number, struct lull_arena *arena)
+{
+    static const char extension[] = ".lull";
+    size_t length = strlen(path), cut = sizeof extension - 1;
+    if (length <= cut || strcmp(path + length - cut, extension) != 0)
+        return lull_arena_printf(arena, "%s-%u", path, number);
+    return lull_arena_printf(arena, "%.*s-%u%s", (int)(length - cut), path, number, extension);
+}
+
+enum lull_target_found lull_target_claim(const char *path, const struct lull_job *job,
+                                         const struct lull_target_options *options,
+                                         struct lull_arena *arena, const char **ret_path,
+                                         struct lull_error *err)
+{
+    path = absolute(path, arena);
+    if (strlen(path) + 64 > PATH_MAX) {
+        lull_fail(err, LULL_ERR_RANGE, "%s: the name is too long", path);
+        return LULL_TARGET_FAILED;
+    }
+    if (make_parents(path, arena, err) != LULL_OK)
+        return LULL_TARGET_FAILED;
+    const char *slash = strrchr(path, '/');
+    const char *parent =
+        slash > path ? lull_arena_strndup(arena, path, (size_t)(slash - path)) : "/";
+    int lock = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0) /* where locks do not work, the names still are taken one by one */
+        flock(lock, LOCK_EX);
+    const char *name = path;
+    enum lull_target_found found = claim(name, job, options->replace, arena, err);
+    for (unsigned n = 2; found == LULL_TARGET_EXISTS && options->number && n < MOST_NUMBERS; n++) {
+        name = numbered(path, n, arena);
+        found = claim(name, job, false, arena, err);
+    }
+    if (lock >= 0)
+        close(lock);
+    if (found == LULL_TARGET_MADE)
+        *ret_path = name;
+    return found;
+}

@@ -1,0 +1,48 @@
+/* Handles to something: read without a lock, written under the caller's. Keys are never removed:
+ * MPI libraries use handles again, so that there are as many as were alive at one time. */
+#ifndef LULL_RECORD_SITE_MAP_H
+#define LULL_RECORD_SITE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rec_map_entry {
+    uintptr_t key; /* 0: free */
+    uintptr_t value;
+};
+
+struct rec_map_table {
+    size_t mask, used;
+    struct rec_map_entry entries[];
+};
+
+struct rec_map {
+    struct rec_map_table *table; /* NULL: empty */
+};
+
+static inline size_t rec_map_hash(uintptr_t key)
+{
+    return (size_t)(((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+}
+
+/* 0 when the key is not there. */
+static inline uintptr_t rec_map_get(const struct rec_map *map, uintptr_t key)
+{
+    const struct rec_map_table *table = __atomic_load_n(&map->table, __ATOMIC_ACQUIRE);
+    if (!table)
+        return 0;
+    for (size_t i = rec_map_hash(key);; i++) {
+        const struct rec_map_entry *entry = &table->entries[i & table->mask];
+        uintptr_t found = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
+        if (found == key)
+            return __atomic_load_n(&entry->value, __ATOMIC_ACQUIRE);
+        if (found == 0)
+            return 0;
+    }
+}
+
+/* False when there is no memory. */
+bool rec_map_put(struct rec_map *map, uintptr_t key, uintptr_t value);
+
+#endif

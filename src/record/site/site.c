@@ -1,0 +1,388 @@
+#include "record/site/site.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unwind.h>
+
+/* Frames that may lie between a wrapper and the program's code, in bindings, and above it in the
+ * recorder; how many sites are told apart. */
+enum { MOST_THROUGH = 16, MOST_SITES = 1 << 16, MOST_OBJECTS = 1024 };
+
+struct path {
+    unsigned n;
+    uintptr_t places[REC_MOST_CALLPATH];
+};
+
+struct rec_map rec_sites;
+static struct rec_map paths; /* hash of a path and a function -> region */
+static struct rec_map steps; /* return address -> a step, see below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t n_sites;
+
+/* ---- loaded files -----------------------------------------------------------------------------
+ */
+
+static struct {
+    uint64_t hash; /* of its path */
+    uintptr_t bias;
+    uint32_t id;
+} objects[MOST_OBJECTS];
+static unsigned n_objects;
+
+struct search {
+    uintptr_t address, bias;
+    bool found, binding;
+    char path[PATH_MAX];
+    char build_id[2 * 64 + 1]; /* hexadecimal */
+};
+
+/* NT_GNU_BUILD_ID among the notes of a segment. */
+static void find_build_id(const char *notes, size_t size, struct search *search)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes + at, sizeof note);
+        size_t name = at + sizeof note, text = name + (note.n_namesz + 3U) / 4 * 4;
+        size_t next = text + (note.n_descsz + 3U) / 4 * 4;
+        if (next > size)
+            return;
+        if (note.n_type == 3 && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+            note.n_descsz * 2 < sizeof search->build_id) {
+            for (size_t i = 0; i < note.n_descsz; i++) {
+                unsigned char byte = (unsigned char)notes[text + i];
+                search->build_id[2 * i] = digits[byte >> 4];
+                search->build_id[2 * i + 1] = digits[byte & 15];
+            }
+            search->build_id[2 * note.n_descsz] = '\0';
+            return;
+        }
+        at = next;
+    }
+}
+
+static bool holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && address - info->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Libraries of MPI: what calls from there is called by the program for it. */
+static bool is_binding(const char *path)
+{
+    static const char *const names[] = {"libmpi", "libfmpich", "libpmpi"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(last_part(path), names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct search *search = context;
+    (void)size;
+    if (!holds(info, search->address))
+        return 0;
+    search->found = true;
+    search->bias = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum && !search->build_id[0]; i++)
+        if (info->dlpi_phdr[i].p_type == PT_NOTE)
+            find_build_id((const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                          info->dlpi_phdr[i].p_memsz, search);
+    const char *name = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+    if (!realpath(name, search->path))
+        snprintf(search->path, sizeof search->path, "%s", name);
+    search->binding = is_binding(search->path) || is_binding(name);
+    return 1;
+}
+
+static bool find_object(uintptr_t address, struct search *search)
+{
+    search->address = address;
+    search->found = false;
+    search->path[0] = search->build_id[0] = '\0';
+    dl_iterate_phdr(look_at, search);
+    return search->found;
+}
+
+/* With the lock held. 0: there are too many. */
+static uint32_t id_of_object(const struct search *search)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = search->path; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    for (unsigned i = 0; i < n_objects; i++)
+        if (objects[i].hash == hash && objects[i].bias == search->bias)
+            return objects[i].id;
+    uint32_t id = n_objects < MOST_OBJECTS ? rec_define_object(search->path, search->build_id) : 0;
+    if (id == 0)
+        return 0;
+    objects[n_objects].hash = hash;
+    objects[n_objects].bias = search->bias;
+    objects[n_objects++].id = id;
+    return id;
+}
+
+/* ---- walking the stack ------------------------------------------------------------------------
+ *
+ * A step: the bits below, and bytes to the end of the next return address. No bytes: the path
+ * cannot be followed further. */
+
+enum { STEP_KNOWN = 1, STEP_BINDING = 2, STEP_VARIES = 4, STEP_SHIFT = 3 };
+
+static void find_stack(struct rec_thread *self)
+{
+    pthread_attr_t attributes;
+    void *begin;
+    size_t size;
+    self->stack_begin = self->stack_end = 1; /* nothing lies in there */
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &begin, &size) == 0) {
+        self->stack_begin = (uintptr_t)begin;
+        self->stack_end = (uintptr_t)begin + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* Where reading has to stop; on a stack that is not the thread's own (of a coroutine), at once. */
+static uintptr_t limit_of(const struct rec_thread *self, uintptr_t frame)
+{
+    return frame >= self->stack_begin && frame < self->stack_end ? self->stack_end : frame;
+}
+
+/* False: something on the way has not been seen before. */
+static bool walk(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
+{
+    const uintptr_t limit = limit_of(self, frame);
+    uintptr_t place = from, at = frame;
+    path->n = 0;
+    for (unsigned frames = 0; frames < REC_MOST_CALLPATH + MOST_THROUGH; frames++) {
+        uintptr_t step = rec_map_get(&steps, place);
+        if (step == 0)
+            return false;
+        if (!(step & STEP_BINDING)) {
+            path->places[path->n++] = place;
+            if (path->n == rec_process.callpath)
+                break;
+        }
+        uintptr_t bytes = step >> STEP_SHIFT;
+        if (bytes == 0 || bytes > limit - at)
+            break;
+        at += bytes;
+        place = ((const uintptr_t *)at)[-1];
+    }
+    return true;
+}
+
+/* With the lock held. */
+static void keep_step(uintptr_t place, bool binding, uintptr_t bytes)
+{
+    uintptr_t known = rec_map_get(&steps, place);
+    uintptr_t step = STEP_KNOWN | (binding ? STEP_BINDING : 0) | bytes << STEP_SHIFT;
+    if (known == step || known & STEP_VARIES)
+        return;
+    if (known != 0)
+        step = STEP_KNOWN | STEP_VARIES | (known & STEP_BINDING);
+    rec_map_put(&steps, place, step);
+}
+
+/* The unwinder of the compiler's run-time library, which is loaded when it is needed first. */
+static struct {
+    __typeof__(&_Unwind_Backtrace) backtrace; /* NULL: there is none */
+    __typeof__(&_Unwind_GetIP) place;
+    __typeof__(&_Unwind_GetCFA) stack;
+    bool looked_for;
+} unwinder;
+
+static bool has_unwinder(void)
+{
+    if (unwinder.looked_for)
+        return unwinder.backtrace != NULL;
+    void *library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *backtrace = library ? dlsym(library, "_Unwind_Backtrace") : NULL;
+    void *place = library ? dlsym(library, "_Unwind_GetIP") : NULL;
+    void *stack = library ? dlsym(library, "_Unwind_GetCFA") : NULL;
+    unwinder.looked_for = true;
+    if (!backtrace || !place || !stack)
+        return false;
+    memcpy(&unwinder.place, &place, sizeof place);
+    memcpy(&unwinder.stack, &stack, sizeof stack);
+    memcpy(&unwinder.backtrace, &backtrace, sizeof backtrace);
+    return true;
+}
+
+/* The frames from the one on that has called the wrapper. */
+struct frames {
+    uintptr_t from, frame;
+    unsigned n;
+    struct {
+        uintptr_t place, stack; /* return address; where it lies, or a little below */
+    } all[REC_MOST_CALLPATH + MOST_THROUGH];
+};
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argument)
+{
+    struct frames *frames = argument;
+    uintptr_t place = unwinder.place(context), stack = unwinder.stack(context);
+    if (frames->n == 0 && (place != frames->from || stack != frames->frame))
+        return _URC_NO_REASON;
+    frames->all[frames->n].place = place;
+    frames->all[frames->n].stack = stack;
+    frames->n++;
+    return frames->n < sizeof frames->all / sizeof *frames->all ? _URC_NO_REASON
+                                                                : _URC_END_OF_STACK;
+}
+
+/* Bytes from frame `i` to the end of the word that holds the next one's return address; 0: it is
+ * not where it is expected. Where calls do not push it, it lies somewhere in between. */
+static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_t at,
+                               uintptr_t limit)
+{
+    if (i + 1 >= frames->n)
+        return 0;
+    uintptr_t end = frames->all[i + 1].stack, value = frames->all[i + 1].place;
+    for (; end > at && end <= limit && (end - at) % sizeof value == 0; end -= sizeof value)
+        if (((const uintptr_t *)end)[-1] == value)
+            return end - at;
+    return 0;
+}
+
+/* With the lock held: what the unwinder says, kept for `walk`. */
+static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
+{
+    struct search search;
+    bool known = find_object(from, &search);
+    path->n = 0;
+    if (!known || (!search.binding && rec_process.callpath == 1)) {
+        keep_step(from, false, 0);
+        path->places[path->n++] = from;
+        return;
+    }
+    struct frames frames = {.from = from, .frame = frame};
+    if (has_unwinder())
+        unwinder.backtrace(add_frame, &frames);
+    if (frames.n == 0) {
+        frames.all[0].place = from;
+        frames.n = 1;
+    }
+    const uintptr_t limit = limit_of(self, frame);
+    uintptr_t at = frame;
+    for (unsigned i = 0; i < frames.n && path->n < rec_process.callpath; i++) {
+        uintptr_t place = frames.all[i].place, bytes = bytes_to_next(&frames, i, at, limit);
+        bool binding = find_object(place, &search) && search.binding;
+        keep_step(place, binding, bytes);
+        if (!binding)
+            path->places[path->n++] = place;
+        if (bytes == 0 || rec_map_get(&steps, place) & STEP_VARIES)
+            break;
+        at += bytes;
+    }
+}
+
+/* ---- sites ------------------------------------------------------------------------------------
+ */
+
+static uintptr_t key_of_path(const struct path *path, unsigned function)
+{
+    uint64_t hash = (function + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    for (unsigned i = 0; i < path->n; i++) {
+        hash = (hash ^ path->places[i]) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return (uintptr_t)hash | 1;
+}
+
+/* With the lock held. A return address is that of the next instruction: the one before it calls. */
+static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, bool code)
+{
+    struct rec_site site = {.region = parent, .code = code};
+    struct search search;
+    for (unsigned i = 0; i < n; i++) {
+        uintptr_t place = places[i] - !code;
+        uint32_t object = find_object(place, &search) ? id_of_object(&search) : 0;
+        if (object == 0)
+            break;
+        site.objects[site.n] = object;
+        site.offsets[site.n++] = place - search.bias;
+    }
+    uint32_t id = site.n > 0 && n_sites < MOST_SITES ? rec_define_site(&site) : 0;
+    n_sites += id != 0;
+    return id != 0 ? id : parent;
+}
+
+static uint32_t region_of(uint32_t parent, unsigned function, const struct path *path)
+{
+    if (path->n == 0)
+        return parent;
+    uintptr_t key = key_of_path(path, function);
+    uint32_t region = (uint32_t)rec_map_get(&paths, key);
+    if (region != 0)
+        return region;
+    region = define(parent, path->places, path->n, false);
+    rec_map_put(&paths, key, region);
+    return region;
+}
+
+static uint32_t learn_region(struct rec_thread *self, uint32_t parent, unsigned function,
+                             uintptr_t from, uintptr_t frame)
+{
+    struct path path;
+    pthread_mutex_lock(&lock);
+    learn(self, from, frame, &path);
+    uint32_t region = region_of(parent, function, &path);
+    if (rec_process.callpath == 1 && path.n == 1 && path.places[0] == from)
+        rec_map_put(&rec_sites, rec_site_key((const void *)from, function), region);
+    pthread_mutex_unlock(&lock);
+    return region;
+}
+
+uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned function,
+                         const void *from, const void *frame)
+{
+    struct path path;
+    if (self->stack_end == 0)
+        find_stack(self);
+    if (walk(self, (uintptr_t)from, (uintptr_t)frame, &path)) {
+        uint32_t region =
+            path.n == 0 ? parent : (uint32_t)rec_map_get(&paths, key_of_path(&path, function));
+        if (region != 0 &&
+            !(path.n == 1 && rec_process.callpath == 1 && path.places[0] == (uintptr_t)from))
+            return region;
+    }
+    return learn_region(self, parent, function, (uintptr_t)from, (uintptr_t)frame);
+}
+
+uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
+{
+    const struct path path = {1, {(uintptr_t)from}};
+    pthread_mutex_lock(&lock);
+    uint32_t region = region_of(parent, function, &path);
+    rec_map_put(&rec_sites, rec_site_key(from, function), region);
+    pthread_mutex_unlock(&lock);
+    return region;
+}
+
+uint32_t rec_site_of_code(uint32_t parent, const void *code)
+{
+    const uintptr_t place = (uintptr_t)code;
+    pthread_mutex_lock(&lock);
+    uint32_t id = define(parent, &place, 1, true);
+    pthread_mutex_unlock(&lock);
+    return id;
+}

@@ -1,0 +1,43 @@
+/* Call sites: the place in the program from which a function is called, or with --callpath the
+ * path of places. Each becomes a region of its own, whose definition says of which region it is a
+ * part; the calls of a site have its id. Places are written as a loaded file and an offset in it,
+ * and get their names when the run is read.
+ *
+ * What a call costs: the return address is looked up in a table without a lock. Only calls through
+ * a binding (Fortran's) and call paths need more frames. They are walked without frame pointers:
+ * how far apart two return addresses lie on the stack depends on the lower one alone, unless a
+ * function has arrays of variable size; it is found once by the unwinder of the C library, at the
+ * first call from a site, kept, and looked up later. Every new path is compared with what the
+ * unwinder finds, and where the distance is not always the same the path ends. */
+#ifndef LULL_RECORD_SITE_SITE_H
+#define LULL_RECORD_SITE_SITE_H
+
+#include "record/core.h"
+#include "record/site/map.h"
+
+#define REC_CALLER __builtin_return_address(0)
+#define REC_FRAME  __builtin_dwarf_cfa() /* the stack of the caller begins here */
+
+/* Place and function -> region, of calls that need no more than the return address. */
+extern struct rec_map rec_sites;
+
+/* Exact: addresses of programs have 47 bits, or 48. */
+static inline uintptr_t rec_site_key(const void *from, unsigned function)
+{
+    return (uintptr_t)from ^ (uintptr_t)((uint64_t)(function + 1) << 48);
+}
+
+/* The region of a call of `parent` by `function`, any number that stands for it; `from` and `frame`
+ * are REC_CALLER and REC_FRAME in the function that the program has called. Never 0 unless `parent`
+ * is: what has no site of its own counts as `parent`. */
+uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned function,
+                         const void *from, const void *frame);
+
+/* The same where nothing but the return address `from` is known. */
+uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from);
+
+/* A region that is named after `parent` and the place of its code; `parent` when it is in no file.
+ */
+uint32_t rec_site_of_code(uint32_t parent, const void *code);
+
+#endif

@@ -1,0 +1,17 @@
+/* The tape of one thread: a file that grows by whole chunks, and the chunk that is being filled. */
+#ifndef LULL_RECORD_STORE_BUFFER_H
+#define LULL_RECORD_STORE_BUFFER_H
+
+#include "record/core.h"
+
+/* Creates the files of a thread. False: it cannot be recorded. */
+bool rec_buffer_begin(struct rec_thread *self);
+/* Closes the files of a thread and gives its memory back, unless it may be `running` still: what
+ * that one writes later goes nowhere. */
+void rec_buffer_end(struct rec_thread *self, bool running);
+/* "rank 3", "rank 3 thread 1" */
+void rec_buffer_name(struct rec_thread *self);
+/* Events go nowhere from now on; the flag says why. */
+void rec_buffer_stop(struct rec_thread *self, unsigned flag);
+
+#endif

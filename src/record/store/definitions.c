@@ -1,0 +1,377 @@
+#include "record/store/definitions.h"
+
+#include "record/core.h"
+#include "record/store/file.h"
+#include "tape/definition.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Address space is reserved once, so that the mapping never moves while it grows. */
+enum { STEP = 64 << 10, MOST_PROBES = 1 << 20 };
+#define MOST_BYTES ((size_t)1 << 30)
+
+static struct {
+    pthread_mutex_t lock;
+    struct lull_tape_definitions_header *header; /* NULL: not recording */
+    size_t mapped;
+    int fd;
+    uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
+    int64_t last_point; /* ns */
+    bool full;          /* there is no room for more, and none is asked for again */
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+/* ---- the file ---------------------------------------------------------------------------------
+ */
+
+static bool map_more(size_t size)
+{
+    if (size > MOST_BYTES || !rec_file_extend(all.fd, size))
+        return false;
+    void *place = (unsigned char *)all.header + all.mapped;
+    return mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, all.fd,
+                (off_t)all.mapped) != MAP_FAILED;
+}
+
+static bool grow(size_t size)
+{
+    size = (size + STEP - 1) / STEP * STEP;
+    if (all.full || !map_more(size)) {
+        all.full = true;
+        return false;
+    }
+    all.mapped = size;
+    return true;
+}
+
+static bool open_file(const char *run, uint32_t *number)
+{
+    char path[4096];
+    for (uint32_t probes = 0; probes < MOST_PROBES; probes++) {
+        uint32_t p = *number + probes;
+        int length = snprintf(rec_process.folder, sizeof rec_process.folder, "%s/%u", run,
+                              p / LULL_TAPE_GROUP);
+        if (length < 0 || (size_t)length >= sizeof rec_process.folder ||
+            (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
+            return false;
+        snprintf(path, sizeof path, "%s/%u.definitions", rec_process.folder, p);
+        all.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (all.fd >= 0) {
+            *number = p;
+            return true;
+        }
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+bool rec_definitions_begin(const char *run, uint32_t *number)
+{
+    if (!open_file(run, number))
+        return false;
+    void *space =
+        mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    all.header = space == MAP_FAILED ? NULL : space;
+    if (!all.header || !grow(sizeof *all.header)) {
+        if (all.header)
+            munmap(space, MOST_BYTES);
+        close(all.fd);
+        all.header = NULL;
+        all.fd = -1;
+        return false;
+    }
+    memcpy(all.header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof all.header->magic);
+    all.header->version = LULL_TAPE_VERSION;
+    all.header->byte_order = LULL_TAPE_BYTE_ORDER;
+    all.header->header_size = sizeof *all.header;
+    all.header->process = *number;
+    return true;
+}
+
+/* What was mapped stays so: another thread may be about to look. */
+void rec_definitions_end(void)
+{
+    pthread_mutex_lock(&all.lock);
+    if (all.header) {
+        off_t size = (off_t)(sizeof *all.header + all.header->committed);
+        all.header = NULL;
+        if (ftruncate(all.fd, size) != 0) {
+            /* it stays longer than need be */
+        }
+        close(all.fd);
+        all.fd = -1;
+    }
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
+
+typedef void fill(struct lull_tape_builder *builder, const void *what);
+
+/* With the lock held. False when it does not fit or nothing is recorded. */
+static bool append(unsigned kind, uint32_t id, fill *body, const void *what)
+{
+    if (!all.header)
+        return false;
+    size_t used = sizeof *all.header + all.header->committed, size = 0;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        struct lull_tape_builder builder;
+        lull_tape_build_begin(&builder, (unsigned char *)all.header + used, all.mapped - used, kind,
+                              id);
+        body(&builder, what);
+        size = lull_tape_build_end(&builder);
+        if (size <= all.mapped - used)
+            break;
+        if (!grow(used + size))
+            return false;
+    }
+    __atomic_store_n(&all.header->committed, all.header->committed + size, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Gives out the next id of a kind; 0 when it could not be written. */
+static uint32_t define(unsigned kind, uint32_t *count, fill *body, const void *what)
+{
+    rec_define_clock(10000000);
+    pthread_mutex_lock(&all.lock);
+    uint32_t id = *count + 1;
+    bool good = id < LULL_TAPE_MOST_IDS && append(kind, id, body, what);
+    if (good)
+        *count = id;
+    pthread_mutex_unlock(&all.lock);
+    return good ? id : 0;
+}
+
+static void fill_region(struct lull_tape_builder *builder, const void *what)
+{
+    const struct rec_region *region = what;
+    lull_tape_build_u32(builder, region->paradigm);
+    lull_tape_build_u32(builder, region->role);
+    lull_tape_build_u32(builder, region->parallel);
+    lull_tape_build_u32(builder, region->line);
+    lull_tape_build_text(builder, region->name);
+    lull_tape_build_text(builder, region->file ? region->file : "");
+}
+
+uint32_t rec_define_region(const struct rec_region *region)
+{
+    return define(LULL_TAPE_DEFINE_REGION, &all.n_regions, fill_region, region);
+}
+
+uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
+{
+    uint32_t known = __atomic_load_n(id, __ATOMIC_ACQUIRE);
+    if (known != 0)
+        return known;
+    uint32_t fresh = rec_define_region(region);
+    /* Two threads may both have written one; the reader makes them one again. */
+    if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return known;
+    return fresh;
+}
+
+struct object {
+    const char *path, *build_id;
+};
+
+static void fill_object(struct lull_tape_builder *builder, const void *what)
+{
+    const struct object *object = what;
+    lull_tape_build_text(builder, object->path);
+    lull_tape_build_text(builder, object->build_id);
+}
+
+uint32_t rec_define_object(const char *path, const char *build_id)
+{
+    const struct object object = {path, build_id};
+    return define(LULL_TAPE_DEFINE_OBJECT, &all.n_objects, fill_object, &object);
+}
+
+static void fill_site(struct lull_tape_builder *builder, const void *what)
+{
+    const struct rec_site *site = what;
+    lull_tape_build_u32(builder, site->region);
+    lull_tape_build_u32(builder, site->code);
+    lull_tape_build_u32(builder, site->n);
+    for (unsigned i = 0; i < site->n; i++) {
+        lull_tape_build_u32(builder, site->objects[i]);
+        lull_tape_build_u64(builder, site->offsets[i]);
+    }
+}
+
+uint32_t rec_define_site(const struct rec_site *site)
+{
+    return define(LULL_TAPE_DEFINE_SITE, &all.n_regions, fill_site, site);
+}
+
+static void fill_comm(struct lull_tape_builder *builder, const void *what)
+{
+    const struct rec_comm *comm = what;
+    lull_tape_build_u64(builder, comm->key);
+    lull_tape_build_u32(builder, comm->paradigm);
+    lull_tape_build_u32(builder, comm->size);
+    lull_tape_build_u32(builder, comm->first);
+    lull_tape_build_u32(builder, comm->parent);
+    lull_tape_build_u32(builder, comm->remote);
+    lull_tape_build_u32(builder, comm->members ? comm->size : 0);
+    for (uint32_t r = 0; comm->members && r < comm->size; r++)
+        lull_tape_build_u32(builder, comm->members[r]);
+    lull_tape_build_text(builder, comm->name ? comm->name : "");
+}
+
+uint32_t rec_define_comm(const struct rec_comm *comm)
+{
+    return define(LULL_TAPE_DEFINE_COMM, &all.n_comms, fill_comm, comm);
+}
+
+uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote)
+{
+    pthread_mutex_lock(&all.lock);
+    uint32_t id = all.n_comms + 1;
+    local->remote = id + 1;
+    remote->remote = id;
+    bool good = id + 1 < LULL_TAPE_MOST_IDS &&
+                append(LULL_TAPE_DEFINE_COMM, id, fill_comm, local) &&
+                append(LULL_TAPE_DEFINE_COMM, id + 1, fill_comm, remote);
+    all.n_comms += 2;
+    pthread_mutex_unlock(&all.lock);
+    return good ? id : 0;
+}
+
+static void fill_marker(struct lull_tape_builder *builder, const void *what)
+{
+    lull_tape_build_u64(builder, 0);
+    lull_tape_build_text(builder, what);
+}
+
+uint32_t rec_define_marker(const char *name)
+{
+    return define(LULL_TAPE_DEFINE_MARKER, &all.n_markers, fill_marker, name);
+}
+
+struct counter {
+    const char *name, *unit;
+    unsigned role;
+};
+
+static void fill_counter(struct lull_tape_builder *builder, const void *what)
+{
+    const struct counter *counter = what;
+    lull_tape_build_u64(builder, 0);
+    lull_tape_build_u32(builder, counter->role);
+    lull_tape_build_text(builder, counter->name);
+    lull_tape_build_text(builder, counter->unit);
+}
+
+uint32_t rec_define_counter(const char *name, const char *unit, unsigned role)
+{
+    const struct counter counter = {name, unit, role};
+    return define(LULL_TAPE_DEFINE_COUNTER, &all.n_counters, fill_counter, &counter);
+}
+
+/* ---- the process and its clock ----------------------------------------------------------------
+ */
+
+static void fill_node(struct lull_tape_builder *builder, const void *what)
+{
+    lull_tape_build_u32(builder, UINT32_MAX);
+    lull_tape_build_text(builder, what);
+    lull_tape_build_text(builder, "node");
+}
+
+static void fill_process(struct lull_tape_builder *builder, const void *what)
+{
+    lull_tape_build_u32(builder, rec_process.application);
+    lull_tape_build_u32(builder, rec_process.rank);
+    lull_tape_build_u32(builder, 1); /* the node below */
+    lull_tape_build_text(builder, what);
+}
+
+void rec_define_process(void)
+{
+    char name[64];
+    rec_process_name(name, sizeof name);
+    struct utsname host;
+    bool has_host = uname(&host) == 0;
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_NODE, 1, fill_node, has_host ? host.nodename : "");
+    append(LULL_TAPE_DEFINE_PROCESS, rec_process.number, fill_process, name);
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void fill_run(struct lull_tape_builder *builder, const void *what)
+{
+    const int64_t *realtime = what;
+    lull_tape_build_u64(builder, 0); /* how long it took and when it began, the records tell */
+    lull_tape_build_u64(builder, 0);
+    lull_tape_build_u64(builder, (uint64_t)*realtime);
+    lull_tape_build_f64(builder, rec_process.ns_per_tick);
+    lull_tape_build_f64(builder, 0); /* the clock's points tell */
+    lull_tape_build_u32(builder, false);
+    lull_tape_build_text(builder, "lull " LULL_VERSION);
+}
+
+void rec_define_run(void)
+{
+    int64_t now = lull_clock_read(CLOCK_REALTIME);
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_RUN, 0, fill_run, &now);
+    pthread_mutex_unlock(&all.lock);
+}
+
+struct point {
+    struct lull_clock_point pair;
+    double error;
+};
+
+static void fill_clock(struct lull_tape_builder *builder, const void *what)
+{
+    const struct point *point = what;
+    lull_tape_build_u64(builder, point->pair.ticks);
+    lull_tape_build_u64(builder, (uint64_t)point->pair.ns);
+    lull_tape_build_f64(builder, point->error);
+}
+
+void rec_define_clock(int64_t ns)
+{
+    int64_t now = rec_node_clock();
+    if (now - __atomic_load_n(&all.last_point, __ATOMIC_RELAXED) < ns)
+        return;
+    struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
+    point.pair.ns = rec_node_clock_of(point.pair.ns);
+    /* The pairing costs as long as reading the clock: bound by what that took in ns. */
+    pthread_mutex_lock(&all.lock);
+    point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
+    if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
+        __atomic_store_n(&all.last_point, point.pair.ns, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&all.lock);
+}
+
+struct offset {
+    int64_t ns, to_root;
+    double error;
+};
+
+static void fill_offset(struct lull_tape_builder *builder, const void *what)
+{
+    const struct offset *offset = what;
+    lull_tape_build_u64(builder, (uint64_t)offset->ns);
+    lull_tape_build_u64(builder, (uint64_t)offset->to_root);
+    lull_tape_build_f64(builder, offset->error);
+}
+
+void rec_define_offset(int64_t ns, int64_t to_root, double error)
+{
+    const struct offset offset = {ns, to_root, error};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
+    pthread_mutex_unlock(&all.lock);
+}

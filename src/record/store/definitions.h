@@ -1,0 +1,62 @@
+/* The definitions of this process: appended to its mapped file under a mutex, never on the hot
+ * path. Ids are given out here, from 1 on; 0 says that there is none (yet). */
+#ifndef LULL_RECORD_STORE_DEFINITIONS_H
+#define LULL_RECORD_STORE_DEFINITIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REC_MOST_CALLPATH 32 /* callers of a call */
+
+struct rec_region {
+    uint32_t paradigm, role; /* enum lull_tape_paradigm, enum lull_tape_role */
+    bool parallel;           /* inside it is inside an OpenMP parallel region */
+    uint32_t line;
+    const char *name;
+    const char *file; /* NULL: unknown */
+};
+
+struct rec_comm {
+    uint64_t key; /* the same at all members, different from all others; 0: of this process alone */
+    uint32_t paradigm;
+    uint32_t size;
+    uint32_t first;          /* process number of rank 0, when the members follow each other */
+    uint32_t parent, remote; /* ids or UINT32_MAX */
+    const uint32_t *members; /* process numbers; NULL: `size` from `first` on */
+    const char *name;
+};
+
+/* Part of a region: its calls from one place, or with `code` the region that has its code there. */
+struct rec_site {
+    uint32_t region;
+    bool code;
+    unsigned n;                          /* the innermost first; with `code` 1 */
+    uint32_t objects[REC_MOST_CALLPATH]; /* ids */
+    uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
+};
+
+/* Creates RUN/<p / 1000>/<p>.definitions and claims the process number by that: *number becomes
+ * the first free one from itself on. False: nothing can be recorded. */
+bool rec_definitions_begin(const char *run, uint32_t *number);
+void rec_definitions_end(void);
+
+uint32_t rec_define_region(const struct rec_region *region);
+/* Once for every place: *id is set when it is 0, by whichever thread comes first. */
+uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region);
+/* A loaded file; `build_id` hexadecimal, or "". */
+uint32_t rec_define_object(const char *path, const char *build_id);
+uint32_t rec_define_site(const struct rec_site *site); /* its id is that of a region */
+uint32_t rec_define_comm(const struct rec_comm *comm);
+/* Two groups that are each other's `remote`; returns the local one's id. */
+uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
+uint32_t rec_define_marker(const char *name);
+uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
+void rec_define_run(void);     /* who records, and since when */
+void rec_define_process(void); /* from rec_process; again when the rank changes */
+
+/* At `ns` of the node's clock, that of rank 0 is `to_root` ns ahead, give or take `error`. */
+void rec_define_offset(int64_t ns, int64_t to_root, double error);
+/* Adds a calibration point of the clock if the last one is older than `ns`. */
+void rec_define_clock(int64_t ns);
+
+#endif

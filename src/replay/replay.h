@@ -1,0 +1,81 @@
+/* Replay: a measured run as a program (sim/program.h, class "trace").
+ *
+ * One stream per process, that of its master thread, and one for each other thread that
+ * communicates; they meet (SYNC) when the master forks and joins. Ranks are the processes of one
+ * application in their order. What is not MPI becomes COMPUTE (one-sided operations, I/O and the
+ * tracer's flush: not scaled), sends, receives, waits and collective operations become what they
+ * were: a receive takes the message that it took in the trace, also where it was posted with
+ * wildcards; a wait, or a test that succeeded, waits for the requests that it completed; Probe and
+ * tests that found nothing take no time, as do calls that wait for nobody (unless `keep_calls` says
+ * otherwise). Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing
+ * of communicators wait for nobody, the making of communicators is a barrier.
+ *
+ * To know what a posted receive will take, a stream is read ahead to its completion; at most
+ * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
+ * when it completes. Memory: what is in flight, and this read-ahead.
+ *
+ * Clocks that contradict each other are set right first (replay/clocks.h): a process whose
+ * clock is behind begins later.
+ *
+ * A thread ends with its last event: what the run lasts longer than that is nobody's.
+ *
+ * Traces differ in what they hold. Where receives do not say what they received, the sends decide
+ * (replay/lost.h). Waits of which nothing was recorded are taken to be for the oldest send, or
+ * with MPI_Waitall for all sends. */
+#ifndef LULL_REPLAY_REPLAY_H
+#define LULL_REPLAY_REPLAY_H
+
+#include "sim/program.h"
+#include "trace/trace.h"
+
+#define LULL_REPLAY_AHEAD 16384
+
+/* A computation on its way into the program. */
+struct lull_replay_burst {
+    uint32_t stream;
+    uint32_t region; /* innermost of the user, or LULL_NONE */
+    uint8_t mark;    /* of the innermost marked region; 0: in none */
+    bool fixed;
+    uint32_t phase;     /* collective operations of all processes before it, in which all wait */
+    uint32_t ordinal;   /* of the bursts of this phase */
+    int64_t begin, end; /* measured */
+    int64_t ns;
+};
+
+/* Which of the calls that wait for nobody take the time they took; others take none. */
+enum lull_replay_keep {
+    LULL_KEEP_NONE,
+    LULL_KEEP_OTHERS, /* that move no data: Init, Comm_rank ...; for networks whose messages occupy
+                         the processor */
+    LULL_KEEP_ALL     /* Isend and Irecv, too */
+};
+
+struct lull_replay_options {
+    uint32_t application;
+    const bool
+        *callers; /* [n_locations]: threads that communicate beside the masters; NULL: none */
+    const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
+                             > 0; NULL: none */
+    bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
+                             lull_replay_measured; for who maps measured to simulated time */
+    uint8_t keep_calls;   /* enum lull_replay_keep */
+    /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in
+     * order, each time the program runs. */
+    int64_t (*length)(void *context, const struct lull_replay_burst *burst);
+    void *context;
+};
+
+lull_status lull_replay_open(const struct lull_trace *trace,
+                             const struct lull_replay_options *options,
+                             struct lull_program **ret_program, struct lull_error *err);
+
+/* For a COMPUTE of a replay: when it was measured. */
+void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end);
+
+/* Whether a stream is that of a master thread. */
+bool lull_replay_is_master(const struct lull_program *program, uint32_t stream);
+
+/* The process of a stream. */
+uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream);
+
+#endif

@@ -1,0 +1,150 @@
+#include "replay/warp/knots.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Address space is reserved once, so that blocks stay where they are while the file grows. */
+#define BLOCK ((size_t)64) /* knots */
+#define STEP  ((size_t)16 << 20)
+#define MOST  ((size_t)1 << 38)
+
+struct list {
+    struct lull_knot *newest; /* [BLOCK] */
+    uint32_t *blocks;         /* which of the file, for all before */
+    size_t n_blocks, capacity;
+    size_t count;
+};
+
+struct lull_knots {
+    struct list *lists;
+    uint32_t n_lists;
+    int fd;                 /* -1: no file yet */
+    struct lull_knot *file; /* mapped up to `size` bytes */
+    size_t size;
+    uint32_t n_blocks; /* in the file */
+};
+
+struct lull_knots *lull_knots_create(uint32_t n_processes)
+{
+    struct lull_knots *knots = calloc(1, sizeof *knots);
+    struct list *lists = calloc(n_processes + (size_t)1, sizeof *lists);
+    if (!knots || !lists) {
+        free(knots);
+        free(lists);
+        return NULL;
+    }
+    *knots = (struct lull_knots){.lists = lists, .n_lists = n_processes, .fd = -1};
+    return knots;
+}
+
+void lull_knots_destroy(struct lull_knots *knots)
+{
+    if (!knots)
+        return;
+    for (uint32_t i = 0; i < knots->n_lists; i++) {
+        free(knots->lists[i].newest);
+        free(knots->lists[i].blocks);
+    }
+    if (knots->file)
+        munmap(knots->file, MOST);
+    if (knots->fd >= 0)
+        close(knots->fd);
+    free(knots->lists);
+    free(knots);
+}
+
+static lull_status open_file(struct lull_knots *knots, struct lull_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/lull-XXXXXX", lull_temporary_folder());
+    knots->fd = mkostemp(path, O_CLOEXEC);
+    if (knots->fd < 0)
+        return lull_fail_errno(err, "cannot create a temporary file '%s'", path);
+    unlink(path);
+    void *space = mmap(NULL, MOST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return lull_fail_errno(err, "cannot reserve addresses for a temporary file");
+    knots->file = space;
+    return LULL_OK;
+}
+
+/* The blocks of the file are asked for before they are written through the mapping. */
+static lull_status grow_file(struct lull_knots *knots, struct lull_error *err)
+{
+    lull_status status = knots->file ? LULL_OK : open_file(knots, err);
+    if (status != LULL_OK)
+        return status;
+    if (knots->size + STEP > MOST)
+        return lull_fail(err, LULL_ERR_RANGE, "more than %zu bytes of simulated times", MOST);
+    errno = posix_fallocate(knots->fd, (off_t)knots->size, (off_t)STEP);
+    if (errno != 0)
+        return lull_fail_errno(err, "no room for a temporary file");
+    void *place = (unsigned char *)knots->file + knots->size;
+    if (mmap(place, STEP, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, knots->fd,
+             (off_t)knots->size) == MAP_FAILED)
+        return lull_fail_errno(err, "cannot map a temporary file");
+    knots->size += STEP;
+    return LULL_OK;
+}
+
+static lull_status spill(struct lull_knots *knots, struct list *list, struct lull_error *err)
+{
+    if (list->n_blocks == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 16;
+        uint32_t *larger = realloc(list->blocks, capacity * sizeof *larger);
+        if (!larger)
+            return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the simulated run");
+        list->blocks = larger;
+        list->capacity = capacity;
+    }
+    size_t bytes = BLOCK * sizeof *list->newest;
+    if ((knots->n_blocks + (size_t)1) * bytes > knots->size) {
+        lull_status status = grow_file(knots, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    memcpy(knots->file + knots->n_blocks * BLOCK, list->newest, bytes);
+    list->blocks[list->n_blocks++] = knots->n_blocks++;
+    return LULL_OK;
+}
+
+lull_status lull_knots_add(struct lull_knots *knots, uint32_t process, int64_t measured,
+                           int64_t simulated, struct lull_error *err)
+{
+    struct list *list = &knots->lists[process];
+    if (list->count > 0) {
+        const struct lull_knot *last = &list->newest[(list->count - 1) % BLOCK];
+        if (last->measured == measured && last->simulated == simulated)
+            return LULL_OK;
+    } else if (!list->newest && !(list->newest = malloc(BLOCK * sizeof *list->newest))) {
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the simulated run");
+    }
+    if (list->count > 0 && list->count % BLOCK == 0) {
+        lull_status status = spill(knots, list, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    list->newest[list->count++ % BLOCK] = (struct lull_knot){measured, simulated};
+    return LULL_OK;
+}
+
+size_t lull_knots_count(const struct lull_knots *knots, uint32_t process)
+{
+    return knots->lists[process].count;
+}
+
+const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t process, size_t i)
+{
+    const struct list *list = &knots->lists[process];
+    size_t block = i / BLOCK;
+    if (block < list->n_blocks)
+        return &knots->file[list->blocks[block] * BLOCK + i % BLOCK];
+    return &list->newest[i % BLOCK];
+}

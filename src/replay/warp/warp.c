@@ -1,0 +1,223 @@
+#include "replay/warp/warp.h"
+
+#include "replay/warp/knots.h"
+#include "trace/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct lull_warp {
+    const struct lull_program *program;
+    const struct lull_trace *trace;
+    struct lull_knots *knots; /* of each process */
+    struct lull_sim_sink sink;
+};
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+static lull_status compute(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
+                           int64_t end, int64_t noise, struct lull_error *err)
+{
+    struct lull_warp *warp = context;
+    uint32_t process = lull_replay_process(warp->program, stream);
+    int64_t measured_begin, measured_end;
+    (void)noise;
+    if (!lull_replay_is_master(warp->program, stream))
+        return LULL_OK;
+    lull_replay_measured(op, &measured_begin, &measured_end);
+    lull_status status = lull_knots_add(warp->knots, process, measured_begin, begin, err);
+    if (status == LULL_OK)
+        status = lull_knots_add(warp->knots, process, measured_end, end, err);
+    return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", warp->trace->path);
+}
+
+struct lull_warp *lull_warp_create(const struct lull_program *replay,
+                                   const struct lull_trace *trace)
+{
+    struct lull_warp *warp = calloc(1, sizeof *warp);
+    struct lull_knots *knots = lull_knots_create(trace->n_processes);
+    if (!warp || !knots) {
+        free(warp);
+        lull_knots_destroy(knots);
+        return NULL;
+    }
+    *warp = (struct lull_warp){.program = replay, .trace = trace, .knots = knots};
+    warp->sink = (struct lull_sim_sink){.context = warp, .compute = compute};
+    return warp;
+}
+
+void lull_warp_destroy(struct lull_warp *warp)
+{
+    if (!warp)
+        return;
+    lull_knots_destroy(warp->knots);
+    free(warp);
+}
+
+const struct lull_sim_sink *lull_warp_sink(struct lull_warp *warp)
+{
+    return &warp->sink;
+}
+
+/* ---- mapping ------------------------------------------------------------------------------- */
+
+/* The knots of one process. */
+struct map {
+    const struct lull_knots *knots;
+    uint32_t process;
+    size_t count;
+};
+
+static struct map map_of(const struct lull_warp *warp, uint32_t process)
+{
+    return (struct map){warp->knots, process, lull_knots_count(warp->knots, process)};
+}
+
+static const struct lull_knot *knot(const struct map *map, size_t i)
+{
+    return lull_knots_at(map->knots, map->process, i);
+}
+
+/* Between knot `at` and the next; before the first and behind the last, time passes as measured. */
+static int64_t between(const struct map *map, size_t at, int64_t measured)
+{
+    const struct lull_knot *a = knot(map, at);
+    if (measured <= a->measured && at == 0) {
+        int64_t before = a->measured - measured;
+        return before > a->simulated ? 0 : a->simulated - before;
+    }
+    if (at + 1 == map->count)
+        return a->simulated + (measured - a->measured);
+    const struct lull_knot *b = knot(map, at + 1);
+    int64_t length = b->measured - a->measured;
+    if (length <= 0)
+        return a->simulated;
+    return a->simulated +
+           (int64_t)((__int128)(b->simulated - a->simulated) * (measured - a->measured) / length);
+}
+
+/* The last knot at or before a time, or 0, from a guess that is not behind it. */
+static size_t seek(const struct map *map, size_t at, int64_t measured)
+{
+    while (at + 1 < map->count && knot(map, at + 1)->measured <= measured)
+        at++;
+    return at;
+}
+
+static size_t find(const struct map *map, int64_t measured)
+{
+    size_t low = 0, high = map->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (knot(map, middle)->measured <= measured)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t measured)
+{
+    struct map map = map_of(warp, process);
+    return map.count ? between(&map, find(&map, measured), measured) : measured;
+}
+
+/* ---- the trace ----------------------------------------------------------------------------- */
+
+struct lull_stream {
+    struct map map;
+    int64_t duration; /* of the simulated run */
+    size_t at;        /* knot of the last event */
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    uint32_t next;
+};
+
+static lull_status open_stream(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                               struct lull_stream **ret_stream, struct lull_error *err)
+{
+    const struct lull_warp *warp = trace->format_data;
+    struct lull_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    stream->map = map_of(warp, trace->locations[location].process);
+    stream->duration = trace->duration;
+    lull_status status = lull_cursor_open(warp->trace, location, mask, &stream->cursor, err);
+    if (status != LULL_OK) {
+        free(stream);
+        return status;
+    }
+    *ret_stream = stream;
+    return LULL_OK;
+}
+
+static void close_stream(struct lull_stream *stream)
+{
+    lull_cursor_close(stream->cursor);
+    free(stream);
+}
+
+static int64_t clip(const struct lull_stream *stream, int64_t time)
+{
+    return time < stream->duration ? time : stream->duration;
+}
+
+static void warp_event(struct lull_stream *stream, struct lull_event *event)
+{
+    const struct map *map = &stream->map;
+    int64_t measured = event->time;
+    if (map->count) {
+        stream->at = seek(map, stream->at, measured);
+        event->time = between(map, stream->at, measured);
+    }
+    event->time = clip(stream, event->time);
+    if (event->kind != LULL_EVENT_CALL && event->kind != LULL_EVENT_STATE &&
+        event->kind != LULL_EVENT_FLUSH)
+        return;
+    int64_t end = measured + event->duration;
+    if (map->count)
+        end = between(map, seek(map, stream->at, end), end);
+    event->duration = clip(stream, end) - event->time;
+}
+
+static lull_status read_stream(struct lull_stream *stream, struct lull_event *events,
+                               size_t capacity, size_t *ret_count, struct lull_error *err)
+{
+    if (stream->next == stream->block.count) {
+        lull_status status = lull_cursor_next(stream->cursor, &stream->block, err);
+        if (status != LULL_OK)
+            return status;
+        stream->next = 0;
+    }
+    size_t count = stream->block.count - stream->next;
+    count = count < capacity ? count : capacity;
+    if (count)
+        memcpy(events, stream->block.events + stream->next, count * sizeof *events);
+    stream->next += (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        warp_event(stream, &events[i]);
+    *ret_count = count;
+    return LULL_OK;
+}
+
+static const struct lull_format format_warp = {.name = "simulated",
+                                               .summary = "simulated run",
+                                               .stream_open = open_stream,
+                                               .stream_read = read_stream,
+                                               .stream_close = close_stream};
+
+struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime)
+{
+    struct lull_trace *trace = lull_trace_create();
+    struct lull_arena *arena = trace->arena;
+    struct lull_trace_shared *shared = trace->shared;
+    *trace = *warp->trace;
+    trace->arena = arena;
+    trace->shared = shared;
+    trace->format = &format_warp;
+    trace->format_data = (void *)(uintptr_t)warp;
+    trace->duration = runtime;
+    trace->has_sums = false;
+    return trace;
+}

@@ -1,0 +1,41 @@
+/* What if: other lengths for the computations of a replay.
+ *
+ * - Without noise: no burst is longer than the median of the bursts at its place, that is of the
+ * same thread and region with the same number since the last collective operation in which all
+ * processes wait for all (the same burst of another iteration).
+ * - A factor for regions: time inside (of the innermost of those named) is multiplied by it.
+ * - Balanced: between two collective operations in which all wait for all, each process that
+ * computes (in the region, where one is named) computes as long as they all do on average. The
+ * total stays the same, but for rounding to ns. They apply in this order. What needs to know all
+ * bursts first, reads them in a pass of its own. Memory: with balancing 8 bytes, without noise up
+ * to 512 bytes for each place of each process. */
+#ifndef LULL_REPLAY_WHAT_IF_H
+#define LULL_REPLAY_WHAT_IF_H
+
+#include "replay/replay.h"
+
+#define LULL_WHAT_IF_REGIONS 254
+
+struct lull_what_if_options {
+    uint32_t application;
+    bool no_noise;
+    bool balance;
+    const char *balanced; /* region; NULL: all of the time */
+    uint32_t n_regions;
+    const char *regions[LULL_WHAT_IF_REGIONS];
+    double factors[LULL_WHAT_IF_REGIONS]; /* > 0 */
+};
+
+struct lull_what_if;
+
+/* Sets marks, length and context of *options, whose other members are those of the replay to come.
+ * LULL_ERR_RANGE: a region that does not exist. Valid until lull_what_if_destroy; a replay may be
+ * rewound only after lull_what_if_rewind. */
+lull_status lull_what_if_create(const struct lull_trace *trace,
+                                const struct lull_what_if_options *wanted,
+                                struct lull_replay_options *options,
+                                struct lull_what_if **ret_what_if, struct lull_error *err);
+void lull_what_if_rewind(struct lull_what_if *what_if);
+void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,433 @@
+/* Collective operations: the n-th one that a rank begins on a group belongs to the n-th of all
+ * others. Expanded to messages (a *script* per rank), or in closed form. */
+#include "sim/engine/run.h"
+
+#include "trace/event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = UINT32_MAX, PRIVATE = 0x40000000 };
+
+struct lull_instance {
+    struct lull_op op; /* of the rank that began first */
+    uint32_t first_rank, arrived;
+    uint32_t waiting; /* closed form: records, through `link` */
+    uint32_t comm;
+    uint8_t algorithm;
+    struct lull_collective_shape shape;
+};
+
+struct group {
+    bool open;
+    enum lull_level widest;
+    uint32_t *next;    /* [size]: number of the next operation of each position */
+    uint32_t *by_rank; /* positions in ascending order of ranks; NULL: a range */
+    uint32_t first;    /* number of the oldest instance */
+    size_t at, n, room;
+    struct lull_instance *instances; /* ring of n from `at` on */
+};
+
+struct lull_collectives {
+    struct group *groups;
+    struct lull_script *scripts;
+    uint32_t n_scripts, script_free;
+    size_t script_room;
+    uint32_t next_comm;
+};
+
+lull_status lull_collect_open(struct lull_engine *engine)
+{
+    struct lull_collectives *all = engine->collectives = calloc(1, sizeof *all);
+    if (!all)
+        return lull_run_out_of_memory(engine);
+    all->script_free = NONE;
+    all->groups = calloc(engine->program->n_groups + (size_t)1, sizeof *all->groups);
+    return all->groups ? LULL_OK : lull_run_out_of_memory(engine);
+}
+
+void lull_collect_close(struct lull_engine *engine)
+{
+    struct lull_collectives *all = engine->collectives;
+    if (!all)
+        return;
+    for (uint32_t i = 0; all->groups && i < engine->program->n_groups; i++) {
+        free(all->groups[i].next);
+        free(all->groups[i].by_rank);
+        free(all->groups[i].instances);
+    }
+    free(all->groups);
+    free(all->scripts);
+    free(all);
+}
+
+void lull_collect_roots(struct lull_engine *engine)
+{
+    struct lull_collectives *all = engine->collectives;
+    for (uint32_t i = 0; i < all->n_scripts; i++) {
+        lull_path_root(engine->fabric.path, &all->scripts[i].path);
+        lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
+    }
+}
+
+/* --- groups -------------------------------------------------------------------------------- */
+
+static int by_rank(const void *a, const void *b, void *context)
+{
+    const uint32_t *ranks = context;
+    uint32_t x = ranks[*(const uint32_t *)a], y = ranks[*(const uint32_t *)b];
+    return (x > y) - (x < y);
+}
+
+static bool open_group(struct lull_engine *engine, uint32_t index)
+{
+    const struct lull_group *of = &engine->program->groups[index];
+    struct group *group = &engine->collectives->groups[index];
+    group->open = true;
+    group->widest = lull_placement_widest(&engine->options->network->placement, of);
+    group->next = calloc(of->size + (size_t)1, sizeof *group->next);
+    if (!group->next || !of->ranks)
+        return group->next;
+    group->by_rank = malloc((of->size + (size_t)1) * sizeof *group->by_rank);
+    if (!group->by_rank)
+        return false;
+    for (uint32_t i = 0; i < of->size; i++)
+        group->by_rank[i] = i;
+    qsort_r(group->by_rank, of->size, sizeof *group->by_rank, by_rank,
+            (void *)(uintptr_t)of->ranks);
+    return true;
+}
+
+/* NONE: the rank does not belong to the group. */
+static uint32_t position_of(const struct lull_engine *engine, uint32_t index, uint32_t rank)
+{
+    const struct lull_group *of = &engine->program->groups[index];
+    if (!of->ranks)
+        return rank - of->first < of->size ? rank - of->first : NONE;
+    const uint32_t *positions = engine->collectives->groups[index].by_rank;
+    uint32_t low = 0, high = of->size;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (of->ranks[positions[middle]] < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < of->size && of->ranks[positions[low]] == rank ? positions[low] : NONE;
+}
+
+static struct lull_instance *instance_at(const struct group *group, uint32_t number)
+{
+    return &group->instances[(group->at + (number - group->first)) & (group->room - 1)];
+}
+
+static struct lull_instance *new_instance(struct group *group)
+{
+    if (group->n == group->room) {
+        size_t room = group->room ? 2 * group->room : 4;
+        struct lull_instance *instances = malloc(room * sizeof *instances);
+        if (!instances)
+            return NULL;
+        for (size_t i = 0; i < group->n; i++)
+            instances[i] = group->instances[(group->at + i) & (group->room - 1)];
+        free(group->instances);
+        group->instances = instances;
+        group->at = 0;
+        group->room = room;
+    }
+    group->n++;
+    return instance_at(group, group->first + (uint32_t)group->n - 1);
+}
+
+static void drop_complete(struct group *group, uint32_t size)
+{
+    while (group->n && group->instances[group->at].arrived == size) {
+        group->at = (group->at + 1) & (group->room - 1);
+        group->first++;
+        group->n--;
+    }
+}
+
+/* --- taking part --------------------------------------------------------------------------- */
+
+static void describe(const struct lull_op *op, char *text, size_t size)
+{
+    if (op->peer == LULL_OP_ANY)
+        snprintf(text, size, "%s", lull_collective_name(op->collective));
+    else
+        snprintf(text, size, "%s with root %u", lull_collective_name(op->collective), op->peer);
+}
+
+static lull_status mismatch(struct lull_engine *engine, const struct lull_instance *instance,
+                            uint32_t number, uint32_t rank, const struct lull_op *op)
+{
+    const struct lull_program *program = engine->program;
+    char place_a[200], place_b[200], a[80], b[80];
+    describe(&instance->op, a, sizeof a);
+    describe(op, b, sizeof b);
+    return lull_fail(
+        engine->err, LULL_ERR_FORMAT,
+        "%s: collective operation %u of group %u: rank %u calls %s (%s), rank %u calls %s (%s)",
+        program->name, number, op->comm, instance->first_rank, a,
+        program->class->place(program, instance->first_rank, &instance->op, place_a,
+                              sizeof place_a),
+        rank, b, program->class->place(program, rank, op, place_b, sizeof place_b));
+}
+
+static void begin_instance(struct lull_engine *engine, struct lull_instance *instance,
+                           const struct lull_op *op, uint32_t rank)
+{
+    uint32_t size = engine->program->groups[op->comm].size;
+    uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
+    *instance = (struct lull_instance){.op = *op, .first_rank = rank, .waiting = NONE};
+    instance->comm = PRIVATE | (engine->collectives->next_comm++ & (PRIVATE - 1));
+    instance->shape =
+        (struct lull_collective_shape){.operation = op->collective,
+                                       .widest = engine->collectives->groups[op->comm].widest,
+                                       .n_ranks = size,
+                                       .sent_least = UINT64_MAX,
+                                       .received_least = UINT64_MAX};
+    if (engine->options->network->collectives == LULL_COLLECTIVES_ALGORITHM)
+        instance->algorithm =
+            lull_collective_choose(engine->options->network, op->collective, size, bytes);
+}
+
+static void add_shape(struct lull_collective_shape *shape, const struct lull_op *op)
+{
+    uint64_t sent = op->bytes, received = op->received;
+    shape->sent_least = sent < shape->sent_least ? sent : shape->sent_least;
+    shape->sent_most = sent > shape->sent_most ? sent : shape->sent_most;
+    shape->sent_sum += sent;
+    shape->received_least = received < shape->received_least ? received : shape->received_least;
+    shape->received_most = received > shape->received_most ? received : shape->received_most;
+    shape->received_sum += received;
+}
+
+/* Finds the instance that the rank's operation belongs to, and its position. */
+static lull_status take_part(struct lull_engine *engine, uint32_t rank, const struct lull_op *op,
+                             struct lull_instance **ret_instance, uint32_t *ret_position)
+{
+    const struct lull_program *program = engine->program;
+    if (op->comm >= program->n_groups)
+        return lull_fail(engine->err, LULL_ERR_FORMAT, "%s: rank %u: group %u does not exist",
+                         program->name, rank, op->comm);
+    struct group *group = &engine->collectives->groups[op->comm];
+    if (!group->open && !open_group(engine, op->comm))
+        return lull_run_out_of_memory(engine);
+    uint32_t position = position_of(engine, op->comm, rank);
+    if (position == NONE)
+        return lull_fail(engine->err, LULL_ERR_FORMAT,
+                         "%s: rank %u calls %s on group %u, which it does not belong to",
+                         program->name, rank, lull_collective_name(op->collective), op->comm);
+    uint32_t number = group->next[position]++;
+    struct lull_instance *instance;
+    if (number - group->first < group->n) {
+        instance = instance_at(group, number);
+        if (instance->op.collective != op->collective || instance->op.peer != op->peer)
+            return mismatch(engine, instance, number, rank, op);
+    } else {
+        instance = new_instance(group);
+        if (!instance)
+            return lull_run_out_of_memory(engine);
+        begin_instance(engine, instance, op, rank);
+    }
+    instance->arrived++;
+    add_shape(&instance->shape, op);
+    *ret_instance = instance;
+    *ret_position = position;
+    return LULL_OK;
+}
+
+/* --- closed form --------------------------------------------------------------------------- */
+
+static void record_over(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+{
+    struct lull_transfer *record = lull_transfer_at(engine, id);
+    record->flags |= LULL_TRANSFER_OVER;
+    lull_stream_complete(engine, id, moment);
+    if (!(record->flags & LULL_TRANSFER_OPEN))
+        lull_transfer_free(engine, id);
+}
+
+/* The last rank has arrived at `moment`; all leave together. */
+static void leave(struct lull_engine *engine, const struct lull_instance *instance,
+                  struct lull_moment moment)
+{
+    const struct lull_network *network = engine->options->network;
+    struct lull_collective_shape shape = instance->shape, empty = shape;
+    empty.sent_least = empty.sent_most = empty.sent_sum = 0;
+    empty.received_least = empty.received_most = empty.received_sum = 0;
+    int64_t cost = engine->class->collective(network, &shape);
+    int64_t latency = engine->class->collective(network, &empty);
+    latency = latency < cost ? latency : cost;
+    moment = lull_hop(&engine->fabric, moment, latency);
+    moment = lull_after(&engine->fabric, moment, LULL_PATH_BANDWIDTH, cost - latency);
+    for (uint32_t id = instance->waiting, next; id != NONE; id = next) {
+        next = lull_transfer_at(engine, id)->link;
+        record_over(engine, id, moment);
+    }
+}
+
+/* --- scripts ------------------------------------------------------------------------------- */
+
+static uint32_t new_script(struct lull_engine *engine)
+{
+    struct lull_collectives *all = engine->collectives;
+    uint32_t id = all->script_free;
+    if (id != NONE) {
+        all->script_free = all->scripts[id].step;
+        return id;
+    }
+    if (!lull_run_grow((void **)&all->scripts, &all->script_room, all->n_scripts + (size_t)1,
+                       sizeof *all->scripts)) {
+        lull_run_out_of_memory(engine);
+        return NONE;
+    }
+    return all->n_scripts++;
+}
+
+static void end_script(struct lull_engine *engine, uint32_t id)
+{
+    struct lull_script *script = &engine->collectives->scripts[id];
+    struct lull_moment moment = {engine->now, script->path};
+    uint32_t record = script->record;
+    script->path = script->later_path = 0;
+    script->step = engine->collectives->script_free;
+    engine->collectives->script_free = id;
+    record_over(engine, record, moment);
+}
+
+static uint32_t rank_at(const struct lull_group *group, uint32_t position)
+{
+    return group->ranks ? group->ranks[position] : group->first + position;
+}
+
+static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
+                           const struct lull_collective_transfer *part)
+{
+    const struct lull_script *script = &engine->collectives->scripts[script_id];
+    const struct lull_group *group = &engine->program->groups[script->group];
+    uint32_t me = rank_at(group, script->call.me), peer = rank_at(group, part->peer);
+    uint32_t id = lull_transfer_new(engine);
+    if (id == LULL_NO_TRANSFER)
+        return;
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    transfer->flags = LULL_TRANSFER_OF_SCRIPT | (part->send ? 0 : LULL_TRANSFER_RECEIVE);
+    transfer->source = part->send ? me : peer;
+    transfer->target = part->send ? peer : me;
+    transfer->tag = part->tag;
+    transfer->comm = script->comm;
+    transfer->bytes = part->bytes;
+    transfer->owner = script_id;
+    transfer->cpu = lull_transfer_at(engine, script->record)->cpu;
+    lull_run_release(engine, id, (struct lull_moment){engine->now, script->path});
+}
+
+/* Starts the transfers of one step; with compat sends come first. */
+static void begin_step(struct lull_engine *engine, uint32_t id, uint32_t step, uint32_t n)
+{
+    for (unsigned pass = 0; pass < (engine->compat ? 2 : 1); pass++)
+        for (uint32_t i = 0; i < n; i++) {
+            struct lull_collective_transfer part;
+            lull_collective_transfer(&engine->collectives->scripts[id].call, step, i, &part);
+            if (!engine->compat || part.send == (pass == 0))
+                begin_transfer(engine, id, &part);
+        }
+}
+
+void lull_script_progress(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+{
+    struct lull_script *script = &engine->collectives->scripts[id];
+    if (moment.time >= script->resume) {
+        script->resume = moment.time;
+        script->later_path = moment.path;
+    }
+    if (--script->pending == 0) {
+        script->path = script->later_path;
+        lull_push(engine, LULL_RUN_SCRIPT,
+                  script->resume > engine->now ? script->resume : engine->now, engine->seq++,
+                  rank_at(&engine->program->groups[script->group], script->call.me), id);
+    }
+}
+
+void lull_script_step(struct lull_engine *engine, uint32_t id)
+{
+    struct lull_script *script = &engine->collectives->scripts[id];
+    uint32_t n;
+    do {
+        n = lull_collective_step(&script->call, script->step++);
+    } while (n == 0);
+    if (n == LULL_COLLECTIVE_OVER) {
+        end_script(engine, id);
+        return;
+    }
+    script->pending = n + 1; /* one for this function */
+    script->resume = engine->now;
+    script->later_path = script->path;
+    begin_step(engine, id, script->step - 1, n);
+    lull_script_progress(engine, id, (struct lull_moment){INT64_MIN, 0});
+}
+
+lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
+                               const struct lull_op *op, uint32_t record, struct lull_moment moment)
+{
+    struct lull_instance *instance;
+    uint32_t position, rank = engine->streams[stream].rank;
+    lull_status status = take_part(engine, rank, op, &instance, &position);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_group *group = &engine->program->groups[op->comm];
+    if (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED) {
+        lull_transfer_at(engine, record)->link = instance->waiting;
+        instance->waiting = record;
+        if (instance->arrived == group->size)
+            leave(engine, instance, moment);
+        drop_complete(&engine->collectives->groups[op->comm], group->size);
+        return engine->status;
+    }
+    uint32_t root = op->peer == LULL_OP_ANY ? 0 : position_of(engine, op->comm, op->peer);
+    if (root == NONE)
+        return lull_fail(engine->err, LULL_ERR_FORMAT,
+                         "%s: rank %u: root %u does not belong to group %u", engine->program->name,
+                         rank, op->peer, op->comm);
+    uint32_t id = new_script(engine);
+    if (id == NONE)
+        return engine->status;
+    engine->collectives->scripts[id] =
+        (struct lull_script){.call = {op->collective, instance->algorithm, group->size, position,
+                                      root, op->bytes, op->received},
+                             .record = record,
+                             .group = op->comm,
+                             .comm = instance->comm,
+                             .path = moment.path};
+    drop_complete(&engine->collectives->groups[op->comm], group->size);
+    lull_script_step(engine, id);
+    return engine->status;
+}
+
+/* --- what is left over --------------------------------------------------------------------- */
+
+uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record)
+{
+    const struct lull_collectives *all = engine->collectives;
+    for (uint32_t g = 0; all && g < engine->program->n_groups; g++)
+        for (size_t i = 0; i < all->groups[g].n; i++) {
+            const struct group *group = &all->groups[g];
+            uint32_t number = group->first + (uint32_t)i;
+            uint32_t id = instance_at(group, number)->waiting;
+            while (id != NONE && id != record)
+                id = lull_transfer_at(engine, id)->link;
+            if (id == NONE)
+                continue;
+            for (uint32_t p = 0; p < engine->program->groups[g].size; p++)
+                if (group->next[p] <= number)
+                    return rank_at(&engine->program->groups[g], p);
+        }
+    return NONE;
+}
+
+uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script)
+{
+    return engine->collectives->scripts[script].record;
+}

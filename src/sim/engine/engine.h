@@ -1,0 +1,84 @@
+/* Engine: deterministic discrete-event simulation of a program on a network.
+ *
+ * The result depends on the program, the network, the noise and the seed, and on nothing else. */
+#ifndef LULL_SIM_ENGINE_ENGINE_H
+#define LULL_SIM_ENGINE_ENGINE_H
+
+#include "sim/engine/path.h"
+#include "sim/network/network.h"
+#include "sim/program.h"
+
+struct lull_noise; /* sim/noise/noise.h */
+
+/* A one-off delay: `length` ns longer a rank computes, from its first computation on that begins
+ * at or after a time or iteration. */
+struct lull_delay {
+    uint32_t rank;
+    bool at_iteration;
+    int64_t when; /* ns, or iteration */
+    int64_t length;
+};
+
+/* Follows the simulation as it goes; all times in ns of simulated time, never decreasing for one
+ * stream. Any member may be NULL. Graph programs have one stream per rank. */
+struct lull_sim_sink {
+    void *context;
+    /* A computation of a stream; noise (and delay) is the part of it that was added. `measured` is
+     * that of the operation. */
+    lull_status (*compute)(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
+                           int64_t end, int64_t noise, struct lull_error *err);
+    /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS). Not for graphs: there, what is not
+     * computation is communication. */
+    lull_status (*call)(void *context, uint32_t stream, const struct lull_op *op, bool begins,
+                        int64_t time, struct lull_error *err);
+    /* An operation starts (SEND, RECV posted, COLLECTIVE begun, MARK passed) ... */
+    lull_status (*start)(void *context, uint32_t stream, const struct lull_op *op, int64_t time,
+                         struct lull_error *err);
+    /* ... and the stream learns that a request is complete: in a WAIT, or at once. For a RECV
+     * `source`, `tag` and `bytes` are those of the message, else those of the operation. */
+    lull_status (*done)(void *context, uint32_t stream, const struct lull_op *op, uint32_t source,
+                        uint32_t tag, uint64_t bytes, int64_t time, struct lull_error *err);
+};
+
+struct lull_sim_options {
+    const struct lull_network *network;
+    const struct lull_noise *noise; /* NULL: none */
+    const struct lull_delay *delays;
+    uint32_t n_delays;
+    uint64_t seed;
+    bool path;                        /* find the longest path (costs time and memory) */
+    const struct lull_sim_sink *sink; /* NULL: none */
+    void (*progress)(void *context, int64_t simulated); /* now and then; NULL: not told */
+    void *progress_context;
+};
+
+struct lull_sim_rank {
+    int64_t end;     /* ns */
+    int64_t compute; /* without noise */
+    int64_t noise;
+    int64_t overhead;        /* processor busy with messages */
+    uint64_t sent, received; /* messages */
+    uint64_t bytes_sent, bytes_received;
+};
+
+struct lull_sim_result {
+    int64_t runtime; /* ns: the latest end of a rank */
+    uint32_t n_ranks;
+    struct lull_sim_rank *ranks;
+    uint64_t n_sends, n_receives, n_computes, n_messages, n_collectives;
+    int64_t path[LULL_PATH_PARTS]; /* with options->path */
+    int64_t *path_compute;         /* [program->n_regions]: computation on the path by region, with
+                                      options->path and regions; else NULL */
+    uint32_t path_rank;            /* the rank that ends last */
+    uint64_t path_hops;            /* how often the path passes from one rank to another */
+};
+
+/* Fails with LULL_ERR_FORMAT and one line that names the place: unmatched sends or receives, a
+ * deadlock (with its cycle of ranks), collectives in different order or with different roots. After
+ * such a failure *ret_problems (if not NULL) holds the first ten in words, one line each, for a
+ * table. The result lives in `arena`. */
+lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
+                          struct lull_arena *arena, struct lull_sim_result *ret_result,
+                          const char *const **ret_problems, struct lull_error *err);
+
+#endif

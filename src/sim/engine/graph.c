@@ -1,0 +1,300 @@
+/* Graphs: operations start when those that they require are done or started. */
+#include "sim/engine/large.h"
+#include "sim/engine/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How those that wait for the end of an operation are found. */
+static void pack_edges(const struct lull_graph_rank *rank, uint32_t op,
+                       struct lull_graph_step *step)
+{
+    const uint32_t *edges = rank->edges + rank->ops[op].first_edge;
+    uint32_t count = rank->ops[op + 1].first_edge - rank->ops[op].first_edge;
+    bool follow = count < LULL_STEP_LISTED;
+    for (uint32_t i = 0; i < count && follow; i++)
+        follow = edges[i] == edges[0] + i && !(edges[i] & LULL_GRAPH_FROM_START);
+    int64_t next = follow && count ? (int64_t)edges[0] - op : 0;
+    if (next < INT16_MIN || next > INT16_MAX)
+        follow = false;
+    step->n_next = follow ? (uint8_t)count : LULL_STEP_LISTED;
+    step->next = follow ? (int16_t)next : 0;
+}
+
+static struct lull_graph_step pack(const struct lull_graph_rank *rank, uint32_t i)
+{
+    const struct lull_graph_op *op = &rank->ops[i];
+    bool any_tag = op->tag == LULL_OP_ANY;
+    struct lull_graph_step step = {.flags = op->kind};
+    if (op->size > UINT32_MAX || op->requires > UINT16_MAX || op->cpu || op->nic ||
+        (op->tag >= LULL_STEP_ANY_TAG && !any_tag)) {
+        step.flags |= LULL_STEP_LARGE;
+        step.many_waits = op->requires;
+    } else {
+        step.size = (uint32_t)op->size;
+        step.waits = (uint16_t)op->requires;
+        step.peer = op->peer;
+        step.tag = any_tag ? LULL_STEP_ANY_TAG : (uint16_t)op->tag;
+    }
+    pack_edges(rank, i, &step);
+    return step;
+}
+
+static lull_status pack_all(struct lull_engine *engine)
+{
+    const struct lull_graph *graph = engine->program->graph;
+    uint32_t n_ranks = engine->program->n_ranks;
+    engine->graph = lull_large_zero(n_ranks, sizeof *engine->graph);
+    engine->steps = lull_large_alloc(graph->n_ops * sizeof *engine->steps);
+    if (!engine->graph || !engine->steps)
+        return lull_run_out_of_memory(engine);
+    struct lull_graph_step *steps = engine->steps;
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        const struct lull_graph_rank *rank = &graph->ranks[r];
+        engine->graph[r] = steps;
+        for (uint32_t i = 0; i < rank->n_ops; i++)
+            *steps++ = pack(rank, i);
+        for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
+            engine->from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
+    }
+    return LULL_OK;
+}
+
+static lull_status open_paths(struct lull_engine *engine)
+{
+    const struct lull_graph *graph = engine->program->graph;
+    uint32_t n_ranks = engine->program->n_ranks;
+    engine->op_path = calloc(n_ranks ? n_ranks : 1, sizeof *engine->op_path);
+    if (!engine->op_path)
+        return lull_run_out_of_memory(engine);
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        if (!graph->ranks[r].n_ops)
+            continue;
+        engine->op_path[r] = calloc(2 * (size_t)graph->ranks[r].n_ops, sizeof **engine->op_path);
+        if (!engine->op_path[r])
+            return lull_run_out_of_memory(engine);
+    }
+    return LULL_OK;
+}
+
+void lull_graph_close_run(struct lull_engine *engine)
+{
+    for (uint32_t r = 0; engine->op_path && r < engine->program->n_ranks; r++)
+        free(engine->op_path[r]);
+    free(engine->op_path);
+    free(engine->graph);
+    free(engine->steps);
+    free(engine->released);
+}
+
+static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)
+{
+    if (engine->n_released == engine->released_room &&
+        !lull_run_grow((void **)&engine->released, &engine->released_room, engine->n_released + 1,
+                       sizeof *engine->released)) {
+        lull_run_out_of_memory(engine);
+        return;
+    }
+    uint8_t kind = engine->graph[rank][op].flags & LULL_STEP_KIND;
+    engine->released[engine->n_released++] = (struct lull_released){rank, op, path, kind, false};
+}
+
+static lull_status release_first(struct lull_engine *engine, uint32_t r)
+{
+    const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
+    for (uint32_t i = 0; i < rank->n_ops; i++)
+        if (rank->ops[i].requires == 0)
+            release(engine, r, i, 0);
+    lull_graph_start_released(engine);
+    return engine->status;
+}
+
+lull_status lull_graph_open_run(struct lull_engine *engine)
+{
+    lull_status status = pack_all(engine);
+    if (status == LULL_OK && engine->fabric.path)
+        status = open_paths(engine);
+    for (uint32_t r = 0; r < engine->program->n_ranks && status == LULL_OK; r++)
+        status = release_first(engine, r);
+    return status;
+}
+
+/* One requirement of an operation is met. */
+static inline void meet(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t path)
+{
+    struct lull_graph_step *step = &engine->graph[r][op];
+    if ((step->flags & LULL_STEP_LARGE ? --step->many_waits : --step->waits) == 0)
+        release(engine, r, op, path);
+}
+
+static void release_listed(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t bit,
+                           uint32_t path)
+{
+    const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
+    for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++)
+        if ((rank->edges[i] & LULL_GRAPH_FROM_START) == bit)
+            meet(engine, r, rank->edges[i] & ~LULL_GRAPH_FROM_START, path);
+}
+
+static void release_waiting(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t path)
+{
+    const struct lull_graph_step *step = &engine->graph[r][op];
+    if (step->n_next == LULL_STEP_LISTED) {
+        release_listed(engine, r, op, 0, path);
+        return;
+    }
+    for (unsigned i = 0; i < step->n_next; i++)
+        meet(engine, r, op + (uint32_t)step->next + i, path);
+}
+
+static uint32_t *path_of(const struct lull_engine *engine, enum lull_event_of_run kind,
+                         uint32_t rank, uint32_t op)
+{
+    uint32_t n_ops = engine->program->graph->ranks[rank].n_ops;
+    return &engine->op_path[rank][kind == LULL_RUN_DONE ? op : (size_t)n_ops + op];
+}
+
+struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event_of_run kind,
+                                     uint32_t rank, uint32_t op)
+{
+    struct lull_moment moment = {engine->now, 0};
+    if (engine->op_path) {
+        uint32_t *path = path_of(engine, kind, rank, op);
+        moment.path = *path;
+        *path = 0;
+    }
+    return moment;
+}
+
+void lull_graph_roots(struct lull_engine *engine)
+{
+    const struct lull_graph *graph = engine->program->graph;
+    for (uint32_t r = 0; r < engine->program->n_ranks; r++)
+        for (size_t i = 0; i < 2 * (size_t)graph->ranks[r].n_ops; i++)
+            lull_path_root(engine->fabric.path, &engine->op_path[r][i]);
+}
+
+/* Later than now: an event tells when it is so far. */
+static bool is_later(struct lull_engine *engine, enum lull_event_of_run kind, uint32_t rank,
+                     uint32_t op, struct lull_moment moment)
+{
+    if (engine->compat || moment.time <= engine->now)
+        return false;
+    if (engine->op_path)
+        *path_of(engine, kind, rank, op) = moment.path;
+    lull_push(engine, kind, moment.time, engine->seq++, rank, op);
+    return true;
+}
+
+/* Nobody waits for most starts. */
+static bool is_waited_for_from_start(const struct lull_graph_rank *rank, uint32_t op)
+{
+    for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++)
+        if (rank->edges[i] & LULL_GRAPH_FROM_START)
+            return true;
+    return false;
+}
+
+void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t op,
+                           struct lull_moment moment)
+{
+    if (engine->from_start && engine->graph[rank][op].n_next == LULL_STEP_LISTED &&
+        is_waited_for_from_start(&engine->program->graph->ranks[rank], op) &&
+        !is_later(engine, LULL_RUN_STARTED, rank, op, moment))
+        release_listed(engine, rank, op, LULL_GRAPH_FROM_START, moment.path);
+}
+
+void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
+                        struct lull_moment moment)
+{
+    bool awaited = engine->graph[rank][op].n_next != 0;
+    if ((awaited || engine->op_path) && is_later(engine, LULL_RUN_DONE, rank, op, moment))
+        return;
+    struct lull_rank_state *state = &engine->fabric.ranks[rank];
+    if (!engine->compat && moment.time >= state->end) {
+        state->end = moment.time;
+        if (engine->end_path)
+            engine->end_path[rank] = moment.path;
+    }
+    if (awaited)
+        release_waiting(engine, rank, op, moment.path);
+}
+
+static void keep_op(struct lull_engine *engine, uint32_t id, uint32_t rank, uint32_t i)
+{
+    const struct lull_graph_op *op = &engine->program->graph->ranks[rank].ops[i];
+    engine->transfer_ops[id] = (struct lull_op){.kind = op->kind,
+                                                .region = LULL_OP_NO_REGION,
+                                                .peer = op->peer,
+                                                .tag = op->tag,
+                                                .request = LULL_OP_NO_REQUEST,
+                                                .bytes = op->size,
+                                                .measured = op->line};
+}
+
+static void start(struct lull_engine *engine, const struct lull_released *released)
+{
+    uint32_t rank = released->rank, id = lull_transfer_new(engine);
+    if (id == LULL_NO_TRANSFER)
+        return;
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    const struct lull_graph_step *step = &engine->graph[rank][released->op];
+    uint32_t peer = step->peer;
+    transfer->bytes = step->size;
+    transfer->tag = step->tag == LULL_STEP_ANY_TAG ? LULL_OP_ANY : step->tag;
+    if (step->flags & LULL_STEP_LARGE) {
+        const struct lull_graph_op *op = &engine->program->graph->ranks[rank].ops[released->op];
+        peer = op->peer;
+        transfer->bytes = op->size;
+        transfer->tag = op->tag;
+        transfer->cpu = op->cpu;
+        transfer->nic = op->nic;
+    }
+    if (released->kind == LULL_OP_COMPUTE) {
+        transfer->flags = LULL_TRANSFER_COMPUTE;
+        transfer->tag = LULL_OP_NO_REGION;
+    } else if (released->kind == LULL_OP_RECV) {
+        transfer->flags = LULL_TRANSFER_RECEIVE;
+    }
+    transfer->source = released->kind == LULL_OP_RECV ? peer : rank;
+    transfer->target = released->kind == LULL_OP_RECV ? rank : peer;
+    transfer->owner = released->op;
+    if (engine->keeps_ops)
+        keep_op(engine, id, rank, released->op);
+    lull_run_release(engine, id, (struct lull_moment){engine->now, released->path});
+}
+
+/* compat: rank by rank in ascending order (an event touches two at most), of each sends first, then
+ * receives, then computations. */
+static void start_sorted(struct lull_engine *engine)
+{
+    struct lull_released *released = engine->released;
+    size_t first = 0;
+    while (first < engine->n_released) {
+        uint32_t rank = UINT32_MAX;
+        for (size_t i = first; i < engine->n_released; i++)
+            if (!released[i].started && released[i].rank < rank)
+                rank = released[i].rank;
+        for (unsigned kind = LULL_OP_SEND; kind <= LULL_OP_COMPUTE; kind++)
+            for (size_t i = first; i < engine->n_released; i++) {
+                if (released[i].kind != kind || released[i].rank != rank || released[i].started)
+                    continue;
+                released[i].started = true;
+                start(engine, &released[i]);
+            }
+        while (first < engine->n_released && released[first].started)
+            first++;
+    }
+}
+
+void lull_graph_start_released(struct lull_engine *engine)
+{
+    if (engine->compat && engine->n_released > 1)
+        start_sorted(engine);
+    else /* starting may release more */
+        for (size_t i = 0; i < engine->n_released && engine->status == LULL_OK; i++) {
+            struct lull_released released = engine->released[i];
+            start(engine, &released);
+        }
+    engine->n_released = 0;
+}

@@ -1,0 +1,330 @@
+#include "sim/engine/match.h"
+
+#include <stdlib.h>
+
+enum { NONE = LULL_NO_TRANSFER };
+enum { HASHED_POSTED = 1, HASHED_UNEXPECTED = 2 }; /* bits of lull_rank_state.hashed */
+enum { MOST_STEPS = 16, FIRST_CHAINS = 1024 };
+
+void lull_matcher_open(struct lull_matcher *matcher, struct lull_fabric *fabric)
+{
+    *matcher = (struct lull_matcher){.fabric = fabric};
+}
+
+void lull_matcher_close(struct lull_matcher *matcher)
+{
+    free(matcher->chains);
+    matcher->chains = NULL;
+}
+
+static bool accepts(const struct lull_transfer *receive, const struct lull_transfer *message)
+{
+    return (receive->source == message->source || receive->source == LULL_OP_ANY) &&
+           (receive->tag == message->tag || receive->tag == LULL_OP_ANY) &&
+           receive->comm == message->comm;
+}
+
+/* --- hash table ---------------------------------------------------------------------------- */
+
+/* What chains are keyed by; of a receive the wildcards are part of it. */
+struct key {
+    uint32_t rank, comm, source, tag;
+    bool receive;
+};
+
+static struct key key_of(const struct lull_transfer *transfer)
+{
+    return (struct key){transfer->target, transfer->comm, transfer->source, transfer->tag,
+                        transfer->flags & LULL_TRANSFER_RECEIVE};
+}
+
+static bool same_key(const struct lull_transfer *transfer, const struct key *key)
+{
+    return transfer->target == key->rank && transfer->source == key->source &&
+           transfer->tag == key->tag && transfer->comm == key->comm &&
+           !(transfer->flags & LULL_TRANSFER_RECEIVE) == !key->receive;
+}
+
+static struct lull_chain *chain_of(const struct lull_matcher *matcher, const struct key *key)
+{
+    uint64_t hash = (uint64_t)key->rank << 32 | key->source;
+    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash ^= (uint64_t)key->comm << 33 ^ (uint64_t)key->tag << 1 ^ (uint64_t)key->receive;
+    hash = (hash ^ hash >> 32) * UINT64_C(0x94d049bb133111eb);
+    return &matcher->chains[(hash >> 32) & (matcher->n_chains - 1)];
+}
+
+static void chain_append(struct lull_matcher *matcher, uint32_t id)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    struct key key = key_of(&transfers[id]);
+    struct lull_chain *chain = chain_of(matcher, &key);
+    transfers[id].child = NONE;
+    if (chain->first == NONE)
+        chain->first = id;
+    else
+        transfers[chain->last].child = id;
+    chain->last = id;
+}
+
+static bool rehash(struct lull_matcher *matcher)
+{
+    uint32_t n_old = matcher->n_chains, n_new = n_old ? 4 * n_old : FIRST_CHAINS;
+    struct lull_chain *old = matcher->chains, *chains = malloc(n_new * sizeof *chains);
+    if (!chains)
+        return false;
+    for (uint32_t i = 0; i < n_new; i++)
+        chains[i] = (struct lull_chain){NONE, NONE};
+    matcher->chains = chains;
+    matcher->n_chains = n_new;
+    /* Entries of one key stay in order: they were all in one chain. */
+    for (uint32_t i = 0; i < n_old; i++)
+        for (uint32_t id = old[i].first, next; id != NONE; id = next) {
+            next = matcher->fabric->transfers[id].child;
+            chain_append(matcher, id);
+        }
+    free(old);
+    return true;
+}
+
+static void hash_add(struct lull_matcher *matcher, uint32_t id)
+{
+    if (matcher->n_entries >= matcher->n_chains && matcher->n_chains < UINT32_C(1) << 30 &&
+        !rehash(matcher) && !matcher->n_chains) {
+        matcher->out_of_memory = true;
+        return;
+    }
+    matcher->n_entries++;
+    chain_append(matcher, id);
+}
+
+/* The first entry of a key; *ret_before: what links to it, or NONE. */
+static uint32_t hash_find(const struct lull_matcher *matcher, const struct key *key,
+                          uint32_t *ret_before)
+{
+    uint32_t before = NONE, id = chain_of(matcher, key)->first;
+    for (; id != NONE; before = id, id = matcher->fabric->transfers[id].child)
+        if (same_key(&matcher->fabric->transfers[id], key))
+            break;
+    *ret_before = before;
+    return id;
+}
+
+static void hash_remove(struct lull_matcher *matcher, const struct key *key, uint32_t id,
+                        uint32_t before)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    struct lull_chain *chain = chain_of(matcher, key);
+    if (before == NONE)
+        chain->first = transfers[id].child;
+    else
+        transfers[before].child = transfers[id].child;
+    if (chain->last == id)
+        chain->last = before;
+    matcher->n_entries--;
+}
+
+/* --- posted receives ----------------------------------------------------------------------- */
+
+/* In the hash table `posted` counts; `wild` has a bit for each combination of wildcards in use. */
+static void post_hashed(struct lull_matcher *matcher, uint32_t id)
+{
+    const struct lull_transfer *receive = &matcher->fabric->transfers[id];
+    struct lull_rank_state *rank = &matcher->fabric->ranks[receive->target];
+    unsigned kind = (receive->source == LULL_OP_ANY) + 2 * (receive->tag == LULL_OP_ANY);
+    rank->wild |= (uint8_t)(1u << kind);
+    rank->posted++;
+    hash_add(matcher, id);
+}
+
+static void hash_posted(struct lull_matcher *matcher, struct lull_rank_state *rank)
+{
+    uint32_t id = rank->posted;
+    rank->posted = 0;
+    rank->posted_last = NONE;
+    rank->wild = 0;
+    rank->hashed |= HASHED_POSTED;
+    for (uint32_t next; id != NONE && !matcher->out_of_memory; id = next) {
+        next = matcher->fabric->transfers[id].link;
+        post_hashed(matcher, id);
+    }
+}
+
+static uint32_t find_posted_hashed(struct lull_matcher *matcher, struct lull_rank_state *rank,
+                                   const struct lull_transfer *message)
+{
+    const struct lull_transfer *transfers = matcher->fabric->transfers;
+    uint32_t found = NONE, found_before = NONE;
+    struct key found_key = {0};
+    for (unsigned kind = 0; kind < 4; kind++) {
+        if (!(rank->wild & 1u << kind))
+            continue;
+        struct key key = {message->target, message->comm, kind & 1 ? LULL_OP_ANY : message->source,
+                          kind & 2 ? LULL_OP_ANY : message->tag, true};
+        uint32_t before, id = hash_find(matcher, &key, &before);
+        if (id == NONE || (found != NONE && transfers[id].bytes > transfers[found].bytes))
+            continue;
+        found = id;
+        found_before = before;
+        found_key = key;
+    }
+    if (found == NONE)
+        return NONE;
+    hash_remove(matcher, &found_key, found, found_before);
+    if (--rank->posted == 0) {
+        rank->hashed &= (uint8_t)~HASHED_POSTED;
+        rank->posted = NONE;
+    }
+    return found;
+}
+
+static uint32_t find_posted(struct lull_matcher *matcher, struct lull_rank_state *rank,
+                            const struct lull_transfer *message)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    if (rank->hashed & HASHED_POSTED)
+        return find_posted_hashed(matcher, rank, message);
+    unsigned steps = 0;
+    for (uint32_t before = NONE, id = rank->posted; id != NONE;
+         before = id, id = transfers[id].link, steps++) {
+        if (steps == MOST_STEPS) {
+            hash_posted(matcher, rank);
+            return matcher->out_of_memory ? NONE : find_posted_hashed(matcher, rank, message);
+        }
+        if (!accepts(&transfers[id], message))
+            continue;
+        if (before == NONE)
+            rank->posted = transfers[id].link;
+        else
+            transfers[before].link = transfers[id].link;
+        if (rank->posted_last == id)
+            rank->posted_last = before;
+        return id;
+    }
+    return NONE;
+}
+
+static void post(struct lull_matcher *matcher, struct lull_rank_state *rank, uint32_t id)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    transfers[id].bytes = matcher->posts++;
+    if (rank->hashed & HASHED_POSTED) {
+        post_hashed(matcher, id);
+        return;
+    }
+    transfers[id].link = NONE;
+    if (rank->posted == NONE)
+        rank->posted = id;
+    else
+        transfers[rank->posted_last].link = id;
+    rank->posted_last = id;
+}
+
+/* --- unexpected messages: a list through `link`; hashed, also back through `partner` --------- */
+
+static void hash_unexpected(struct lull_matcher *matcher, struct lull_rank_state *rank)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    rank->hashed |= HASHED_UNEXPECTED;
+    for (uint32_t before = NONE, id = rank->unexpected; id != NONE && !matcher->out_of_memory;
+         before = id, id = transfers[id].link) {
+        transfers[id].partner = before;
+        hash_add(matcher, id);
+    }
+}
+
+static void take_unexpected(struct lull_matcher *matcher, struct lull_rank_state *rank,
+                            uint32_t before, uint32_t id)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    uint32_t next = transfers[id].link;
+    if (before == NONE)
+        rank->unexpected = next;
+    else
+        transfers[before].link = next;
+    if (next == NONE)
+        rank->unexpected_last = before;
+    if (!(rank->hashed & HASHED_UNEXPECTED))
+        return;
+    if (next != NONE)
+        transfers[next].partner = before;
+    if (rank->unexpected == NONE)
+        rank->hashed &= (uint8_t)~HASHED_UNEXPECTED;
+}
+
+static uint32_t find_unexpected_hashed(struct lull_matcher *matcher, struct lull_rank_state *rank,
+                                       const struct lull_transfer *receive)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    uint32_t id = NONE;
+    if (receive->source == LULL_OP_ANY || receive->tag == LULL_OP_ANY) {
+        for (id = rank->unexpected; id != NONE && !accepts(receive, &transfers[id]);)
+            id = transfers[id].link;
+        if (id == NONE)
+            return NONE;
+    }
+    struct key key = key_of(id == NONE ? receive : &transfers[id]);
+    key.receive = false;
+    uint32_t chain_before; /* the first of its key is the first that fits, too */
+    id = hash_find(matcher, &key, &chain_before);
+    if (id == NONE)
+        return NONE;
+    hash_remove(matcher, &key, id, chain_before);
+    take_unexpected(matcher, rank, transfers[id].partner, id);
+    return id;
+}
+
+static uint32_t find_unexpected(struct lull_matcher *matcher, struct lull_rank_state *rank,
+                                const struct lull_transfer *receive)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    if (rank->hashed & HASHED_UNEXPECTED)
+        return find_unexpected_hashed(matcher, rank, receive);
+    unsigned steps = 0;
+    for (uint32_t before = NONE, id = rank->unexpected; id != NONE;
+         before = id, id = transfers[id].link, steps++) {
+        if (steps == MOST_STEPS) {
+            hash_unexpected(matcher, rank);
+            return matcher->out_of_memory ? NONE : find_unexpected_hashed(matcher, rank, receive);
+        }
+        if (!accepts(receive, &transfers[id]))
+            continue;
+        take_unexpected(matcher, rank, before, id);
+        return id;
+    }
+    return NONE;
+}
+
+static void keep_unexpected(struct lull_matcher *matcher, struct lull_rank_state *rank, uint32_t id)
+{
+    struct lull_transfer *transfers = matcher->fabric->transfers;
+    transfers[id].link = NONE;
+    transfers[id].partner = rank->unexpected == NONE ? NONE : rank->unexpected_last;
+    if (rank->unexpected == NONE)
+        rank->unexpected = id;
+    else
+        transfers[rank->unexpected_last].link = id;
+    rank->unexpected_last = id;
+    if (rank->hashed & HASHED_UNEXPECTED)
+        hash_add(matcher, id);
+}
+
+uint32_t lull_match_message(struct lull_matcher *matcher, uint32_t message)
+{
+    const struct lull_transfer *transfer = &matcher->fabric->transfers[message];
+    struct lull_rank_state *rank = &matcher->fabric->ranks[transfer->target];
+    uint32_t receive = rank->posted == NONE ? NONE : find_posted(matcher, rank, transfer);
+    if (receive == NONE)
+        keep_unexpected(matcher, rank, message);
+    return receive;
+}
+
+uint32_t lull_match_receive(struct lull_matcher *matcher, uint32_t receive)
+{
+    const struct lull_transfer *transfer = &matcher->fabric->transfers[receive];
+    struct lull_rank_state *rank = &matcher->fabric->ranks[transfer->target];
+    uint32_t message = rank->unexpected == NONE ? NONE : find_unexpected(matcher, rank, transfer);
+    if (message == NONE)
+        post(matcher, rank, receive);
+    return message;
+}

@@ -1,0 +1,325 @@
+#include "sim/engine/path.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the amount of a node is: a part; a hop; computation in a region (REGION + region); or, after
+ * a compaction, the number of a joined node that stands for a chain. */
+enum { HOP = LULL_PATH_PARTS, JOINED, REGION };
+enum { FEWEST_NODES = 1 << 16 };
+
+struct node {
+    int64_t amount;
+    uint32_t parent, what;
+};
+
+struct share {
+    uint32_t region;
+    int64_t ns;
+};
+
+struct joined {
+    struct lull_path_sum sum;
+    struct share *shares; /* by region, ascending */
+    uint32_t n_shares, room;
+};
+
+struct lull_path {
+    uint32_t n_regions;
+    uint32_t n_nodes, room, full;
+    struct node *nodes;
+    struct joined *joined;
+    uint32_t n_joined, joined_room, joined_free; /* the free ones by `room` of the struct */
+    uint32_t **roots;
+    size_t n_roots, roots_room;
+    uint8_t *marks; /* while compacting, of each node */
+    int out_of_memory;
+};
+
+struct lull_path *lull_path_create(uint32_t n_regions)
+{
+    struct lull_path *path = calloc(1, sizeof *path);
+    if (!path)
+        return NULL;
+    path->n_regions = n_regions;
+    path->joined_free = UINT32_MAX;
+    path->full = path->room = FEWEST_NODES;
+    path->nodes = calloc(path->room, sizeof *path->nodes);
+    if (!path->nodes) {
+        free(path);
+        return NULL;
+    }
+    path->n_nodes = 1;
+    return path;
+}
+
+void lull_path_destroy(struct lull_path *path)
+{
+    if (!path)
+        return;
+    for (uint32_t i = 0; i < path->n_joined; i++)
+        free(path->joined[i].shares);
+    free(path->joined);
+    free(path->nodes);
+    free(path->roots);
+    free(path->marks);
+    free(path);
+}
+
+size_t lull_path_nodes(const struct lull_path *path)
+{
+    return path->n_nodes;
+}
+
+static uint32_t add(struct lull_path *path, uint32_t parent, uint32_t what, int64_t ns)
+{
+    if (path->n_nodes == path->room) {
+        size_t room = path->room < UINT32_MAX / 2 ? 2 * (size_t)path->room : 0;
+        struct node *nodes = room ? realloc(path->nodes, room * sizeof *nodes) : NULL;
+        if (!nodes) {
+            path->out_of_memory = 1;
+            return parent;
+        }
+        path->nodes = nodes;
+        path->room = (uint32_t)room;
+    }
+    path->nodes[path->n_nodes] = (struct node){ns, parent, what};
+    return path->n_nodes++;
+}
+
+uint32_t lull_path_add(struct lull_path *path, uint32_t parent, enum lull_path_part part,
+                       int64_t ns)
+{
+    return ns ? add(path, parent, part, ns) : parent;
+}
+
+uint32_t lull_path_hop(struct lull_path *path, uint32_t parent, int64_t ns)
+{
+    return add(path, parent, HOP, ns);
+}
+
+uint32_t lull_path_compute(struct lull_path *path, uint32_t parent, uint32_t region, int64_t ns)
+{
+    uint32_t what = region < path->n_regions ? REGION + region : LULL_PATH_COMPUTE;
+    return ns ? add(path, parent, what, ns) : parent;
+}
+
+/* --- sums ---------------------------------------------------------------------------------- */
+
+static void sum_node(const struct lull_path *path, const struct node *node,
+                     struct lull_path_sum *sum, int64_t *regions)
+{
+    if (node->what == JOINED) {
+        const struct joined *joined = &path->joined[node->amount];
+        for (unsigned i = 0; i < LULL_PATH_PARTS; i++)
+            sum->parts[i] += joined->sum.parts[i];
+        sum->hops += joined->sum.hops;
+        for (uint32_t i = 0; regions && i < joined->n_shares; i++)
+            regions[joined->shares[i].region] += joined->shares[i].ns;
+        return;
+    }
+    if (node->what == HOP)
+        sum->hops++;
+    if (node->what >= REGION && regions)
+        regions[node->what - REGION] += node->amount;
+    unsigned part = node->what;
+    if (part >= LULL_PATH_PARTS)
+        part = part == HOP ? LULL_PATH_LATENCY : LULL_PATH_COMPUTE;
+    sum->parts[part] += node->amount;
+}
+
+void lull_path_total(const struct lull_path *path, uint32_t node, struct lull_path_sum *ret_sum,
+                     int64_t *regions)
+{
+    *ret_sum = (struct lull_path_sum){0};
+    for (; node; node = path->nodes[node].parent)
+        sum_node(path, &path->nodes[node], ret_sum, regions);
+}
+
+/* --- compaction ---------------------------------------------------------------------------- */
+
+/* marks: how many marked children a node has, up to 2, and whether a state refers to it */
+enum { CHILDREN = 3, ROOT = 4, ALIVE = 8 };
+
+int lull_path_is_full(const struct lull_path *path)
+{
+    return path->n_nodes >= path->full;
+}
+
+void lull_path_begin_compact(struct lull_path *path)
+{
+    path->n_roots = 0;
+    path->marks = calloc(path->n_nodes, 1);
+    if (!path->marks)
+        path->out_of_memory = 1;
+}
+
+void lull_path_root(struct lull_path *path, uint32_t *reference)
+{
+    if (*reference == 0 || path->out_of_memory)
+        return;
+    if (path->n_roots == path->roots_room) {
+        size_t room = path->roots_room ? 2 * path->roots_room : 1024;
+        uint32_t **roots = realloc(path->roots, room * sizeof *roots);
+        if (!roots) {
+            path->out_of_memory = 1;
+            return;
+        }
+        path->roots = roots;
+        path->roots_room = room;
+    }
+    path->roots[path->n_roots++] = reference;
+    uint32_t node = *reference;
+    uint8_t *marks = path->marks;
+    marks[node] |= ROOT;
+    while (!(marks[node] & ALIVE)) {
+        marks[node] |= ALIVE;
+        node = path->nodes[node].parent;
+        if ((marks[node] & CHILDREN) < 2)
+            marks[node]++;
+    }
+}
+
+static uint32_t new_joined(struct lull_path *path)
+{
+    if (path->joined_free != UINT32_MAX) {
+        uint32_t id = path->joined_free;
+        path->joined_free = path->joined[id].n_shares;
+        path->joined[id].n_shares = 0;
+        path->joined[id].sum = (struct lull_path_sum){0};
+        return id;
+    }
+    if (path->n_joined == path->joined_room) {
+        uint32_t room = path->joined_room ? 2 * path->joined_room : 1024;
+        struct joined *joined = realloc(path->joined, room * sizeof *joined);
+        if (!joined) {
+            path->out_of_memory = 1;
+            return UINT32_MAX;
+        }
+        path->joined = joined;
+        path->joined_room = room;
+    }
+    path->joined[path->n_joined] = (struct joined){0};
+    return path->n_joined++;
+}
+
+static void free_joined(struct lull_path *path, uint32_t id)
+{
+    path->joined[id].n_shares = path->joined_free;
+    path->joined_free = id;
+}
+
+static void add_share(struct lull_path *path, struct joined *joined, uint32_t region, int64_t ns)
+{
+    uint32_t low = 0, high = joined->n_shares;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (joined->shares[middle].region < region)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < joined->n_shares && joined->shares[low].region == region) {
+        joined->shares[low].ns += ns;
+        return;
+    }
+    if (joined->n_shares == joined->room) {
+        uint32_t room = joined->room ? 2 * joined->room : 4;
+        struct share *shares = realloc(joined->shares, room * sizeof *shares);
+        if (!shares) {
+            path->out_of_memory = 1;
+            return;
+        }
+        joined->shares = shares;
+        joined->room = room;
+    }
+    memmove(&joined->shares[low + 1], &joined->shares[low],
+            (joined->n_shares - low) * sizeof *joined->shares);
+    joined->shares[low] = (struct share){region, ns};
+    joined->n_shares++;
+}
+
+static void add_to_joined(struct lull_path *path, uint32_t id, const struct node *node)
+{
+    struct joined *joined = &path->joined[id];
+    sum_node(path, node, &joined->sum, NULL);
+    if (node->what >= REGION)
+        add_share(path, joined, node->what - REGION, node->amount);
+    if (node->what != JOINED)
+        return;
+    const struct joined *other = &path->joined[node->amount];
+    for (uint32_t i = 0; i < other->n_shares; i++)
+        add_share(path, joined, other->shares[i].region, other->shares[i].ns);
+}
+
+/* The amounts of `parent`, which only `child` hangs on, become part of `child`. */
+static void join(struct lull_path *path, const struct node *parent, struct node *child)
+{
+    child->parent = parent->parent;
+    if (parent->what == child->what && child->what != JOINED && child->what != HOP) {
+        child->amount += parent->amount;
+        return;
+    }
+    uint32_t id = parent->what == JOINED ? (uint32_t)parent->amount : new_joined(path);
+    if (path->out_of_memory)
+        return;
+    if (parent->what != JOINED)
+        add_to_joined(path, id, parent);
+    add_to_joined(path, id, child);
+    if (child->what == JOINED)
+        free_joined(path, (uint32_t)child->amount);
+    child->what = JOINED;
+    child->amount = id;
+}
+
+/* Parents come before their children, so one sweep is enough: `parent` of what was looked at is
+ * its new number already. Chains are joined into their last node. */
+static uint32_t sweep(struct lull_path *path, uint32_t *numbers)
+{
+    struct node *nodes = path->nodes;
+    uint32_t n = 1;
+    numbers[0] = 0;
+    for (uint32_t i = 1; i < path->n_nodes; i++) {
+        uint8_t mark = path->marks[i];
+        if (!(mark & ALIVE)) {
+            if (nodes[i].what == JOINED)
+                free_joined(path, (uint32_t)nodes[i].amount);
+            continue;
+        }
+        uint32_t parent = nodes[i].parent;
+        bool joins =
+            parent && !(path->marks[parent] & ROOT) && (path->marks[parent] & CHILDREN) == 1;
+        /* A node that will be joined into its child waits at its old place. */
+        if (joins)
+            join(path, &nodes[parent], &nodes[i]);
+        else
+            nodes[i].parent = numbers[parent];
+        if ((mark & ROOT) || (mark & CHILDREN) >= 2)
+            numbers[i] = n++;
+    }
+    return n;
+}
+
+lull_status lull_path_end_compact(struct lull_path *path, struct lull_error *err)
+{
+    uint32_t *numbers = malloc(path->n_nodes * sizeof *numbers);
+    if (!numbers || path->out_of_memory) {
+        free(numbers);
+        return lull_fail(err, LULL_ERR_MEMORY, "longest path: not enough memory");
+    }
+    uint32_t n = sweep(path, numbers);
+    for (uint32_t i = 1; i < path->n_nodes; i++)
+        if ((path->marks[i] & ALIVE) &&
+            ((path->marks[i] & ROOT) || (path->marks[i] & CHILDREN) >= 2))
+            path->nodes[numbers[i]] = path->nodes[i]; /* never upwards */
+    for (size_t i = 0; i < path->n_roots; i++)
+        *path->roots[i] = numbers[*path->roots[i]];
+    path->n_nodes = n;
+    path->full = n < FEWEST_NODES / 2 ? FEWEST_NODES : n < UINT32_MAX / 4 ? 2 * n : UINT32_MAX - 1;
+    free(numbers);
+    free(path->marks);
+    path->marks = NULL;
+    return path->out_of_memory ? lull_fail(err, LULL_ERR_MEMORY, "longest path: not enough memory")
+                               : LULL_OK;
+}

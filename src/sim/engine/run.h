@@ -1,0 +1,273 @@
+/* The engine from inside: one simulation, and the files that it consists of.
+ *
+ * engine.c   set-up, loop and result          operation.c  transfers; what back-ends call
+ * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
+ * stream.c   streams and their requests       collect.c    collective operations
+ * sync.c     threads of a rank                diagnose.c   what is left over at the end
+ *
+ * An event is handled to its end before the next; what it releases (streams that go on, operations
+ * of a graph) is put into a list and started after it, so that nothing calls itself. Transfers do
+ * not move in memory while a back-end's function runs. */
+#ifndef LULL_SIM_ENGINE_RUN_H
+#define LULL_SIM_ENGINE_RUN_H
+
+#include "sim/collective/collective.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/graph.h"
+#include "sim/engine/large.h"
+#include "sim/engine/match.h"
+#include "sim/engine/queue.h"
+#include "sim/network/transfer.h"
+
+enum lull_event_of_run {
+    LULL_RUN_START,   /* compat: a transfer that waits for its processor */
+    LULL_RUN_ADVANCE, /* a message, as its back-end said */
+    LULL_RUN_UNBLOCK, /* compat: a message that waits for its processor and NIC */
+    LULL_RUN_STARTED, /* an operation of a graph */
+    LULL_RUN_DONE,    /* an operation of a graph */
+    LULL_RUN_RESUME,  /* a stream */
+    LULL_RUN_SCRIPT   /* next step of a collective operation */
+};
+
+#define LULL_TIME_MOST (INT64_C(1) << 62)
+
+/* compat: lists of what waits for processor 0 and NIC 0 of a rank */
+enum { LULL_LINE_SEND, LULL_LINE_COMPUTE, LULL_LINE_MESSAGE };
+
+enum lull_stream_state {
+    LULL_STREAM_READY,
+    LULL_STREAM_WAITS, /* for requests */
+    LULL_STREAM_COMPUTES,
+    LULL_STREAM_SYNC,
+    LULL_STREAM_ENDED
+};
+
+struct lull_stream {
+    uint32_t rank;
+    uint32_t open, open_last; /* requests that were not waited for, through open_next */
+    uint32_t awaited;         /* with a sink: those to be told of */
+    uint32_t wait_for;        /* requests that are not complete */
+    uint32_t link;            /* in a SYNC */
+    int64_t resume;           /* not before this */
+    uint64_t iteration;
+    int64_t clock; /* with a sink: of the last thing told */
+    uint8_t cpu, state;
+};
+
+/* An operation of a graph, packed for the loop: four in a cache line, with the count of what it
+ * waits for. What does not fit is read from the graph itself. */
+struct lull_graph_step {
+    union {
+        uint32_t size;       /* bytes, or ns */
+        uint32_t many_waits; /* LARGE: instead of `waits` */
+    };
+    uint32_t peer;
+    uint16_t tag;   /* or LULL_STEP_ANY_TAG */
+    uint16_t waits; /* requirements that are not met yet */
+    int16_t next;   /* first of those that wait for its end, from here; they follow each other */
+    uint8_t n_next; /* how many, or LULL_STEP_LISTED: by the graph's edges */
+    uint8_t flags;  /* kind, perhaps with LULL_STEP_LARGE */
+};
+
+enum {
+    LULL_STEP_KIND = 3,
+    LULL_STEP_LARGE = 4, /* its parameters do not fit */
+    LULL_STEP_LISTED = UINT8_MAX,
+    LULL_STEP_ANY_TAG = UINT16_MAX
+};
+
+static inline uint32_t lull_step_waits(const struct lull_graph_step *step)
+{
+    return step->flags & LULL_STEP_LARGE ? step->many_waits : step->waits;
+}
+
+struct lull_released {
+    uint32_t rank, op;
+    uint32_t path;
+    uint8_t kind; /* of the operation */
+    bool started;
+};
+
+struct lull_script {
+    struct lull_collective_call call;
+    uint32_t record; /* the transfer that stands for the operation */
+    uint32_t group, comm;
+    uint32_t step, pending;
+    uint32_t path, later_path; /* of the moment of this step, of the next */
+    int64_t resume;
+};
+
+struct lull_collectives; /* collect.c */
+struct lull_syncs;       /* sync.c */
+
+struct lull_engine {
+    struct lull_fabric fabric; /* the first member: back-ends hold this */
+    struct lull_queue queue;
+    struct lull_matcher matcher;
+    struct lull_program *program;
+    const struct lull_sim_options *options;
+    const struct lull_network_class *class;
+    const struct lull_sim_sink *sink; /* NULL: none */
+    bool keeps_ops;                   /* transfer_ops is wanted */
+    bool compat;
+    bool scaled; /* the network's processors have another speed */
+    uint32_t n_transfers, transfer_room;
+    uint32_t *gone; /* transfers to be used again: the last one is still near */
+    size_t n_gone;
+    int64_t now;
+    uint64_t seq;
+    struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
+    uint32_t *over_path;          /* with the longest path: of `over` */
+
+    struct lull_graph_step **graph; /* by rank; NULL: streams */
+    struct lull_graph_step *steps;  /* of all ranks */
+    bool from_start;                /* it has requirements that are met by a start */
+    uint32_t **op_path;             /* with the longest path: by rank, [n_ops] of the moments when
+                                       operations will be done, then of those when they start */
+    struct lull_released *released;
+    size_t n_released, released_room;
+
+    struct lull_stream *streams;
+    uint32_t *stream_path;
+    struct lull_op *stream_ops; /* with a sink: the operation that blocks the stream */
+    uint32_t *ready;            /* streams that go on after this event */
+    size_t n_ready, ready_room;
+    uint32_t *deferred; /* compat: receives of a batch, which come behind its sends */
+    size_t n_deferred, deferred_room;
+    struct lull_syncs *syncs;
+    struct lull_collectives *collectives;
+
+    uint32_t *end_path; /* [n_ranks]: of `end` */
+    struct lull_delay *delays;
+    bool *delay_over;
+    struct lull_sim_result result;
+    lull_status status; /* the first failure inside a back-end's call */
+    struct lull_error *err;
+};
+
+static inline struct lull_engine *lull_engine_of(struct lull_fabric *fabric)
+{
+    return (struct lull_engine *)(void *)fabric;
+}
+
+static inline struct lull_transfer *lull_transfer_at(const struct lull_engine *engine, uint32_t id)
+{
+    return &engine->fabric.transfers[id];
+}
+
+static inline void lull_push(struct lull_engine *engine, enum lull_event_of_run kind, int64_t time,
+                             uint64_t seq, uint32_t rank, uint32_t id)
+{
+    struct lull_entry entry = {time, seq << 3 | kind, rank, id};
+    lull_queue_push(&engine->queue, &entry);
+}
+
+static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
+{
+    return engine->status =
+               lull_fail(engine->err, LULL_ERR_MEMORY, "simulation: not enough memory");
+}
+
+/* Room for one more element in an array that is grown with realloc; false: no memory. */
+bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
+
+/* --- operation.c --- */
+
+uint32_t lull_transfer_new(struct lull_engine *engine); /* cleared; LULL_NO_TRANSFER: no memory */
+static inline void lull_transfer_free(struct lull_engine *engine, uint32_t id)
+{
+    engine->gone[engine->n_gone++] = id;
+}
+
+/* Starts a transfer that is ready at `moment`, which is now; with compat: puts it in line. */
+void lull_run_release(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
+/* Carries it out; with compat: its processor and NIC are free. */
+void lull_run_execute(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
+
+/* --- compat.c --- */
+
+void lull_compat_insert(struct lull_engine *engine, uint32_t id);
+void lull_compat_start(struct lull_engine *engine, const struct lull_entry *entry);
+void lull_compat_advance(struct lull_engine *engine, const struct lull_entry *entry);
+void lull_compat_unblock(struct lull_engine *engine, const struct lull_entry *entry);
+
+/* --- graph.c --- */
+
+lull_status lull_graph_open_run(struct lull_engine *engine);
+void lull_graph_close_run(struct lull_engine *engine);
+void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t op,
+                           struct lull_moment moment);
+void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
+                        struct lull_moment moment);
+void lull_graph_start_released(struct lull_engine *engine);
+/* Prefetching for an operation that starts or ends soon, in this order. */
+static inline void lull_graph_fetch(const struct lull_engine *engine, uint32_t rank, uint32_t op)
+{
+    lull_fetch(&engine->graph[rank][op]);
+}
+
+static inline void lull_graph_fetch_next(const struct lull_engine *engine, uint32_t rank,
+                                         uint32_t op)
+{
+    const struct lull_graph_step *step = &engine->graph[rank][op];
+    if (step->n_next == LULL_STEP_LISTED)
+        return;
+    const char *next = (const char *)(step + step->next);
+    for (size_t at = 0; at < step->n_next * sizeof *step && at < 256; at += 64)
+        lull_fetch(next + at);
+}
+
+void lull_graph_roots(struct lull_engine *engine); /* of the longest path */
+/* The moments of an operation for which an event was pushed. */
+struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event_of_run kind,
+                                     uint32_t rank, uint32_t op);
+
+/* --- stream.c --- */
+
+lull_status lull_stream_open_run(struct lull_engine *engine);
+void lull_stream_close_run(struct lull_engine *engine);
+/* A record of a stream is over: its request is complete at `moment`. */
+void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
+/* The stream goes on at `moment`. */
+void lull_stream_resume(struct lull_engine *engine, uint32_t stream, struct lull_moment moment);
+void lull_stream_wake(struct lull_engine *engine, uint32_t stream); /* that moment has come */
+void lull_stream_roots(struct lull_engine *engine);                 /* of the longest path */
+void lull_stream_run_ready(struct lull_engine *engine);
+
+static inline uint32_t lull_stream_of(const struct lull_engine *engine,
+                                      const struct lull_transfer *transfer)
+{
+    bool receives = transfer->flags & LULL_TRANSFER_RECEIVE;
+    uint32_t rank = receives ? transfer->target : transfer->source;
+    const uint32_t *first = engine->program->first_stream;
+    return first ? first[rank] + transfer->cpu : rank;
+}
+
+/* --- collect.c --- */
+
+lull_status lull_collect_open(struct lull_engine *engine);
+void lull_collect_close(struct lull_engine *engine);
+/* `record` stands for the operation until it is complete. */
+lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
+                               const struct lull_op *op, uint32_t record,
+                               struct lull_moment moment);
+void lull_script_progress(struct lull_engine *engine, uint32_t script, struct lull_moment moment);
+void lull_script_step(struct lull_engine *engine, uint32_t script);
+void lull_collect_roots(struct lull_engine *engine); /* of the longest path */
+/* Closed forms: a rank that has not come yet, for a record that waits; or LULL_OP_ANY. */
+uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record);
+uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script);
+
+/* --- sync.c --- */
+
+lull_status lull_sync_begin(struct lull_engine *engine, uint32_t stream, const struct lull_op *op,
+                            struct lull_moment moment);
+void lull_sync_close(struct lull_engine *engine);
+
+/* --- diagnose.c --- */
+
+/* Whether something is left over; then fails, with the words for a table in *ret_problems. */
+lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *arena,
+                              const char *const **ret_problems);
+
+#endif

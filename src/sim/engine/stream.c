@@ -1,0 +1,497 @@
+/* Streams: each pulls its next operations when what blocks it is over.
+ *
+ * A request is the transfer record that its operation started; the open ones of a stream are a
+ * list in the order of their start. Records are released when they were waited for, are over, and,
+ * for sends, their message was received. */
+#include "sim/engine/large.h"
+#include "sim/engine/run.h"
+
+#include <stdlib.h>
+
+enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
+
+lull_status lull_stream_open_run(struct lull_engine *engine)
+{
+    const struct lull_program *program = engine->program;
+    size_t n = program->n_streams ? program->n_streams : 1;
+    engine->streams = lull_large_zero(n, sizeof *engine->streams);
+    if (engine->fabric.path)
+        engine->stream_path = calloc(n, sizeof *engine->stream_path);
+    if (engine->sink)
+        engine->stream_ops = calloc(n, sizeof *engine->stream_ops);
+    if (!engine->streams || (engine->fabric.path && !engine->stream_path) ||
+        (engine->sink && !engine->stream_ops))
+        return lull_run_out_of_memory(engine);
+    lull_status status = lull_collect_open(engine);
+    if (status == LULL_OK && program->class->rewind)
+        status = program->class->rewind(engine->program, engine->err);
+    if (status != LULL_OK)
+        return status;
+    for (uint32_t r = 0, s = 0; r < program->n_ranks; r++) {
+        uint32_t end = program->first_stream ? program->first_stream[r + 1] : r + 1;
+        for (uint32_t cpu = 0; s < end; s++, cpu++) {
+            struct lull_stream *stream = &engine->streams[s];
+            *stream = (struct lull_stream){.rank = r, .cpu = (uint8_t)cpu};
+            stream->open = stream->open_last = stream->awaited = NONE;
+            lull_stream_resume(engine, s, (struct lull_moment){0, 0});
+        }
+    }
+    lull_stream_run_ready(engine);
+    return engine->status;
+}
+
+void lull_stream_close_run(struct lull_engine *engine)
+{
+    lull_collect_close(engine);
+    lull_sync_close(engine);
+    free(engine->streams);
+    free(engine->stream_path);
+    free(engine->stream_ops);
+    free(engine->ready);
+    free(engine->deferred);
+}
+
+void lull_stream_roots(struct lull_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->program->n_streams; s++)
+        lull_path_root(engine->fabric.path, &engine->stream_path[s]);
+    lull_collect_roots(engine);
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+/* Waits are over at the latest of the moments of what they wait for. */
+static void wait_until(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    if (moment.time < stream->resume)
+        return;
+    stream->resume = moment.time;
+    if (engine->stream_path)
+        engine->stream_path[s] = moment.path;
+}
+
+void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+{
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    if (!engine->compat) /* there, nothing is over later than now */
+        transfer->over = moment.time;
+    if (engine->over_path)
+        engine->over_path[id] = moment.path;
+    if (!(transfer->flags & LULL_TRANSFER_AWAITED))
+        return;
+    uint32_t s = lull_stream_of(engine, transfer);
+    struct lull_stream *stream = &engine->streams[s];
+    wait_until(engine, s, moment);
+    if (--stream->wait_for == 0) {
+        moment =
+            (struct lull_moment){stream->resume, engine->stream_path ? engine->stream_path[s] : 0};
+        lull_stream_resume(engine, s, moment);
+    }
+}
+
+/* Nobody will name the request any more. */
+static void forget(struct lull_engine *engine, uint32_t id)
+{
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    transfer->flags &= (uint8_t)~LULL_TRANSFER_OPEN;
+    if ((transfer->flags & LULL_TRANSFER_OVER) && !(transfer->flags & LULL_TRANSFER_HELD))
+        lull_transfer_free(engine, id);
+}
+
+/* A wait for a request that is no longer in the list of open ones. */
+static void await(struct lull_engine *engine, uint32_t s, uint32_t id)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    if (transfer->flags & LULL_TRANSFER_OVER) {
+        if (!engine->compat)
+            wait_until(engine, s,
+                       (struct lull_moment){transfer->over,
+                                            engine->over_path ? engine->over_path[id] : 0});
+    } else {
+        transfer->flags |= LULL_TRANSFER_AWAITED;
+        stream->wait_for++;
+    }
+    if (engine->sink) { /* told of when the wait is over */
+        transfer->open_next = stream->awaited;
+        stream->awaited = id;
+    } else {
+        forget(engine, id);
+    }
+}
+
+/* Takes a request out of the list of open ones; NONE: there is none of that number. */
+static uint32_t take_request(struct lull_engine *engine, struct lull_stream *stream,
+                             uint32_t request)
+{
+    uint32_t before = NONE, id = stream->open;
+    while (id != NONE && lull_transfer_at(engine, id)->owner != request) {
+        before = id;
+        id = lull_transfer_at(engine, id)->open_next;
+    }
+    if (id == NONE)
+        return NONE;
+    uint32_t next = lull_transfer_at(engine, id)->open_next;
+    if (before == NONE)
+        stream->open = next;
+    else
+        lull_transfer_at(engine, before)->open_next = next;
+    if (stream->open_last == id)
+        stream->open_last = before;
+    return id;
+}
+
+static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    if (op->flags & LULL_OP_WAIT_ALL) {
+        uint32_t id = stream->open;
+        stream->open = stream->open_last = NONE;
+        for (uint32_t next; id != NONE; id = next) {
+            next = lull_transfer_at(engine, id)->open_next;
+            await(engine, s, id);
+        }
+        return LULL_OK;
+    }
+    for (uint32_t i = 0; i < op->n_requests; i++) {
+        uint32_t id = take_request(engine, stream, op->requests[i]);
+        if (id == NONE) {
+            char place[256];
+            return lull_fail(engine->err, LULL_ERR_FORMAT,
+                             "%s: %s: waits for request %u, which was not started",
+                             engine->program->name,
+                             engine->program->class->place(engine->program, stream->rank, op, place,
+                                                           sizeof place),
+                             op->requests[i]);
+        }
+        await(engine, s, id);
+    }
+    return LULL_OK;
+}
+
+static uint32_t new_request(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    uint32_t id = lull_transfer_new(engine);
+    if (id == NONE)
+        return NONE;
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    transfer->cpu = stream->cpu;
+    transfer->owner = op->request;
+    transfer->open_next = NONE;
+    if (engine->keeps_ops)
+        engine->transfer_ops[id] = *op;
+    if (op->request == LULL_OP_NO_REQUEST)
+        return id;
+    transfer->flags = LULL_TRANSFER_OPEN;
+    if (stream->open == NONE)
+        stream->open = id;
+    else
+        lull_transfer_at(engine, stream->open_last)->open_next = id;
+    stream->open_last = id;
+    return id;
+}
+
+/* --- telling the sink ---------------------------------------------------------------------- */
+
+static void tell_call(struct lull_engine *engine, uint32_t s, const struct lull_op *op, bool begins)
+{
+    if (engine->sink->call && engine->status == LULL_OK &&
+        (op->flags & (begins ? LULL_OP_CALL_BEGINS : LULL_OP_CALL_ENDS)))
+        engine->status = engine->sink->call(engine->sink->context, s, op, begins,
+                                            engine->streams[s].clock, engine->err);
+}
+
+static void advance_clock(struct lull_engine *engine, uint32_t s, int64_t time)
+{
+    if (engine->streams[s].clock < time)
+        engine->streams[s].clock = time;
+}
+
+/* Requests in the order of their start. */
+static void tell_awaited(struct lull_engine *engine, uint32_t s)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    uint32_t reversed = NONE;
+    for (uint32_t id = stream->awaited, next; id != NONE; id = next) {
+        next = lull_transfer_at(engine, id)->open_next;
+        lull_transfer_at(engine, id)->open_next = reversed;
+        reversed = id;
+    }
+    stream->awaited = NONE;
+    for (uint32_t id = reversed, next; id != NONE; id = next) {
+        const struct lull_transfer *transfer = lull_transfer_at(engine, id);
+        next = transfer->open_next;
+        if (engine->sink->done && engine->status == LULL_OK)
+            engine->status = engine->sink->done(engine->sink->context, s, &engine->transfer_ops[id],
+                                                transfer->source, transfer->tag, transfer->bytes,
+                                                stream->clock, engine->err);
+        forget(engine, id);
+    }
+}
+
+/* The operation that blocked the stream is over. */
+static void tell_resumed(struct lull_engine *engine, uint32_t s)
+{
+    struct lull_op *op = &engine->stream_ops[s];
+    advance_clock(engine, s, engine->now);
+    tell_awaited(engine, s);
+    tell_call(engine, s, op, false);
+    op->flags = 0;
+}
+
+/* --- operations ---------------------------------------------------------------------------- */
+
+static lull_status check_peer(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
+{
+    if (op->peer < engine->program->n_ranks ||
+        (op->kind == LULL_OP_RECV && op->peer == LULL_OP_ANY))
+        return LULL_OK;
+    char place[256];
+    return lull_fail(engine->err, LULL_ERR_FORMAT, "%s: %s: rank %u does not exist (there are %u)",
+                     engine->program->name,
+                     engine->program->class->place(engine->program, engine->streams[s].rank, op,
+                                                   place, sizeof place),
+                     op->peer, engine->program->n_ranks);
+}
+
+static lull_status communicate(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                               struct lull_moment moment)
+{
+    bool receives = op->kind == LULL_OP_RECV;
+    uint32_t rank = engine->streams[s].rank;
+    lull_status status = check_peer(engine, s, op);
+    if (status != LULL_OK)
+        return status;
+    uint32_t id = new_request(engine, s, op);
+    if (id == NONE)
+        return engine->status;
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    transfer->source = receives ? op->peer : rank;
+    transfer->target = receives ? rank : op->peer;
+    transfer->tag = op->tag;
+    transfer->comm = op->comm;
+    transfer->bytes = op->bytes;
+    transfer->flags |= receives                          ? LULL_TRANSFER_RECEIVE
+                       : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
+                                                         : 0;
+    if (engine->sink && engine->sink->start && engine->status == LULL_OK)
+        engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                             engine->err);
+    if (!engine->compat || !receives) {
+        lull_run_release(engine, id, moment);
+    } else { /* behind the sends of the batch */
+        if (!lull_run_grow((void **)&engine->deferred, &engine->deferred_room,
+                           engine->n_deferred + 1, sizeof *engine->deferred))
+            return lull_run_out_of_memory(engine);
+        engine->deferred[engine->n_deferred++] = id;
+    }
+    return engine->status;
+}
+
+static void release_deferred(struct lull_engine *engine, struct lull_moment moment)
+{
+    for (size_t i = 0; i < engine->n_deferred; i++)
+        lull_run_release(engine, engine->deferred[i], moment);
+    engine->n_deferred = 0;
+}
+
+static lull_status compute(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                           struct lull_moment moment)
+{
+    uint32_t id = lull_transfer_new(engine);
+    if (id == NONE)
+        return engine->status;
+    if (op->duration < 0) {
+        char place[256];
+        return lull_fail(engine->err, LULL_ERR_RANGE, "%s: %s: computes for a negative time",
+                         engine->program->name,
+                         engine->program->class->place(engine->program, engine->streams[s].rank, op,
+                                                       place, sizeof place));
+    }
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    transfer->flags = LULL_TRANSFER_COMPUTE;
+    transfer->source = engine->streams[s].rank;
+    transfer->cpu = engine->streams[s].cpu;
+    transfer->bytes = op->bytes;
+    transfer->tag = op->region;
+    transfer->phase = op->flags & LULL_OP_NOT_SCALED;
+    if (engine->keeps_ops)
+        engine->transfer_ops[id] = *op;
+    lull_run_release(engine, id, moment);
+    return engine->status;
+}
+
+/* A collective operation is waited for like a request, at once when it has none. */
+static lull_status collective(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                              struct lull_moment moment)
+{
+    uint32_t id = new_request(engine, s, op);
+    if (id == NONE)
+        return engine->status;
+    struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    transfer->source = transfer->target = engine->streams[s].rank;
+    transfer->flags |= LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE;
+    transfer->bytes = op->bytes;
+    if (engine->sink && engine->sink->start)
+        engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                             engine->err);
+    if (engine->status != LULL_OK)
+        return engine->status;
+    if (op->request == LULL_OP_NO_REQUEST) {
+        transfer->flags |= LULL_TRANSFER_OPEN;
+        await(engine, s, id);
+    }
+    engine->result.n_collectives++;
+    return lull_collect_begin(engine, s, op, id, moment);
+}
+
+static bool blocks(const struct lull_op *op)
+{
+    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT || op->kind == LULL_OP_SYNC ||
+           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
+}
+
+static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                            struct lull_moment moment)
+{
+    if (engine->sink)
+        tell_call(engine, s, op, true);
+    if (blocks(op)) {
+        release_deferred(engine, moment);
+        if (engine->sink)
+            engine->stream_ops[s] = *op;
+    }
+    lull_status status = LULL_OK;
+    switch ((enum lull_op_kind)op->kind) {
+    case LULL_OP_SEND:
+    case LULL_OP_RECV:
+        status = communicate(engine, s, op, moment);
+        break;
+    case LULL_OP_COMPUTE:
+        status = compute(engine, s, op, moment);
+        break;
+    case LULL_OP_WAIT:
+        status = wait_for_set(engine, s, op);
+        break;
+    case LULL_OP_COLLECTIVE:
+        status = collective(engine, s, op, moment);
+        break;
+    case LULL_OP_SYNC:
+        status = lull_sync_begin(engine, s, op, moment);
+        break;
+    case LULL_OP_MARK:
+        engine->streams[s].iteration = op->bytes;
+        if (engine->sink && engine->sink->start)
+            status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
+                                         engine->err);
+        break;
+    case LULL_OP_KINDS:
+        break;
+    }
+    if (engine->sink && !blocks(op))
+        tell_call(engine, s, op, false);
+    return status == LULL_OK ? engine->status : status;
+}
+
+/* --- running ------------------------------------------------------------------------------- */
+
+static void end_stream(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    struct lull_rank_state *rank = &engine->fabric.ranks[stream->rank];
+    stream->state = LULL_STREAM_ENDED;
+    while (stream->open != NONE) { /* nobody waits for these any more */
+        uint32_t id = stream->open;
+        stream->open = lull_transfer_at(engine, id)->open_next;
+        forget(engine, id);
+    }
+    if (engine->compat || moment.time < rank->end)
+        return;
+    rank->end = moment.time;
+    if (engine->end_path)
+        engine->end_path[stream->rank] = moment.path;
+}
+
+/* What a blocking operation leads to: whether the stream may go on at once. */
+static bool goes_on(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                    struct lull_moment *moment)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    if (op->kind != LULL_OP_WAIT || stream->wait_for > 0) {
+        if (stream->state == LULL_STREAM_READY)
+            stream->state = op->kind == LULL_OP_COMPUTE ? LULL_STREAM_COMPUTES : LULL_STREAM_WAITS;
+        return false;
+    }
+    if (engine->stream_path)
+        moment->path = engine->stream_path[s];
+    if (stream->resume > engine->now) {
+        moment->time = stream->resume;
+        lull_stream_resume(engine, s, *moment);
+        return false;
+    }
+    if (engine->sink)
+        tell_resumed(engine, s);
+    return true;
+}
+
+static lull_status run_stream(struct lull_engine *engine, uint32_t s)
+{
+    struct lull_program *program = engine->program;
+    struct lull_op ops[BATCH];
+    struct lull_moment moment = {engine->now, engine->stream_path ? engine->stream_path[s] : 0};
+    if (engine->sink)
+        tell_resumed(engine, s);
+    engine->streams[s].state = LULL_STREAM_READY;
+    for (;;) {
+        uint32_t n = 0;
+        lull_status status = program->class->next(program, s, ops, BATCH, &n, engine->err);
+        if (status != LULL_OK)
+            return status;
+        if (n == 0) {
+            release_deferred(engine, moment);
+            end_stream(engine, s, moment);
+            return engine->status;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            status = begin_op(engine, s, &ops[i], moment);
+            if (status != LULL_OK)
+                return status;
+        }
+        if (blocks(&ops[n - 1]) && !goes_on(engine, s, &ops[n - 1], &moment))
+            return LULL_OK;
+    }
+}
+
+void lull_stream_wake(struct lull_engine *engine, uint32_t s)
+{
+    if (!lull_run_grow((void **)&engine->ready, &engine->ready_room, engine->n_ready + 1,
+                       sizeof *engine->ready))
+        lull_run_out_of_memory(engine);
+    else
+        engine->ready[engine->n_ready++] = s;
+}
+
+void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    stream->resume = moment.time;
+    stream->state = LULL_STREAM_READY;
+    if (engine->stream_path)
+        engine->stream_path[s] = moment.path;
+    if (moment.time > engine->now)
+        lull_push(engine, LULL_RUN_RESUME, moment.time, engine->seq++, stream->rank, s);
+    else
+        lull_stream_wake(engine, s);
+}
+
+void lull_stream_run_ready(struct lull_engine *engine)
+{
+    for (size_t i = 0; i < engine->n_ready && engine->status == LULL_OK; i++) {
+        lull_status status = run_stream(engine, engine->ready[i]);
+        if (engine->status == LULL_OK)
+            engine->status = status;
+    }
+    engine->n_ready = 0;
+}

@@ -1,0 +1,212 @@
+/* Transfer: an operation in flight, and what a network's back-end may do with it.
+ *
+ * Everything here lives in flat arrays and is named by index: transfers by their number, processors
+ * and NICs by rank and position. One transfer is a send together with its message, a posted
+ * receive, or (inside the engine) a computation that waits for its processor. */
+#ifndef LULL_SIM_NETWORK_TRANSFER_H
+#define LULL_SIM_NETWORK_TRANSFER_H
+
+#include "sim/engine/path.h"
+#include "sim/network/network.h"
+
+#define LULL_NO_TRANSFER UINT32_MAX
+
+enum lull_transfer_flags {
+    LULL_TRANSFER_RECEIVE = 1, /* with COMPUTE: a collective operation */
+    LULL_TRANSFER_COMPUTE = 2,
+    LULL_TRANSFER_SYNCHRONOUS = 4, /* rendezvous, whatever the size */
+    LULL_TRANSFER_OF_SCRIPT = 8,   /* part of a collective operation */
+    LULL_TRANSFER_OPEN = 16,       /* its request was not waited for yet */
+    LULL_TRANSFER_OVER = 32,       /* the operation */
+    LULL_TRANSFER_AWAITED = 64,    /* by a WAIT that has begun */
+    LULL_TRANSFER_HELD = 128       /* a message that was not received yet */
+};
+
+/* One cache line. A message belongs to the back-end from `send` until both lull_sent and
+ * lull_received were called for it, except that between lull_arrived and `match` the engine holds
+ * `link`, `child` and `partner`. */
+struct lull_transfer {
+    union {
+        uint64_t seq; /* compat: order among what happens at the same time; never changes */
+        int64_t over; /* else: when the operation was over, once it is */
+    };
+    uint64_t bytes;          /* of a computation: ns; of a posted receive: its number */
+    int64_t time;            /* of a message: for the back-end; of a receive: when it was posted */
+    uint32_t source, target; /* ranks; of a receive: source or LULL_OP_ANY */
+    uint32_t tag, comm;
+    uint32_t link, child; /* lists */
+    uint32_t partner;     /* of a message: the receive, once matched */
+    uint32_t owner;       /* operation of a graph, request of a stream, or script */
+    uint32_t open_next;   /* requests of the stream */
+    uint8_t flags;
+    uint8_t phase;    /* for the back-end; 0 at the start */
+    uint8_t cpu, nic; /* of the rank that started it */
+};
+
+/* A time and, when the longest path is wanted, what it consists of. */
+struct lull_moment {
+    int64_t time;
+    uint32_t path;
+};
+
+/* Until when a processor or a direction of a NIC is busy. */
+struct lull_clock {
+    int64_t *busy;
+    uint32_t *path; /* NULL: not wanted */
+};
+
+/* What is touched with every event of a rank comes first, in one cache line. */
+struct lull_rank_state {
+    int64_t busy[3]; /* processor 0, NIC 0 sending, NIC 0 receiving */
+    uint32_t posted, posted_last;
+    uint32_t unexpected, unexpected_last;
+    uint32_t blocked[3];        /* sends, computations, messages: compat only */
+    uint32_t extra;             /* further processors, then further NICs (two clocks each) */
+    uint8_t last_cpu, last_nic; /* the highest numbers */
+    uint8_t hashed;             /* 1: posted, 2: unexpected are found by hash */
+    uint8_t wild;   /* kinds of posted receives that the rank ever had, sim/engine/match.h */
+    uint32_t draws; /* of noise */
+    uint64_t sent, received, bytes_sent, bytes_received;
+    int64_t compute, noise, overhead;
+    int64_t end; /* of its streams */
+};
+
+enum { LULL_CLOCK_CPU, LULL_CLOCK_SEND, LULL_CLOCK_RECEIVE };
+
+/* The part of the engine that back-ends see. */
+struct lull_fabric {
+    const struct lull_network *network;
+    struct lull_arena *arena;
+    void *state; /* of the back-end */
+    uint32_t n_ranks;
+    bool uniform; /* all levels have the same numbers */
+    struct lull_rank_state *ranks;
+    struct lull_transfer *transfers;
+    struct lull_path *path;  /* NULL: not wanted */
+    uint32_t *transfer_path; /* [as transfers]: of the moment last scheduled */
+    uint32_t *rank_path;     /* [3 n_ranks]: of busy[] */
+    int64_t *extra;
+    uint32_t *extra_path;
+};
+
+/* The numbers that hold between two ranks. */
+static inline const double *lull_between(const struct lull_fabric *fabric, uint32_t a, uint32_t b)
+{
+    if (fabric->uniform)
+        return fabric->network->values[LULL_LEVEL_CLUSTER];
+    return fabric->network->values[lull_placement_level(&fabric->network->placement, a, b)];
+}
+
+/* A cost as whole nanoseconds: rounded to the nearest, at most LULL_COST_MOST. */
+#define LULL_COST_MOST (INT64_C(1) << 60)
+static inline int64_t lull_cost(double ns)
+{
+    return ns < (double)LULL_COST_MOST ? (int64_t)(ns + 0.5) : LULL_COST_MOST;
+}
+
+static inline struct lull_clock lull_clock_extra(const struct lull_fabric *fabric, uint32_t at)
+{
+    return (struct lull_clock){&fabric->extra[at], fabric->path ? &fabric->extra_path[at] : NULL};
+}
+
+/* Processor `cpu` of a rank; processor 0 when there are not so many. */
+static inline struct lull_clock lull_cpu(const struct lull_fabric *fabric, uint32_t rank,
+                                         unsigned cpu)
+{
+    struct lull_rank_state *state = &fabric->ranks[rank];
+    if (cpu == 0 || cpu > state->last_cpu)
+        return (struct lull_clock){&state->busy[LULL_CLOCK_CPU],
+                                   fabric->path ? &fabric->rank_path[3 * (size_t)rank] : NULL};
+    return lull_clock_extra(fabric, state->extra + cpu - 1);
+}
+
+/* NIC of a rank, `direction` is LULL_CLOCK_SEND or LULL_CLOCK_RECEIVE. */
+static inline struct lull_clock lull_nic(const struct lull_fabric *fabric, uint32_t rank,
+                                         unsigned nic, unsigned direction)
+{
+    struct lull_rank_state *state = &fabric->ranks[rank];
+    if (nic == 0 || nic > state->last_nic)
+        return (struct lull_clock){&state->busy[direction],
+                                   fabric->path ? &fabric->rank_path[3 * (size_t)rank + direction]
+                                                : NULL};
+    return lull_clock_extra(fabric, state->extra + state->last_cpu + 2 * (nic - 1) +
+                                        (direction - LULL_CLOCK_SEND));
+}
+
+/* `ns` later, spent on `part`. */
+static inline struct lull_moment lull_after(const struct lull_fabric *fabric,
+                                            struct lull_moment moment, enum lull_path_part part,
+                                            int64_t ns)
+{
+    if (fabric->path)
+        moment.path = lull_path_add(fabric->path, moment.path, part, ns);
+    moment.time += ns;
+    return moment;
+}
+
+/* The same, passing to another rank: counts as a hop of the path. */
+static inline struct lull_moment lull_hop(const struct lull_fabric *fabric,
+                                          struct lull_moment moment, int64_t latency)
+{
+    if (fabric->path)
+        moment.path = lull_path_hop(fabric->path, moment.path, latency);
+    moment.time += latency;
+    return moment;
+}
+
+/* The moment from which on something ready at `moment` has the clock. */
+static inline struct lull_moment lull_free(struct lull_moment moment, struct lull_clock clock)
+{
+    if (*clock.busy < moment.time)
+        return moment;
+    return (struct lull_moment){*clock.busy, clock.path ? *clock.path : 0};
+}
+
+static inline void lull_keep_busy(struct lull_clock clock, struct lull_moment until)
+{
+    *clock.busy = until.time;
+    if (clock.path)
+        *clock.path = until.path;
+}
+
+/* In `send` and `advance`: this moment. In `match`: the moment of lull_arrived, if that is `time`.
+ */
+static inline struct lull_moment lull_now(const struct lull_fabric *fabric, uint32_t message,
+                                          int64_t time)
+{
+    return (struct lull_moment){time, fabric->path ? fabric->transfer_path[message] : 0};
+}
+
+/* In `match`: the moment when the receive was posted. */
+static inline struct lull_moment lull_posted(const struct lull_fabric *fabric, uint32_t receive)
+{
+    return lull_now(fabric, receive, fabric->transfers[receive].time);
+}
+
+/* In `match`: this moment, that of the arrival or of the receive. */
+static inline struct lull_moment lull_matched(const struct lull_fabric *fabric, uint32_t message,
+                                              uint32_t receive, int64_t now)
+{
+    return fabric->transfers[receive].time == now ? lull_posted(fabric, receive)
+                                                  : lull_now(fabric, message, now);
+}
+
+/* Whether the sender must wait for the receiver, with the class's eager limit. */
+static inline bool lull_is_rendezvous(const struct lull_transfer *message, double limit)
+{
+    return (double)message->bytes > limit || (message->flags & LULL_TRANSFER_SYNCHRONOUS);
+}
+
+/* Calls `advance` for the message at `moment`, not before the event that is being handled; `rank`
+ * is the one whose resources that is about. */
+void lull_schedule(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
+                   struct lull_moment moment);
+/* The envelope has come to its rank: calls `match` now, or later when the receive is posted. */
+void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment);
+/* A send began to be executed (what waits for its start goes on). Once per message. */
+void lull_started(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment);
+/* The send / the receive that was matched with the message is over, now or at a later time. */
+void lull_sent(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment);
+void lull_received(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment);
+
+#endif

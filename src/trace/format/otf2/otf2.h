@@ -1,0 +1,214 @@
+/* What the files otf2*.c share. Internal to the OTF2 format.
+ *
+ * otf2.c             recognition, the anchor file, opening and closing
+ * otf2_library.c     libotf2's error messages and reader handles
+ * otf2_map.c         ids of a file -> indices
+ * otf2_tables.c      OTF2's enumerations <-> ours
+ * otf2_definitions.c collects the global definitions as they stand in the file
+ * otf2_build.c       resolves them into a lull_trace; otf2_comms.c its communicators
+ * otf2_extent.c      first and last time of all locations
+ * otf2_stream.c      the events of one location: handle, blocks
+ * otf2_fast.c        decodes its file; otf2_records.c the less common records, otf2_local.c what
+ * its definitions say about ids and clock otf2_events.c      the callbacks that translate events,
+ * with otf2_messages.c and otf2_threads.c otf2_writer.c      events of the writer;
+ * otf2_writer_defs.c its definitions */
+#ifndef LULL_TRACE_FORMAT_OTF2_OTF2_H
+#define LULL_TRACE_FORMAT_OTF2_OTF2_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "trace/format.h"
+
+#include <otf2/otf2.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- library --------------------------------------------------------------------------------- */
+
+/* Forgets this thread's last message and makes libotf2 silent; call before the library. */
+void lull_otf2_quiet(void);
+/* "<message>: <what libotf2 said first, or its description of `code`>". */
+lull_status lull_otf2_fail(struct lull_error *err, OTF2_ErrorCode code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+/* From ids, which may be sparse 64-bit numbers, to indices: an array while the ids are dense,
+ * else a hash table with open addressing. */
+struct lull_otf2_map {
+    uint32_t *dense;
+    uint64_t n_dense;
+    struct lull_otf2_slot {
+        uint64_t id;
+        uint32_t value; /* LULL_NONE: free */
+    } * slots;
+    uint64_t slot_mask;
+};
+
+/* The id of definition i, at `stride` bytes times i behind `ids`, -> values[i] (LULL_NONE: left
+ * out), or i where `values` is NULL. Of equal ids the first counts; returns how many others. */
+uint32_t lull_otf2_map_build(struct lull_otf2_map *map, struct lull_arena *arena, const void *ids,
+                             size_t stride, const uint32_t *values, uint32_t count);
+
+static inline uint64_t lull_otf2_hash(uint64_t id)
+{
+    id *= UINT64_C(0x9e3779b97f4a7c15);
+    return id ^ id >> 32;
+}
+
+/* LULL_NONE for an unknown id. */
+static inline uint32_t lull_otf2_find(const struct lull_otf2_map *map, uint64_t id)
+{
+    if (id < map->n_dense)
+        return map->dense[id];
+    if (!map->slots)
+        return LULL_NONE;
+    uint64_t at = lull_otf2_hash(id) & map->slot_mask;
+    while (map->slots[at].value != LULL_NONE && map->slots[at].id != id)
+        at = (at + 1) & map->slot_mask;
+    return map->slots[at].value;
+}
+
+/* ---- enumerations ---------------------------------------------------------------------------- */
+
+uint8_t lull_otf2_role_from(OTF2_RegionRole role);
+OTF2_RegionRole lull_otf2_role_to(uint8_t role);
+uint8_t lull_otf2_paradigm_from(OTF2_Paradigm paradigm);
+OTF2_Paradigm lull_otf2_paradigm_to(uint8_t paradigm);
+uint8_t lull_otf2_collective_from(OTF2_CollectiveOp op);
+OTF2_CollectiveOp lull_otf2_collective_to(uint8_t op);
+
+/* What OTF2 cannot express of a region travels in its description: "" or e.g. "lull: lock". */
+const char *lull_otf2_describe_region(const struct lull_region *region);
+void lull_otf2_read_description(struct lull_region *region, const char *description);
+
+/* Names by which our own archives carry what OTF2 has no records for. */
+#define LULL_OTF2_CREATOR        "lull"
+#define LULL_OTF2_PRODUCER       "LULL::PRODUCER" /* property: who recorded the original */
+#define LULL_OTF2_STATE          "lull state"
+#define LULL_OTF2_STATE_DURATION "lull state duration"
+#define LULL_OTF2_APPLICATION    "lull application"
+
+/* ---- clock ----------------------------------------------------------------------------------- */
+
+/* Ticks to ns by one multiplication: (ticks - origin) * multiplier / 2^shift, to the nearest. */
+struct lull_otf2_clock {
+    uint64_t origin;
+    uint64_t multiplier;
+    uint64_t half_low, half_high; /* half of 2^shift as a 128-bit number, for rounding */
+    unsigned shift;
+};
+
+void lull_otf2_clock_set(struct lull_otf2_clock *clock, uint64_t origin, uint64_t resolution);
+
+static inline int64_t lull_otf2_ns(const struct lull_otf2_clock *clock, uint64_t ticks)
+{
+    unsigned __int128 product = (unsigned __int128)(ticks - clock->origin) * clock->multiplier;
+    product += (unsigned __int128)clock->half_high << 64 | clock->half_low;
+    return (int64_t)(product >> clock->shift);
+}
+
+/* 30 years in ns: what spans more is no run, but a time of day among times since a start. */
+#define LULL_OTF2_LONGEST_RUN (INT64_C(1000000000) * 1000000000)
+
+/* ---- the open archive ------------------------------------------------------------------------ */
+
+/* How the values of a metric become differences. */
+enum lull_otf2_metric_mode {
+    LULL_OTF2_DIFFERENCE, /* totals and absolute values: value minus the previous one */
+    LULL_OTF2_AS_IS,      /* relative, or since the last reading */
+    LULL_OTF2_DELAYED     /* holds until the next reading: belongs to that one's interval */
+};
+
+/* A metric class, or an instance of it. */
+struct lull_otf2_class {
+    uint32_t *counters; /* index per member */
+    uint8_t *modes;     /* enum lull_otf2_metric_mode per member */
+    uint32_t n_members;
+    bool state; /* our own state records */
+};
+
+struct lull_otf2_archive {
+    char *anchor;           /* path of the anchor file */
+    char *location_dir;     /* folder of the files per location */
+    bool own;               /* written by us: its clock properties can be trusted */
+    bool local_definitions; /* there are .def files per location */
+    struct lull_otf2_clock clock;
+    struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
+    bool *self_comms;          /* per communicator: of every process its own */
+    uint32_t *context_regions; /* region index per calling context */
+    uint32_t *window_comms;    /* communicator index per window */
+    struct lull_otf2_class *class_list;
+    uint32_t most_members; /* of a metric class */
+    uint32_t world;        /* communicator of all processes, or LULL_NONE */
+    uint64_t event_chunk;  /* bytes per chunk of an event file */
+    bool library_only;     /* decode nothing ourselves: for tests, which compare */
+};
+
+/* Everything that global definitions say, into trace and archive; scratch memory is the caller's.
+ * Leaves origin and duration open: `ret_clock` holds what the file says about them. */
+struct lull_otf2_clock_properties {
+    bool given;
+    uint64_t resolution, offset, length, realtime;
+};
+lull_status lull_otf2_build(struct lull_trace *trace, struct lull_otf2_archive *archive,
+                            OTF2_Reader *reader, struct lull_otf2_clock_properties *ret_clock,
+                            struct lull_error *err);
+
+/* Origin and duration of the trace, from the clock properties and the locations' events. */
+lull_status lull_otf2_find_extent(struct lull_trace *trace, struct lull_otf2_archive *archive,
+                                  const struct lull_otf2_clock_properties *clock,
+                                  uint64_t chunk_size, struct lull_error *err);
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+struct lull_otf2_handle {
+    OTF2_Reader *reader;
+    OTF2_EvtReader *events;
+};
+
+enum { LULL_OTF2_PENDING_IO = 64 };
+
+struct lull_stream {
+    const struct lull_trace *trace;
+    const struct lull_otf2_archive *archive;
+    uint32_t location;
+    uint32_t process;
+    uint64_t mask;
+    struct lull_otf2_fast *fast;    /* our own decoder, or NULL: */
+    struct lull_otf2_handle handle; /* libotf2's */
+    bool ended;
+    bool reported_end;
+    bool probing; /* this is not the visit that reports oddities */
+
+    struct lull_event *next; /* where the next event goes */
+    lull_status status;      /* of a callback that interrupted the reading */
+    struct lull_error error;
+
+    struct lull_reading *readings; /* of the current block */
+    uint32_t n_readings, most_readings;
+    uint64_t *previous; /* per counter: last total or delayed value */
+
+    struct lull_otf2_pending_io { /* operations begun, a ring */
+        uint64_t matching_id;
+        OTF2_IoHandleRef handle;
+        uint8_t op;
+    } io[LULL_OTF2_PENDING_IO];
+    unsigned n_io;
+
+    uint64_t receives_posted, receives_completed;
+    uint64_t sends_posted, sends_completed;
+    uint64_t collectives_begun, collectives_ended; /* non-blocking */
+};
+
+lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *err);
+lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err);
+void lull_otf2_stream_close(struct lull_stream *stream);
+
+/* The same for probing the ends of a location: through libotf2, which can jump. */
+lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_stream **ret_stream, struct lull_error *err);
+
+#endif

@@ -1,0 +1,379 @@
+/* An event file is a sequence of chunks of one size. A chunk is a header (mark, byte order, numbers
+ * of its first and last event) and records, ended by zeros, or in the last chunk by a mark. A
+ * record is a byte for its type and, for nearly all types, one for the length of what follows (255:
+ * the length follows in 8 bytes). Time stamps are records of their own, for all events up to the
+ * next; attributes are records before the event that they belong to.
+ *
+ * A trace is mostly enters and leaves, each with its time stamp: they are decoded in one loop,
+ * which also skips what nobody asked for. Anything else in it goes the slower way: record by
+ * record, with every byte checked, to the callbacks that libotf2 would call. */
+#include "trace/format/otf2/read/decode.h"
+#include "trace/format/otf2/read/events.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    END_OF_CHUNK = 0,
+    END_OF_FILE = 2,
+    CHUNK = 3,
+    TIME_STAMP = 5,
+    ATTRIBUTES = 6,
+    BUFFER_FLUSH = 10,
+    FIRST_EVENT = BUFFER_FLUSH, /* the lowest type of an event */
+    ENTER = 12,
+    LEAVE = 13,
+};
+
+enum {
+    CHUNK_HEADER = 18,
+    LITTLE_ENDIAN_MARK = 'B',
+    BIG_ENDIAN_MARK = '#',
+    TIME_STAMP_SIZE = 9,
+    LONG_LENGTH = 255,
+    /* Nothing of a common record and its time stamp lies further behind its begin. */
+    COMMON_SIZE = 16,
+};
+
+struct lull_otf2_fast {
+    struct lull_mapping mapping;
+    size_t chunk_size;
+    const uint8_t *at;               /* the next record */
+    const uint8_t *chunk, *end;      /* of the current chunk */
+    size_t window_begin, window_end; /* bytes that are mapped in; see slide_window */
+    uint64_t ticks;                  /* of the last time stamp, by the location's clock */
+    uint64_t position;               /* events passed */
+    struct lull_otf2_local local;
+    struct lull_otf2_callbacks callbacks;
+    uint8_t unwanted[256];   /* by type */
+    uint32_t *own_regions;   /* where the location translates ids */
+    const uint32_t *regions; /* id in the file -> index, for ids below: */
+    uint64_t n_regions;
+};
+
+static uint64_t read_number(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++)
+        value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static lull_status damaged(const struct lull_stream *stream, const uint8_t *at, const char *what,
+                           struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_FORMAT, "%s/%" PRIu64 ".evt: byte %zu: %s",
+                     stream->archive->location_dir,
+                     stream->trace->locations[stream->location].source_id,
+                     (size_t)(at - stream->fast->mapping.data), what);
+}
+
+/* ---- chunks and window ----------------------------------------------------------------------- */
+
+static lull_status begin_chunk(struct lull_stream *stream, const uint8_t *at,
+                               struct lull_error *err)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    size_t left = fast->mapping.size - (size_t)(at - fast->mapping.data);
+    if (left < CHUNK_HEADER)
+        return damaged(stream, at, "the file ends where a chunk is expected", err);
+    if (at[0] != CHUNK || at[1] != LITTLE_ENDIAN_MARK)
+        return damaged(stream, at, "no chunk begins here", err);
+    fast->chunk = at;
+    fast->end = at + (left < fast->chunk_size ? left : fast->chunk_size);
+    fast->at = at + CHUNK_HEADER;
+    return LULL_OK;
+}
+
+static lull_status end_chunk(struct lull_stream *stream, struct lull_error *err)
+{
+    const struct lull_otf2_fast *fast = stream->fast;
+    if ((size_t)(fast->end - fast->chunk) < fast->chunk_size)
+        return damaged(stream, fast->end, "the file ends inside its last chunk", err);
+    return begin_chunk(stream, fast->end, err);
+}
+
+/* Keeps a few hundred KiB of the file mapped in around the place of reading: what has been read is
+ * given back, so that memory does not grow with the length of the trace, and what comes is asked
+ * for at once, which costs less than a fault for every few pages. Both are hints. */
+static void slide_window(struct lull_otf2_fast *fast)
+{
+    enum { STEP = 256 << 10 };
+    uint8_t *base = (uint8_t *)(uintptr_t)fast->mapping.data;
+    size_t begin = (size_t)(fast->at - fast->mapping.data) / STEP * STEP;
+    size_t left = fast->mapping.size - begin;
+    size_t end = begin + (left < 2 * STEP ? left : 2 * STEP);
+    if (begin > fast->window_begin)
+        madvise(base + fast->window_begin, begin - fast->window_begin, MADV_DONTNEED);
+    fast->window_begin = begin;
+    if (begin > fast->window_end)
+        fast->window_end = begin;
+#ifdef MADV_POPULATE_READ
+    madvise(base + fast->window_end, end - fast->window_end, MADV_POPULATE_READ);
+#endif
+    fast->window_end = end;
+}
+
+/* Where common records can no longer be read without looking at the end of window and chunk. */
+static const uint8_t *common_limit(const struct lull_otf2_fast *fast)
+{
+    const uint8_t *window_end = fast->mapping.data + fast->window_end;
+    const uint8_t *end = window_end < fast->end ? window_end : fast->end;
+    return end - fast->at < COMMON_SIZE ? fast->at : end - COMMON_SIZE;
+}
+
+/* ---- common records -------------------------------------------------------------------------- */
+
+/* Reads on while records are enters, leaves or unwanted. Compiled for each way of telling time. */
+static inline void decode_common_loop(struct lull_stream *stream, const struct lull_event *last,
+                                      const bool corrected)
+{
+    static const uint32_t id_mask[5] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff};
+    struct lull_otf2_fast *fast = stream->fast;
+    const struct lull_otf2_clock clock = stream->archive->clock;
+    const uint8_t *at = fast->at, *end = fast->end, *limit = common_limit(fast);
+    struct lull_event *event = stream->next;
+    uint64_t ticks = fast->ticks, position = fast->position;
+    while (at < limit && event < last) {
+        if (*at == TIME_STAMP) {
+            ticks = read_number(at + 1);
+            at += TIME_STAMP_SIZE;
+        }
+        const unsigned type = at[0], length = at[1];
+        if (fast->unwanted[type]) {
+            if (length == LONG_LENGTH || length + 2 > (size_t)(end - at))
+                break;
+            at += 2 + length;
+            position += type != ATTRIBUTES;
+            continue;
+        }
+        if (type != ENTER && type != LEAVE)
+            break;
+        uint32_t id =
+            (uint32_t)at[2] | (uint32_t)at[3] << 8 | (uint32_t)at[4] << 16 | (uint32_t)at[5] << 24;
+        if (length > 4)
+            break;
+        id &= id_mask[length];
+        if (id >= fast->n_regions || fast->regions[id] == LULL_NONE)
+            break;
+        event->time =
+            lull_otf2_ns(&clock, corrected ? lull_otf2_correct(&fast->local, ticks) : ticks);
+        event->kind = type == ENTER ? LULL_EVENT_ENTER : LULL_EVENT_LEAVE;
+        event->op = 0;
+        event->reserved = 0;
+        event->id = fast->regions[id];
+        event++;
+        position++;
+        at += 2 + length;
+    }
+    fast->at = at;
+    fast->ticks = ticks;
+    fast->position = position;
+    stream->next = event;
+}
+
+static void decode_common(struct lull_stream *stream, const struct lull_event *last)
+{
+    if (stream->fast->local.n_offsets >= 2)
+        decode_common_loop(stream, last, true);
+    else
+        decode_common_loop(stream, last, false);
+}
+
+/* ---- all other records ----------------------------------------------------------------------- */
+
+static lull_status read_time_stamp(struct lull_stream *stream, struct lull_error *err)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    if (fast->end - fast->at < TIME_STAMP_SIZE)
+        return damaged(stream, fast->at, "a time stamp crosses the end of its chunk", err);
+    fast->ticks = read_number(fast->at + 1);
+    fast->at += TIME_STAMP_SIZE;
+    return LULL_OK;
+}
+
+/* What lies between the type of a record (and its length, where there is one) and its end; false:
+ * it would end behind its chunk. */
+static bool find_record(const struct lull_otf2_fast *fast, struct lull_otf2_record *ret_record)
+{
+    const uint8_t *at = fast->at + 1;
+    uint64_t left = (uint64_t)(fast->end - at);
+    if (left == 0)
+        return false;
+    uint64_t length = *at;
+    if (lull_otf2_is_plain(*fast->at)) {
+        length = length == LONG_LENGTH ? 1 : 1 + length; /* with the length of the number */
+    } else if (length != LONG_LENGTH) {
+        at += 1;
+    } else if (left < 1 + sizeof length) {
+        return false;
+    } else {
+        length = read_number(at + 1);
+        at += 1 + sizeof length;
+    }
+    if (length > (uint64_t)(fast->end - at))
+        return false;
+    ret_record->at = at;
+    ret_record->end = at + length;
+    return true;
+}
+
+static lull_status read_record(struct lull_stream *stream, struct lull_error *err)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    struct lull_otf2_record record = {.type = *fast->at};
+    if (record.type < FIRST_EVENT && record.type != ATTRIBUTES)
+        return damaged(stream, fast->at, "no record begins here", err);
+    if (!find_record(fast, &record))
+        return damaged(stream, fast->at, "a record crosses the end of its chunk", err);
+    const uint8_t *begin = fast->at;
+    fast->at = record.end;
+    fast->position += record.type != ATTRIBUTES;
+    if (fast->unwanted[record.type])
+        return LULL_OK;
+    record.time = lull_otf2_correct(&fast->local, fast->ticks);
+    record.position = fast->position;
+    if (lull_otf2_translate(stream, &fast->callbacks, &fast->local, &record))
+        return LULL_OK;
+    if (stream->status != LULL_OK)
+        return lull_fail(err, stream->status, "%s", stream->error.text);
+    return damaged(stream, begin, "the fields of a record do not fit into it", err);
+}
+
+static lull_status read_other(struct lull_stream *stream, struct lull_error *err)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    switch (fast->at < fast->end ? *fast->at : END_OF_CHUNK) {
+    case TIME_STAMP:
+        return read_time_stamp(stream, err);
+    case END_OF_CHUNK:
+        return end_chunk(stream, err);
+    case END_OF_FILE:
+        stream->ended = true;
+        return LULL_OK;
+    default:
+        return read_record(stream, err);
+    }
+}
+
+/* ---- the decoder ----------------------------------------------------------------------------- */
+
+/* Whether the readings of the largest metric class would fit into this block. */
+static bool has_room(const struct lull_stream *stream)
+{
+    return stream->most_readings == 0 ||
+           stream->most_readings - stream->n_readings >= stream->archive->most_members;
+}
+
+lull_status lull_otf2_fast_read(struct lull_stream *stream, const struct lull_event *end,
+                                struct lull_error *err)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    lull_status status = LULL_OK;
+    while (status == LULL_OK && !stream->ended && stream->next < end && has_room(stream)) {
+        if ((size_t)(fast->at - fast->mapping.data) + COMMON_SIZE > fast->window_end &&
+            fast->window_end < fast->mapping.size)
+            slide_window(fast);
+        decode_common(stream, end);
+        if (stream->next < end)
+            status = read_other(stream, err);
+    }
+    return status;
+}
+
+/* Ids of regions in the file -> indices, through the location's own table. */
+static bool map_regions(struct lull_stream *stream)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    const struct lull_otf2_map *archive = &stream->archive->regions;
+    const struct lull_otf2_map *own = &fast->local.maps[OTF2_MAPPING_REGION];
+    fast->regions = archive->dense;
+    fast->n_regions = archive->n_dense;
+    if (!own->dense && !own->slots)
+        return true;
+    uint64_t count = own->n_dense > archive->n_dense ? own->n_dense : archive->n_dense;
+    fast->own_regions = malloc((count + 1) * sizeof *fast->own_regions);
+    if (!fast->own_regions)
+        return false;
+    for (uint64_t id = 0; id < count; id++) {
+        uint32_t translated = lull_otf2_find(own, id);
+        fast->own_regions[id] = lull_otf2_find(archive, translated == LULL_NONE ? id : translated);
+    }
+    fast->regions = fast->own_regions;
+    fast->n_regions = count;
+    return true;
+}
+
+static lull_status read_local_definitions(struct lull_stream *stream, struct lull_error *err)
+{
+    const struct lull_trace *trace = stream->trace;
+    uint64_t id = trace->locations[stream->location].source_id;
+    lull_otf2_quiet();
+    OTF2_Reader *reader = OTF2_Reader_Open(stream->archive->anchor);
+    if (!reader)
+        return lull_otf2_fail(err, OTF2_ERROR_INVALID, "%s: cannot open the archive", trace->path);
+    OTF2_Reader_SetSerialCollectiveCallbacks(reader);
+    OTF2_ErrorCode code = OTF2_Reader_SelectLocation(reader, id);
+    lull_status status =
+        code == OTF2_SUCCESS
+            ? lull_otf2_local_read(trace, reader, id, &stream->fast->local, err)
+            : lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot select", trace->path, id);
+    OTF2_Reader_Close(reader);
+    return status;
+}
+
+static lull_status prepare(struct lull_stream *stream, bool *ret_usual, struct lull_error *err)
+{
+    struct lull_otf2_fast *fast = stream->fast;
+    const struct lull_otf2_archive *archive = stream->archive;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%" PRIu64 ".evt", archive->location_dir,
+             stream->trace->locations[stream->location].source_id);
+    lull_status status = LULL_OK;
+    if (archive->local_definitions)
+        status = read_local_definitions(stream, err);
+    if (status == LULL_OK)
+        status = lull_map_file(path, &fast->mapping, err);
+    if (status != LULL_OK)
+        return status;
+    fast->chunk_size = archive->event_chunk;
+    bool swapped = fast->mapping.size >= 2 && fast->mapping.data[0] == CHUNK &&
+                   fast->mapping.data[1] == BIG_ENDIAN_MARK;
+    *ret_usual = !swapped && !fast->local.unusual && fast->chunk_size >= CHUNK_HEADER;
+    if (!*ret_usual)
+        return LULL_OK;
+    if (!map_regions(stream))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+    lull_otf2_set_callbacks(&fast->callbacks, stream->mask);
+    lull_otf2_unwanted(&fast->callbacks, fast->unwanted);
+    fast->unwanted[ATTRIBUTES] = 1;
+    fast->unwanted[BUFFER_FLUSH] = 0; /* its end moves the clock on, as libotf2 has it */
+    return begin_chunk(stream, fast->mapping.data, err);
+}
+
+lull_status lull_otf2_fast_open(struct lull_stream *stream, struct lull_error *err)
+{
+    bool usual = false;
+    stream->fast = calloc(1, sizeof *stream->fast);
+    if (!stream->fast)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+    lull_status status = prepare(stream, &usual, err);
+    if (status == LULL_OK && !usual) {
+        lull_otf2_fast_close(stream->fast);
+        stream->fast = NULL;
+    }
+    return status;
+}
+
+void lull_otf2_fast_close(struct lull_otf2_fast *fast)
+{
+    if (!fast)
+        return;
+    lull_otf2_local_free(&fast->local);
+    lull_unmap(&fast->mapping);
+    free(fast->own_regions);
+    free(fast);
+}

@@ -1,0 +1,37 @@
+/* Paraver traces (.prv, .prv.gz, with .pcf and .row): Extrae's and others'. */
+#include "trace/format/paraver/paraver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool recognise(const struct lull_probe *probe)
+{
+    return !probe->directory && probe->head_size >= 8 && memcmp(probe->head, "#Paraver", 8) == 0;
+}
+
+static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_paraver *paraver = lull_arena_zero(trace->arena, 1, sizeof *paraver);
+    struct lull_prv_sample sample = {0};
+    struct lull_prv_labels labels = {0};
+    trace->format_data = paraver;
+    lull_status status = lull_prv_read_header(trace, paraver, &sample, err);
+    if (status == LULL_OK) {
+        lull_prv_read_pcf(trace, &labels);
+        lull_prv_read_row(trace);
+        lull_prv_build_types(trace, paraver, &labels, &sample);
+        status = lull_trace_complete(trace, err);
+    }
+    free(sample.types);
+    return status;
+}
+
+const struct lull_format lull_format_paraver = {
+    .name = "paraver",
+    .summary = "Paraver trace (.prv, .prv.gz, with .pcf and .row)",
+    .recognise = recognise,
+    .open = open_trace,
+    .drive = lull_prv_drive,
+    .writer_open = lull_prv_writer_open,
+    .global_order = true,
+};

@@ -1,0 +1,178 @@
+/* What the parts of the Paraver format share; internal.
+ *
+ * Reading:  paraver_source   bytes, inflated       paraver_number    digits
+ *           paraver_header   the lines before the records
+ *           paraver_labels   .pcf and .row         paraver_tables    what is known without them
+ *           paraver_types    event types: which is a region, a counter, a marker
+ *           paraver_records  whole lines, common fields
+ *           paraver_scan     lines to events       paraver_events    pairs to events
+ *           paraver_messages communication records in time order
+ * Writing:  paraver_codes    definitions to types and values
+ *           paraver_writer   events, with paraver_lines, paraver_traffic, paraver_match
+ *           paraver_spool    lines that may change until the end
+ *           paraver_finish   the final files, with paraver_write_labels */
+#ifndef LULL_TRACE_FORMAT_PARAVER_PARAVER_H
+#define LULL_TRACE_FORMAT_PARAVER_PARAVER_H
+
+#include "trace/format.h"
+#include "trace/format/paraver/read/source.h"
+
+/* ---- event types ----------------------------------------------------------------------------- */
+
+enum lull_prv_kind {
+    LULL_PRV_IGNORED,
+    LULL_PRV_REGION,    /* a value enters a region, 0 leaves it */
+    LULL_PRV_COUNTER,   /* a value is what was counted since the last one */
+    LULL_PRV_MARKER,    /* anything else */
+    LULL_PRV_PARAMETER, /* of the collective or event on the same line */
+    LULL_PRV_SWITCH,    /* measurement on and off */
+    LULL_PRV_OWN        /* events that only lull writes; index: enum lull_event_kind */
+};
+
+/* Parameters: enum by `index` of a type. */
+enum lull_prv_parameter {
+    LULL_PRV_SENT,
+    LULL_PRV_RECEIVED,
+    LULL_PRV_ROOT, /* flag: this process is it */
+    LULL_PRV_COMM,
+    LULL_PRV_TARGET,
+    LULL_PRV_BYTES,
+    LULL_PRV_ROOT_RANK, /* lull's own: process index + 1 */
+    LULL_PRV_TAG,       /* lull's own, of 32 bits */
+    LULL_PRV_PARAMETERS
+};
+
+/* A value of a region type and the region that it stands for. */
+struct lull_prv_value {
+    uint64_t value;
+    uint32_t region;
+};
+
+struct lull_prv_type {
+    uint64_t number;
+    const char *label;
+    uint8_t kind;      /* enum lull_prv_kind */
+    bool nests;        /* values stack up; otherwise a new value replaces the last one */
+    bool collective;   /* MPI collectives: parameters belong to its regions */
+    uint32_t index;    /* counter, marker, parameter, event kind; region: the catch-all */
+    uint32_t n_values; /* regions only */
+    struct lull_prv_value *values; /* sorted */
+    uint32_t n_dense;              /* values 0 .. n_dense-1 looked up directly */
+    uint32_t *dense;               /* region or LULL_NONE */
+};
+
+struct lull_prv_text_key {
+    uint64_t key; /* the digits, lull_prv_align; 0: free */
+    uint32_t index;
+};
+
+/* Event types, and hash tables from their numbers to indices in types[]: by the digits as they
+ * stand in the file, so that the scan need not convert, and by number. Sizes are powers of two. */
+struct lull_prv_types {
+    struct lull_prv_type *types;
+    uint32_t n_types;
+    struct lull_prv_text_key *by_text;
+    uint32_t *by_number; /* index + 1; 0: free */
+    uint32_t mask;
+    unsigned shift;
+    uint32_t unnamed_marker; /* for types that are named nowhere */
+};
+
+static inline uint32_t lull_prv_hash(uint64_t key, unsigned shift)
+{
+    return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> shift);
+}
+
+/* LULL_NONE if unknown. */
+uint32_t lull_prv_type_index(const struct lull_prv_types *types, uint64_t number);
+/* The region of a value; the catch-all if the value is named nowhere (*ret_named false). */
+uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, bool *ret_named);
+
+/* ---- an open trace --------------------------------------------------------------------------- */
+
+struct lull_prv_application {
+    uint32_t first_process, n_processes;
+    uint32_t world; /* communicator of all its processes */
+};
+
+struct lull_prv_comm_id {
+    uint32_t application;
+    uint64_t id;
+    uint32_t comm;
+};
+
+struct lull_paraver {
+    struct lull_prv_application *applications;
+    uint32_t n_applications;
+    uint32_t n_cpus; /* 0: unknown */
+    uint64_t ticks_to_ns;
+    struct lull_prv_comm_id *comm_ids; /* sorted by application, id */
+    uint32_t n_comm_ids;
+    uint64_t records_offset; /* in the uncompressed content */
+    uint64_t records_line;   /* number of the line there, from 1 */
+    struct lull_prv_types types;
+};
+
+/* LULL_NONE if unknown. */
+uint32_t lull_prv_comm_find(const struct lull_paraver *paraver, uint32_t application, uint64_t id);
+
+/* Types that occur in the first megabyte of records. */
+struct lull_prv_sample {
+    uint64_t *types;
+    size_t n_types, capacity;
+    bool states;
+};
+
+/* Reads the lines before the first record: processes, locations, nodes, communicators; then looks
+ * at the first records. */
+lull_status lull_prv_read_header(struct lull_trace *trace, struct lull_paraver *paraver,
+                                 struct lull_prv_sample *sample, struct lull_error *err);
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+struct lull_prv_label {
+    uint64_t number;
+    const char *text;
+};
+
+/* An EVENT_TYPE of the .pcf; types of one block share their values. */
+struct lull_prv_label_type {
+    uint64_t number;
+    const char *text;
+    struct lull_prv_label *values;
+    size_t n_values;
+};
+
+struct lull_prv_labels {
+    bool found; /* there is a .pcf */
+    struct lull_prv_label *states;
+    size_t n_states, states_capacity;
+    struct lull_prv_label_type *types;
+    size_t n_types, types_capacity;
+};
+
+/* Strings live in trace->arena. A missing file is a quirk, an unreadable line is skipped. */
+void lull_prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels *labels);
+/* Names of nodes, processes and locations from the .row file, where their number fits. */
+void lull_prv_read_row(struct lull_trace *trace);
+/* "dir/run.prv.gz" with ".pcf" -> "dir/run.pcf"; lives in `arena`. */
+const char *lull_prv_sibling(const char *path, const char *suffix, struct lull_arena *arena);
+
+/* Before the name of a thread in the .row: it is a stream of a device. Extrae's are "CUDA-D1.S1".
+ */
+#define LULL_PRV_STREAM "STREAM "
+
+/* Fills regions, states, counters and markers of the trace, and paraver->types. */
+void lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver,
+                          const struct lull_prv_labels *labels,
+                          const struct lull_prv_sample *sample);
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool unordered,
+                           struct lull_sink *sink, struct lull_error *err);
+
+lull_status lull_prv_writer_open(const struct lull_trace *trace, const char *path, bool replace,
+                                 struct lull_writer *ret_writer, struct lull_error *err);
+
+#endif

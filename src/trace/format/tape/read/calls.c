@@ -1,0 +1,317 @@
+/* Decoding MPI calls with their messages, requests and completions. */
+#include "trace/format/tape/read/stream.h"
+
+#include <stdlib.h>
+
+enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 6 };
+
+/* ---- requests -----------------------------------------------------------------------------------
+ *
+ * A hash table with linear probing holds the open ones: memory follows their number, however long
+ * one of them stays open. */
+
+static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
+{
+    return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - requests->bits);
+}
+
+static uint64_t last_slot(const struct tape_requests *requests)
+{
+    return (UINT64_C(1) << requests->bits) - 1;
+}
+
+static void insert_request(struct tape_requests *requests, const struct tape_request *request)
+{
+    uint64_t at = home_of(requests, request->number);
+    while (requests->table[at].record)
+        at = (at + 1) & last_slot(requests);
+    requests->table[at] = *request;
+    requests->n_open++;
+}
+
+static bool enlarge_requests(struct tape_requests *requests)
+{
+    struct tape_requests larger = {
+        .bits = requests->table ? requests->bits + 1 : FIRST_REQUESTS_BITS, .next = requests->next};
+    larger.table = calloc((size_t)1 << larger.bits, sizeof *larger.table);
+    if (!larger.table)
+        return false;
+    for (uint64_t i = 0; requests->table && i <= last_slot(requests); i++)
+        if (requests->table[i].record)
+            insert_request(&larger, &requests->table[i]);
+    free(requests->table);
+    *requests = larger;
+    return true;
+}
+
+static bool open_request(struct tape_requests *requests, struct tape_request *request)
+{
+    bool full = !requests->table || requests->n_open * 4 > last_slot(requests) * 3;
+    if (requests->n_open >= MOST_REQUESTS || (full && !enlarge_requests(requests)))
+        return false;
+    request->number = requests->next++;
+    insert_request(requests, request);
+    return true;
+}
+
+lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
+                                   struct lull_error *err)
+{
+    if (open_request(&stream->requests, request))
+        return LULL_OK;
+    return lull_tape_bad_record(stream, "too many open requests:", stream->requests.n_open, err);
+}
+
+/* NULL when the request is not open. Record numbers are 32 bits wide: they name one of the last
+ * 2^32. */
+static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number)
+{
+    uint64_t back = (uint64_t)(uint32_t)((uint32_t)requests->next - 1 - number) + 1;
+    if (back > requests->next || !requests->table)
+        return NULL;
+    uint64_t full = requests->next - back, at = home_of(requests, full);
+    for (; requests->table[at].record; at = (at + 1) & last_slot(requests))
+        if (requests->table[at].number == full)
+            return &requests->table[at];
+    return NULL;
+}
+
+/* Closes the gap with what was inserted behind it. */
+static void complete_request(struct tape_requests *requests, struct tape_request *request)
+{
+    struct tape_request *table = requests->table;
+    const uint64_t last = last_slot(requests);
+    uint64_t gap = (uint64_t)(request - table);
+    for (uint64_t at = (gap + 1) & last; table[at].record; at = (at + 1) & last) {
+        uint64_t home = home_of(requests, table[at].number);
+        if (((at - home) & last) >= ((at - gap) & last)) {
+            table[gap] = table[at];
+            gap = at;
+        }
+    }
+    table[gap].record = 0;
+    requests->n_open--;
+}
+
+/* The event that says that `request` is complete; its matched values are filled in already. */
+static struct lull_event completion_event(const struct tape_request *request, int64_t time)
+{
+    struct lull_event event = {.time = time, .id = request->comm};
+    if (request->record == LULL_TAPE_CALL_ICOLLECTIVE) {
+        event.kind = LULL_EVENT_COLLECTIVE_END;
+        event.op = request->op;
+        event.collective.sent = request->bytes;
+        event.collective.received = request->received;
+        event.collective.root = request->peer;
+        event.collective.request = request->number;
+        return event;
+    }
+    event.kind = request->record == LULL_TAPE_CALL_ISEND ? LULL_EVENT_SEND_DONE : LULL_EVENT_RECV;
+    event.message.request = request->number;
+    event.message.bytes = request->peer == LULL_PROC_NULL ? 0 : request->bytes;
+    event.message.peer = request->peer;
+    event.message.tag = request->tag;
+    return event;
+}
+
+/* Fills in what a receive has matched. */
+static lull_status match(const struct lull_stream *stream, const union lull_tape_slot *slot,
+                         struct tape_request *request, struct lull_error *err)
+{
+    bool large = slot->u32[3] & LULL_TAPE_LARGE;
+    request->tag = slot->i32[2];
+    request->bytes = large ? slot[1].u64[0] : slot->u32[3] & ~(LULL_TAPE_MATCHED | LULL_TAPE_LARGE);
+    return lull_tape_process_of(stream, slot->i32[1], request->comm, &request->peer, err);
+}
+
+void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time)
+{
+    struct tape_waiting *waiting = &stream->waiting;
+    *waiting =
+        (struct tape_waiting){.slot = stream->at + 1, .end = stream->at + 1 + extra, .time = time};
+    if (extra > 0)
+        return;
+    waiting->all.u32[0] = (uint32_t)(stream->requests.next - stream->requests.n_open);
+    waiting->all.u32[1] = (uint32_t)stream->requests.n_open;
+    waiting->slot = &waiting->all;
+    waiting->end = waiting->slot + 1;
+}
+
+/* Writes the completions of the CALL_WAIT in progress as far as they fit. */
+lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
+                                    size_t capacity, size_t *count, struct lull_error *err)
+{
+    struct tape_waiting *waiting = &stream->waiting;
+    while (waiting->slot < waiting->end && *count < capacity) {
+        const uint32_t *fields = waiting->slot->u32;
+        bool matched = fields[3] & LULL_TAPE_MATCHED;
+        bool large = matched && fields[3] & LULL_TAPE_LARGE;
+        bool cancelled = fields[3] == LULL_TAPE_CANCELLED, range = fields[3] == 0;
+        uint32_t number = fields[0] + (range ? waiting->done : 0);
+        struct tape_request *request =
+            range && fields[1] == 0 ? NULL : find_request(&stream->requests, number);
+        if ((large && waiting->slot + 1 >= waiting->end) || !(matched || cancelled || range) ||
+            (!request && !(range && fields[1] == 0)))
+            return lull_tape_bad_record(stream,
+                                        "wait completes a request that is not open:", number, err);
+        lull_status status = LULL_OK;
+        if (matched && request)
+            status = match(stream, waiting->slot, request, err);
+        if (status != LULL_OK)
+            return status;
+        if (request) {
+            struct lull_event event = completion_event(request, waiting->time);
+            if (cancelled)
+                event.kind = LULL_EVENT_REQUEST_CANCELLED;
+            complete_request(&stream->requests, request);
+            if (tape_wanted(stream, event.kind))
+                events[(*count)++] = event;
+        }
+        if (!range || ++waiting->done >= fields[1]) {
+            waiting->slot += 1 + large;
+            waiting->done = 0;
+        }
+    }
+    return LULL_OK;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
+                        int64_t time, const struct tape_request *message)
+{
+    if (!tape_wanted(stream, kind))
+        return;
+    struct lull_event *event = tape_add(out, kind, time, message->comm);
+    event->message.bytes = message->bytes;
+    event->message.peer = message->peer;
+    event->message.tag = message->tag;
+    event->message.request = message->number;
+}
+
+/* The second slot of CALL_SEND and its like. */
+static lull_status message_of(const struct lull_stream *stream, const union lull_tape_slot *slot,
+                              struct tape_request *ret_message, struct lull_error *err)
+{
+    uint32_t id = (uint32_t)(slot->u64[1] >> 40);
+    uint32_t comm = tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
+    if (comm == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown communicator", id, err);
+    *ret_message = (struct tape_request){
+        .bytes = slot->u64[1] & LULL_TAPE_BYTES_MASK, .tag = slot->i32[1], .comm = comm};
+    return lull_tape_process_of(stream, slot->i32[0], comm, &ret_message->peer, err);
+}
+
+static lull_status decode_message_call(struct lull_stream *stream, unsigned kind, int64_t begin,
+                                       int64_t end, struct tape_out *out, struct lull_error *err)
+{
+    struct tape_request message;
+    lull_status status = message_of(stream, stream->at + 1, &message, err);
+    if (status != LULL_OK)
+        return status;
+    message.number = LULL_NO_REQUEST;
+    message.record = (uint8_t)kind;
+    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV)
+        status = lull_tape_open_request(stream, &message, err);
+    if (status != LULL_OK)
+        return status;
+    switch (kind) {
+    case LULL_TAPE_CALL_RECV:
+        add_message(stream, out, LULL_EVENT_RECV, end, &message);
+        break;
+    case LULL_TAPE_CALL_IRECV:
+        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message);
+        break;
+    default:
+        add_message(stream, out, LULL_EVENT_SEND, begin, &message);
+        break;
+    }
+    return LULL_OK;
+}
+
+static lull_status decode_collective_call(struct lull_stream *stream, unsigned kind,
+                                          uint32_t region, int64_t begin, int64_t end,
+                                          struct tape_out *out, struct lull_error *err)
+{
+    const union lull_tape_slot *slot = stream->at + 1;
+    uint32_t id = (uint32_t)(slot->u64[0] >> 40), root = (uint32_t)(slot->u64[1] >> 40);
+    uint32_t comm = tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
+    if (comm == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown communicator", id, err);
+    struct tape_request collective = {.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
+                                      .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                      .number = LULL_NO_REQUEST,
+                                      .peer = LULL_ANY,
+                                      .comm = comm,
+                                      .op = stream->trace->regions[region].collective,
+                                      .record = LULL_TAPE_CALL_ICOLLECTIVE};
+    lull_status status = LULL_OK;
+    if (root != LULL_TAPE_NO_ROOT)
+        status = lull_tape_process_of(stream, (int32_t)root, comm, &collective.peer, err);
+    if (status != LULL_OK)
+        return status;
+    bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
+    if (!blocking)
+        status = lull_tape_open_request(stream, &collective, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_event event = completion_event(&collective, begin);
+    event.kind = LULL_EVENT_COLLECTIVE_BEGIN;
+    if (tape_wanted(stream, event.kind))
+        out->events[out->count++] = event;
+    event.kind = LULL_EVENT_COLLECTIVE_END;
+    event.time = end;
+    if (blocking && tape_wanted(stream, event.kind))
+        out->events[out->count++] = event;
+    return LULL_OK;
+}
+
+/* A message that was sent and another that was received. */
+static lull_status decode_sendrecv(struct lull_stream *stream, int64_t begin, int64_t end,
+                                   struct tape_out *out, struct lull_error *err)
+{
+    struct tape_request sent, received;
+    lull_status status = message_of(stream, stream->at + 1, &sent, err);
+    if (status == LULL_OK)
+        status = message_of(stream, stream->at + 2, &received, err);
+    if (status != LULL_OK)
+        return status;
+    sent.number = received.number = LULL_NO_REQUEST;
+    add_message(stream, out, LULL_EVENT_SEND, begin, &sent);
+    add_message(stream, out, LULL_EVENT_RECV, end, &received);
+    return LULL_OK;
+}
+
+lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
+                                  struct tape_out *out, struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    uint32_t region = tape_index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
+    if (region == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown region", lull_tape_id_of(record->head), err);
+    uint64_t length = record->value;
+    if (kind == LULL_TAPE_CALL && extra)
+        length = stream->at[1].u64[0];
+    else if (extra && length == LULL_TAPE_OPEN) /* too long for its place: in the last slot */
+        length = stream->at[extra--].u64[0];
+    int64_t begin = tape_ns_of(stream, record->time);
+    int64_t duration = tape_duration_of(stream, record->time, length);
+    if (!tape_in_run(stream, begin, duration))
+        return lull_tape_bad_record(stream, "call does not lie in the run, length", length, err);
+    if (tape_wanted(stream, LULL_EVENT_CALL))
+        tape_add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
+    if (kind == LULL_TAPE_CALL || !stream->requests_matter)
+        return LULL_OK;
+    if (kind == LULL_TAPE_CALL_WAIT) {
+        lull_tape_begin_wait(stream, extra, begin + duration);
+        return LULL_OK;
+    }
+    if (extra < (kind == LULL_TAPE_CALL_SENDRECV ? 2U : 1U))
+        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
+    if (kind == LULL_TAPE_CALL_SENDRECV)
+        return decode_sendrecv(stream, begin, begin + duration, out, err);
+    if (kind == LULL_TAPE_CALL_COLLECTIVE || kind == LULL_TAPE_CALL_ICOLLECTIVE)
+        return decode_collective_call(stream, kind, region, begin, begin + duration, out, err);
+    return decode_message_call(stream, kind, begin, begin + duration, out, err);
+}

@@ -1,0 +1,241 @@
+/* Call sites of a recorded run: regions that are the calls of another one from one place. */
+#include "binary/symbols.h"
+#include "tape/definition.h"
+#include "trace/format/tape/tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- definitions ------------------------------------------------------------------------------
+ */
+
+void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields)
+{
+    struct lull_tape_data *data = trace->format_data;
+    data->objects = lull_arena_grow(trace->arena, data->objects, &data->objects_capacity,
+                                    (size_t)data->n_objects + 1, sizeof *data->objects);
+    struct lull_tape_object *object = &data->objects[data->n_objects++];
+    uint32_t length;
+    const char *path = lull_tape_field_text(fields, &length);
+    object->path = lull_arena_strndup(trace->arena, path, length);
+    const char *build_id = lull_tape_field_text(fields, &length);
+    object->build_id = lull_arena_strndup(trace->arena, build_id, length);
+}
+
+static uint32_t index_in(const struct lull_tape_scope *scope, enum lull_tape_map map, uint32_t id)
+{
+    const struct lull_tape_ids *ids = &scope->maps[map];
+    return id < ids->count ? ids->index[id] : LULL_NONE;
+}
+
+struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
+                                           struct lull_tape_fields *fields, size_t *ret_size)
+{
+    enum { PLACE_SIZE = sizeof(uint32_t) + sizeof(uint64_t) };
+    uint32_t whole = lull_tape_field_u32(fields), code = lull_tape_field_u32(fields);
+    uint32_t n = lull_tape_field_u32(fields);
+    whole = index_in(scope, LULL_TAPE_MAP_REGION, whole);
+    if (fields->bad || whole == LULL_NONE || n == 0 || code > 1 || (code && n != 1) ||
+        (size_t)(fields->end - fields->at) / PLACE_SIZE < n) {
+        fields->bad = true;
+        return NULL;
+    }
+    *ret_size = sizeof(struct lull_tape_site) + n * sizeof(struct lull_tape_place);
+    struct lull_tape_site *site = calloc(1, *ret_size);
+    if (!site)
+        return NULL;
+    *site = (struct lull_tape_site){.mark = UINT32_MAX, .whole = whole, .code = code, .n = n};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t object = lull_tape_field_u32(fields);
+        site->places[i].object = index_in(scope, LULL_TAPE_MAP_OBJECT, object);
+        site->places[i].offset = lull_tape_field_u64(fields);
+        fields->bad |= site->places[i].object == LULL_NONE;
+    }
+    return site;
+}
+
+void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
+                        const struct lull_tape_site *site, size_t size)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_site *copy = lull_arena_alloc(trace->arena, size);
+    memcpy(copy, site, size);
+    copy->region = region;
+    copy->next = data->sites;
+    data->sites = copy;
+    data->n_places += site->n;
+}
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+/* A place of a site on its way to a name. */
+struct lookup {
+    const struct lull_tape_place *place;
+    const char *text; /* "exchange (heat.c:120)" */
+    const char *path; /* with the functions that it was inlined in */
+    bool main;        /* nothing of interest lies above */
+    struct lull_symbol symbol;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct lull_tape_place *x = (*(const struct lookup *const *)a)->place;
+    const struct lull_tape_place *y = (*(const struct lookup *const *)b)->place;
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *text_of(const struct lull_tape_object *object, uint64_t offset,
+                           const struct lull_symbol *symbol, struct lull_arena *arena)
+{
+    const char *place =
+        *symbol->file ? lull_arena_printf(arena, "%s:%u", last_part(symbol->file), symbol->line)
+                      : lull_arena_printf(arena, "%s+0x%llx", last_part(object->path),
+                                          (unsigned long long)offset);
+    return *symbol->function ? lull_arena_printf(arena, "%s (%s)", symbol->function, place) : place;
+}
+
+static void make_texts(const struct lull_tape_object *object, struct lookup *lookup,
+                       struct lull_arena *arena)
+{
+    const uint64_t offset = lookup->place->offset;
+    const struct lull_symbol *symbol = &lookup->symbol;
+    lookup->text = lookup->path = text_of(object, offset, symbol, arena);
+    for (; symbol->caller; symbol = symbol->caller)
+        lookup->path = lull_arena_printf(arena, "%s" LULL_SITE_CALLER "%s", lookup->path,
+                                         text_of(object, offset, symbol->caller, arena));
+    lookup->main = strcmp(symbol->function, "main") == 0;
+}
+
+static struct lull_symbols *open_object(const struct lull_trace *trace,
+                                        const struct lull_tape_object *object)
+{
+    struct lull_symbols *symbols = NULL;
+    switch (lull_symbols_open(object->path, object->build_id, &symbols)) {
+    case LULL_SYMBOLS_ABSENT:
+        lull_trace_add_quirk(trace,
+                             "a file of the recorded program cannot be read; its call sites have "
+                             "no names",
+                             "%s", object->path);
+        break;
+    case LULL_SYMBOLS_CHANGED:
+        lull_trace_add_quirk(trace,
+                             "a file of the recorded program has changed since; its call sites "
+                             "have no names",
+                             "%s", object->path);
+        break;
+    default:
+        break;
+    }
+    return symbols;
+}
+
+/* Each file is opened once, each place is looked up once. */
+static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_symbols *symbols = NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct lookup *lookup = sorted[i], *last = i > 0 ? sorted[i - 1] : NULL;
+        const struct lull_tape_object *object = &data->objects[lookup->place->object];
+        if (last && by_place(&sorted[i - 1], &sorted[i]) == 0) {
+            lookup->symbol = last->symbol;
+            lookup->text = last->text;
+            lookup->path = last->path;
+            lookup->main = last->main;
+            continue;
+        }
+        if (!last || last->place->object != lookup->place->object) {
+            if (symbols)
+                lull_symbols_close(symbols);
+            symbols = open_object(trace, object);
+        }
+        lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->place->offset, trace->arena)
+                                 : (struct lull_symbol){"", "", 0, NULL};
+        make_texts(object, lookup, trace->arena);
+    }
+    if (symbols)
+        lull_symbols_close(symbols);
+}
+
+/* "!$omp parallel @heat.c:57": the function is not part of it. */
+static void name_code(struct lull_trace *trace, struct lull_region *region,
+                      const struct lookup *lookup)
+{
+    const struct lull_symbol *symbol = &lookup->symbol;
+    region->name = *symbol->file
+                       ? lull_arena_printf(trace->arena, "%s @%s:%u", region->name,
+                                           last_part(symbol->file), symbol->line)
+                       : lull_arena_printf(trace->arena, "%s @%s", region->name, lookup->text);
+}
+
+static const char *path_of(struct lull_trace *trace, const struct lull_tape_site *site,
+                           const struct lookup *lookups)
+{
+    uint32_t n = 1;
+    while (n < site->n && !lookups[n - 1].main)
+        n++;
+    size_t length = 0;
+    for (uint32_t i = 0; i < n; i++)
+        length += strlen(lookups[i].path) + strlen(LULL_SITE_CALLER);
+    char *text = lull_arena_alloc(trace->arena, length + 1), *end = text;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i > 0)
+            end = stpcpy(end, LULL_SITE_CALLER);
+        end = stpcpy(end, lookups[i].path);
+    }
+    return text;
+}
+
+static void name_site(struct lull_trace *trace, const struct lull_tape_site *site,
+                      const struct lookup *lookups)
+{
+    struct lull_region *region = &trace->regions[site->region];
+    region->file = lookups[0].symbol.file;
+    region->line = lookups[0].symbol.line;
+    if (site->code) {
+        name_code(trace, region, lookups);
+        return;
+    }
+    region->site = site->n == 1 ? lookups[0].text : path_of(trace, site, lookups);
+    region->whole = site->whole;
+}
+
+lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    size_t count = 0;
+    if (data->n_places == 0)
+        return LULL_OK;
+    struct lookup *lookups = calloc(data->n_places, sizeof *lookups);
+    struct lookup **sorted = calloc(data->n_places, sizeof *sorted);
+    if (!lookups || !sorted) {
+        free(lookups);
+        free(sorted);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    }
+    for (const struct lull_tape_site *site = data->sites; site; site = site->next)
+        for (uint32_t i = 0; i < site->n; i++) {
+            lookups[count].place = &site->places[i];
+            sorted[count] = &lookups[count];
+            count++;
+        }
+    qsort(sorted, count, sizeof *sorted, by_place);
+    find_names(trace, sorted, count);
+    count = 0;
+    for (const struct lull_tape_site *site = data->sites; site; site = site->next) {
+        name_site(trace, site, &lookups[count]);
+        count += site->n;
+    }
+    free(lookups);
+    free(sorted);
+    return LULL_OK;
+}

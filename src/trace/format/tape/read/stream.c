@@ -1,0 +1,333 @@
+/* Walking the records of one location in its mapped file. */
+#include "trace/format/tape/read/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,
+                                 unsigned long long value, struct lull_error *err)
+{
+    char path[4096];
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: %s %llu",
+                     lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
+                     (size_t)((const uint8_t *)stream->at - stream->mapping.data), what, value);
+}
+
+lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
+                                 int32_t *ret_process, struct lull_error *err)
+{
+    const struct lull_trace *trace = stream->trace;
+    uint32_t process = LULL_NONE;
+    if (peer == LULL_ANY || peer == LULL_PROC_NULL) {
+        *ret_process = peer;
+        return LULL_OK;
+    }
+    if (stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
+        process = lull_tape_process_index(trace, (uint32_t)peer);
+    } else if (comm < trace->n_comms && trace->comms[comm].paradigm != LULL_PARADIGM_OPENMP) {
+        const struct lull_comm *group = &trace->comms[comm];
+        const bool *outside = stream->data->outside;
+        if (outside[comm] || (group->remote != LULL_NONE && outside[group->remote])) {
+            *ret_process = LULL_PROC_NULL;
+            return LULL_OK;
+        }
+        if (group->remote != LULL_NONE)
+            group = &trace->comms[group->remote];
+        process = lull_comm_member(group, (uint32_t)peer);
+    }
+    if (process >= trace->n_processes)
+        return lull_tape_bad_record(stream, "unknown process or rank", (uint32_t)peer, err);
+    *ret_process = (int32_t)process;
+    return LULL_OK;
+}
+
+/* ---- the common records -------------------------------------------------------------------------
+ *
+ * Most of a tape are regions and calls. They are decoded in a loop of their own: a table says, by
+ * the lowest ten bits of a record's head (kind and extra), which event a record makes, that it is
+ * to be passed over, or that it needs the long way. */
+
+enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
+enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
+
+static void make_common_table(struct lull_stream *stream)
+{
+    const uint64_t transfers = LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO);
+    uint8_t *table = stream->common;
+    table[lull_tape_head(LULL_TAPE_ENTER, 0, 0)] = REGION_EVENT + LULL_EVENT_ENTER;
+    table[lull_tape_head(LULL_TAPE_LEAVE, 0, 0)] = REGION_EVENT + LULL_EVENT_LEAVE;
+    table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    if (!stream->requests_matter)
+        table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
+        if (!(stream->mask & LULL_MASK(LULL_EVENT_COUNTERS)))
+            table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
+        if (!(stream->mask & transfers))
+            table[lull_tape_head(LULL_TAPE_TRANSFER, extra, 0)] = PASS_OVER;
+        if (stream->requests_matter)
+            continue;
+        table[lull_tape_head(LULL_TAPE_MESSAGE, extra, 0)] = PASS_OVER;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
+        table[lull_tape_head(LULL_TAPE_COMPLETE, extra, 0)] = PASS_OVER;
+        for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
+            table[lull_tape_head(kind, extra, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    }
+}
+
+/* The part of a clock in which no segment changes, or plain ns. */
+struct plain_clock {
+    uint64_t base_ticks, limit, multiplier;
+    int64_t base_ns;
+    unsigned shift;
+};
+
+static struct plain_clock plain_clock_of(const struct lull_stream *stream)
+{
+    if (!stream->ticks)
+        return (struct plain_clock){.limit = UINT64_MAX, .base_ns = -stream->data->origin};
+    const struct lull_tape_scope *clock = stream->file->clock;
+    const struct lull_tape_segment *segment = &clock->segments[stream->segment];
+    bool last = stream->segment + 1 == clock->n_segments;
+    return (struct plain_clock){.base_ticks = segment->base_ticks,
+                                .limit = last ? UINT64_MAX : segment[1].base_ticks,
+                                .multiplier = segment->multiplier,
+                                .base_ns = segment->base_ns - stream->data->origin,
+                                .shift = segment->shift};
+}
+
+static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint64_t time)
+{
+    if (!ticks)
+        return (int64_t)time + clock->base_ns;
+    return clock->base_ns +
+           (int64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
+                     clock->shift);
+}
+
+static inline void decode_common_loop(struct lull_stream *stream, struct tape_out *out,
+                                      size_t capacity, bool ticks)
+{
+    const struct plain_clock clock = plain_clock_of(stream);
+    const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
+    const uint32_t *index = regions->index;
+    const size_t n_regions = regions->count;
+    const uint8_t *common = stream->common;
+    const union lull_tape_slot *at = stream->at;
+    size_t done = (size_t)(at - stream->first) * sizeof *at;
+    const union lull_tape_slot *limit =
+        at + (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / sizeof *at;
+    if (limit > stream->end)
+        limit = stream->end;
+    struct lull_event *event = out->events + out->count;
+    const struct lull_event *full = out->events + capacity;
+    while (at < limit && event < full) {
+        /* The hardware's prefetcher stops at every page of the mapping. */
+        __builtin_prefetch(at + PREFETCH_SLOTS);
+        const uint32_t head = at->record.head, value = at->record.value;
+        const uint64_t time = at->record.time;
+        const uint8_t way = common[head & 0x3ff];
+        const uint32_t id = lull_tape_id_of(head);
+        const union lull_tape_slot *next = at + 1 + lull_tape_extra_of(head);
+        if (way == LONG_WAY || next > limit)
+            break;
+        if (way == PASS_OVER) {
+            at = next;
+            continue;
+        }
+        if (id >= n_regions || value == LULL_TAPE_OPEN)
+            break;
+        if (ticks &&
+            (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
+            break;
+        const uint32_t region = index[id];
+        if (region == LULL_NONE)
+            break;
+        const int64_t begin = plain_ns(&clock, ticks, time);
+        event->time = begin;
+        event->kind = (uint8_t)(way - REGION_EVENT);
+        event->op = 0;
+        event->id = region;
+        event->duration = ticks ? plain_ns(&clock, ticks, time + value) - begin : value;
+        event++;
+        at = next;
+    }
+    out->count = (size_t)(event - out->events);
+    stream->at = at;
+}
+
+static void decode_common(struct lull_stream *stream, struct tape_out *out, size_t capacity)
+{
+    if (stream->ticks)
+        decode_common_loop(stream, out, capacity, true);
+    else
+        decode_common_loop(stream, out, capacity, false);
+}
+
+/* ---- the stream -------------------------------------------------------------------------------
+ */
+
+/* A process that died inside a call left its record open behind the committed ones. */
+static void decode_open_call(struct lull_stream *stream, struct tape_out *out)
+{
+    const struct lull_tape_file *file = stream->file;
+    stream->at = NULL;
+    if (file->open_region != LULL_NONE && tape_wanted(stream, LULL_EVENT_ENTER))
+        tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, file->open_time), file->open_region);
+}
+
+static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
+                              struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    unsigned kind = lull_tape_kind_of(record->head), extra = lull_tape_extra_of(record->head);
+    size_t done = (size_t)(stream->at - stream->first) * sizeof *stream->at;
+    size_t left = (LULL_TAPE_CHUNK - done % LULL_TAPE_CHUNK) / sizeof *stream->at;
+    if (kind == LULL_TAPE_PAD) {
+        size_t remaining = (size_t)(stream->end - stream->at);
+        stream->at += left < remaining ? left : remaining;
+        return LULL_OK;
+    }
+    if (extra >= left || extra >= (size_t)(stream->end - stream->at))
+        return lull_tape_bad_record(stream, "record crosses the end of its chunk, kind", kind, err);
+    lull_status status;
+    if (kind == LULL_TAPE_ENTER || kind == LULL_TAPE_LEAVE) {
+        unsigned event = kind == LULL_TAPE_ENTER ? LULL_EVENT_ENTER : LULL_EVENT_LEAVE;
+        uint32_t region =
+            tape_index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
+        if (region == LULL_NONE)
+            return lull_tape_bad_record(stream, "unknown region", lull_tape_id_of(record->head),
+                                        err);
+        if (tape_wanted(stream, event))
+            tape_add(out, event, tape_ns_of(stream, record->time), region);
+        status = LULL_OK;
+    } else if (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) {
+        status = lull_tape_decode_call(stream, kind, extra, out, err);
+    } else {
+        status = lull_tape_decode_other(stream, kind, extra, out, err);
+    }
+    stream->at += 1 + extra;
+    return status;
+}
+
+/* Keeps about WINDOW bytes of the file mapped in: what has been read is given back, so that memory
+ * does not grow with the length of the trace, and what comes is asked for at once, which costs
+ * less than a fault for every few pages. Both are hints; without them all works as well. */
+static void slide_window(struct lull_stream *stream)
+{
+    enum { WINDOW = 1 << 20 };
+    if (!stream->at)
+        return;
+    size_t done = (size_t)((const uint8_t *)stream->at - stream->mapping.data);
+    if (done < stream->window || done >= stream->in_file)
+        return;
+    uint8_t *base = (uint8_t *)(uintptr_t)stream->mapping.data;
+    size_t begin = done / WINDOW * WINDOW;
+    size_t left = stream->in_file - begin;
+    if (begin >= WINDOW)
+        madvise(base + begin - WINDOW, WINDOW, MADV_DONTNEED);
+#ifdef MADV_POPULATE_READ
+    madvise(base + begin, left < WINDOW ? left : WINDOW, MADV_POPULATE_READ);
+#endif
+    stream->window = begin + (left < WINDOW ? left : WINDOW);
+}
+
+/* The scan sees to it that time runs forward: so the first and the last event say that all lie in
+ * the run. */
+static lull_status check_block(const struct lull_stream *stream, const struct lull_event *events,
+                               size_t count, struct lull_error *err)
+{
+    int64_t first = events[0].time, last = events[count - 1].time;
+    if (tape_in_run(stream, first, 0) && tape_in_run(stream, last, 0))
+        return LULL_OK;
+    char path[4096];
+    return lull_fail(err, LULL_ERR_FORMAT,
+                     "%s: an event at %lld ns lies outside of the run of %lld ns",
+                     lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
+                     (long long)(tape_in_run(stream, first, 0) ? last : first),
+                     (long long)stream->trace->duration);
+}
+
+lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+{
+    enum { MOST_PER_RECORD = 3 };
+    struct tape_out out = {events, 0};
+    stream->n_readings = 0;
+    slide_window(stream);
+    lull_status status = LULL_OK;
+    while (status == LULL_OK && out.count + MOST_PER_RECORD < capacity) {
+        if (stream->waiting.slot < stream->waiting.end) {
+            status = lull_tape_continue_wait(stream, events, capacity, &out.count, err);
+            continue;
+        }
+        if (!stream->at)
+            break;
+        if (stream->at == stream->end) {
+            decode_open_call(stream, &out);
+            break;
+        }
+        if (stream->has_common)
+            decode_common(stream, &out, capacity - MOST_PER_RECORD);
+        if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
+            continue;
+        if (stream->n_readings + MOST_READINGS > stream->readings_capacity)
+            break;
+        status = decode_one(stream, &out, err);
+    }
+    if (status == LULL_OK && out.count > 0)
+        status = check_block(stream, events, out.count, err);
+    if (status == LULL_OK)
+        *ret_count = out.count;
+    return status;
+}
+
+lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_stream *stream = calloc(1, sizeof *stream);
+    enum { READINGS = 1024 };
+    if (stream && trace->n_counters > 0) {
+        stream->readings = malloc(READINGS * sizeof *stream->readings);
+        stream->readings_capacity = READINGS;
+    }
+    if (!stream || (trace->n_counters > 0 && !stream->readings)) {
+        free(stream);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    }
+    if (trace->n_counters == 0)
+        stream->readings_capacity = MOST_READINGS; /* no counter can be valid */
+    stream->trace = trace;
+    stream->data = data;
+    stream->file = &data->files[location];
+    stream->mask = mask;
+    stream->location = location;
+    const uint64_t followed = LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
+                              LULL_MASK(LULL_EVENT_COLLECTIVE_END);
+    const uint64_t regions =
+        LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL);
+    stream->requests_matter = (mask & followed) != 0;
+    stream->has_common = (mask & regions) == regions;
+    make_common_table(stream);
+    stream->ticks = stream->file->clock->n_segments > 0;
+    lull_status status =
+        lull_tape_map(trace, stream->file, &stream->mapping, &stream->in_file, err);
+    if (status != LULL_OK) {
+        lull_tape_stream_close(stream);
+        return status;
+    }
+    stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
+    stream->at = stream->first;
+    stream->end = stream->first + stream->file->header.committed / sizeof *stream->first;
+    *ret_stream = stream;
+    return LULL_OK;
+}
+
+void lull_tape_stream_close(struct lull_stream *stream)
+{
+    lull_unmap(&stream->mapping);
+    free(stream->requests.table);
+    free(stream->readings);
+    free(stream);
+}

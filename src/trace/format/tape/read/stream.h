@@ -1,0 +1,138 @@
+/* Decoding the records of one location: what its parts share. tape_stream.c walks the records and
+ * decodes the common ones, tape_calls.c those of MPI calls, tape_records.c all others. */
+#ifndef LULL_TRACE_FORMAT_TAPE_READ_STREAM_H
+#define LULL_TRACE_FORMAT_TAPE_READ_STREAM_H
+
+#include "base/file.h"
+#include "trace/format.h"
+#include "trace/format/tape/tape.h"
+
+/* What a request was opened as, until it completes. */
+struct tape_request {
+    uint64_t number; /* in the order of opening; LULL_NO_REQUEST of a blocking call */
+    uint64_t bytes;
+    int32_t peer, tag;
+    uint32_t comm;
+    uint8_t record; /* CALL_ISEND, CALL_IRECV, CALL_ICOLLECTIVE; 0: a free slot of the table */
+    uint8_t op;
+    uint64_t received; /* of a collective; bytes are those sent */
+};
+
+/* The open requests, by number: 2^bits slots. */
+struct tape_requests {
+    struct tape_request *table;
+    unsigned bits;
+    uint64_t n_open, next;
+};
+
+/* A CALL_WAIT whose completions did not all fit into the caller's buffer. */
+struct tape_waiting {
+    const union lull_tape_slot *slot, *end;
+    union lull_tape_slot all; /* stands for the slots of a record that has none */
+    uint32_t done;            /* of the range in *slot */
+    int64_t time;
+};
+
+struct lull_stream {
+    const struct lull_trace *trace;
+    const struct lull_tape_file *file;
+    const struct lull_tape_data *data;
+    struct lull_mapping mapping;
+    const union lull_tape_slot *first, *at, *end;
+    size_t in_file; /* bytes of the mapping that are the file's; the tail's copy follows */
+    size_t window;  /* bytes of the mapping that have been asked for; see slide_window */
+    uint64_t mask;
+    bool ticks;           /* times go through the clock */
+    bool requests_matter; /* messages or collectives are wanted: requests must be followed */
+    bool has_common;      /* all kinds of region events are wanted */
+    uint8_t common[1024]; /* by kind and extra of a record: see decode_common */
+    size_t segment;
+    uint32_t location;
+    struct tape_requests requests;
+    struct tape_waiting waiting;
+    struct lull_reading *readings; /* for as many COUNTERS as a block can hold */
+    size_t readings_capacity, n_readings;
+};
+
+/* Where decoding puts events; `room` for the most that one record makes is guaranteed. */
+struct tape_out {
+    struct lull_event *events;
+    size_t count;
+};
+
+static inline struct lull_event *tape_add(struct tape_out *out, unsigned kind, int64_t time,
+                                          uint32_t id)
+{
+    struct lull_event *event = &out->events[out->count++];
+    event->time = time;
+    event->kind = (uint8_t)kind;
+    event->op = 0;
+    event->id = id;
+    return event;
+}
+
+/* The trace's index for an id, or LULL_NONE for one that is not defined. */
+static inline uint32_t tape_index_of(const struct lull_stream *stream, enum lull_tape_map map,
+                                     uint32_t id)
+{
+    const struct lull_tape_ids *ids = &stream->file->ids->maps[map];
+    return id < ids->count ? ids->index[id] : LULL_NONE;
+}
+
+/* Unsigned, as all arithmetic on times from a file: garbage wraps and is found by its range. */
+static inline int64_t tape_ns_of(struct lull_stream *stream, uint64_t ticks)
+{
+    uint64_t ns = ticks;
+    if (stream->ticks)
+        ns = (uint64_t)lull_tape_ns(stream->file->clock, ticks, &stream->segment);
+    return (int64_t)(ns - (uint64_t)stream->data->origin);
+}
+
+/* A duration is the difference of two converted times, so that what follows never overlaps. */
+static inline int64_t tape_duration_of(struct lull_stream *stream, uint64_t ticks, uint64_t length)
+{
+    if (!stream->ticks)
+        return (int64_t)length;
+    size_t segment = stream->segment;
+    return (int64_t)((uint64_t)lull_tape_ns(stream->file->clock, ticks + length, &segment) -
+                     (uint64_t)lull_tape_ns(stream->file->clock, ticks, &stream->segment));
+}
+
+/* Whether what begins at `begin` and lasts `duration` lies in the run. */
+static inline bool tape_in_run(const struct lull_stream *stream, int64_t begin, int64_t duration)
+{
+    int64_t end = stream->trace->duration;
+    return begin >= 0 && begin <= end && duration >= 0 && duration <= end - begin;
+}
+
+static inline bool tape_wanted(const struct lull_stream *stream, unsigned kind)
+{
+    return stream->mask >> kind & 1;
+}
+
+/* "FILE: offset N: what value" for the record at stream->at. */
+lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,
+                                 unsigned long long value, struct lull_error *err);
+
+/* Peers are process numbers or ranks in the communicator; wildcards are negative. */
+lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
+                                 int32_t *ret_process, struct lull_error *err);
+
+/* CALL and its kin; the completions of a CALL_WAIT follow by lull_tape_continue_wait. */
+lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
+                                  struct tape_out *out, struct lull_error *err);
+/* COMPLETE: completions by themselves, at `time`; they follow by lull_tape_continue_wait. */
+void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time);
+/* Writes the completions of the CALL_WAIT in progress as far as they fit. */
+lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_event *events,
+                                    size_t capacity, size_t *count, struct lull_error *err);
+
+/* Opens the location's next request; request->number becomes its number. */
+lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
+                                   struct lull_error *err);
+
+/* Everything that is neither a region nor a call. */
+lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, unsigned extra,
+                                   struct tape_out *out, struct lull_error *err);
+
+#endif

@@ -1,0 +1,206 @@
+/* The files of records: their headers, and the newest records of one that is being written, or was
+ * when its program died. See struct lull_tape_header. */
+#include "base/file.h"
+#include "trace/format/tape/tape.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096, ATTEMPTS = 1000 };
+
+static lull_status check_header(const char *path, const struct lull_tape_file *file,
+                                off_t file_size, struct lull_error *err)
+{
+    const struct lull_tape_header *header = &file->header;
+    if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a tape", path);
+    if (header->version != LULL_TAPE_VERSION || header->record_size != 16 ||
+        header->header_size != LULL_TAPE_HEADER_SIZE)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         header->version, LULL_TAPE_VERSION);
+    if (header->process != file->process)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
+    bool tailed = header->flags & LULL_TAPE_TAILED;
+    uint64_t in_file = tailed ? header->flushed : header->committed;
+    if (header->committed % 16 != 0 || in_file > (uint64_t)file_size - LULL_TAPE_HEADER_SIZE)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: truncated: %llu bytes of records, the file holds %lld", path,
+                         (unsigned long long)in_file, (long long)file_size - LULL_TAPE_HEADER_SIZE);
+    if (tailed && (header->flushed % LULL_TAPE_CHUNK != 0 || header->committed < header->flushed ||
+                   header->committed - header->flushed > LULL_TAPE_CHUNK))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: %llu bytes of records, %llu of them in the file: more in the tail "
+                         "than one chunk",
+                         path, (unsigned long long)header->committed,
+                         (unsigned long long)header->flushed);
+    if (memchr(header->name, '\0', sizeof header->name) == NULL)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
+                         offsetof(struct lull_tape_header, name));
+    return LULL_OK;
+}
+
+static lull_status read_header(int fd, const char *path, struct lull_tape_file *file,
+                               struct lull_error *err)
+{
+    struct stat info;
+    ssize_t got = pread(fd, &file->header, sizeof file->header, 0);
+    if (got < 0 || fstat(fd, &info) != 0)
+        return lull_fail_errno(err, "%s: cannot read", path);
+    if (got < (ssize_t)sizeof file->header || info.st_size < LULL_TAPE_HEADER_SIZE)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %lld bytes, expected a header of %d",
+                         path, (long long)info.st_size, LULL_TAPE_HEADER_SIZE);
+    return check_header(path, file, info.st_size, err);
+}
+
+/* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
+ * file. */
+static lull_status read_tail(const char *path, const struct lull_tape_file *file,
+                             unsigned char *bytes, size_t *ret_got, struct lull_error *err)
+{
+    size_t used = (size_t)(file->header.committed - file->header.flushed);
+    size_t size = used + sizeof(union lull_tape_slot);
+    if (size > LULL_TAPE_CHUNK)
+        size = LULL_TAPE_CHUNK;
+    *ret_got = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? LULL_OK : lull_fail_errno(err, "%s: cannot open", path);
+    ssize_t got = pread(fd, bytes, size, 0);
+    lull_status status = LULL_OK;
+    if (got < 0)
+        status = lull_fail_errno(err, "%s: cannot read", path);
+    else if ((size_t)got < used)
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected %zu", path,
+                           got, used);
+    else
+        *ret_got = (size_t)got;
+    close(fd);
+    return status;
+}
+
+/* The program may be writing at this moment. What it has committed stays where it is until it says
+ * in the header that the chunk is in the file: when that has not changed, all belongs together. */
+static lull_status read_snapshot(const struct lull_trace *trace, int fd, const char *path,
+                                 struct lull_tape_file *file, struct lull_error *err)
+{
+    unsigned char bytes[LULL_TAPE_CHUNK];
+    char tail_path[PATH_SIZE];
+    size_t length = strlen(path);
+    memcpy(tail_path, path, length + 1);
+    memcpy(tail_path + length - 4, "tail", 4);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        lull_status status = read_header(fd, path, file, err);
+        if (status != LULL_OK || !(file->header.flags & LULL_TAPE_TAILED))
+            return status;
+        size_t got;
+        status = read_tail(tail_path, file, bytes, &got, err);
+        struct lull_tape_file after = *file;
+        if (status == LULL_OK)
+            status = read_header(fd, path, &after, err);
+        if (status != LULL_OK)
+            return status;
+        if (after.header.flushed != file->header.flushed ||
+            !(after.header.flags & LULL_TAPE_TAILED))
+            continue;
+        if (got == 0 && file->header.committed > file->header.flushed)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: missing, %s has its newest records there",
+                             tail_path, path);
+        unsigned char *tail = lull_arena_zero(trace->arena, got + 1, 1);
+        memcpy(tail, bytes, got);
+        file->tail = tail;
+        file->tail_size = got;
+        return LULL_OK;
+    }
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
+}
+
+lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
+                                  struct lull_error *err)
+{
+    char path[PATH_SIZE];
+    lull_tape_file_path(trace, file, path, sizeof path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    lull_status status = read_snapshot(trace, fd, path, file, err);
+    close(fd);
+    return status;
+}
+
+lull_status lull_tape_read_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, uint64_t begin, size_t size,
+                                   void *bytes, size_t *ret_got, struct lull_error *err)
+{
+    if (file->tail && begin >= file->header.flushed) {
+        uint64_t at = begin - file->header.flushed;
+        size_t left = at < file->tail_size ? file->tail_size - (size_t)at : 0;
+        *ret_got = size < left ? size : left;
+        memcpy(bytes, file->tail + file->tail_size - left, *ret_got);
+        return LULL_OK;
+    }
+    char path[PATH_SIZE];
+    lull_tape_file_path(trace, file, path, sizeof path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    ssize_t got = pread(fd, bytes, size, (off_t)(LULL_TAPE_HEADER_SIZE + begin));
+    lull_status status = LULL_OK;
+    if (got < 0)
+        status = lull_fail_errno(err, "%s: cannot read", path);
+    else
+        *ret_got = (size_t)got;
+    close(fd);
+    return status;
+}
+
+/* Room for all of it, and the file mapped over the first part. */
+static lull_status map_with_tail(const char *path, const struct lull_tape_file *file,
+                                 struct lull_mapping *ret_mapping, struct lull_error *err)
+{
+    const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)file->header.flushed;
+    const size_t size = in_file + file->tail_size;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    unsigned char *data =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    lull_status status = LULL_OK;
+    if (data == MAP_FAILED ||
+        mmap(data, in_file, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+        status = lull_fail_errno(err, "%s: cannot map", path);
+    close(fd);
+    if (status != LULL_OK) {
+        if (data != MAP_FAILED)
+            munmap(data, size);
+        return status;
+    }
+    memcpy(data + in_file, file->tail, file->tail_size);
+    *ret_mapping = (struct lull_mapping){data, size};
+    return LULL_OK;
+}
+
+lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
+                          struct lull_mapping *ret_mapping, size_t *ret_in_file,
+                          struct lull_error *err)
+{
+    char path[PATH_SIZE];
+    struct stat info;
+    lull_tape_file_path(trace, file, path, sizeof path);
+    const uint64_t in_file =
+        LULL_TAPE_HEADER_SIZE + (file->tail ? file->header.flushed : file->header.committed);
+    if (stat(path, &info) != 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size < in_file)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated since it was opened", path);
+    lull_status status = file->tail ? map_with_tail(path, file, ret_mapping, err)
+                                    : lull_map_file(path, ret_mapping, err);
+    if (status == LULL_OK)
+        *ret_in_file = file->tail ? (size_t)in_file : ret_mapping->size;
+    return status;
+}

@@ -1,0 +1,187 @@
+/* Reading tapes: what the files of this format share. */
+#ifndef LULL_TRACE_FORMAT_TAPE_TAPE_H
+#define LULL_TRACE_FORMAT_TAPE_TAPE_H
+
+#include "tape/layout.h"
+#include "trace/trace.h"
+
+#include <stddef.h>
+
+/* ids of one scope (the run or a process) -> indices of the trace */
+enum lull_tape_map {
+    LULL_TAPE_MAP_NODE,
+    LULL_TAPE_MAP_REGION,
+    LULL_TAPE_MAP_STATE,
+    LULL_TAPE_MAP_COMM,
+    LULL_TAPE_MAP_COUNTER,
+    LULL_TAPE_MAP_MARKER,
+    LULL_TAPE_MAP_OBJECT,
+    LULL_TAPE_MAPS
+};
+
+struct lull_tape_ids {
+    uint32_t *index; /* LULL_NONE where an id is not defined */
+    size_t count;
+};
+
+/* ns = base_ns + (ticks - base_ticks) * multiplier / 2^shift, from base_ticks on */
+struct lull_tape_segment {
+    uint64_t base_ticks;
+    int64_t base_ns;
+    uint64_t multiplier;
+    unsigned shift;
+};
+
+struct lull_tape_clock_point {
+    uint64_t ticks;
+    int64_t ns;
+};
+
+/* `to_run` ns are to be added to a clock that says `ns`. */
+struct lull_tape_offset {
+    int64_t ns, to_run;
+    double error;
+};
+
+struct lull_tape_scope {
+    struct lull_tape_ids maps[LULL_TAPE_MAPS];
+    struct lull_tape_clock_point *points;
+    size_t n_points, points_capacity;
+    struct lull_tape_offset *offsets;
+    size_t n_offsets, offsets_capacity;
+    double points_error; /* ns, the largest */
+    double ns_per_tick;  /* as the process has measured it at its start; 0: unknown */
+    struct lull_tape_segment *segments; /* NULL: ticks are ns */
+    size_t n_segments;
+};
+
+struct lull_tape_object {
+    const char *path, *build_id;
+};
+
+struct lull_tape_place {
+    uint32_t object; /* index */
+    uint32_t reserved;
+    uint64_t offset;
+};
+
+/* The calls of a region from one place, or a region that has its code there. */
+struct lull_tape_site {
+    uint32_t mark; /* UINT32_MAX: no other definition begins like this */
+    uint32_t whole;
+    uint32_t code, n;
+    uint32_t region; /* index; 0 until lull_tape_add_site */
+    uint32_t reserved;
+    const struct lull_tape_site *next;
+    struct lull_tape_place places[];
+};
+
+/* Of a location: where its records are and how to read them. */
+struct lull_tape_file {
+    uint32_t process, number; /* as in the file's name */
+    struct lull_tape_header header;
+    const struct lull_tape_scope *ids;
+    const struct lull_tape_scope *clock; /* without segments: ticks are ns */
+    /* The call in which the location was when the tape was opened, if it had not ended. */
+    uint32_t open_region; /* LULL_NONE: there is none */
+    uint64_t open_time;   /* ticks */
+    /* While it is being recorded: what stood in its tail when the tape was opened, and a slot more
+     * if there was one; NULL: all records are in the file. */
+    const unsigned char *tail;
+    size_t tail_size;
+    bool has_sums; /* there is a file of sums */
+};
+
+/* What a file's name says: process and number. */
+struct lull_tape_name {
+    uint32_t process, number;
+};
+
+struct lull_tape_data {
+    struct lull_tape_file *files; /* per location */
+    size_t n_files, files_capacity;
+    struct lull_tape_name *sums; /* the files of sums, in the same order */
+    size_t n_sums, sums_capacity;
+    struct lull_tape_scope run;
+    struct lull_tape_scope *scopes; /* per process that has its own definitions */
+    uint32_t *process_numbers;      /* per process: p of the file names, ascending */
+    int64_t origin;                 /* ns, subtracted from all times */
+    bool closed;                    /* the run says where it begins and how long it is */
+    double worst_clocks[2];         /* ns: the largest errors of clocks of other nodes */
+    bool spawns;                    /* some of its processes may have spawned others */
+    bool *outside;                  /* per communicator: it has members that were not recorded */
+    struct lull_tape_object *objects;
+    size_t objects_capacity;
+    uint32_t n_objects;
+    const struct lull_tape_site *sites; /* the last one first */
+    size_t n_places;                    /* of all sites together */
+};
+
+const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *buffer, size_t size);
+
+/* tape_tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment. */
+lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
+                                  struct lull_error *err);
+/* Up to `size` bytes of records from `begin` on, as long as they are in one chunk; *ret_got may be
+ * less at the end, but covers what is committed. */
+lull_status lull_tape_read_records(const struct lull_trace *trace,
+                                   const struct lull_tape_file *file, uint64_t begin, size_t size,
+                                   void *bytes, size_t *ret_got, struct lull_error *err);
+/* Maps header and records in a row; the first *ret_in_file bytes are the file itself. Released by
+ * lull_unmap. */
+struct lull_mapping;
+lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
+                          struct lull_mapping *ret_mapping, size_t *ret_in_file,
+                          struct lull_error *err);
+
+/* Index of the process with number p, LULL_NONE if there is none. */
+uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
+
+/* tape_definitions.c: reads one file of definitions into the trace and `scope`. `process` is
+ * LULL_TAPE_WHOLE_RUN or a process number. A missing file is LULL_OK with *ret_found false. */
+struct lull_tape_merge;
+struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
+lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
+                                       uint32_t process, struct lull_tape_scope *scope,
+                                       bool *ret_found, struct lull_error *err);
+/* Moves what was collected into the trace; frees `merge`, also when `status` says it failed. */
+lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
+                                struct lull_error *err);
+
+/* tape_sites.c: an object; a site, whose ids become indices, so that those that mean the same have
+ * the same bytes (in memory of the caller; NULL: no memory, or fields->bad). lull_tape_add_site
+ * keeps it for the region, which has been made as a copy of the whole; lull_tape_name_sites gives
+ * all such regions their names, from the files of the program as far as they are there. */
+struct lull_tape_fields;
+void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields);
+struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
+                                           struct lull_tape_fields *fields, size_t *ret_size);
+void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
+                        const struct lull_tape_site *site, size_t size);
+lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
+
+/* tape_clock.c: from the points of a clock, and how far it is from that of the run. Bounds of
+ * errors go into the trace. */
+lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
+                                 struct lull_tape_scope *scope, struct lull_error *err);
+/* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
+ * segments, 0 at the start. */
+int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);
+
+struct lull_stream;
+lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
+                                  struct lull_stream **ret_stream, struct lull_error *err);
+lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err);
+void lull_tape_stream_close(struct lull_stream *stream);
+
+struct lull_writer;
+lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *path, bool replace,
+                                  struct lull_writer *ret_writer, struct lull_error *err);
+
+/* Writes RUN/definitions into `folder`. */
+lull_status lull_tape_write_definitions(const struct lull_trace *trace, const char *folder,
+                                        struct lull_error *err);
+
+#endif

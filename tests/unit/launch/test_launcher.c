@@ -1,0 +1,167 @@
+/* Where the programs stand in the command lines of launchers: as their manuals describe them, and
+ * as Open MPI 4.1 and Hydra 4.0 were seen to take them. */
+#include "launch/launcher.h"
+#include "support/folder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MOST_WORDS = 64, MOST_PROGRAMS = 8 };
+
+/* A is a program that is there, B one that is not; the words that must be found stand behind
+ * "=>". */
+static const char *const lines[] = {
+    "mpirun A => A",
+    "mpirun B => B",
+    "mpirun -n 4 A x y => A",
+    "mpirun -np 4 B => B",
+    "mpirun -c 2 --oversubscribe A => A",
+    "mpirun --bind-to core --map-by ppr:1:node --report-bindings A -n 3 => A",
+    "mpirun -x OMP_NUM_THREADS -x A=b -n 1 A => A",
+    "mpirun --mca btl self,vader -mca pml ob1 -n 2 A => A",
+    "mpirun -host a,b -n 2 A => A",
+    "mpirun --host a:2,b:2 B arg => B",
+    "mpirun --host=a A => A",
+    "mpirun -H a -hostfile hosts -wdir /tmp A => A",
+    "mpirun --machinefile hosts --rankfile ranks --output-filename out A => A",
+    "mpirun --tag-output --timeout 10 A => A",
+    "mpirun --no-such-option 3 A => A", /* 3 is no program */
+    "mpirun --no-such-flag A => A",
+    "mpirun -n 1 -- A => A",
+    "mpirun -n 1 A -- A => A",
+    "mpirun -n 1 A : -n 2 B x : A => A B A",
+    "mpirun -n 1 A : -host c -x V -n 2 B => A B",
+    "mpirun -n 1 A : => A",
+    "mpirun --app file =>",
+    "mpirun =>",
+    "mpirun -n 2 =>",
+    "mpirun -n =>",
+    "mpirun --version =>",
+    "mpirun.openmpi -np 2 A => A",
+    "/usr/bin/mpiexec.hydra -n 2 A => A",
+    "mpiexec -genvall -n 2 -ppn 1 A => A",
+    "mpiexec -genv NAME value -n 2 A => A",
+    "mpiexec -genv NAME=value -n 2 A => A",
+    "mpiexec -n 1 -env NAME value A : -n 1 -env NAME=value B => A B",
+    "mpiexec -f hosts -bind-to core -iface eth0 A => A",
+    "mpiexec -n=2 A => A",
+    "mpiexec -configfile file =>",
+    "srun A => A",
+    "srun -n 4 -c 2 B => B",
+    "srun -n4 -N2 A => A",
+    "srun --ntasks=4 --mpi=pmix --cpu-bind=cores A => A",
+    "srun -p queue -t 10 -A account --exclusive A => A",
+    "srun --ntasks 4 --mem 2G --time 10:00 A => A",
+    "srun -u -l -K A => A",
+    "srun -n 1 A : -n 2 B => A B",
+    "srun -n 4 --multi-prog file.conf =>",
+    "srun --jobid 17 --pty A -i => A",
+};
+
+static char *there, *missing;
+
+static char *word_for(char *word)
+{
+    return strcmp(word, "A") == 0 ? there : strcmp(word, "B") == 0 ? missing : word;
+}
+
+/* Splits into argv, and what is expected. */
+static size_t split(char *line, char **argv, const char **expected)
+{
+    size_t words = 0, programs = 0;
+    bool behind = false;
+    char *rest;
+    for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (strcmp(word, "=>") == 0)
+            behind = true;
+        else if (behind)
+            expected[programs++] = word_for(word);
+        else
+            argv[words++] = word_for(word);
+    }
+    argv[words] = NULL;
+    return programs;
+}
+
+static void test_programs(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *line = strdup(lines[i]), *argv[MOST_WORDS];
+        const char *expected[MOST_PROGRAMS];
+        size_t found[MOST_PROGRAMS], programs = split(line, argv, expected);
+        size_t count = lull_launcher_programs(argv, arena, found, MOST_PROGRAMS);
+        if (count != programs)
+            fail_msg("%s: %zu programs, expected %zu", lines[i], count, programs);
+        for (size_t p = 0; p < count; p++)
+            if (strcmp(argv[found[p]], expected[p]) != 0)
+                fail_msg("%s: '%s' taken as a program", lines[i], argv[found[p]]);
+        free(line);
+    }
+    lull_arena_destroy(arena);
+}
+
+static void test_more_than_asked_for(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    char launcher[] = "mpirun", colon[] = ":";
+    char *argv[] = {launcher, there, colon, there, colon, there, NULL};
+    size_t found[2] = {0, 0};
+    assert_int_equal(lull_launcher_programs(argv, arena, found, 2), 3);
+    assert_int_equal(found[0], 1);
+    assert_int_equal(found[1], 3);
+    lull_arena_destroy(arena);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"mpirun",         "mpiexec",         "srun",
+                                       "/opt/x/mpirun",  "mpirun.openmpi",  "mpiexec.hydra",
+                                       "mpirun-mpich-x", "./orterun",       "prterun",
+                                       "jsrun",          "/a/mpiexec.mpich"};
+    static const char *const bad[] = {"",        "mpi",        "mpirunner", "mympirun", "srunx",
+                                      "mpirun/", "/mpirun/sh", "sh",        "mpicc",    "lull"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(lull_is_launcher(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(lull_is_launcher(bad[i]));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make();
+    there = strdup(folder_path("program"));
+    missing = strdup(folder_path("missing"));
+    folder_write(there, "#!/bin/sh\n", 10);
+    return chmod(there, 0755);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove();
+    free(there);
+    free(missing);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_more_than_asked_for),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
