@@ -7,6 +7,8 @@
 #ifndef LULL_TRACE_EVENT_H
 #define LULL_TRACE_EVENT_H
 
+#include "base/collective.h"
+
 #include <stdint.h>
 
 enum lull_event_kind {
@@ -78,31 +80,6 @@ enum lull_event_kind {
 #define LULL_PROC_NULL  (-2)       /* MPI_PROC_NULL as a peer */
 #define LULL_NO_REQUEST UINT64_MAX
 
-enum lull_collective {
-    LULL_COLLECTIVE_BARRIER,
-    LULL_COLLECTIVE_BCAST,
-    LULL_COLLECTIVE_GATHER,
-    LULL_COLLECTIVE_GATHERV,
-    LULL_COLLECTIVE_SCATTER,
-    LULL_COLLECTIVE_SCATTERV,
-    LULL_COLLECTIVE_ALLGATHER,
-    LULL_COLLECTIVE_ALLGATHERV,
-    LULL_COLLECTIVE_ALLTOALL,
-    LULL_COLLECTIVE_ALLTOALLV,
-    LULL_COLLECTIVE_ALLTOALLW,
-    LULL_COLLECTIVE_ALLREDUCE,
-    LULL_COLLECTIVE_REDUCE,
-    LULL_COLLECTIVE_REDUCE_SCATTER,
-    LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
-    LULL_COLLECTIVE_SCAN,
-    LULL_COLLECTIVE_EXSCAN,
-    LULL_COLLECTIVE_NEIGHBOUR, /* any neighbourhood collective */
-    LULL_COLLECTIVE_CREATE,    /* of a communicator, window, file: synchronises, moves no data */
-    LULL_COLLECTIVE_FREE,
-    LULL_COLLECTIVE_UNKNOWN,
-    LULL_COLLECTIVES
-};
-
 enum lull_rma { LULL_RMA_PUT, LULL_RMA_GET, LULL_RMA_ATOMIC, LULL_RMA_SYNC, LULL_RMA_OPS };
 enum lull_io {
     LULL_IO_READ,
@@ -152,9 +129,7 @@ struct lull_event {
     };
 };
 
-/* Names as users read them: "enter", "send", "collective end"; "MPI_Allreduce" without prefix:
- * "allreduce". */
+/* Names as users read them: "enter", "send", "collective end". */
 const char *lull_event_kind_name(unsigned kind);
-const char *lull_collective_name(unsigned op);
 
 #endif

@@ -28,7 +28,7 @@ SEES = {
     "activity": ["base", "trace"],
     "machine": ["base", "stats"],
     "metrics": ["base", "stats", "tape", "trace"],
-    "sim": ["base", "stats", "trace", "machine"],
+    "sim": ["base", "stats", "machine"],
     "replay": ["base", "stats", "tape", "trace", "sim"],
     "bench": ["base", "stats", "machine"],
     "launch": ["base", "tape", "binary"],

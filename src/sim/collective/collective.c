@@ -1,7 +1,7 @@
 /* Which algorithms there are, which one is taken, and stepping through one. */
 #include "sim/collective/collective.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 #include "sim/collective/rounds.h"
 
 #include <stdio.h>

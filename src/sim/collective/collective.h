@@ -10,7 +10,7 @@
 
 /* Whose part it is; ranks are positions in the group. */
 struct lull_collective_call {
-    uint8_t operation; /* enum lull_collective, trace/event.h */
+    uint8_t operation; /* enum lull_collective, base/collective.h */
     uint8_t algorithm; /* from lull_collective_choose() */
     uint32_t size;     /* of the group, at least 1 */
     uint32_t me, root; /* root: 0 where the operation has none */

@@ -2,7 +2,7 @@
  * others. Expanded to messages (a *script* per rank), or in closed form. */
 #include "sim/engine/run.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 
 #include <stdio.h>
 #include <stdlib.h>

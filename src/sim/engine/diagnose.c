@@ -2,7 +2,7 @@
  * ranks that wait for each other. */
 #include "sim/engine/run.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 
 #include <stdio.h>
 #include <stdlib.h>

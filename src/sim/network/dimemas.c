@@ -11,7 +11,7 @@
  * F. Escale, "DIMEMAS: Predicting MPI applications behavior in Grid environments", 2003.) */
 #include "sim/network/transfer.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 
 #include <math.h>
 #include <string.h>

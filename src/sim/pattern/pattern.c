@@ -1,7 +1,7 @@
 /* Patterns as programs: from the steps of an iteration to the operations of a rank. */
 #include "sim/pattern/pattern.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 #include "sim/pattern/steps.h"
 
 #include <stdio.h>

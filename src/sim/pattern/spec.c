@@ -1,5 +1,5 @@
 /* Patterns from specs. */
-#include "trace/event.h"
+#include "base/collective.h"
 #include "sim/pattern/steps.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* The steps of an iteration, in order. */
 #include "sim/pattern/steps.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 
 /* A link in one direction: to the neighbour above or below, from the one opposite. */
 struct link {

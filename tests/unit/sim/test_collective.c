@@ -2,7 +2,7 @@
  * time: a message can be received when it was sent, a step is over when its messages are there. */
 #include "sim/collective/collective.h"
 
-#include "trace/event.h"
+#include "base/collective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The network `dimemas` on cases worked out by hand. */
-#include "trace/event.h"
+#include "base/collective.h"
 #include "sim/engine/engine.h"
 #include "support/stream_program.h"
 

@@ -1,5 +1,5 @@
 /* The engine on small cases whose times are worked out by hand from the rules in the headers. */
-#include "trace/event.h"
+#include "base/collective.h"
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
 #include "support/stream_program.h"

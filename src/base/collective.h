@@ -1,0 +1,33 @@
+/* The collective operations of MPI: what traces hold and simulations carry out. */
+#ifndef LULL_BASE_COLLECTIVE_H
+#define LULL_BASE_COLLECTIVE_H
+
+enum lull_collective {
+    LULL_COLLECTIVE_BARRIER,
+    LULL_COLLECTIVE_BCAST,
+    LULL_COLLECTIVE_GATHER,
+    LULL_COLLECTIVE_GATHERV,
+    LULL_COLLECTIVE_SCATTER,
+    LULL_COLLECTIVE_SCATTERV,
+    LULL_COLLECTIVE_ALLGATHER,
+    LULL_COLLECTIVE_ALLGATHERV,
+    LULL_COLLECTIVE_ALLTOALL,
+    LULL_COLLECTIVE_ALLTOALLV,
+    LULL_COLLECTIVE_ALLTOALLW,
+    LULL_COLLECTIVE_ALLREDUCE,
+    LULL_COLLECTIVE_REDUCE,
+    LULL_COLLECTIVE_REDUCE_SCATTER,
+    LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
+    LULL_COLLECTIVE_SCAN,
+    LULL_COLLECTIVE_EXSCAN,
+    LULL_COLLECTIVE_NEIGHBOUR, /* any neighbourhood collective */
+    LULL_COLLECTIVE_CREATE,    /* of a communicator, window, file: synchronises, moves no data */
+    LULL_COLLECTIVE_FREE,
+    LULL_COLLECTIVE_UNKNOWN,
+    LULL_COLLECTIVES
+};
+
+/* "MPI_Allreduce" without prefix, as users read it: "allreduce". */
+const char *lull_collective_name(unsigned op);
+
+#endif
