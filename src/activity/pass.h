@@ -1,0 +1,82 @@
+/* A pass: one reading of a run, for several consumers of steps at once.
+ *
+ * Locations are dealt out to workers by process: all locations of a process belong to one worker, from
+ * begin to end, so a consumer may keep a state per worker and per location without a lock. A worker
+ * reads its locations abreast, the one that lags in time first, a block of events at a time; so at any
+ * moment what it has handed over of its locations lies close together in time. Formats that hold all
+ * locations in one sequence (Paraver) are read by one worker, in that sequence.
+ *
+ * Memory: a stream and a block per location, and what consumers keep. */
+#ifndef LULL_ACTIVITY_PASS_H
+#define LULL_ACTIVITY_PASS_H
+
+#include "activity/channel.h"
+#include "activity/ledger.h"
+#include "activity/step.h"
+#include "activity/windows.h"
+
+/* Steps of one location, in order. `steps` lives until the call returns. */
+struct lull_steps {
+    uint32_t location;
+    uint32_t count;
+    const struct lull_step *steps;
+    const struct lull_ledger *ledger;     /* of the location, exact up to the last of the steps */
+    const struct lull_channels *channels; /* of the location */
+};
+
+/* One analysis. Calls for one worker never overlap; those of different workers do. A location is
+ * always told about by the same worker. A status other than LULL_OK ends the pass and is returned. */
+struct lull_consumer {
+    void *context; /* handed back with each call */
+    uint32_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */
+    /* FORK, JOIN, TICK and END are always the last of their steps, for consumers that want the
+     * ledger as it is then. */
+    bool wants_ledger;
+    lull_status (*steps)(void *context, unsigned worker, const struct lull_steps *steps,
+                         struct lull_error *err);
+    /* Whether steps of a location are welcome now; false: others of the worker are read first, and
+     * when none is welcome `rest` is called, until one is. Both NULL: always welcome. */
+    bool (*welcome)(void *context, unsigned worker, uint32_t location);
+    /* Waits for whatever makes a location welcome. Returns LULL_OK to look again. */
+    lull_status (*rest)(void *context, unsigned worker, struct lull_error *err);
+    /* The worker has read all of its locations to their ends: what is left can be finished, while
+     * others may still read. NULL: nothing to do. */
+    lull_status (*finish)(void *context, unsigned worker, struct lull_error *err);
+    /* Another worker has failed: whoever rests is to be woken. May be NULL. */
+    void (*stop)(void *context);
+};
+
+struct lull_pass_options {
+    const struct lull_windows *windows; /* NULL: the whole run */
+    uint32_t application;               /* only its locations; LULL_NONE: all */
+    bool masters_only;                  /* only the first thread of each process */
+    unsigned workers;                   /* threads; 0: as many as there are processors */
+    const uint8_t *marks; /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
+    int64_t tick;         /* ns between two TICKs; 0: none */
+    /* [workers][n_regions], zeroed, of the caller: sums by region (activity/ledger.h), of all
+     * locations that the worker reads; NULL: not wanted. */
+    struct lull_region_sum *regions;
+    void (*progress)(void *context, double share);
+    void *progress_context;
+};
+
+/* How many workers a pass will have at most. */
+unsigned lull_pass_workers(const struct lull_trace *trace, const struct lull_pass_options *options);
+/* Which of `workers` reads a process. */
+unsigned lull_pass_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process);
+
+lull_status lull_pass_run(const struct lull_trace *trace, const struct lull_pass_options *options,
+                          const struct lull_consumer *consumers, uint32_t n_consumers,
+                          struct lull_error *err);
+
+/* The steps of one location, pulled: for the replay, whose engine decides who goes on. */
+struct lull_step_cursor;
+lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint32_t wants,
+                                  const struct lull_pass_options *options,
+                                  struct lull_step_cursor **ret_cursor, struct lull_error *err);
+/* The next steps; count 0: the end (END was the last). They live until the next call. */
+lull_status lull_step_cursor_next(struct lull_step_cursor *cursor, struct lull_steps *ret_steps,
+                                  struct lull_error *err);
+void lull_step_cursor_close(struct lull_step_cursor *cursor); /* NULL is allowed */
+
+#endif

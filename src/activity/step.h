@@ -1,0 +1,149 @@
+/* Steps: what a measured thread did. The activity room makes them from events, and everything else
+ * that asks what a thread did reads steps: the breakdown, the ideal runtime, replays, censuses.
+ *
+ * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
+ *
+ *  Order. The steps of a location come in order of non-decreasing time. Between a CALL_BEGIN and its
+ *  CALL_END stand the operations of that call, in the order of the trace. Calls do not nest: MPI that
+ *  is called by MPI belongs to the outermost call. Operations that a tracer recorded outside of any
+ *  call come as they are; `in_call` is false.
+ *
+ *  Completeness. SPANs are the whole life of a location: each begins where the one before ended, the
+ *  first at 0, the last ends with the run. Every CALL_BEGIN has its CALL_END, every FORK its JOIN: what
+ *  is open at the end of a cut trace ends with the run. END is the last step of a location and comes
+ *  always.
+ *
+ *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
+ *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
+ *  cut; whoever wants only those of the windows looks at their times.
+ *
+ *  Pauses. While the recorder was switched off the activity is LULL_ACTIVITY_DISABLED. A call that
+ *  was open goes on; operations of the pause are not there.
+ *
+ *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done what
+ *  no faster network shortens: everything outside MPI, one-sided and file operations of MPI, and MPI
+ *  inside an OpenMP parallel region, whose length the other threads decide as well. What a thread other
+ *  than the master does outside parallel regions counts only when it is neither idle nor not begun. */
+#ifndef LULL_ACTIVITY_STEP_H
+#define LULL_ACTIVITY_STEP_H
+
+#include "trace/trace.h"
+
+#include <assert.h>
+
+enum lull_step_kind {
+    LULL_STEP_SPAN, /* a stretch of time with one activity and one innermost region: `span` */
+
+    LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region, call */
+    LULL_STEP_CALL_END,   /* it ends: region, call, call_began */
+
+    LULL_STEP_SEND,      /* comm, channel; message: posted. request LULL_NO_REQUEST: blocking */
+    LULL_STEP_SEND_DONE, /* message.request: a non-blocking send is complete */
+    LULL_STEP_RECV_POST, /* comm or LULL_NONE; message; peer and tag may be LULL_ANY, bytes is the
+                            size of the buffer or 0. No channel. */
+    LULL_STEP_RECV,      /* comm, channel; message: complete, with the matched source and size */
+    LULL_STEP_TEST,      /* message.request: tested, not complete */
+    LULL_STEP_CANCEL,    /* message.request: cancelled */
+    LULL_STEP_COLLECTIVE_BEGIN, /* comm or LULL_NONE; op: enum lull_collective; collective. Only
+                                   collective.request and the time count of a blocking one. */
+    LULL_STEP_COLLECTIVE_END,   /* comm; op; collective */
+    LULL_STEP_ONE_SIDED,        /* op: enum lull_rma; transfer */
+    LULL_STEP_IO,               /* op: enum lull_io; transfer */
+
+    LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE */
+    LULL_STEP_JOIN, /* it ends; region: the first that was known since the FORK, or LULL_NONE */
+
+    LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
+    LULL_STEP_LOCK_RELEASE,
+
+    LULL_STEP_VISIT, /* a region is left: region; `visit` */
+    LULL_STEP_TICK,  /* a multiple of the pass's tick has come; on threads other than the master,
+                        inside parallel regions only */
+    LULL_STEP_END,   /* the location has ended, at the end of the run: `end` */
+    LULL_STEP_KINDS
+};
+
+#define LULL_STEP_MASK(kind) (UINT32_C(1) << (kind))
+#define LULL_STEPS_OF_MPI                                                                    \
+    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |             \
+     LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |                  \
+     LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) |                  \
+     LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |                     \
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+#define LULL_STEPS_ALL (LULL_STEP_MASK(LULL_STEP_KINDS) - 1)
+
+/* Activities behind those of enum lull_activity (trace/trace.h). */
+enum { LULL_ACTIVITY_DISABLED = LULL_ACTIVITIES, LULL_ACTIVITY_OUTSIDE, LULL_STEP_ACTIVITIES };
+
+/* What matters of a function of MPI, from its name. */
+enum lull_call {
+    LULL_CALL_OTHER,
+    LULL_CALL_SEND,  /* blocking */
+    LULL_CALL_SSEND, /* blocking, synchronous */
+    LULL_CALL_RECV,
+    LULL_CALL_SENDRECV,
+    LULL_CALL_ISEND,
+    LULL_CALL_ISSEND,
+    LULL_CALL_IRECV,
+    LULL_CALL_WAIT, /* for one request; also Waitany, Waitsome */
+    LULL_CALL_WAITALL,
+    LULL_CALL_TEST,
+    LULL_CALL_COLLECTIVE, /* blocking */
+    LULL_CALL_ICOLLECTIVE,
+    LULL_CALLS
+};
+
+enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
+
+struct lull_step {
+    int64_t time;    /* ns since the origin of the trace; SPAN and VISIT: when it began */
+    int64_t kept_ns; /* see above; of SPANs: at their end */
+    uint8_t kind;    /* enum lull_step_kind */
+    uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
+    uint8_t activity; /* SPAN */
+    uint8_t parallel; /* 1: inside an OpenMP parallel region */
+    uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
+                         belong to, or LULL_NONE */
+    uint32_t comm;    /* index into trace->comms */
+    uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
+    union {
+        struct {
+            int64_t end;
+            uint32_t user; /* innermost region of the user, or LULL_NONE */
+            uint8_t mark;  /* of the innermost marked region; 0: in none */
+        } span;
+        int64_t call_began; /* CALL_END */
+        struct {
+            uint64_t bytes;
+            uint64_t request; /* unique among this location's open requests */
+            int32_t peer;     /* process index, LULL_ANY or LULL_PROC_NULL */
+            int32_t tag;
+        } message;
+        struct {
+            uint64_t sent, received; /* bytes of this process */
+            uint64_t request;        /* LULL_NO_REQUEST: blocking */
+            int32_t root;            /* process index, or LULL_ANY where there is none */
+        } collective;
+        struct {
+            uint64_t bytes;
+            int32_t target; /* process index or LULL_ANY */
+        } transfer;
+        uint64_t number;
+        struct {
+            int64_t end;
+            int64_t inclusive_ns; /* inside the windows, not paused */
+            uint8_t flags;        /* enum lull_visit_flags; COUNTED: entered inside a window */
+        } visit;
+        struct {
+            int64_t last_time;    /* of the location's last event */
+            int64_t last_kept_ns; /* kept_ns at that time */
+        } end;
+    };
+};
+
+/* Of an MPI region, from its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
+enum lull_call lull_call_of_region(const struct lull_region *region);
+
+const char *lull_step_kind_name(unsigned kind); /* "send": for messages to the user and tests */
+
+#endif
