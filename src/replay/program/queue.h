@@ -1,11 +1,10 @@
-/* A stream of a replay from inside: what replay_stream.c (queue, time, order) and replay_records.c
- * (requests, messages, collectives) share. Internal to the room. */
-#ifndef LULL_REPLAY_QUEUE_H
-#define LULL_REPLAY_QUEUE_H
+/* A stream of a replay from inside: what stream.c (queue, time, order), requests.c,
+ * messages.c and collectives.c share. Internal to the room. */
+#ifndef LULL_REPLAY_PROGRAM_QUEUE_H
+#define LULL_REPLAY_PROGRAM_QUEUE_H
 
-#include "replay/stream.h"
+#include "replay/program/stream.h"
 
-enum { LULL_STREAM_ITEMS = 64 };
 #define NO_ENTRY UINT64_MAX
 
 struct entry {
@@ -26,11 +25,8 @@ struct open {
 
 struct lull_replay_stream {
     struct lull_replay *replay;
-    struct lull_replay_reader *reader;
+    struct lull_item_cursor *cursor;
     uint32_t index, process;
-
-    struct lull_replay_item items[LULL_STREAM_ITEMS];
-    uint32_t n_items;
     bool ended;
 
     struct entry *queue; /* [first, end) of it are in use; [0] has position `base` */

@@ -1,9 +1,10 @@
-/* From the items of one thread to operations; internal to the room. */
-#ifndef LULL_REPLAY_STREAM_H
-#define LULL_REPLAY_STREAM_H
+/* From the items of one thread to operations. Internal to the room. */
+#ifndef LULL_REPLAY_PROGRAM_STREAM_H
+#define LULL_REPLAY_PROGRAM_STREAM_H
 
-#include "replay/lost.h"
-#include "replay/reader.h"
+#include "replay/program/items.h"
+#include "replay/program/lost.h"
+#include "replay/program/roots.h"
 #include "replay/replay.h"
 
 #include <pthread.h>
@@ -12,7 +13,6 @@
 struct lull_replay {
     const struct lull_trace *trace;
     struct lull_replay_options options;
-    struct lull_replay_codes *codes;
     uint32_t *ranks; /* [n_processes]: rank in the program, or LULL_NONE */
     uint32_t n_ranks, n_streams;
     uint32_t *first_stream;              /* [n_ranks + 1] */
@@ -33,14 +33,5 @@ void lull_replay_stream_close(struct lull_replay_stream *stream); /* NULL is all
 /* As `next` of a program's class. */
 lull_status lull_replay_stream_next(struct lull_replay_stream *stream, struct lull_op *ops,
                                     uint32_t room, uint32_t *ret_count, struct lull_error *err);
-
-/* The roots of blocking collective operations, where tracers tell them to the root alone
- * (Paraver): read from the whole trace once, 4 bytes for each operation. */
-struct lull_roots;
-lull_status lull_roots_create(const struct lull_trace *trace, uint32_t application,
-                              struct lull_roots **ret_roots, struct lull_error *err);
-void lull_roots_destroy(struct lull_roots *roots); /* NULL is allowed */
-/* The root of the n-th blocking operation on a communicator, as a process; LULL_NONE. */
-uint32_t lull_roots_find(const struct lull_roots *roots, uint32_t comm, uint32_t number);
 
 #endif
