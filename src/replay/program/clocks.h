@@ -4,16 +4,26 @@
  * Where a trace says otherwise, its tracer has not synchronised the clocks (EZTrace). Then the
  * exits from the first LULL_CLOCKS_OPERATIONS such operations of all processes, which are nearly at
  * the same time, tell the offsets: the median of the differences. Internal to the room. */
-#ifndef LULL_REPLAY_CLOCKS_H
-#define LULL_REPLAY_CLOCKS_H
+#ifndef LULL_REPLAY_PROGRAM_CLOCKS_H
+#define LULL_REPLAY_PROGRAM_CLOCKS_H
 
-#include "trace/trace.h"
+#include <stdint.h>
 
 #define LULL_CLOCKS_OPERATIONS 64
 
-/* Fills shifts[n_processes] with what is to be added to the times of each process, at least 0; all
- * 0 where the clocks do not contradict each other. */
-lull_status lull_replay_clocks(const struct lull_trace *trace, uint32_t application,
-                               int64_t *shifts, struct lull_error *err);
+/* How a process went through an operation. */
+struct lull_passage {
+    int64_t enter, exit;
+};
+
+/* The first ones of a process, in order. */
+struct lull_passages {
+    struct lull_passage *items;
+    uint32_t count; /* up to LULL_CLOCKS_OPERATIONS */
+};
+
+/* Fills shifts[n] with what is to be added to the times of each of n processes, at least 0; all 0
+ * where the clocks do not contradict each other, and for processes without passages the least. */
+void lull_clocks_compare(const struct lull_passages *processes, uint32_t n, int64_t *ret_shifts);
 
 #endif

@@ -1,4 +1,8 @@
-#include "replay/lost.h"
+#include "replay/program/lost.h"
+
+#include "activity/pass.h"
+#include "base/array.h"
+#include "replay/program/epoch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,71 +28,51 @@ struct lull_lost {
     bool has_epochs;
 };
 
-bool lull_lost_is_epoch(const struct lull_trace *trace, const struct lull_event *event,
-                        uint32_t n_processes)
-{
-    static const bool waits_for_all[LULL_COLLECTIVES] = {
-        [LULL_COLLECTIVE_BARRIER] = true,        [LULL_COLLECTIVE_ALLGATHER] = true,
-        [LULL_COLLECTIVE_ALLTOALL] = true,       [LULL_COLLECTIVE_ALLREDUCE] = true,
-        [LULL_COLLECTIVE_REDUCE_SCATTER] = true, [LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK] = true,
-    };
-    if (event->kind != LULL_EVENT_COLLECTIVE_END || event->id >= trace->n_comms ||
-        event->op >= LULL_COLLECTIVES || !waits_for_all[event->op] ||
-        event->collective.request != LULL_NO_REQUEST)
-        return false;
-    return trace->comms[event->id].size == n_processes;
-}
-
 static bool add(struct list *list, const struct lull_lost_send *item)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 4096;
-        struct lull_lost_send *larger = realloc(list->items, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        list->items = larger;
-        list->capacity = capacity;
-    }
+    if (!lull_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return false;
     list->items[list->count++] = *item;
     return true;
 }
 
-static bool take_event(struct lull_lost *lost, const struct lull_event *event, uint32_t location)
+static bool take_message(struct lull_lost *lost, const struct lull_step *step, uint32_t location)
 {
     uint32_t process = lost->trace->locations[location].process;
-    if (event->kind == LULL_EVENT_COLLECTIVE_END) {
-        bool moves = lull_lost_is_epoch(lost->trace, event, lost->n_processes);
-        lost->epochs[location] += moves;
-        lost->has_epochs |= moves;
-        return true;
-    }
-    bool completes = event->kind == LULL_EVENT_RECV && event->message.request != LULL_NO_REQUEST;
+    bool completes = step->kind == LULL_STEP_RECV && step->message.request != LULL_NO_REQUEST;
     if (completes)
         lost->targets[process].has_completions = true;
-    if (completes || event->message.peer < 0 ||
-        (uint32_t)event->message.peer >= lost->trace->n_processes)
+    if (completes || step->message.peer < 0 ||
+        (uint32_t)step->message.peer >= lost->trace->n_processes)
         return true;
-    uint32_t peer = (uint32_t)event->message.peer;
-    bool sent = event->kind == LULL_EVENT_SEND;
-    struct lull_lost_send item = {.time = event->time,
+    uint32_t peer = (uint32_t)step->message.peer;
+    bool sent = step->kind == LULL_STEP_SEND;
+    struct lull_lost_send item = {.time = step->time,
                                   .source = sent ? process : peer,
                                   .target = sent ? peer : process,
-                                  .comm = event->id,
-                                  .tag = event->message.tag,
+                                  .comm = step->comm,
+                                  .tag = step->message.tag,
                                   .epoch = lost->epochs[location],
-                                  .bytes = event->message.bytes};
+                                  .bytes = step->message.bytes};
     return add(sent ? &lost->sends : &lost->received, &item);
 }
 
-static lull_status visit(void *context, unsigned worker, const struct lull_block *block,
-                         struct lull_error *err)
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
 {
     (void)worker;
     struct lull_lost *lost = context;
     bool fits = true;
     pthread_mutex_lock(&lost->lock);
-    for (uint32_t i = 0; fits && i < block->count; i++)
-        fits = take_event(lost, &block->events[i], block->location);
+    for (uint32_t i = 0; fits && i < steps->count; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_SEND || step->kind == LULL_STEP_RECV) {
+            fits = take_message(lost, step, steps->location);
+        } else if (lull_is_epoch(lost->trace, step, lost->n_processes)) {
+            lost->epochs[steps->location]++;
+            lost->has_epochs = true;
+        }
+    }
     pthread_mutex_unlock(&lost->lock);
     return fits ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the messages");
 }
@@ -187,15 +171,15 @@ lull_status lull_lost_create(const struct lull_trace *trace, uint32_t applicatio
     lost->trace = trace;
     lost->targets = targets;
     lost->epochs = epochs;
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        lost->n_processes += trace->processes[p].application == application;
+    lost->n_processes = lull_count_processes(trace, application);
     pthread_mutex_init(&lost->lock, NULL);
-    struct lull_scan_options options = {.mask = LULL_MASK(LULL_EVENT_SEND) |
-                                                LULL_MASK(LULL_EVENT_RECV) |
-                                                LULL_MASK(LULL_EVENT_COLLECTIVE_END),
-                                        .application = application};
-    struct lull_visitor visitor = {.context = lost, .block = visit};
-    lull_status status = lull_scan(trace, &options, &visitor, err);
+    const struct lull_pass_options options = {.application = application};
+    const struct lull_consumer consumer = {.context = lost,
+                                           .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
+                                                    LULL_STEP_MASK(LULL_STEP_RECV) |
+                                                    LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
+                                           .steps = take_steps};
+    lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK) {
         lull_lost_destroy(lost);
         return status;

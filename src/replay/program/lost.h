@@ -9,10 +9,10 @@
  * there are receives. Receives for which nothing is left were from MPI_PROC_NULL.
  *
  * Memory: 40 bytes per message, for such traces only. Internal to the room. */
-#ifndef LULL_REPLAY_LOST_H
-#define LULL_REPLAY_LOST_H
+#ifndef LULL_REPLAY_PROGRAM_LOST_H
+#define LULL_REPLAY_PROGRAM_LOST_H
 
-#include "trace/scan.h"
+#include "trace/trace.h"
 
 struct lull_lost_send {
     int64_t time;
@@ -26,14 +26,10 @@ struct lull_lost_send {
 
 struct lull_lost;
 
-/* Reads all sends of the trace. */
+/* Reads all sends of the trace, in a pass of its own. */
 lull_status lull_lost_create(const struct lull_trace *trace, uint32_t application,
                              struct lull_lost **ret_lost, struct lull_error *err);
 void lull_lost_destroy(struct lull_lost *lost); /* NULL is allowed */
-
-/* Whether a collective operation moves the epoch: all processes wait for all in it. */
-bool lull_lost_is_epoch(const struct lull_trace *trace, const struct lull_event *event,
-                        uint32_t n_processes);
 
 /* Up to `most` messages that a process got in a wait that ended at `time`, behind `epoch`
  * collective operations of all; they are taken from the list. 0 where the process's trace has

@@ -1,7 +1,6 @@
 #include "replay/replay.h"
 
-#include "replay/clocks.h"
-#include "replay/stream.h"
+#include "replay/program/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +38,7 @@ static void close_program(struct lull_program *program)
 {
     struct lull_replay *replay = program->data;
     close_streams(replay);
-    lull_roots_destroy(replay->roots);
+    lull_survey_destroy(replay->own_survey);
     pthread_mutex_destroy(&replay->lock);
 }
 
@@ -149,10 +148,9 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
     replay->ranks = lull_arena_try(arena, processes, sizeof *replay->ranks);
     replay->meets = lull_arena_try(arena, processes, sizeof *replay->meets);
     replay->first_stream = lull_arena_try(arena, processes, sizeof *replay->first_stream);
-    replay->shifts = lull_arena_try(arena, processes, sizeof *replay->shifts);
     replay->locations = lull_arena_try(arena, locations, sizeof *replay->locations);
     replay->streams = lull_arena_try(arena, locations, sizeof(struct lull_replay_stream *));
-    if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->shifts ||
+    if (!replay->ranks || !replay->meets || !replay->first_stream ||
         !replay->locations || !replay->streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     number_streams(replay);
@@ -184,21 +182,14 @@ lull_status lull_replay_open(const struct lull_trace *trace,
     replay->options = *options;
     lull_status status = number_ranks(replay, arena, err);
     if (status == LULL_OK)
-        status = lull_replay_codes_create(trace, arena, &replay->codes, err);
-    if (status == LULL_OK)
         status = make_groups(program, replay, err);
-    if (status == LULL_OK)
-        status = lull_replay_clocks(trace, options->application, replay->shifts, err);
+    if (status == LULL_OK && !options->survey)
+        status = lull_survey_take(trace, options->application, &replay->own_survey, err);
     if (status != LULL_OK) {
         lull_arena_destroy(arena);
         return status;
     }
-    replay->codes->pieces = options->pieces;
-    replay->codes->no_tail = true;
-    replay->codes->shifts = replay->shifts;
-    for (uint32_t i = 0; options->marks && i < trace->n_regions; i++)
-        if (options->marks[i])
-            lull_replay_codes_mark(replay->codes, i, options->marks[i]);
+    replay->survey = options->survey ? options->survey : replay->own_survey;
     pthread_mutex_init(&replay->lock, NULL);
     program->n_ranks = replay->n_ranks;
     program->n_streams = replay->n_streams;

@@ -3,6 +3,7 @@
 #ifndef LULL_REPLAY_PROGRAM_QUEUE_H
 #define LULL_REPLAY_PROGRAM_QUEUE_H
 
+#include "base/table.h"
 #include "replay/program/stream.h"
 
 #define NO_ENTRY UINT64_MAX
@@ -34,12 +35,15 @@ struct lull_replay_stream {
     uint64_t base;
 
     struct open *open; /* in the order of posting */
-    uint32_t n_open, open_capacity;
+    uint32_t n_open;
+    size_t open_capacity;
     uint32_t *free_numbers;
-    uint32_t n_free, free_capacity, numbers;
+    uint32_t n_free, numbers;
+    size_t free_capacity;
 
     uint32_t *call_waits; /* what this call waits for */
-    uint32_t n_call_waits, call_capacity;
+    uint32_t n_call_waits;
+    size_t call_capacity;
     uint32_t *waits; /* of the WAITs in the queue */
     size_t waits_first, waits_end, waits_capacity;
 
@@ -50,7 +54,7 @@ struct lull_replay_stream {
     int64_t in_call_time; /* bursts and fixed times inside this call */
     uint32_t phase, ordinal;
     uint32_t syncs;
-    uint32_t *collectives; /* [n_comms]: blocking ones so far; made when needed */
+    struct lull_table collectives; /* by communicator: blocking ones so far */
 };
 
 typedef struct lull_replay_stream stream_t;
@@ -62,13 +66,40 @@ bool lull_replay_make_room(void **array, size_t *first, size_t *end, size_t *cap
 /* A new operation at the end of the queue, valid until the next; NULL: no memory. */
 struct entry *lull_replay_push(stream_t *s, uint8_t kind, uint32_t region, int64_t measured);
 
-/* A record of MPI. */
-lull_status lull_replay_take_event(stream_t *s, const struct lull_event *event,
-                                   struct lull_error *err);
-/* What the call did of which nothing was recorded. */
-lull_status lull_replay_guess(stream_t *s, const struct lull_replay_item *call,
-                              struct lull_error *err);
+/* ---- requests.c ---------------------------------------------------------------------------- */
+
+uint64_t lull_entry_position(const stream_t *s, const struct entry *entry);
+/* NULL: it was handed out. */
+struct entry *lull_entry_at(const stream_t *s, uint64_t position);
+
+/* A number for a request of the program, and its return; false: no memory. */
+uint32_t lull_request_number(stream_t *s);
+bool lull_request_release(stream_t *s, uint32_t number);
+/* A request of the trace is open from now on, as an enum open_kind; NULL: no memory. */
+struct open *lull_request_add(stream_t *s, uint64_t request, uint8_t kind);
+struct open *lull_request_find(stream_t *s, uint64_t request); /* NULL: there is none */
+/* The oldest of a kind; NULL: there is none. */
+struct open *lull_request_oldest(stream_t *s, uint8_t kind);
+/* The oldest receive to which the tracer gives a request (`named`), or gives none. */
+struct open *lull_request_oldest_receive(stream_t *s, bool named);
+void lull_request_remove(stream_t *s, struct open *open);
+/* It will never be known what it did. */
+lull_status lull_request_drop(stream_t *s, struct open *open, struct lull_error *err);
+/* This call waits for it; false: no memory. */
+bool lull_request_wait(stream_t *s, uint32_t number);
 /* One WAIT for all that the call waited for. */
-lull_status lull_replay_push_wait(stream_t *s, struct lull_error *err);
+lull_status lull_request_push_wait(stream_t *s, struct lull_error *err);
+
+/* ---- messages.c, collectives.c ------------------------------------------------------------- */
+
+/* An operation of message passing. */
+lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step,
+                                       struct lull_error *err);
+lull_status lull_replay_begin_collective(stream_t *s, const struct lull_step *step,
+                                         struct lull_error *err);
+lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step,
+                                       struct lull_error *err);
+/* What the call that ends here did of which nothing was recorded. */
+lull_status lull_replay_guess(stream_t *s, const struct lull_step *call, struct lull_error *err);
 
 #endif

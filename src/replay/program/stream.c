@@ -1,6 +1,6 @@
 /* Operations wait in a queue until what a receive takes, or which communicator a collective
  * operation is on, is known from further on in the trace. */
-#include "replay/queue.h"
+#include "replay/program/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ struct entry *lull_replay_push(stream_t *s, uint8_t kind, uint32_t region, int64
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
+static lull_status push_burst(stream_t *s, const struct lull_item *item,
                               struct lull_error *err)
 {
     const struct lull_replay_options *options = &s->replay->options;
@@ -85,20 +85,20 @@ static lull_status push_burst(stream_t *s, const struct lull_replay_item *item,
 }
 
 /* A call that waits for nobody keeps its length. */
-static lull_status push_kept(stream_t *s, const struct lull_replay_item *call,
+static lull_status push_kept(stream_t *s, const struct lull_step *call,
                              struct lull_error *err)
 {
     const uint8_t keep = s->replay->options.keep_calls;
-    bool moves = call->call == LULL_CALL_ISEND || call->call == LULL_CALL_IRECV ||
-                 call->call == LULL_CALL_ICOLLECTIVE;
-    bool kept = call->call == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE && !s->has_records
+    bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IRECV ||
+                 call->op == LULL_CALL_ICOLLECTIVE;
+    bool kept = call->op == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE && !s->has_records
                                               : moves && keep == LULL_KEEP_ALL;
     if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
         return LULL_OK;
-    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->begin);
+    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->call_began);
     if (!entry)
         return lull_replay_no_memory(s, err);
-    uint64_t length = (uint64_t)(call->end - call->begin);
+    uint64_t length = (uint64_t)(call->time - call->call_began);
     entry->op.duration = (int64_t)length;
     entry->op.tag = (uint32_t)(length >> 32);
     entry->op.comm = (uint32_t)length;
@@ -122,38 +122,41 @@ static lull_status push_sync(stream_t *s, struct lull_error *err)
     return LULL_OK;
 }
 
-static lull_status take_item(stream_t *s, const struct lull_replay_item *item,
-                             struct lull_error *err)
+static lull_status end_call(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
-    lull_status status;
-    switch (item->kind) {
-    case LULL_ITEM_BURST:
-    case LULL_ITEM_FIXED:
-        return push_burst(s, item, err);
-    case LULL_ITEM_CALL_BEGIN:
+    lull_status status = lull_replay_guess(s, call, err);
+    if (status == LULL_OK)
+        status = push_kept(s, call, err);
+    if (status == LULL_OK)
+        status = lull_request_push_wait(s, err);
+    s->in_call = false;
+    s->call_region = LULL_OP_NO_REGION;
+    return status;
+}
+
+static lull_status take_step(stream_t *s, const struct lull_step *step, struct lull_error *err)
+{
+    if (step->kind == LULL_STEP_CALL_END)
+        return end_call(s, step, err);
+    if (step->kind == LULL_STEP_CALL_BEGIN) {
         s->in_call = true;
         s->has_records = s->received = s->posted = false;
-        s->call = item->call;
-        s->call_region = item->region;
+        s->call = step->op;
+        s->call_region = step->region;
         s->in_call_time = 0;
         return LULL_OK;
-    case LULL_ITEM_CALL_END:
-        status = lull_replay_guess(s, item, err);
-        if (status == LULL_OK)
-            status = push_kept(s, item, err);
-        if (status == LULL_OK)
-            status = lull_replay_push_wait(s, err);
-        s->in_call = false;
-        s->call_region = LULL_OP_NO_REGION;
-        return status;
-    case LULL_ITEM_EVENT:
-        status = lull_replay_take_event(s, item->event, err);
-        if (status == LULL_OK && !s->in_call)
-            status = lull_replay_push_wait(s, err);
-        return status;
-    default: /* FORK, JOIN */
-        return push_sync(s, err);
     }
+    lull_status status = lull_replay_take_operation(s, step, err);
+    return status == LULL_OK && !s->in_call ? lull_request_push_wait(s, err) : status;
+}
+
+static lull_status take_item(stream_t *s, const struct lull_item *item, struct lull_error *err)
+{
+    if (item->kind == LULL_ITEM_STEP)
+        return take_step(s, item->step, err);
+    if (item->kind == LULL_ITEM_MEET)
+        return push_sync(s, err);
+    return push_burst(s, item, err);
 }
 
 /* ---- pulling ------------------------------------------------------------------------------- */
@@ -177,11 +180,14 @@ static void give_up_first(stream_t *s)
 
 static lull_status read_items(stream_t *s, struct lull_error *err)
 {
-    lull_status status =
-        lull_replay_reader_next(s->reader, s->items, LULL_STREAM_ITEMS, &s->n_items, err);
-    s->ended = status == LULL_OK && s->n_items == 0;
-    for (uint32_t i = 0; i < s->n_items && status == LULL_OK; i++)
-        status = take_item(s, &s->items[i], err);
+    const struct lull_item *items;
+    uint32_t count;
+    lull_status status = lull_item_cursor_next(s->cursor, &items, &count, err);
+    if (status != LULL_OK)
+        return status;
+    s->ended = count == 0;
+    for (uint32_t i = 0; i < count && status == LULL_OK; i++)
+        status = take_item(s, &items[i], err);
     return status;
 }
 
@@ -246,7 +252,11 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     uint32_t location = replay->locations[index];
     s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
-    lull_status status = lull_replay_reader_open(replay->codes, location, &s->reader, err);
+    const struct lull_items_options options = {.pieces = replay->options.pieces,
+                                               .shift = lull_survey_shift(
+                                                   replay->survey, s->process)};
+    lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,
+                                               &options, &s->cursor, err);
     if (status != LULL_OK) {
         free(s);
         return status;
@@ -259,12 +269,12 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
 {
     if (!s)
         return;
-    lull_replay_reader_close(s->reader);
+    lull_item_cursor_close(s->cursor);
     free(s->queue);
     free(s->open);
     free(s->free_numbers);
     free(s->call_waits);
     free(s->waits);
-    free(s->collectives);
+    lull_table_free(&s->collectives);
     free(s);
 }

@@ -4,7 +4,6 @@
 
 #include "replay/program/items.h"
 #include "replay/program/lost.h"
-#include "replay/program/roots.h"
 #include "replay/replay.h"
 
 #include <pthread.h>
@@ -18,11 +17,11 @@ struct lull_replay {
     uint32_t *first_stream;              /* [n_ranks + 1] */
     uint32_t *locations;                 /* [n_streams] */
     uint32_t *meets;                     /* [n_ranks]: how many threads meet at forks and joins */
-    int64_t *shifts;                     /* [n_processes]: of the clocks */
     struct lull_replay_stream **streams; /* [n_streams] */
-    pthread_mutex_t lock;                /* of what is made when it is needed */
-    struct lull_lost *lost;
-    struct lull_roots *roots;
+    struct lull_survey *own_survey;      /* NULL: the caller has one */
+    const struct lull_survey *survey;
+    pthread_mutex_t lock;   /* of: */
+    struct lull_lost *lost; /* made when it is needed */
 };
 
 struct lull_replay_stream;
