@@ -151,14 +151,6 @@ struct lull_gatherings {
     uint32_t n_memberships, capacity;
 };
 
-uint32_t lull_comm_canonical(const struct lull_trace *trace, uint32_t comm)
-{
-    if (comm >= trace->n_comms)
-        return comm;
-    uint32_t remote = trace->comms[comm].remote;
-    return remote < comm ? remote : comm;
-}
-
 struct lull_gatherings *lull_gatherings_create(const struct lull_trace *trace)
 {
     struct lull_gatherings *all = calloc(1, sizeof *all);

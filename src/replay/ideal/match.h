@@ -2,7 +2,7 @@
 #ifndef LULL_REPLAY_IDEAL_MATCH_H
 #define LULL_REPLAY_IDEAL_MATCH_H
 
-#include "trace/trace.h"
+#include "activity/channel.h"
 
 /* ---- messages: sent, not yet received. First in, first out per key. ------------------------- */
 
@@ -47,8 +47,6 @@ struct lull_gatherings *
 lull_gatherings_create(const struct lull_trace *trace);    /* NULL: no memory */
 void lull_gatherings_destroy(struct lull_gatherings *all); /* NULL is allowed */
 
-/* The two sides of an inter-communicator are one. */
-uint32_t lull_comm_canonical(const struct lull_trace *trace, uint32_t comm);
 
 /* A process arrives at its next operation on `comm` at `time`. Blocking and non-blocking operations
  * are matched in series of their own (non-blocking ones one for each operation), because tracers
