@@ -4,6 +4,7 @@
 #include "cli/interrupt.h"
 #include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/simulate_document.h"
 #include "cli/simulate_run.h"
@@ -113,12 +114,13 @@ static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *
     inputs->seed = 1;
     inputs->path = !settings.no_path;
     inputs->tape = settings.tape;
+    inputs->out_of_memory = lull_cli_out_of_memory;
     if (settings.seed &&
         lull_parse_u64(settings.seed, strlen(settings.seed), &inputs->seed) != LULL_OK)
         return lull_cli_usage("--seed is '%s', expected a whole number", settings.seed);
-    if (settings.threads < 0 || settings.threads > 1024)
-        return lull_cli_usage("--threads is %d, expected 1 to 1024", settings.threads);
-    int status = read_machine(inputs, arena);
+    int status = lull_option_threads(settings.threads);
+    if (status == LULL_EXIT_OK)
+        status = read_machine(inputs, arena);
     if (status == LULL_EXIT_OK)
         status = parse_specs(&inputs->sweep, arena);
     if (status == LULL_EXIT_OK)

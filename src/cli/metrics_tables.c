@@ -3,6 +3,18 @@
 #include <math.h>
 #include <string.h>
 
+bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid)
+{
+    return choice == LULL_CHOICE_ADDITIVE || (choice != LULL_CHOICE_MULTIPLICATIVE && hybrid);
+}
+
+enum lull_scheme lull_scheme_of(bool additive, bool hybrid)
+{
+    if (additive)
+        return hybrid ? LULL_SCHEME_ADDITIVE : LULL_SCHEME_MPI_ADDITIVE;
+    return hybrid ? LULL_SCHEME_MULTIPLICATIVE : LULL_SCHEME_MPI_MULTIPLICATIVE;
+}
+
 static const char *nodes_of(uint32_t nodes, struct lull_arena *arena)
 {
     if (!nodes)

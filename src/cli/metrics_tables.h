@@ -3,6 +3,19 @@
 #define LULL_CLI_METRICS_TABLES_H
 
 #include "cli/runs.h"
+#include "report/document.h"
+
+/* The scheme that the user wants efficiencies to be split by. */
+enum lull_scheme_choice {
+    LULL_CHOICE_USUAL, /* multiplicative for runs with one thread per process, else additive */
+    LULL_CHOICE_ADDITIVE,
+    LULL_CHOICE_MULTIPLICATIVE,
+    LULL_CHOICE_ALL
+};
+
+/* ALL counts as USUAL. */
+bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid);
+enum lull_scheme lull_scheme_of(bool additive, bool hybrid);
 
 /* The tree of a scheme below the common rows, with one column per run. */
 void lull_table_of_scheme(struct lull_document *document, const struct lull_runs *runs,

@@ -2,18 +2,27 @@
 #ifndef LULL_CLI_RUNS_H
 #define LULL_CLI_RUNS_H
 
+#include "cli/notices.h"
 #include "metrics/pop/pop.h"
-#include "report/document.h"
+
+/* Long work, one piece after the other, for whoever wants to show it. */
+struct lull_study_progress {
+    void (*begin)(void *context, const char *what); /* `what` lives until the end */
+    void (*update)(void *context, double share);    /* 0 to 1; from any thread, one at a time */
+    void (*end)(void *context);
+    void *context;
+};
 
 struct lull_runs_options {
     uint32_t application; /* index */
     const char *region;   /* only the time inside; NULL: all */
     bool has_window;
-    int64_t from, to; /* ns, if has_window */
-    bool regions;     /* break down by region, too */
-    bool force;       /* go on where the result would be doubtful */
-    bool no_replay;   /* do without the runtime on an ideal network */
-    unsigned workers; /* 0: all */
+    int64_t from, to;                           /* ns, if has_window */
+    bool regions;                               /* break down by region, too */
+    bool force;                                 /* go on where the result would be doubtful */
+    bool no_replay;                             /* do without the runtime on an ideal network */
+    unsigned workers;                           /* 0: all */
+    const struct lull_study_progress *progress; /* may be NULL */
 };
 
 struct lull_run {
@@ -36,22 +45,16 @@ struct lull_runs {
     enum lull_scaling scaling;
 };
 
-/* Reads all runs, with progress. Warnings go to stderr and into the document. Returns an exit
- * status; failure has been told. Ends with lull_runs_close in either case. */
-int lull_runs_load(const char *const *paths, uint32_t count,
-                   const struct lull_runs_options *options, struct lull_document *document,
-                   struct lull_arena *arena, struct lull_runs *ret_runs);
+/* Opens and analyses all runs: traces, and documents of saved profiles. Errors name the file.
+ * Ends with lull_runs_close in either case. */
+lull_status lull_runs_load(const char *const *paths, uint32_t count,
+                           const struct lull_runs_options *options, struct lull_notices *notices,
+                           struct lull_arena *arena, struct lull_runs *ret_runs,
+                           struct lull_error *err);
 void lull_runs_close(struct lull_runs *runs);
 
-/* The locations of threads other than masters that send, receive or take part in collectives, as a
- * replay wants them; NULL: there are none. */
-const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
-                             struct lull_arena *arena);
-
-/* Breakdown, numbers and runtime on an ideal network of a run whose trace and name are set. Returns
- * an exit status. */
-int lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
-                     struct lull_document *document, struct lull_arena *arena);
+/* A new run at the end, with path and order set; earlier addresses of runs are stale. */
+struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena);
 
 /* "8 x 2": processes and threads of each; "8 x 1-4" where they differ. */
 const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena);

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
-#include "cli/message.h"
 #include "replay/sim_tape.h"
 #include "sim/network/machine.h"
 #include "sim/pattern/pattern.h"
@@ -140,7 +139,7 @@ static void run_points(void *context, unsigned worker)
             return;
         struct lull_simulate_point *point = &work->points[number];
         struct setup setup = {.noise = NULL};
-        point->arena = lull_cli_arena();
+        point->arena = lull_arena_create(work->inputs->out_of_memory);
         point->usage = true;
         point->status = prepare(work->inputs, number, point, &setup);
         point->usage = point->usage && point->status == LULL_ERR_RANGE;

@@ -23,7 +23,8 @@ struct lull_simulate_inputs {
     uint32_t n_delays;
     uint64_t seed;
     bool path;
-    const char *tape; /* path of the run to write, NULL: none; only with one point */
+    const char *tape;            /* path of the run to write, NULL: none; only with one point */
+    void (*out_of_memory)(void); /* as lull_arena_create takes it */
 };
 
 struct lull_simulate_point {

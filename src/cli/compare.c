@@ -1,10 +1,7 @@
-#include "cli/study.h"
-
-#include "cli/command.h"
-#include "cli/message.h"
-#include "cli/warnings.h"
+#include "cli/compare.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,9 +43,8 @@ static size_t user_functions(const struct lull_trace *trace, struct lull_arena *
     return count;
 }
 
-#define ENOUGH_FUNCTIONS                                                    \
-    3 /* fewer prove nothing: a tracer may have been told to leave some out \
-       */
+/* Fewer prove nothing: a tracer may have been told to leave some out. */
+#define ENOUGH_FUNCTIONS 3
 
 /* Whether both have functions, but none in common. Different tracers write names differently, and
  * of a saved profile the functions are not known: then nothing is said. */
@@ -85,19 +81,19 @@ static const char *missing_counter(const struct lull_run *a, const struct lull_r
 }
 
 static void note_counters(const struct lull_run *a, const struct lull_run *b,
-                          struct lull_document *document)
+                          struct lull_notices *notices)
 {
     const char *lost = missing_counter(a, b);
     const char *gained = missing_counter(b, a);
     if (lost || gained)
-        lull_document_note(document, LULL_NOTE_INFO,
-                           "The runs do not have the same counters: only %s has %s.",
-                           lost ? a->name : b->name, lost ? lost : gained);
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "The runs do not have the same counters: only %s has %s.",
+                         lost ? a->name : b->name, lost ? lost : gained);
 }
 
 /* Instructions that fit neither a fixed problem nor one that grows with the units. */
 static void warn_of_growth(const struct lull_run *run, const struct lull_run *reference,
-                           struct lull_document *document)
+                           struct lull_notices *notices)
 {
     static const double tolerated = 3;
     struct lull_scaling_evidence evidence;
@@ -107,14 +103,14 @@ static void warn_of_growth(const struct lull_run *run, const struct lull_run *re
     double strong = fabs(log(evidence.instructions));
     double weak = fabs(log(evidence.instructions / evidence.units));
     if (strong > log(tolerated) && weak > log(tolerated))
-        lull_warn_both(document,
-                       "%s executes %.3g times the instructions of %s on %.3g times the threads: "
-                       "is it the same program on the same problem?",
-                       run->path, evidence.instructions, reference->path, evidence.units);
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s executes %.3g times the instructions of %s on %.3g times the threads: "
+                         "is it the same program on the same problem?",
+                         run->path, evidence.instructions, reference->path, evidence.units);
 }
 
-int lull_study_check(const struct lull_runs *runs, bool force, struct lull_document *document,
-                     struct lull_arena *arena)
+lull_status lull_study_check(const struct lull_runs *runs, bool force, struct lull_notices *notices,
+                             struct lull_arena *arena, struct lull_error *err)
 {
     const struct lull_run *reference = &runs->runs[runs->reference];
     for (uint32_t i = 0; i < runs->count; i++) {
@@ -122,18 +118,20 @@ int lull_study_check(const struct lull_runs *runs, bool force, struct lull_docum
         if (run == reference)
             continue;
         if (!force && strangers(run, reference, arena))
-            return lull_cli_fail("%s: has no function in common with %s, expected runs of one "
-                                 "program (--force compares them all the same)",
-                                 run->path, reference->path);
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "%s: has no function in common with %s, expected runs of one "
+                             "program (--force compares them all the same)",
+                             run->path, reference->path);
         if (run->trace && reference->trace && strcmp(run->path, reference->path) == 0)
-            lull_document_note(document, LULL_NOTE_INFO, "%s is given twice.", run->path);
-        note_counters(reference, run, document);
-        warn_of_growth(run, reference, document);
+            lull_notices_add(notices, LULL_NOTICE_INFO, "%s is given twice.", run->path);
+        note_counters(reference, run, notices);
+        warn_of_growth(run, reference, notices);
     }
-    return LULL_EXIT_OK;
+    return LULL_OK;
 }
 
-int lull_study_reference(struct lull_runs *runs, const char *name, struct lull_arena *arena)
+lull_status lull_study_reference(struct lull_runs *runs, const char *name, struct lull_arena *arena,
+                                 struct lull_error *err)
 {
     const char *known = "";
     runs->reference = 0;
@@ -141,17 +139,17 @@ int lull_study_reference(struct lull_runs *runs, const char *name, struct lull_a
         const struct lull_run *run = &runs->runs[i];
         if (strcmp(run->path, name) == 0 || strcmp(run->name, name) == 0) {
             runs->reference = i;
-            return LULL_EXIT_OK;
+            return LULL_OK;
         }
         known = lull_arena_printf(arena, "%s%s%s", known, i ? ", " : "", run->name);
     }
-    return name ? lull_cli_fail("reference '%s' is none of the runs, expected one of %s", name,
-                                known)
-                : LULL_EXIT_OK;
+    return name ? lull_fail(err, LULL_ERR_RANGE,
+                            "reference '%s' is none of the runs, expected one of %s", name, known)
+                : LULL_OK;
 }
 
 /* The run that has grown most decides. */
-static enum lull_scaling guess(const struct lull_runs *runs, struct lull_document *document)
+static enum lull_scaling guess(const struct lull_runs *runs, struct lull_notices *notices)
 {
     const struct lull_run *reference = &runs->runs[runs->reference];
     const struct lull_run *run = &runs->runs[runs->count - 1];
@@ -163,45 +161,54 @@ static enum lull_scaling guess(const struct lull_runs *runs, struct lull_documen
     if (isfinite(evidence.instructions))
         snprintf(instructions, sizeof instructions, "%.2f times the instructions, ",
                  evidence.instructions);
-    lull_document_note(document, LULL_NOTE_INFO,
-                       "Scaling: taken as %s, because %s, compared with %s, has %.4g times the "
-                       "threads, %s%.2f times the mean useful time per thread and %.2f times the "
-                       "runtime.",
-                       evidence.guess == LULL_SCALING_WEAK ? "weak" : "strong", run->name,
-                       reference->name, evidence.units, instructions, evidence.mean_useful,
-                       evidence.runtime);
+    lull_notices_add(notices, LULL_NOTICE_INFO,
+                     "Scaling: taken as %s, because %s, compared with %s, has %.4g times the "
+                     "threads, %s%.2f times the mean useful time per thread and %.2f times the "
+                     "runtime.",
+                     evidence.guess == LULL_SCALING_WEAK ? "weak" : "strong", run->name,
+                     reference->name, evidence.units, instructions, evidence.mean_useful,
+                     evidence.runtime);
     return evidence.guess;
 }
 
-void lull_study_scaling(struct lull_runs *runs, const char *scaling, struct lull_document *document)
+void lull_study_scaling(struct lull_runs *runs, enum lull_scaling_wish wish,
+                        struct lull_notices *notices)
 {
-    runs->scaling = LULL_SCALING_STRONG;
+    runs->scaling = wish == LULL_SCALING_AS_WEAK ? LULL_SCALING_WEAK : LULL_SCALING_STRONG;
     if (runs->count < 2)
         return;
-    if (scaling && strcmp(scaling, "auto") == 0) {
-        runs->scaling = guess(runs, document);
-        return;
+    switch (wish) {
+    case LULL_SCALING_BY_EVIDENCE:
+        runs->scaling = guess(runs, notices);
+        break;
+    case LULL_SCALING_AS_WEAK:
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "Scaling: weak (the problem grows with the threads), as asked for.");
+        break;
+    case LULL_SCALING_AS_STRONG:
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "Scaling: strong (the problem stays the same), as asked for.");
+        break;
+    case LULL_SCALING_NOT_SAID:
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "Scaling: strong (the problem stays the same) is assumed; --scaling "
+                         "weak or auto changes that.");
+        break;
     }
-    bool weak = scaling && strcmp(scaling, "weak") == 0;
-    runs->scaling = weak ? LULL_SCALING_WEAK : LULL_SCALING_STRONG;
-    lull_document_note(document, LULL_NOTE_INFO,
-                       weak ? "Scaling: weak (the problem grows with the threads), as asked for."
-                       : scaling
-                           ? "Scaling: strong (the problem stays the same), as asked for."
-                           : "Scaling: strong (the problem stays the same) is assumed; --scaling "
-                             "weak or auto changes that.");
 }
 
-int lull_study_compute(struct lull_runs *runs, struct lull_arena *arena)
+lull_status lull_study_compute(struct lull_runs *runs, struct lull_arena *arena,
+                               struct lull_error *err)
 {
     const struct lull_pop_input *reference =
         runs->count > 1 ? runs->runs[runs->reference].input : NULL;
     for (uint32_t i = 0; i < runs->count; i++) {
         struct lull_run *run = &runs->runs[i];
-        struct lull_error err;
         run->values = lull_arena_zero(arena, (size_t)lull_metric_count, sizeof(*run->values));
-        if (lull_pop_compute(run->input, reference, runs->scaling, run->values, &err) != LULL_OK)
-            return lull_cli_fail("%s: %s", run->path, err.text);
+        lull_status status =
+            lull_pop_compute(run->input, reference, runs->scaling, run->values, err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "%s", run->path);
     }
-    return LULL_EXIT_OK;
+    return LULL_OK;
 }

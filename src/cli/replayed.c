@@ -1,11 +1,8 @@
-#include "cli/replay_runs.h"
+#include "cli/replayed.h"
 
-#include "base/text.h"
 #include "replay/measured_network.h"
 #include "sim/engine/engine.h"
 #include "sim/setup.h"
-
-#include <math.h>
 
 static lull_status simulate(const struct lull_trace *trace, const struct lull_replay_wish *wish,
                             struct lull_arena *arena, struct lull_replayed *replayed,
@@ -88,28 +85,4 @@ lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_t
     if (status == LULL_OK)
         *ret_network = network;
     return status;
-}
-
-static const char *rate(double bandwidth, struct lull_arena *arena)
-{
-    char text[32];
-    if (isinf(bandwidth))
-        return "without limit";
-    if (bandwidth >= 1e9)
-        return lull_arena_printf(arena, "%.3g GB/s", bandwidth * 1e-9);
-    snprintf(text, sizeof text, "%.3g MB/s", bandwidth * 1e-6);
-    return lull_arena_strdup(arena, text);
-}
-
-const char *lull_replay_describe(const struct lull_network *network, struct lull_arena *arena)
-{
-    char latency[32], far[32];
-    const double *in = network->values[LULL_LEVEL_NODE];
-    const double *between = network->values[LULL_LEVEL_CLUSTER];
-    lull_format_time(llround(in[0]), latency, sizeof latency);
-    lull_format_time(llround(between[0]), far, sizeof far);
-    if (in[0] == between[0] && in[1] == between[1])
-        return lull_arena_printf(arena, "latency %s, bandwidth %s", latency, rate(in[1], arena));
-    return lull_arena_printf(arena, "inside nodes latency %s, bandwidth %s; between nodes %s, %s",
-                             latency, rate(in[1], arena), far, rate(between[1], arena));
 }

@@ -1,8 +1,7 @@
-/* The runs that `lull replay` compares: measured, replayed on the measured network, what if. */
-#ifndef LULL_CLI_REPLAY_RUNS_H
-#define LULL_CLI_REPLAY_RUNS_H
+/* One replay of a measured run, and the run that it makes. */
+#ifndef LULL_CLI_REPLAYED_H
+#define LULL_CLI_REPLAYED_H
 
-#include "cli/runs.h"
 #include "replay/warp/warp.h"
 #include "replay/what_if.h"
 #include "sim/network/network.h"
@@ -31,12 +30,11 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                struct lull_error *err);
 void lull_replayed_close(struct lull_replayed *replayed);
 
-/* A network from what the user typed, with the nodes of the trace (NULL: only to check it). */
+/* A network from what the user typed, with the nodes of the trace (NULL: only to check it). On the
+ * ideal network collectives with a root wait for it alone, unless the spec says otherwise. */
 struct lull_spec;
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
                                      uint32_t application, struct lull_arena *arena,
                                      struct lull_network *ret_network, struct lull_error *err);
-/* "hockney: latency 1.2 us, bandwidth 3.4 GB/s ..." */
-const char *lull_replay_describe(const struct lull_network *network, struct lull_arena *arena);
 
 #endif
