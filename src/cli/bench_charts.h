@@ -4,11 +4,17 @@
 #define LULL_CLI_BENCH_CHARTS_H
 
 #include "machine/machine.h"
+#include "report/chart.h"
 
-/* Writes one SVG file per chart that the machine has numbers for into `folder`, which is made where
- * it is missing; files of the same names are replaced. Returns an exit status; failure has been
- * told. */
-int lull_bench_charts(const struct lull_machine *machine, const char *folder,
-                      struct lull_arena *arena);
+struct lull_machine_chart {
+    const char *name; /* "memory-cores" */
+    const struct lull_chart *chart;
+};
+
+enum { LULL_MACHINE_CHARTS = 4 };
+
+/* Draws the charts that the machine has numbers for; they live in `arena`. Returns how many. */
+size_t lull_machine_charts(const struct lull_machine *machine, struct lull_arena *arena,
+                           struct lull_machine_chart ret_charts[LULL_MACHINE_CHARTS]);
 
 #endif

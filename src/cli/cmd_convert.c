@@ -1,8 +1,7 @@
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/process.h"
 #include "cli/progress.h"
 #include "trace/format.h"
 

@@ -1,10 +1,10 @@
 #include "cli/census.h"
 #include "cli/command.h"
 #include "cli/info_document.h"
-#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/progress.h"
 
 static struct lull_output_settings output;

@@ -1,11 +1,11 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare.h"
-#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/metrics_document.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/progress.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static const struct poptOption options[] = {
      "region|callsite|process|thread"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
-    {"digits", '\0', POPT_ARG_INT, &output.digits, 0, "decimals of efficiencies in text (2)", "N"},
+    LULL_DIGITS_OPTION(output),
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
      "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",

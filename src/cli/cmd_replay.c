@@ -1,9 +1,8 @@
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/replay_document.h"
 #include "cli/replay_study.h"
@@ -51,10 +50,9 @@ static const struct poptOption options[] = {
      "which program of a trace that holds several (1)", "N"},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "replace RUN if it is there, and go on where the tracer disturbed the run too much", NULL},
-    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
-    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
-     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
-    {"digits", '\0', POPT_ARG_INT, &output.digits, 0, "decimals of efficiencies in text (2)", "N"},
+    LULL_FORMAT_OPTION(output),
+    LULL_COLOUR_OPTION(output),
+    LULL_DIGITS_OPTION(output),
     POPT_TABLEEND,
 };
 

@@ -1,11 +1,10 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/limits.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/simulate_document.h"
 #include "cli/simulate_run.h"
 #include "sim/goal/goal.h"
@@ -49,9 +48,8 @@ static const struct poptOption options[] = {
      "list networks, noises, patterns and placements with their parameters", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
      "points of a sweep at the same time (all processors)", "N"},
-    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
-    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
-     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
+    LULL_FORMAT_OPTION(output),
+    LULL_COLOUR_OPTION(output),
     POPT_TABLEEND,
 };
 

@@ -1,12 +1,22 @@
-/* A thread of its own waits for the signals: in it any function may be called, as it may not in a
- * handler. */
-#include "cli/interrupt.h"
+#include "cli/process.h"
 
 #include "base/file.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
+void lull_limits_raise_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* A thread of its own waits for the signals: in it any function may be called, as it may not in a
+ * handler. */
 static void *wait_for_signal(void *argument)
 {
     const sigset_t *signals = argument;
