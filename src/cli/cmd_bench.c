@@ -1,14 +1,14 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "bench/benchmark.h"
-#include "cli/bench_charts.h"
-#include "cli/bench_document.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "machine/noise_trace.h"
+#include "view/machine/machine_charts.h"
+#include "view/machine/machine_document.h"
 
 #include <errno.h>
 #include <limits.h>

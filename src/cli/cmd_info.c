@@ -1,11 +1,11 @@
-#include "cli/census.h"
 #include "cli/command.h"
-#include "cli/info_document.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "study/census.h"
+#include "view/info_document.h"
 
 static struct lull_output_settings output;
 static int threads;

@@ -1,12 +1,12 @@
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/compare.h"
 #include "cli/message.h"
-#include "cli/metrics_document.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "study/compare.h"
+#include "view/metrics/metrics_document.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/replay_document.h"
-#include "cli/replay_study.h"
 #include "sim/network/machine.h"
+#include "study/replay_study.h"
 #include "trace/format.h"
+#include "view/replay_document.h"
 
 #include <stdlib.h>
 #include <string.h>

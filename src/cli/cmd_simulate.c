@@ -5,9 +5,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include "cli/simulate_document.h"
-#include "cli/simulate_run.h"
 #include "sim/goal/goal.h"
+#include "study/simulated.h"
+#include "view/simulation/simulation_document.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define LULL_CLI_MESSAGE_H
 
 #include "base/arena.h"
-#include "cli/notices.h"
+#include "study/notices.h"
 
 /* From now on lines begin with "lull NAME: "; NULL: "lull: ". */
 void lull_cli_set_command(const char *name);

@@ -14,7 +14,7 @@ struct lull_output_settings {
 };
 
 /* Lines for a table of options; `settings` is an object of static storage. */
-// clang-format off
+/* clang-format off */
 #define LULL_FORMAT_OPTION(settings) \
     {"format", 'f', POPT_ARG_STRING, &(settings).format, 0, "how to print the result", \
      "text|json|csv"}
@@ -29,7 +29,7 @@ struct lull_output_settings {
     {"output", 'o', POPT_ARG_STRING, &(settings).path, 0, \
      "write the result to FILE instead of standard output", "FILE"}, \
     LULL_COLOUR_OPTION(settings)
-// clang-format on
+/* clang-format on */
 
 /* LULL_EXIT_OK, or LULL_EXIT_USAGE after a message. To be called before long work. */
 int lull_output_check(const struct lull_output_settings *settings);

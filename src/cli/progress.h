@@ -3,7 +3,7 @@
 #ifndef LULL_CLI_PROGRESS_H
 #define LULL_CLI_PROGRESS_H
 
-#include "cli/runs.h"
+#include "study/runs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
