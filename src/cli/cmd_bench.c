@@ -6,16 +6,15 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "launch/installed.h"
 #include "machine/noise_trace.h"
 #include "view/machine/machine_charts.h"
 #include "view/machine/machine_document.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static struct lull_output_settings output;
 static struct {
@@ -178,21 +177,6 @@ static int set_limits(struct lull_bench_settings *bench)
     return LULL_EXIT_OK;
 }
 
-/* Where helper programs are: beside lull in a build, beside the recorder where it is installed. */
-static const char *const *helper_folders(struct lull_arena *arena)
-{
-    char own[PATH_MAX] = "";
-    const char **folders = lull_arena_zero(arena, 3, sizeof *folders);
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash = length > 0 ? strrchr(own, '/') : NULL;
-    if (!slash)
-        return folders;
-    *slash = '\0';
-    folders[0] = lull_arena_strdup(arena, own);
-    folders[1] = lull_arena_printf(arena, "%s/../" LULL_RECORD_FOLDER, own);
-    return folders;
-}
-
 /* The line of the progress names what is measured at the moment. */
 static void tell(void *context, double share, const char *what)
 {
@@ -230,7 +214,7 @@ static int measure(poptContext context, struct lull_arena *arena)
     struct lull_bench_settings bench = {.effort = settings.quick  ? LULL_EFFORT_QUICK
                                                   : settings.full ? LULL_EFFORT_FULL
                                                                   : LULL_EFFORT_STANDARD,
-                                        .helper_folders = helper_folders(arena),
+                                        .helper_folders = lull_own_folders(arena),
                                         .mpi = settings.mpi,
                                         .mpi_launch = settings.mpi_launch,
                                         .progress = tell,
