@@ -669,3 +669,20 @@ void lull_replay_reader_close(struct lull_replay_reader *r)
     free(r->stack);
     free(r);
 }
+
+#include "replay/lost.h"
+
+bool lull_lost_is_epoch(const struct lull_trace *trace, const struct lull_event *event,
+                        uint32_t n_processes)
+{
+    static const bool waits_for_all[LULL_COLLECTIVES] = {
+        [LULL_COLLECTIVE_BARRIER] = true,        [LULL_COLLECTIVE_ALLGATHER] = true,
+        [LULL_COLLECTIVE_ALLTOALL] = true,       [LULL_COLLECTIVE_ALLREDUCE] = true,
+        [LULL_COLLECTIVE_REDUCE_SCATTER] = true, [LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK] = true,
+    };
+    if (event->kind != LULL_EVENT_COLLECTIVE_END || event->id >= trace->n_comms ||
+        event->op >= LULL_COLLECTIVES || !waits_for_all[event->op] ||
+        event->collective.request != LULL_NO_REQUEST)
+        return false;
+    return trace->comms[event->id].size == n_processes;
+}
