@@ -20,8 +20,8 @@
  * A thread ends with its last event: what the run lasts longer than that is nobody's.
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide
- * (replay/program/lost.h). Waits of which nothing was recorded are taken to be for the oldest send, or
- * with MPI_Waitall for all sends. */
+ * (replay/program/lost.h). Waits of which nothing was recorded are taken to be for the oldest send,
+ * or with MPI_Waitall for all sends. */
 #ifndef LULL_REPLAY_REPLAY_H
 #define LULL_REPLAY_REPLAY_H
 

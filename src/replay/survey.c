@@ -74,8 +74,7 @@ uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint3
 
 /* ---- clocks -------------------------------------------------------------------------------- */
 
-static bool take_passage(struct lull_survey *survey, uint32_t process,
-                         const struct lull_step *step)
+static bool take_passage(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
 {
     struct lull_passages *passages = &survey->passages[process];
     if (passages->count == LULL_CLOCKS_OPERATIONS ||
@@ -85,7 +84,8 @@ static bool take_passage(struct lull_survey *survey, uint32_t process,
         passages->items = malloc(LULL_CLOCKS_OPERATIONS * sizeof *passages->items);
     if (!passages->items)
         return false;
-    passages->items[passages->count++] = (struct lull_passage){survey->visitors[process].entered, step->time};
+    passages->items[passages->count++] =
+        (struct lull_passage){survey->visitors[process].entered, step->time};
     return true;
 }
 

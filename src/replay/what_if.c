@@ -125,8 +125,7 @@ static int64_t without_noise(const struct lull_what_if *w, const struct lull_rep
 static bool learn_work(struct lull_what_if *w, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct work *work = &w->works[burst->stream];
-    if (!lull_array_reserve(&work->ns, &work->capacity, burst->phase + (size_t)1,
-                            sizeof *work->ns))
+    if (!lull_array_reserve(&work->ns, &work->capacity, burst->phase + (size_t)1, sizeof *work->ns))
         return false;
     for (; work->count <= burst->phase; work->count++)
         work->ns[work->count] = 0;
@@ -353,10 +352,10 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
     w->stage = wanted->no_noise ? LEARN_NOISE : wanted->balance ? LEARN_BALANCE : APPLY;
     w->places = calloc(trace->n_locations + (size_t)1, sizeof *w->places);
     w->works = calloc(trace->n_locations + (size_t)1, sizeof *w->works);
-    lull_status status = w->places && w->works
-                             ? mark_regions(trace, w, err)
-                             : lull_fail(err, LULL_ERR_MEMORY,
-                                         "%s: not enough memory for a replay", trace->path);
+    lull_status status =
+        w->places && w->works
+            ? mark_regions(trace, w, err)
+            : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     if (status == LULL_OK)
         w->n_streams = trace->n_locations;
     else

@@ -78,8 +78,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_bursts_consumer(struct lull_bursts *bursts)
 {
-    return (struct lull_consumer){
-        .context = bursts, .wants = LULL_ITEMS_WANT, .steps = take_steps};
+    return (struct lull_consumer){.context = bursts, .wants = LULL_ITEMS_WANT, .steps = take_steps};
 }
 
 lull_status lull_bursts_create(const struct lull_trace *trace,

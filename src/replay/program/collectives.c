@@ -3,7 +3,6 @@
 
 #include "replay/program/epoch.h"
 
-
 static bool known_comm(const stream_t *s, uint32_t comm)
 {
     const struct lull_trace *trace = s->replay->trace;
@@ -55,7 +54,7 @@ static void describe_collective(struct entry *entry, const struct lull_step *ste
 }
 
 lull_status lull_replay_begin_collective(stream_t *s, const struct lull_step *step,
-                                    struct lull_error *err)
+                                         struct lull_error *err)
 {
     if (step->collective.request == LULL_NO_REQUEST)
         return LULL_OK;
@@ -98,7 +97,7 @@ static lull_status end_non_blocking(stream_t *s, const struct lull_step *step,
 }
 
 lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step,
-                                  struct lull_error *err)
+                                       struct lull_error *err)
 {
     if (step->collective.request != LULL_NO_REQUEST)
         return end_non_blocking(s, step, err);
@@ -120,4 +119,3 @@ lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step
     describe_collective(entry, step, find_root(s, step, number));
     return LULL_OK;
 }
-

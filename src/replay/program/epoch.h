@@ -5,7 +5,8 @@
 
 #include "activity/step.h"
 
-/* Whether a step ends an epoch: a blocking operation of that kind, of all `n_processes`, is over. */
+/* Whether a step ends an epoch: a blocking operation of that kind, of all `n_processes`, is over.
+ */
 bool lull_is_epoch(const struct lull_trace *trace, const struct lull_step *step,
                    uint32_t n_processes);
 

@@ -91,8 +91,7 @@ static struct lull_item merge(struct lull_item_cursor *c, const struct lull_step
     struct lull_item *own = c->own_at < c->n_own ? &c->own[c->own_at] : NULL;
     if (lead && (!own || own->begin >= lead->time)) {
         c->leader->at++;
-        return (struct lull_item){
-            .kind = LULL_ITEM_MEET, .begin = lead->time, .end = lead->time};
+        return (struct lull_item){.kind = LULL_ITEM_MEET, .begin = lead->time, .end = lead->time};
     }
     if (lead && own->end > lead->time && own->kind != LULL_ITEM_STEP)
         return split_stretch(own, lead->time);

@@ -15,8 +15,7 @@ static void hand_out(struct lull_items *m, enum time_kind kind, int64_t now, boo
 {
     if (m->ns[kind] == 0 && !always)
         return;
-    struct lull_item *item =
-        add_item(m, kind == BURST ? LULL_ITEM_BURST : LULL_ITEM_FIXED, now);
+    struct lull_item *item = add_item(m, kind == BURST ? LULL_ITEM_BURST : LULL_ITEM_FIXED, now);
     item->begin = m->began[kind];
     item->ns = m->ns[kind];
     item->mark = m->mark;

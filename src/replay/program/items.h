@@ -6,7 +6,8 @@
  *    decide as well;
  *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush: no faster processor
  *    shortens it either.
- * What is behind the last event of a location is nobody's, unless the trace states what threads do. */
+ * What is behind the last event of a location is nobody's, unless the trace states what threads do.
+ */
 #ifndef LULL_REPLAY_PROGRAM_ITEMS_H
 #define LULL_REPLAY_PROGRAM_ITEMS_H
 

@@ -1,7 +1,6 @@
 /* Messages as operations with their requests. */
 #include "replay/program/queue.h"
 
-
 static uint32_t rank_of(const stream_t *s, int32_t peer)
 {
     return peer >= 0 && (uint32_t)peer < s->replay->trace->n_processes ? s->replay->ranks[peer]
@@ -138,8 +137,7 @@ static lull_status finish_request(stream_t *s, uint64_t request, struct lull_err
 /* ---- what was not recorded ----------------------------------------------------------------- */
 
 /* A wait with open receives, of which nothing says that they are complete. */
-static lull_status receive_lost(stream_t *s, const struct lull_step *call,
-                                struct lull_error *err)
+static lull_status receive_lost(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
     struct lull_replay *replay = s->replay;
     const struct lull_lost_send *sends;
@@ -187,8 +185,7 @@ static lull_status finish_sends(stream_t *s, bool all, struct lull_error *err)
     return LULL_OK;
 }
 
-lull_status lull_replay_guess(stream_t *s, const struct lull_step *call,
-                              struct lull_error *err)
+lull_status lull_replay_guess(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
     bool waits = call->op == LULL_CALL_WAIT || call->op == LULL_CALL_WAITALL;
     lull_status status = LULL_OK;
@@ -204,7 +201,7 @@ lull_status lull_replay_guess(stream_t *s, const struct lull_step *call,
 }
 
 lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step,
-                                   struct lull_error *err)
+                                       struct lull_error *err)
 {
     switch (step->kind) {
     case LULL_STEP_SEND:

@@ -150,8 +150,8 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
     replay->first_stream = lull_arena_try(arena, processes, sizeof *replay->first_stream);
     replay->locations = lull_arena_try(arena, locations, sizeof *replay->locations);
     replay->streams = lull_arena_try(arena, locations, sizeof(struct lull_replay_stream *));
-    if (!replay->ranks || !replay->meets || !replay->first_stream ||
-        !replay->locations || !replay->streams)
+    if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->locations ||
+        !replay->streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     number_streams(replay);
     return LULL_OK;

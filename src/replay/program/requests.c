@@ -111,4 +111,3 @@ lull_status lull_request_drop(stream_t *s, struct open *open, struct lull_error 
     lull_request_remove(s, open);
     return !back || lull_request_release(s, number) ? LULL_OK : lull_replay_no_memory(s, err);
 }
-

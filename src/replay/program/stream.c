@@ -52,8 +52,7 @@ struct entry *lull_replay_push(stream_t *s, uint8_t kind, uint32_t region, int64
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static lull_status push_burst(stream_t *s, const struct lull_item *item,
-                              struct lull_error *err)
+static lull_status push_burst(stream_t *s, const struct lull_item *item, struct lull_error *err)
 {
     const struct lull_replay_options *options = &s->replay->options;
     int64_t ns = item->ns;
@@ -85,14 +84,13 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item,
 }
 
 /* A call that waits for nobody keeps its length. */
-static lull_status push_kept(stream_t *s, const struct lull_step *call,
-                             struct lull_error *err)
+static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
     const uint8_t keep = s->replay->options.keep_calls;
     bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IRECV ||
                  call->op == LULL_CALL_ICOLLECTIVE;
     bool kept = call->op == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE && !s->has_records
-                                              : moves && keep == LULL_KEEP_ALL;
+                                            : moves && keep == LULL_KEEP_ALL;
     if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
         return LULL_OK;
     struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->call_began);
@@ -252,9 +250,8 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     uint32_t location = replay->locations[index];
     s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
-    const struct lull_items_options options = {.pieces = replay->options.pieces,
-                                               .shift = lull_survey_shift(
-                                                   replay->survey, s->process)};
+    const struct lull_items_options options = {
+        .pieces = replay->options.pieces, .shift = lull_survey_shift(replay->survey, s->process)};
     lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,
                                                &options, &s->cursor, err);
     if (status != LULL_OK) {
