@@ -158,8 +158,24 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
 
 /* ---- emit.c -------------------------------------------------------------------------------- */
 
+void lull_emit_make_room(struct lull_interpreter *it);
+
 /* A new step, to be filled; valid until the next one. */
-struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t kind, int64_t time, int64_t kept);
+static inline struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t kind, int64_t time,
+                                          int64_t kept)
+{
+    struct lull_emitter *out = it->out;
+    if (out->count == out->capacity)
+        lull_emit_make_room(it);
+    struct lull_step *step = &out->steps[out->count++];
+    step->time = time;
+    step->kept_ns = kept;
+    step->kind = kind;
+    step->op = step->activity = step->parallel = 0;
+    step->region = step->comm = step->channel = LULL_NONE;
+    return step;
+}
+
 void lull_emit_deliver(struct lull_interpreter *it); /* all steps so far */
 /* An event of message passing as a step. */
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept);

@@ -47,7 +47,6 @@ struct lull_gatherings *
 lull_gatherings_create(const struct lull_trace *trace);    /* NULL: no memory */
 void lull_gatherings_destroy(struct lull_gatherings *all); /* NULL is allowed */
 
-
 /* A process arrives at its next operation on `comm` at `time`. Blocking and non-blocking operations
  * are matched in series of their own (non-blocking ones one for each operation), because tracers
  * tell the communicator of the latter only when they end. `root` is a process or LULL_ANY. NULL and
