@@ -91,6 +91,18 @@ if(Python3_FOUND)
     endif()
 endif()
 
+# A recorder finds nothing of lull in the program that it is loaded into: all it calls by our names
+# is inside.
+if(LULL_TESTS AND CMAKE_NM)
+    foreach(recorder liblull-record liblull-record-openmpi liblull-record-mpich)
+        if(TARGET ${recorder})
+            add_test(NAME record.complete.${recorder}
+                COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull|rec)_'")
+            set_tests_properties(record.complete.${recorder} PROPERTIES LABELS quick TIMEOUT 60)
+        endif()
+    endforeach()
+endif()
+
 # The same under each MPI that is here.
 function(record_mpi family)
     find_program(LULL_TEST_MPICC_${family} NAMES mpicc.${family})
