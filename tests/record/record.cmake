@@ -149,10 +149,8 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
-    set(mpi_environment --env OMPI_ALLOW_RUN_AS_ROOT=1 --env OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-                        --env OMPI_MCA_rmaps_base_oversubscribe=1)
     foreach(form master inside)
-        record_test(hybrid.${form}.${family} mpi ${mpi_environment} --
+        record_test(hybrid.${form}.${family} mpi --
                     ${LULL_TEST_MPIRUN_${family}} -n 2 ${bin}/hybrid.${family} ${form})
     endforeach()
 endfunction()
