@@ -201,10 +201,21 @@ static inline int64_t lull_kept(const struct lull_interpreter *it)
     return it->ledger.now - waited;
 }
 
+static inline void lull_note_last(struct lull_interpreter *it)
+{
+    it->last_time = it->ledger.now;
+    it->last_kept = lull_kept(it);
+}
+
 /* Events of message passing: they change no activity. */
 #define LULL_OPERATION_EVENTS                                                                      \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
+
+/* Not read unless somebody asks for them, so that they do not tell when a location ends. */
+#define LULL_SILENT_EVENTS                                                                   \
+    (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
 
 static inline bool lull_is_operation(const struct lull_event *event)
