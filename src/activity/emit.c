@@ -15,15 +15,14 @@ void lull_emit_deliver(struct lull_interpreter *it)
                                      .ledger = &it->ledger,
                                      .channels = it->channels};
     out->count = 0;
-    for (uint32_t i = 0; i < out->n_consumers && out->status == LULL_OK; i++) {
-        const struct lull_consumer *consumer = &out->consumers[i];
+    const struct lull_consumer *consumer = out->consumers, *end = consumer + out->n_consumers;
+    for (; consumer < end && out->status == LULL_OK; consumer++)
         if (steps.count > 0 || consumer->wants_ledger)
             out->status = consumer->steps(consumer->context, out->worker, &steps, out->err);
-    }
 }
 
 /* Room for one more. Where there is none, the last step is lost and the status says so. */
-static void make_room(struct lull_interpreter *it)
+void lull_emit_make_room(struct lull_interpreter *it)
 {
     struct lull_emitter *out = it->out;
     if (out->n_consumers > 0 && out->capacity > 0) {
@@ -41,20 +40,6 @@ static void make_room(struct lull_interpreter *it)
             lull_fail(out->err, LULL_ERR_MEMORY, "not enough memory for %u steps", out->capacity);
         out->count -= out->count > 0;
     }
-}
-
-struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t kind, int64_t time, int64_t kept)
-{
-    struct lull_emitter *out = it->out;
-    if (out->count == out->capacity)
-        make_room(it);
-    struct lull_step *step = &out->steps[out->count++];
-    step->time = time;
-    step->kept_ns = kept;
-    step->kind = kind;
-    step->op = step->activity = step->parallel = 0;
-    step->region = step->comm = step->channel = LULL_NONE;
-    return step;
 }
 
 void lull_emit_span(struct lull_interpreter *it)
@@ -78,11 +63,12 @@ void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
         return;
     if (it->spans && kind != LULL_STEP_TICK)
         lull_emit_span(it);
-    struct lull_step *step = lull_emit(it, kind, it->ledger.now, lull_kept(it));
+    int64_t kept = it->shared->wants & LULL_STEPS_OF_MPI ? lull_kept(it) : 0;
+    struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
     step->region = it->parallel_region;
     step->parallel = 1;
     step->op = it->inside;
-    if (it->shared->wants_ledger)
+    if (it->shared->wants_ledger && kind != LULL_STEP_FORK)
         lull_emit_deliver(it);
 }
 

@@ -152,6 +152,7 @@ static void cross(struct lull_interpreter *it, int64_t time)
         if (it->call_end <= at) {
             it->call_end = NEVER;
             lull_region_leave(it);
+            lull_note_last(it);
         }
         if (it->state_end <= at) {
             it->state_end = NEVER;
@@ -296,11 +297,11 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
 /* Operations of a call may come at its very end: the call is not over before they are. */
 static void handle_operation(struct lull_interpreter *it, const struct lull_event *event)
 {
-    int64_t time = event->time;
-    if (time >= it->limit && it->limit == it->call_end && time == it->limit)
-        time--;
-    if (time > it->ledger.now)
-        lull_interpreter_advance(it, time);
+    bool at_end = event->time == it->call_end && it->limit == it->call_end;
+    if (at_end)
+        spend(it, event->time);
+    else if (event->time > it->ledger.now)
+        lull_interpreter_advance(it, event->time);
     lull_emit_operation(it, event, lull_kept(it));
 }
 
@@ -356,12 +357,8 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
         lull_status status = handle(it, event, err);
         if (status != LULL_OK)
             return status;
-        it->last_time = event->time;
-    }
-    if (it->shared->wants & LULL_STEP_MASK(LULL_STEP_END)) {
-        if (it->last_time > it->ledger.now) /* of an operation at the end of its call */
-            it->last_time = it->ledger.now;
-        it->last_kept = lull_kept(it);
+        if (!(LULL_SILENT_EVENTS >> event->kind & 1))
+            lull_note_last(it);
     }
     if (it->shared->wants_ledger || out->count > 0)
         lull_emit_deliver(it);
@@ -376,11 +373,8 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
     if (it->shared->options->regions)
         it->sums =
             it->shared->options->regions + (size_t)out->worker * it->shared->trace->n_regions;
-    if (it->call_end != NEVER) { /* still a sign of life */
+    if (it->call_end != NEVER) /* still a sign of life */
         lull_interpreter_advance(it, it->call_end);
-        it->last_time = it->ledger.now;
-        it->last_kept = lull_kept(it);
-    }
     it->alive = false;
     lull_interpreter_refresh(it);
     lull_interpreter_advance(it, it->shared->whole.end);

@@ -158,8 +158,24 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
 
 /* ---- emit.c -------------------------------------------------------------------------------- */
 
+void lull_emit_make_room(struct lull_interpreter *it);
+
 /* A new step, to be filled; valid until the next one. */
-struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t kind, int64_t time, int64_t kept);
+static inline struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t kind, int64_t time,
+                                          int64_t kept)
+{
+    struct lull_emitter *out = it->out;
+    if (out->count == out->capacity)
+        lull_emit_make_room(it);
+    struct lull_step *step = &out->steps[out->count++];
+    step->time = time;
+    step->kept_ns = kept;
+    step->kind = kind;
+    step->op = step->activity = step->parallel = 0;
+    step->region = step->comm = step->channel = LULL_NONE;
+    return step;
+}
+
 void lull_emit_deliver(struct lull_interpreter *it); /* all steps so far */
 /* An event of message passing as a step. */
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept);
@@ -185,10 +201,21 @@ static inline int64_t lull_kept(const struct lull_interpreter *it)
     return it->ledger.now - waited;
 }
 
+static inline void lull_note_last(struct lull_interpreter *it)
+{
+    it->last_time = it->ledger.now;
+    it->last_kept = lull_kept(it);
+}
+
 /* Events of message passing: they change no activity. */
 #define LULL_OPERATION_EVENTS                                                                      \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
+
+/* Not read unless somebody asks for them, so that they do not tell when a location ends. */
+#define LULL_SILENT_EVENTS                                                                   \
+    (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
 
 static inline bool lull_is_operation(const struct lull_event *event)

@@ -155,6 +155,7 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
     const struct region_code *codes = it->codes;
     int64_t *ns = it->ledger.ns;
     struct run run = begin_run(it);
+    const struct lull_event *const first = event;
     last = last_before(event, last, it->limit);
     for (; event < last; event++) {
         if (event->kind == LULL_EVENT_CALL) {
@@ -181,12 +182,14 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
             if (run.depth == 0)
                 break;
             leave_run(it, &run, event);
-        } else if (lull_is_operation(event)) {
+        } else if ((LULL_OPERATION_EVENTS & ~LULL_SILENT_EVENTS) >> event->kind & 1) {
             take_operation(it, &run, event);
         } else {
             break;
         }
     }
     end_run(it, &run);
+    if (event > first)
+        lull_note_last(it);
     return event;
 }

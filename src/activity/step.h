@@ -138,7 +138,7 @@ struct lull_step {
             uint8_t flags;        /* enum lull_visit_flags; COUNTED: entered inside a window */
         } visit;
         struct {
-            int64_t last_time;    /* of the location's last event */
+            int64_t last_time;    /* of the location's last region, state or message */
             int64_t last_kept_ns; /* kept_ns at that time */
         } end;
     };

@@ -11,6 +11,10 @@
  * depend on how a format is read. */
 enum { PIECES = 4096 };
 
+#define KINDS                                                          \
+    (LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) | \
+     LULL_STEP_MASK(LULL_STEP_TICK) | LULL_STEP_MASK(LULL_STEP_END))
+
 static const uint8_t cause_of[LULL_ACTIVITIES] = {
     [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
     [LULL_MPI_COLLECTIVE] = LULL_CAUSE_MPI, [LULL_MPI_ONE_SIDED] = LULL_CAUSE_MPI,
@@ -24,16 +28,17 @@ static const uint8_t cause_of[LULL_ACTIVITIES] = {
 /* ---- steps --------------------------------------------------------------------------------- */
 
 /* What has gone into the parallel slots since the last span: they change inside of spans alone. */
-static void end_span(struct location *location, const struct lull_ledger *ledger,
-                     struct lull_span *ret_span)
+static inline void end_span(struct location *location, const struct lull_ledger *ledger,
+                            struct lull_span *ret_span)
 {
-    *ret_span = (struct lull_span){.begin = location->span_begin, .end = ledger->now};
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
-        int64_t ns = ledger->ns[LULL_SLOT(activity, 1)] - location->handed_over[activity];
-        if (ns == 0)
-            continue;
-        ret_span->ns[cause_of[activity]] += ns;
-        location->handed_over[activity] += ns;
+    int64_t sums[LULL_CAUSES] = {0};
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        sums[cause_of[activity]] += ledger->ns[LULL_SLOT(activity, 1)];
+    ret_span->begin = location->span_begin;
+    ret_span->end = ledger->now;
+    for (int cause = 0; cause < LULL_CAUSES; cause++) {
+        ret_span->ns[cause] = sums[cause] - location->handed_over[cause];
+        location->handed_over[cause] = sums[cause];
     }
 }
 
@@ -87,29 +92,26 @@ static lull_status take_step(const struct lull_collector *collector, struct loca
     }
 }
 
-/* The ledger is that of the last step; the others of these steps do not need it. What is handed
- * over is passed on at the end of a block. */
+/* What is handed over is passed on at the end of a block. */
 static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
                               struct lull_error *err)
 {
     (void)worker;
     const struct lull_collector *collector = context;
     struct location *location = &collector->locations[steps->location];
-    const uint32_t within = LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |
-                            LULL_STEP_MASK(LULL_STEP_TICK);
-    unsigned kind = LULL_STEP_KINDS; /* none */
-    if (steps->count > 0) {
-        const struct lull_step *last = &steps->steps[steps->count - 1];
-        lull_status status = take_step(collector, location, last, steps->ledger, err);
+    for (uint32_t i = 0; i < steps->count; i++) {
+        lull_status status = LULL_OK;
+        if (KINDS >> steps->steps[i].kind & 1)
+            status = take_step(collector, location, &steps->steps[i], steps->ledger, err);
         if (status != LULL_OK)
             return status;
-        kind = last->kind;
     }
-    if (!location->executions || within >> kind & 1)
+    unsigned last = steps->count ? steps->steps[steps->count - 1].kind : LULL_STEP_KINDS;
+    if (!location->executions || last == LULL_STEP_JOIN || last == LULL_STEP_TICK)
         return LULL_OK;
     int64_t until =
         location->thread > 0 && location->inside ? location->span_begin : steps->ledger->now;
-    if (kind == LULL_STEP_END)
+    if (last == LULL_STEP_END)
         until = INT64_MAX;
     return lull_executions_pass(location->executions, location->thread, until, err);
 }
@@ -117,11 +119,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector)
 {
     return (struct lull_consumer){
-        .context = collector,
-        .wants = LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |
-                 LULL_STEP_MASK(LULL_STEP_TICK) | LULL_STEP_MASK(LULL_STEP_END),
-        .wants_ledger = true,
-        .steps = take_steps};
+        .context = collector, .wants = KINDS, .wants_ledger = true, .steps = take_steps};
 }
 
 void lull_collector_prepare(const struct lull_collector *collector, struct lull_pass_options *pass)

@@ -9,7 +9,7 @@ struct location {
     uint32_t thread;                      /* index in the process; 0: master */
     bool inside;                          /* a parallel region */
     int64_t span_begin;                   /* of what was not handed over yet */
-    int64_t handed_over[LULL_ACTIVITIES]; /* what spans held so far of the parallel slots */
+    int64_t handed_over[LULL_CAUSES];     /* what spans held so far of the parallel slots */
     int64_t ns[LULL_SLOT_ACTIVITIES * 2]; /* of its ledger, once it has ended */
     uint64_t *counters;                   /* likewise; NULL: none */
 };
