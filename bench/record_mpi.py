@@ -5,7 +5,8 @@ import statistics
 import subprocess
 
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1")
+                   OMPI_MCA_rmaps_base_oversubscribe="1",
+                   PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record_mpi.c")
 
 

@@ -2,8 +2,8 @@
  * keeps the order of the messages of one channel.
  *
  * Each location numbers the channels that it uses, from 0, in the order of their first use, those
- * that it sends on and those that it receives from in one sequence. Steps carry that number, so that
- * whoever follows channels needs an array per location and no look-up per message. */
+ * that it sends on and those that it receives from in one sequence. Steps carry that number, so
+ * that whoever follows channels needs an array per location and no look-up per message. */
 #ifndef LULL_ACTIVITY_CHANNEL_H
 #define LULL_ACTIVITY_CHANNEL_H
 
@@ -27,7 +27,7 @@ const struct lull_channel *lull_channels_at(const struct lull_channels *channels
 uint32_t lull_comm_canonical(const struct lull_trace *trace, uint32_t comm);
 
 /* For the activity room and tests. */
-struct lull_channels *lull_channels_create(void); /* NULL: no memory */
+struct lull_channels *lull_channels_create(void);           /* NULL: no memory */
 void lull_channels_destroy(struct lull_channels *channels); /* NULL is allowed */
 /* The number of a channel, new or known; LULL_NONE: no memory. */
 uint32_t lull_channels_find(struct lull_channels *channels, const struct lull_channel *channel);

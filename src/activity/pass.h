@@ -1,12 +1,15 @@
 /* A pass: one reading of a run, for several consumers of steps at once.
  *
- * Locations are dealt out to workers by process: all locations of a process belong to one worker, from
- * begin to end, so a consumer may keep a state per worker and per location without a lock. A worker
- * reads its locations abreast, the one that lags in time first, a block of events at a time; so at any
- * moment what it has handed over of its locations lies close together in time. Formats that hold all
- * locations in one sequence (Paraver) are read by one worker, in that sequence.
+ * The calls for one location never overlap and come in order, so a consumer may keep a state per
+ * location without a lock. Usually a worker stays with a process, and helps with another when all
+ * are begun. If a consumer wants it (`abreast`), all locations of a process belong to one worker
+ * from begin to end, and a worker reads its locations abreast, the one that lags in time first, a
+ * block of events at a time; so what it has handed over of its locations lies close together in
+ * time at any moment. Formats that hold all locations in one sequence (Paraver) are read by one
+ * worker, in that sequence.
  *
- * Memory: a stream and a block per location, and what consumers keep. */
+ * Memory: one location's sums at a time, or of all locations when they are read abreast; a block
+ * per worker; and what consumers keep. */
 #ifndef LULL_ACTIVITY_PASS_H
 #define LULL_ACTIVITY_PASS_H
 
@@ -14,6 +17,7 @@
 #include "activity/ledger.h"
 #include "activity/step.h"
 #include "activity/windows.h"
+#include "trace/scan.h"
 
 /* Steps of one location, in order. `steps` lives until the call returns. */
 struct lull_steps {
@@ -24,16 +28,17 @@ struct lull_steps {
     const struct lull_channels *channels; /* of the location */
 };
 
-/* One analysis. Calls for one worker never overlap; those of different workers do. A location is
- * always told about by the same worker. A status other than LULL_OK ends the pass and is returned. */
+/* One analysis. Calls for one worker never overlap; those of different workers do. A status other
+ * than LULL_OK ends the pass and is returned. */
 struct lull_consumer {
-    void *context; /* handed back with each call */
+    void *context;  /* handed back with each call */
     uint32_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */
-    /* FORK, JOIN, TICK and END are always the last of their steps, for consumers that want the
-     * ledger as it is then. */
+    /* JOIN, TICK and END are the last of their steps, so that the ledger is read as it is then;
+     * and there is a call at the end of each block of events, even without steps. */
     bool wants_ledger;
     lull_status (*steps)(void *context, unsigned worker, const struct lull_steps *steps,
                          struct lull_error *err);
+    bool abreast; /* see above; the rest is for such consumers only */
     /* Whether steps of a location are welcome now; false: others of the worker are read first, and
      * when none is welcome `rest` is called, until one is. Both NULL: always welcome. */
     bool (*welcome)(void *context, unsigned worker, uint32_t location);
@@ -51,11 +56,12 @@ struct lull_pass_options {
     uint32_t application;               /* only its locations; LULL_NONE: all */
     bool masters_only;                  /* only the first thread of each process */
     unsigned workers;                   /* threads; 0: as many as there are processors */
-    const uint8_t *marks; /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
-    int64_t tick;         /* ns between two TICKs; 0: none */
+    const uint8_t
+        *marks;   /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
+    int64_t tick; /* ns between two TICKs; 0: none */
     /* [workers][n_regions], zeroed, of the caller: sums by region (activity/ledger.h), of all
      * locations that the worker reads; NULL: not wanted. */
-    struct lull_region_sum *regions;
+    struct lull_region_ledger *regions;
     void (*progress)(void *context, double share);
     void *progress_context;
 };
@@ -68,6 +74,20 @@ unsigned lull_pass_worker_of(const struct lull_trace *trace, unsigned workers, u
 lull_status lull_pass_run(const struct lull_trace *trace, const struct lull_pass_options *options,
                           const struct lull_consumer *consumers, uint32_t n_consumers,
                           struct lull_error *err);
+
+/* What lull_pass_run drives with a scan, and tests by hand: the functions of a visitor
+ * (trace/scan.h) whose context is the pass, with its rules. `options` is copied; what it points to
+ * and `consumers` must outlive the pass. `worker` < workers. */
+struct lull_pass;
+lull_status lull_pass_create(const struct lull_trace *trace,
+                             const struct lull_pass_options *options, unsigned workers,
+                             const struct lull_consumer *consumers, uint32_t n_consumers,
+                             struct lull_pass **ret_pass, struct lull_error *err);
+lull_status lull_pass_begin(void *pass, unsigned worker, uint32_t location, struct lull_error *err);
+lull_status lull_pass_block(void *pass, unsigned worker, const struct lull_block *block,
+                            struct lull_error *err);
+lull_status lull_pass_end(void *pass, unsigned worker, uint32_t location, struct lull_error *err);
+void lull_pass_destroy(struct lull_pass *pass); /* NULL is allowed */
 
 /* The steps of one location, pulled: for the replay, whose engine decides who goes on. */
 struct lull_step_cursor;

@@ -3,15 +3,16 @@
  *
  * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
  *
- *  Order. The steps of a location come in order of non-decreasing time. Between a CALL_BEGIN and its
- *  CALL_END stand the operations of that call, in the order of the trace. Calls do not nest: MPI that
- *  is called by MPI belongs to the outermost call. Operations that a tracer recorded outside of any
- *  call come as they are; `in_call` is false.
+ *  Order. The steps of a location come in order of non-decreasing time; a SPAN or VISIT counts at
+ * its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations of that
+ * call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to the
+ * outermost call. Operations that a tracer recorded outside of any call come as they are; their
+ * region is LULL_NONE.
  *
- *  Completeness. SPANs are the whole life of a location: each begins where the one before ended, the
- *  first at 0, the last ends with the run. Every CALL_BEGIN has its CALL_END, every FORK its JOIN: what
- *  is open at the end of a cut trace ends with the run. END is the last step of a location and comes
- *  always.
+ *  Completeness. SPANs are the whole life of a location: each begins where the one before ended,
+ * the first at 0, the last ends with the run. Every CALL_BEGIN has its CALL_END, every FORK its
+ * JOIN: what is open at the end of a cut trace ends with the run. END is the last step of a
+ * location and comes always.
  *
  *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
@@ -20,10 +21,11 @@
  *  Pauses. While the recorder was switched off the activity is LULL_ACTIVITY_DISABLED. A call that
  *  was open goes on; operations of the pause are not there.
  *
- *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done what
- *  no faster network shortens: everything outside MPI, one-sided and file operations of MPI, and MPI
- *  inside an OpenMP parallel region, whose length the other threads decide as well. What a thread other
- *  than the master does outside parallel regions counts only when it is neither idle nor not begun. */
+ *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
+ * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,
+ * and MPI inside an OpenMP parallel region, whose length the other threads decide as well. What a
+ * thread other than the master does outside parallel regions counts only when it is neither idle
+ * nor not begun. */
 #ifndef LULL_ACTIVITY_STEP_H
 #define LULL_ACTIVITY_STEP_H
 
@@ -50,7 +52,8 @@ enum lull_step_kind {
     LULL_STEP_ONE_SIDED,        /* op: enum lull_rma; transfer */
     LULL_STEP_IO,               /* op: enum lull_io; transfer */
 
-    LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE */
+    LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE;
+                       op: 1 inside a window */
     LULL_STEP_JOIN, /* it ends; region: the first that was known since the FORK, or LULL_NONE */
 
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
@@ -64,11 +67,11 @@ enum lull_step_kind {
 };
 
 #define LULL_STEP_MASK(kind) (UINT32_C(1) << (kind))
-#define LULL_STEPS_OF_MPI                                                                    \
-    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |             \
-     LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |                  \
-     LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) |                  \
-     LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |                     \
+#define LULL_STEPS_OF_MPI                                                        \
+    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) | \
+     LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |      \
+     LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) |      \
+     LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |         \
      LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 #define LULL_STEPS_ALL (LULL_STEP_MASK(LULL_STEP_KINDS) - 1)
 
@@ -96,10 +99,10 @@ enum lull_call {
 enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
 
 struct lull_step {
-    int64_t time;    /* ns since the origin of the trace; SPAN and VISIT: when it began */
-    int64_t kept_ns; /* see above; of SPANs: at their end */
-    uint8_t kind;    /* enum lull_step_kind */
-    uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
+    int64_t time;     /* ns since the origin of the trace; SPAN and VISIT: when it began */
+    int64_t kept_ns;  /* see above; of SPANs: at their end */
+    uint8_t kind;     /* enum lull_step_kind */
+    uint8_t op;       /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     uint8_t activity; /* SPAN */
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
     uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
@@ -135,7 +138,7 @@ struct lull_step {
             uint8_t flags;        /* enum lull_visit_flags; COUNTED: entered inside a window */
         } visit;
         struct {
-            int64_t last_time;    /* of the location's last event */
+            int64_t last_time;    /* of the location's last region, state or message */
             int64_t last_kept_ns; /* kept_ns at that time */
         } end;
     };

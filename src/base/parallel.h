@@ -14,4 +14,9 @@ unsigned lull_worker_count(void);
 void lull_parallel_run(unsigned workers, void (*body)(void *context, unsigned worker),
                        void *context);
 
+/* The same with exactly `workers` threads, for bodies that wait for each other. Fails with
+ * LULL_ERR_MEMORY, before any body has begun, where not all can be created. */
+lull_status lull_parallel_run_all(unsigned workers, void (*body)(void *context, unsigned worker),
+                                  void *context, struct lull_error *err);
+
 #endif

@@ -11,6 +11,7 @@ const char *lull_verdict_name(enum lull_verdict verdict)
     static const char *const names[] = {[LULL_VERDICT_QUIET] = "quiet",
                                         [LULL_VERDICT_NOISY] = "noisy",
                                         [LULL_VERDICT_NOT_CONVERGED] = "not converged",
+                                        [LULL_VERDICT_BELOW_RESOLUTION] = "below resolution",
                                         [LULL_VERDICT_PUBLISHED] = "published"};
     return names[verdict];
 }

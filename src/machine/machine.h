@@ -18,10 +18,11 @@
 
 /* How far a number can be trusted. */
 enum lull_verdict {
-    LULL_VERDICT_QUIET,         /* nothing disturbed it, and it is known as well as asked */
-    LULL_VERDICT_NOISY,         /* known as well as asked, on a system that was not quiet */
-    LULL_VERDICT_NOT_CONVERGED, /* the time was up before it was known as well as asked */
-    LULL_VERDICT_PUBLISHED      /* taken from a publication, not measured by lull */
+    LULL_VERDICT_QUIET,            /* nothing disturbed it, and it is known as well as asked */
+    LULL_VERDICT_NOISY,            /* known as well as asked, on a system that was not quiet */
+    LULL_VERDICT_NOT_CONVERGED,    /* the time was up before it was known as well as asked */
+    LULL_VERDICT_BELOW_RESOLUTION, /* only a bound is known: 0 to `high`, the value is the middle */
+    LULL_VERDICT_PUBLISHED         /* taken from a publication, not measured by lull */
 };
 const char *
 lull_verdict_name(enum lull_verdict verdict); /* "quiet", "noisy", "not converged", ... */

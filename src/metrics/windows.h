@@ -1,19 +1,9 @@
-/* Windows: the parts of a run that are analysed, as intervals of time per process. */
+/* Making windows (activity/windows.h): of an interval of time, of a region. */
 #ifndef LULL_METRICS_WINDOWS_H
 #define LULL_METRICS_WINDOWS_H
 
+#include "activity/windows.h"
 #include "trace/scan.h"
-
-struct lull_interval {
-    int64_t begin, end; /* ns, begin <= end */
-};
-
-/* Intervals of a process are sorted and do not overlap. */
-struct lull_windows {
-    uint32_t n_processes;             /* of the trace */
-    struct lull_interval **intervals; /* [process][n] */
-    uint32_t *counts;
-};
 
 /* The same interval for all processes, clipped to the run; LULL_ERR_RANGE if nothing is left. */
 lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, int64_t to,

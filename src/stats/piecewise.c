@@ -1,5 +1,7 @@
 #include "stats/piecewise.h"
 
+#include "stats/special.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -101,18 +103,31 @@ static lull_status check(const double *x, size_t count, size_t least, struct lul
     return LULL_OK;
 }
 
-/* In place of a line that would begin below 0. */
-static void through_origin(const struct search *search, struct lull_piece *piece)
+/* In place of a line that would begin below 0. The variance of an intercept is that of any line,
+ * residual^2 (1 / sum(w) + mean(x)^2 / sum(w (x - mean)^2)), with the residual of this one. */
+static void through_origin(const struct search *search, double confidence, struct lull_piece *piece)
 {
-    double xx = 0, xy = 0;
+    struct sums sums = {0};
+    double xx = 0, xy = 0, squares = 0;
     for (size_t i = piece->first; i < piece->first + piece->count; i++) {
         double weight = search->weights ? search->weights[i] : 1;
+        add_point(&sums, search->x[i], search->y[i], weight);
         xx += weight * search->x[i] * search->x[i];
         xy += weight * search->x[i] * search->y[i];
     }
-    piece->line.intercept = 0;
-    piece->line.slope = xy / xx;
-    piece->line.intercept_error = piece->line.slope_error = INFINITY;
+    struct lull_line *line = &piece->line;
+    line->intercept = 0;
+    line->slope = xy / xx;
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        double rest = search->y[i] - line->slope * search->x[i];
+        squares += (search->weights ? search->weights[i] : 1) * rest * rest;
+    }
+    double freedom = (double)(piece->count - 1);
+    double t = lull_student_quantile(0.5 + confidence / 2, freedom);
+    line->residual = sqrt(squares / freedom);
+    line->slope_error = t * line->residual / sqrt(xx);
+    line->intercept_error =
+        t * line->residual * sqrt(1 / sums.total + sums.x_mean * sums.x_mean / sums.xx);
 }
 
 lull_status lull_fit_pieces(const double *x, const double *y, const double *weights, size_t count,
@@ -154,7 +169,7 @@ lull_status lull_fit_pieces(const double *x, const double *y, const double *weig
         if (status != LULL_OK)
             return status;
         if (limits->nonnegative && piece->line.intercept < 0)
-            through_origin(&search, piece);
+            through_origin(&search, limits->confidence, piece);
     }
     *ret_pieces = pieces;
     *ret_count = chosen;

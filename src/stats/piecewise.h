@@ -17,8 +17,9 @@ struct lull_piece_limits {
     size_t most_pieces; /* >= 1 */
     size_t least_count; /* points in a piece, >= 2; 4 or more if the intervals are to mean much */
     double confidence;
-    bool nonnegative; /* no line begins below 0: one that would goes through the origin, and its
-                         errors are infinite */
+    bool nonnegative; /* no line begins below 0: one that would goes through the origin. Its errors
+                         are those of a line with what its points differ from it by:
+                         intercept_error is how much above 0 it could begin. */
     double penalty;   /* times the term of the information criterion; 0 means 1 */
 };
 

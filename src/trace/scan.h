@@ -62,6 +62,33 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
 /* The number of workers a scan with these options will use at most, for sizing per-worker state. */
 unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options);
 
+/* ---- abreast
+ * -------------------------------------------------------------------------------------
+ *
+ * A scan in which all locations of a process belong to one worker from begin to end, and a worker
+ * reads its locations abreast: the one that lags most in time goes next. For analyses in which the
+ * threads of a run wait for each other. Formats that hold all locations in one sequence are read by
+ * one worker, in that sequence. Memory: a stream for each location. */
+struct lull_abreast {
+    struct lull_visitor visitor;
+    /* Whether a block of a location may come now. When none of a worker's may, `rest` is called,
+     * and they are asked again. NULL: always. */
+    bool (*welcome)(void *context, unsigned worker, uint32_t location);
+    lull_status (*rest)(void *context, unsigned worker, struct lull_error *err);
+    /* All locations of the worker have ended. May be NULL. */
+    lull_status (*finish)(void *context, unsigned worker, struct lull_error *err);
+    /* The scan has failed: whoever rests or finishes is to return. May be NULL. */
+    void (*stop)(void *context);
+};
+
+/* Which of `workers` has the locations of a process. */
+unsigned lull_scan_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process);
+
+/* As lull_scan; uses exactly lull_scan_workers() threads. */
+lull_status lull_scan_abreast(const struct lull_trace *trace,
+                              const struct lull_scan_options *options,
+                              const struct lull_abreast *abreast, struct lull_error *err);
+
 /* A cursor pulls the events of one location. Thousands may be open side by side; each is used by
  * one thread at a time. Where the format stores all locations in one sequence (Paraver), the
  * first cursor of a trace converts it once into a temporary tape in $TMPDIR, removed when the

@@ -16,7 +16,7 @@ endif()
 if(LULL_TESTS AND Python3_FOUND)
     function(lull_helper_test name helper)
         add_test(NAME bench.${name}
-                 COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/bench/helpers.py
+                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/helpers.py
                          --lull $<TARGET_FILE:lull> --helper ${CMAKE_BINARY_DIR}/${helper} ${ARGN})
         set_tests_properties(bench.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
     endfunction()
@@ -24,7 +24,7 @@ if(LULL_TESTS AND Python3_FOUND)
         if(LULL_MPICC_${family})
             set(cases mpi)
             if(HWLOC_FOUND) # through lull
-                list(APPEND cases nodes oversubscribed planted refused)
+                list(APPEND cases nodes oversubscribed planted hidden refused)
             endif()
             foreach(case ${cases})
                 lull_helper_test(${family}.${case} lull-bench-${family} --family ${family}
@@ -52,7 +52,7 @@ if(LULL_TESTS AND Python3_FOUND AND HWLOC_FOUND)
     endif()
     foreach(case ${cases})
         add_test(NAME bench.odd.${case}
-                 COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/bench/odd_machines.py
+                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/odd_machines.py
                          --lull $<TARGET_FILE:lull> --case ${case})
         set_tests_properties(bench.odd.${case} PROPERTIES LABELS quick TIMEOUT 300)
     endforeach()

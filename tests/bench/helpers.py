@@ -7,6 +7,8 @@ usage: helpers.py --lull PROGRAM --helper FILE --case CASE [--family openmpi|mpi
   nodes         two ranks on two nodes: the level between them is measured, fitted and written
   oversubscribed   six ranks, through lull: no number is called quiet
   planted       a launcher that answers with planted times: the machine file has what was planted
+  hidden        planted times in which latencies cannot be told from 0: the file bounds them, and
+                the simulator takes it
   refused       a launcher that fails: its own words are the reason
   openmp        every construct does what it should, on one thread and on two
 
@@ -21,11 +23,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
 import nodes
 
 SECONDS = 240
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1")
+ENVIRONMENT = launch.environment()
 MESSAGES = {"pingpong", "loggp", "overlap", "halo", "pairs", "barrier", "bcast", "allreduce",
             "alltoall"}
 CONSTRUCTS = {"parallel", "for-static", "for-dynamic", "for-guided", "barrier", "single",
@@ -101,11 +103,15 @@ def check_nodes(options):
              "chain:ranks=4,exec=1us,iterations=10"])
     level, = machine["network"]
     check(level["name"] == "remote" and level["ranges"], "level: %s" % level)
-    check(all(0 < part["latency"]["value"] < 1 for part in level["ranges"]), "fit: %s" % level)
+    for part in level["ranges"]:
+        latency = part["latency"]
+        check(0 <= latency["low"] <= latency["value"] <= latency["high"], "interval: %s" % part)
+        check(latency["value"] > 0 and part["bandwidth"]["value"] > 0, "above 0: %s" % part)
     check(any(".remote." in name for name in machine["numbers"]), "numbers of the level")
 
 
 def check_oversubscribed(options):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # six ranks on more would be quiet
     with tempfile.TemporaryDirectory(prefix="lull-bench-") as folder:
         path = os.path.join(folder, "machine.json")
         run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family, "--mpi-launch",
@@ -117,11 +123,12 @@ def check_oversubscribed(options):
     check(verdicts and "quiet" not in verdicts.values(), "nothing is quiet: %s" % verdicts)
 
 
-def planted(latency, per_byte, limit):
-    """What a helper would say where a message takes latency + bytes * per_byte."""
+def planted(latency, per_byte, limit, rendezvous=2, overhead=0.1):
+    """What a helper would say where a message takes latency + bytes * per_byte, and beyond the
+    limit `rendezvous` latencies more; the overhead is that part of the latency."""
     yield {"lull_bench": 1, "kind": "mpi", "ranks": 2, "nodes": 1, "library": "Planted 1.0",
            "levels": {"socket": "here and there"}}
-    overhead, gap, delay, burst = latency / 10, latency / 5, 5e-6, 16
+    overhead, gap, delay, burst = latency * overhead, latency / 5, 5e-6, 16
 
     def record(what, seconds, **more):
         return dict({"what": what, "ranks": 2, "repetitions": 1, "interrupted": 0,
@@ -129,7 +136,7 @@ def planted(latency, per_byte, limit):
 
     for _ in range(2):
         for size in [0] + [1 << i for i in range(21)]:
-            extra = 0 if size <= limit else 2 * latency
+            extra = 0 if size <= limit else rendezvous * latency
             yield record("pingpong", latency + extra + size * per_byte, level="socket", bytes=size)
         trip = 2 * latency
         yield record("loggp", trip, detail="one", level="socket", bytes=1)
@@ -149,19 +156,43 @@ def near(value, expected, error=1e-6):
     return abs(value - expected) <= error * abs(expected)
 
 
-def check_planted(options):
-    latency, per_byte, limit = 4e-7, 1e-10, 4096
+def machine_of(options, lines, networks):
+    """The machine file that lull makes of a helper's answer; it is shown, and simulated with."""
     with tempfile.TemporaryDirectory(prefix="lull-bench-") as folder:
         answer, path = os.path.join(folder, "answer"), os.path.join(folder, "machine.json")
         with open(answer, "w") as file:
             file.write("#!/bin/sh\ncat <<'END'\nsome words before\n")
-            file.writelines(json.dumps(line) + "\n" for line in planted(latency, per_byte, limit))
+            file.writelines(json.dumps(line) + "\n" for line in lines)
             file.write("END\n")
         run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family, "--mpi-launch",
              "sh " + answer, "-o", path])
         with open(path) as file:
             machine = json.load(file)
         run([options.lull, "bench", "--show", path])
+        for network in networks:
+            run([options.lull, "simulate", "--machine", path, "--network", network, "--pattern",
+                 "chain:ranks=4,exec=1us,iterations=10"])
+    return machine
+
+
+def check_hidden(options):
+    latency, per_byte, limit = 4e-7, 1e-10, 4096
+    lines = planted(latency, per_byte, limit, rendezvous=-1, overhead=0.6)
+    machine = machine_of(options, lines, ("hockney", "loggops"))
+    level, = machine["network"]
+    eager, rendezvous = level["ranges"]
+    check(near(eager["latency"]["value"], latency), "latency: %s" % eager)
+    smallest = (limit + 1) * per_byte
+    for number, most in ((rendezvous["latency"], smallest), (level["latency"], latency)):
+        check(number["verdict"] == "below resolution" and number["low"] == 0, "bound: %s" % number)
+        check(0 < number["value"] < number["high"] <= most * (1 + 1e-9), "bound: %s" % number)
+    check(near(rendezvous["bandwidth"]["value"], 1 / per_byte, 1e-3), "bandwidth: %s" % rendezvous)
+    check(near(level["overhead"]["value"], 0.6 * latency), "o: %s" % level["overhead"])
+
+
+def check_planted(options):
+    latency, per_byte, limit = 4e-7, 1e-10, 4096
+    machine = machine_of(options, planted(latency, per_byte, limit), ("hockney", "loggops"))
     check(machine["provenance"]["mpi"] == "Planted 1.0", "the library is named")
     level, = machine["network"]
     check(level["name"] == "socket" and level["eager_limit"] == limit, "level: %s" % level)

@@ -16,8 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
+ENVIRONMENT = launch.environment(OMP_NUM_THREADS="1")
 BEGIN_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 
 

@@ -12,7 +12,7 @@ if(LULL_TESTS AND Python3_FOUND)
         foreach(program ${programs})
             get_filename_component(name ${program} NAME_WE)
             add_test(NAME mpi.${family}.${name}
-                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
+                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
                         --recorder $<TARGET_FILE:liblull-record-${family}>
                         --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${program})
             # Together they would starve each other on few cores.
@@ -22,7 +22,7 @@ if(LULL_TESTS AND Python3_FOUND)
         # The same with readings of counters in between.
         foreach(name files onesided persistent pause_requests)
             add_test(NAME mpi.${family}.counted.${name}
-                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
+                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
                         --recorder $<TARGET_FILE:liblull-record-${family}>
                         --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                         ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
@@ -32,7 +32,7 @@ if(LULL_TESTS AND Python3_FOUND)
         endforeach()
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
-            COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
                     ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi.i)
         set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 60)
@@ -48,7 +48,7 @@ if(LULL_TESTS AND Python3_FOUND)
         foreach(program ${compared})
             get_filename_component(name ${program} NAME_WE)
             add_test(NAME mpi.eztrace.${name}
-                COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/agree.py
+                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/agree.py
                         --recorder $<TARGET_FILE:liblull-record-openmpi>
                         --digest $<TARGET_FILE:mpi_digest> ${program})
             set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77

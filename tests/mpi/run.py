@@ -28,6 +28,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 COMPILERS = {".c": "mpicc.%s", ".f90": "mpif90.%s"}
 SECONDS = 120
 
@@ -92,9 +95,7 @@ def run_program(program, family, ranks, recorder, run, folder, settings):
     launcher = "mpiexec.%s" % family
     if not shutil.which(launcher):
         raise Skip("%s was not found" % launcher)
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                       OMPI_MCA_rmaps_base_oversubscribe="1",
-                       LULL_TEST_FILE=os.path.join(folder, "file"))
+    environment = launch.environment(LULL_TEST_FILE=os.path.join(folder, "file"))
     recording = ["env", "LULL_RECORD_DIR=" + run, "LD_PRELOAD=" + recorder] if recorder else []
     command = [launcher, "-n", str(ranks)] + recording + settings + [program]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder,

@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
+#include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,10 +154,8 @@ static void check_round(uint64_t seed)
 static void test_round_trip(void **state)
 {
     (void)state;
-    const char *text = getenv("LULL_SEED");
-    uint64_t first = text ? strtoull(text, NULL, 10) : 1;
-    printf("seeds from %llu\n", (unsigned long long)first);
-    for (uint64_t seed = first; seed < first + ROUNDS; seed++)
+    uint64_t first = lull_test_seed();
+    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++)
         check_round(seed);
 }
 

@@ -3,6 +3,7 @@
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
+#include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,10 +167,9 @@ static void round_trip(uint64_t seed)
 static void test_write_then_read(void **state)
 {
     (void)state;
-    const char *seed_text = getenv("LULL_TEST_SEED");
-    uint64_t first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+    uint64_t first = lull_test_seed();
     folder_make();
-    for (uint64_t seed = first; seed < first + ROUNDS; seed++)
+    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++)
         round_trip(seed);
     folder_remove();
 }

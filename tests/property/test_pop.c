@@ -1,6 +1,7 @@
 /* The identities of the POP metrics, on random runs. */
 #include "metrics/pop/pop.h"
 #include "stats/random.h"
+#include "support/seed.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -328,9 +329,7 @@ static void test_permutation(void **state)
 static int set_up(void **state)
 {
     static struct lull_random random;
-    uint64_t seed = 20240608;
-    printf("seed %llu\n", (unsigned long long)seed);
-    lull_random_seed(&random, seed);
+    lull_random_seed(&random, lull_test_seed());
     *state = &random;
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
+#include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,10 +96,9 @@ static void check_ways_to_read(const struct lull_trace *tape, struct lull_random
 static void test_write_then_read(void **state)
 {
     (void)state;
-    const char *seed_text = getenv("LULL_TEST_SEED");
-    uint64_t first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+    uint64_t first = lull_test_seed();
     folder_make();
-    for (uint64_t seed = first; seed < first + ROUNDS; seed++) {
+    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         struct memory_trace_options options = {

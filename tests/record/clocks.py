@@ -18,10 +18,10 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
+import launch
 import nodes
 
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", LULL_RECORD_QUIET="1")
+ENVIRONMENT = launch.environment(LULL_RECORD_QUIET="1")
 RANKS = 4
 SHIFT, PPM = 1000000000, 40  # by rank: ns, parts in a million
 CLOCK, OFFSET = 2, 12  # kinds of definitions

@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 HINTS = ("expect", "processes", "threads", "atleast")
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", OMP_WAIT_POLICY="passive")
+ENVIRONMENT = launch.environment(OMP_WAIT_POLICY="passive")
 # Events per ns: instructions, cycles. The clock that the made-up counters follow is calibrated in
 # the first fifth of a millisecond of the program, to 1e-3; ratios do not depend on it.
 FIRST, SECOND, CLOCK = (4.5, 3.0), (4.0, 2.0), 2e-3

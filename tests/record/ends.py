@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 LIMIT = 256 << 10
 # What an mpirun returns when ranks die depends on which of them it hears of first: a recorded run
 # must end as one of so many runs without recording does.
@@ -21,7 +24,7 @@ TRIES = 8
 HINTS = ("atleast", "processes", "expect", "threads")
 
 
-def launch(command, environment, send=None, limit=None):
+def start(command, environment, send=None, limit=None):
     """Status and output; `send` is a signal for the launcher once the program says ready."""
     def prepare():
         os.setsid()
@@ -59,9 +62,7 @@ class Bench:
     def __init__(self, settings):
         self.settings = settings
         self.failed = False
-        self.environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                                OMPI_MCA_rmaps_base_oversubscribe="1")
+        self.environment = launch.environment()
         print(f"{'end of the program':42} {'alone':>6} {'recorded':>9}  run")
 
     def row(self, name, alone, recorded, verdict, bad):
@@ -77,12 +78,12 @@ class Bench:
         """The program under mpirun."""
         self.compare(name, [self.settings.mpirun, "-n", "2"], [self.settings.program, how], send)
 
-    def compare(self, name, start, program, send=None, limit=None):
+    def compare(self, name, beginning, program, send=None, limit=None):
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
-            alone, first, _ = launch(start + program, self.environment, send, limit)
-            status, output, errors = launch(
-                start + [self.settings.lull, "record", "-o", run] + program, self.environment,
+            alone, first, _ = start(beginning + program, self.environment, send, limit)
+            status, output, errors = start(
+                beginning + [self.settings.lull, "record", "-o", run] + program, self.environment,
                 send, limit)
             good, verdict = self.check(run, expectations(output))
             # launchers print process numbers about what has died
@@ -92,7 +93,7 @@ class Bench:
             for _ in range(TRIES):
                 if alike():
                     break
-                alone, first, _ = launch(start + program, self.environment, send, limit)
+                alone, first, _ = start(beginning + program, self.environment, send, limit)
             if not alike():
                 verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
             metrics = subprocess.run([self.settings.lull, "metrics", run], capture_output=True,
@@ -103,8 +104,8 @@ class Bench:
 
     def unwritable(self):
         program = [self.settings.program, "return"]
-        alone, first, _ = launch([self.settings.mpirun, "-n", "2"] + program, self.environment)
-        status, output, errors = launch(
+        alone, first, _ = start([self.settings.mpirun, "-n", "2"] + program, self.environment)
+        status, output, errors = start(
             [self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o",
              "/proc/sys/no-such-folder/run"] + program, self.environment)
         good = (status, output) == (alone, first) and errors.count("without recording") == 1

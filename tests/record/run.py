@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 
 def main():
     cut = sys.argv.index("--")
@@ -18,7 +21,7 @@ def main():
     parser.add_argument("--option", action="append", default=[])
     settings = parser.parse_args(sys.argv[1:cut])
     command = sys.argv[cut + 1:]
-    environment = dict(os.environ, **dict(pair.split("=", 1) for pair in settings.env))
+    environment = launch.environment(**dict(pair.split("=", 1) for pair in settings.env))
     alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     if alone.returncode != 0:
         print(f"skipped: {command[0]} does not work here: status {alone.returncode}\n{alone.stderr}")

@@ -12,9 +12,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", LULL_RECORD_QUIET="1")
+ENVIRONMENT = launch.environment(LULL_RECORD_QUIET="1")
 PLACE = re.compile(r"^(?:(.+) \()?(\S+?)(?::(\d+)|\+0x([0-9a-f]+))\)?$")
 
 

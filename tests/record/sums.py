@@ -10,11 +10,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 ROUNDS = "4000"
 HINTS = ("expect", "processes", "threads")
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", LULL_RECORD_QUIET="1",
-                   OMP_WAIT_POLICY="passive")  # there may be fewer cores than threads
+ENVIRONMENT = launch.environment(LULL_RECORD_QUIET="1",
+                                 OMP_WAIT_POLICY="passive")  # fewer cores than threads, perhaps
 
 
 class Bench:

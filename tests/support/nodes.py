@@ -4,11 +4,12 @@ import os
 import shutil
 import subprocess
 
+import launch
+
 SHELL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node_shell")
 # For what is started so: above all, it keeps an MPI from looking for other interfaces.
-ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "FI_PROVIDER": "tcp",
-               "FI_TCP_IFACE": "lo"}
+ENVIRONMENT = dict(launch.SETTINGS, UCX_TLS="tcp,self", UCX_NET_DEVICES="lo", FI_PROVIDER="tcp",
+                   FI_TCP_IFACE="lo")
 
 
 def launcher(family, per_node):

@@ -3,11 +3,16 @@
 #include "bench/number.h"
 #include "bench/timing.h"
 #include "stats/piecewise.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { LEAST_POINTS = 4, MOST_PIECES = 3 };
+
+#define FINEST                                                                        \
+    1e-6 /* of the time of a message: less is never resolved, however exact the times \
+          */
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
@@ -25,12 +30,46 @@ static void set_interval(struct lull_number *number, double low, double high)
     number->confidence = LULL_BENCH_CONFIDENCE;
 }
 
-static struct lull_number latency_of(const struct lull_line *line)
+/* Of a number that cannot be told from 0, only a bound is known. Its value is the middle: none
+ * could be wrong by less. */
+static void set_bound(struct lull_number *number, double bound)
+{
+    number->low = 0;
+    number->high = bound;
+    number->value = bound / 2;
+    number->verdict = LULL_VERDICT_BELOW_RESOLUTION;
+    number->note = "below resolution";
+}
+
+/* `shortest`: the time that a message takes at least, which the latency is a part of. */
+static struct lull_number latency_of(const struct lull_line *line, double shortest)
 {
     struct lull_number number = lull_number_plain(line->intercept, "s", "fit");
-    set_interval(&number, fmax(0, line->intercept - line->intercept_error),
-                 line->intercept + line->intercept_error);
+    double low = line->intercept - line->intercept_error;
+    double high = line->intercept + line->intercept_error;
+    set_interval(&number, fmax(0, low), high);
+    if (!(low > FINEST * shortest))
+        set_bound(&number, fmin(fmax(high, FINEST * shortest), shortest));
     return number;
+}
+
+/* Of the line through a piece that begins at `latency`. */
+static double slope_from(const struct fit *fit, const struct lull_piece *piece, double latency)
+{
+    double xx = 0, xy = 0;
+    for (size_t i = piece->first; i < piece->first + piece->count; i++) {
+        xx += fit->weights[i] * fit->x[i] * fit->x[i];
+        xy += fit->weights[i] * fit->x[i] * (fit->y[i] - latency);
+    }
+    return xy / xx;
+}
+
+static double shortest_of(const struct fit *fit, const struct lull_piece *piece)
+{
+    double shortest = fit->y[piece->first];
+    for (size_t i = 1; i < piece->count; i++)
+        shortest = fmin(shortest, fit->y[piece->first + i]);
+    return shortest;
 }
 
 static struct lull_number bandwidth_of(const struct lull_line *line, double shortest)
@@ -39,7 +78,7 @@ static struct lull_number bandwidth_of(const struct lull_line *line, double shor
     double slope = line->slope;
     if (!(slope > 0)) {
         slope = isfinite(line->slope_error) && line->slope_error > 0 ? line->slope_error
-                                                                     : 1e-6 * shortest;
+                                                                     : FINEST * shortest;
         number.note = "times do not grow with the size";
     }
     number.value = 1 / slope;
@@ -71,11 +110,17 @@ static lull_status fit_part(const struct lull_series_point *points, size_t count
     lull_status status =
         lull_fit_pieces(fit->x, fit->y, fit->weights, fit->count, &limits, arena, &pieces, &n, err);
     for (size_t i = 0; status == LULL_OK && i < n; i++) {
-        const struct lull_line *line = &pieces[i].line;
+        struct lull_line line = pieces[i].line;
         uint64_t last = (uint64_t)fit->x[pieces[i].first + pieces[i].count - 1];
-        ranges[*n_ranges] =
-            (struct lull_network_range){from, i + 1 == n ? to : last, protocol, latency_of(line),
-                                        bandwidth_of(line, fit->y[0])};
+        struct lull_number latency = latency_of(&line, shortest_of(fit, &pieces[i]));
+        if (latency.verdict == LULL_VERDICT_BELOW_RESOLUTION) {
+            double steepest = slope_from(fit, &pieces[i], latency.low);
+            double flattest = slope_from(fit, &pieces[i], latency.high);
+            line.slope = slope_from(fit, &pieces[i], latency.value);
+            line.slope_error = fmax(line.slope_error, (steepest - flattest) / 2);
+        }
+        ranges[*n_ranges] = (struct lull_network_range){from, i + 1 == n ? to : last, protocol,
+                                                        latency, bandwidth_of(&line, fit->y[0])};
         from = ranges[(*n_ranges)++].to + 1;
     }
     return status;
@@ -113,17 +158,19 @@ lull_status lull_network_fit(const struct lull_series_point *points, size_t coun
 
 /* ---- LogGP ----------------------------------------------------------------------------------- */
 
-/* The median of the values, none below 0. */
-static struct lull_number median_of(double *values, size_t count, double precision)
+/* The median of the values. Where that is not above 0, they are wrong by as much as they lie below
+ * 0 or above; `most` is a bound that holds whatever they are. */
+static struct lull_number median_of(double *values, size_t count, double precision, double most)
 {
     struct lull_number number = lull_number_plain(NAN, "s", "median");
     bool sure = lull_number_of_visits(&number, values, count, precision, 0);
     number.verdict = sure ? LULL_VERDICT_QUIET : LULL_VERDICT_NOT_CONVERGED;
-    if (number.value <= 0)
-        number.note = "below resolution";
-    number.value = fmax(0, number.value);
-    number.low = fmax(0, number.low);
-    number.high = fmax(0, number.high);
+    if (number.value > 0) {
+        number.low = fmax(0, number.low);
+        return number;
+    }
+    double bound = fmax(fmax(-number.value, -number.low), number.high);
+    set_bound(&number, bound > 0 ? fmin(bound, most) : most);
     return number;
 }
 
@@ -138,14 +185,25 @@ void lull_loggp_of(const struct lull_loggp_rounds *rounds, struct lull_arena *ar
     if (n == 0)
         return;
     for (size_t i = 0; i < n; i++) {
-        double o = (rounds->delayed[i] - rounds->one[i]) / others - rounds->delay[i];
-        overhead[i] = o;
+        latency[i] = rounds->one[i] / 2;
+        overhead[i] = (rounds->delayed[i] - rounds->one[i]) / others - rounds->delay[i];
         gap[i] = (rounds->burst[i] - rounds->one[i]) / others;
-        latency[i] = rounds->one[i] / 2 - 2 * fmax(0, o);
     }
-    level->overhead = median_of(overhead, n, rounds->precision);
-    level->gap = median_of(gap, n, rounds->precision);
-    level->latency = median_of(latency, n, rounds->precision);
+    lull_sort(latency, n);
+    double message = lull_median(latency, n);
+    level->gap = median_of(gap, n, rounds->precision, message);
+    level->overhead = median_of(overhead, n, rounds->precision, message / 2);
+    double bound =
+        level->overhead.verdict == LULL_VERDICT_BELOW_RESOLUTION ? level->overhead.high : 0;
+    for (size_t i = 0; i < n; i++) {
+        double o = (rounds->delayed[i] - rounds->one[i]) / others - rounds->delay[i];
+        latency[i] = rounds->one[i] / 2 - (bound > 0 ? bound : 2 * fmax(0, o));
+    }
+    level->latency = median_of(latency, n, rounds->precision, message);
+    if (level->latency.verdict != LULL_VERDICT_BELOW_RESOLUTION) {
+        level->latency.low = fmax(0, level->latency.low - bound);
+        level->latency.high += bound;
+    }
 }
 
 double lull_gap_per_byte(const struct lull_series_point *points, size_t count)

@@ -9,8 +9,10 @@
 
 /* Ranges of sizes with a line each (stats/piecewise.h), relative errors minimised. Where the eager
  * limit is known, sizes up to it and beyond are fitted apart and named eager and rendezvous.
- * `points` ascend in x (bytes) from 0 on; y is s. Intercepts are not below 0; where times do not
- * grow with the size, the bandwidth is what the error of the slope allows, and a note says so.
+ * `points` ascend in x (bytes) from 0 on; y is s. A latency that cannot be told from 0 is below
+ * resolution: its interval goes from 0 to a bound, its value is the middle, above 0, and the
+ * bandwidth is that of a line which begins there. Where times do not grow with the size, the
+ * bandwidth is what the error of the slope allows, and a note says so.
  * Fails with LULL_ERR_RANGE for fewer than 4 points. */
 lull_status lull_network_fit(const struct lull_series_point *points, size_t count, bool has_limit,
                              uint64_t limit, struct lull_arena *arena,
@@ -27,7 +29,9 @@ struct lull_loggp_rounds {
 };
 
 /* overhead = (delayed - one) / (n - 1) - delay, gap = (burst - one) / (n - 1),
- * latency = one / 2 - 2 overhead: medians over the rounds with their intervals, not below 0. */
+ * latency = one / 2 - 2 overhead: medians over the rounds with their intervals. What is not above 0
+ * is below resolution: its interval goes from 0 to how far the rounds are off 0, but no farther
+ * than half a round trip, and its value is the middle. */
 void lull_loggp_of(const struct lull_loggp_rounds *rounds, struct lull_arena *arena,
                    struct lull_network_level *level);
 

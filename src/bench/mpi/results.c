@@ -253,8 +253,11 @@ static void finish_level(const struct context *context, const struct lull_helper
                          &level.ranges, &level.n_ranges, &problem);
     if (status != LULL_OK)
         lull_bench_skip(bench, "messages at level %s: %s", named->name, problem.text);
-    for (size_t i = 0; i < level.n_ranges; i++)
-        level.ranges[i].latency.verdict = level.ranges[i].bandwidth.verdict = common(verdicts);
+    for (size_t i = 0; i < level.n_ranges; i++) {
+        level.ranges[i].bandwidth.verdict = common(verdicts);
+        if (level.ranges[i].latency.verdict != LULL_VERDICT_BELOW_RESOLUTION)
+            level.ranges[i].latency.verdict = common(verdicts);
+    }
     add_loggp(context, &level);
     level.gap_per_byte =
         lull_number_plain(lull_gap_per_byte(curve->points, curve->n_points), "s/B", "fit");

@@ -1,7 +1,6 @@
-/* A scan with the core as its visitor. */
+/* A breakdown of a run by itself: a pass with one consumer, or sums. */
 #include "metrics/breakdown/breakdown.h"
 
-#include "metrics/breakdown/core.h"
 #include "metrics/breakdown/sums.h"
 
 static lull_status check_application(const struct lull_trace *trace, uint32_t application,
@@ -13,18 +12,6 @@ static lull_status check_application(const struct lull_trace *trace, uint32_t ap
     }
     return lull_fail(err, LULL_ERR_RANGE, "%s: there is no process of application %u", trace->path,
                      application);
-}
-
-static lull_status scan_into(const struct lull_trace *trace, struct lull_core *core,
-                             const struct lull_scan_options *scan, struct lull_error *err)
-{
-    const struct lull_visitor visitor = {
-        .context = core,
-        .begin = lull_core_begin,
-        .block = lull_core_block,
-        .end = lull_core_end,
-    };
-    return lull_scan(trace, scan, &visitor, err);
 }
 
 static bool wants_sums(const struct lull_trace *trace, const struct lull_breakdown_options *options)
@@ -50,32 +37,54 @@ static lull_status check_events(const struct lull_trace *trace,
                      trace->path);
 }
 
+lull_status lull_breakdown_find_source(const struct lull_trace *trace,
+                                       const struct lull_breakdown_options *options,
+                                       uint8_t *ret_source, struct lull_error *err)
+{
+    lull_status status = check_application(trace, options->application, err);
+    if (status != LULL_OK)
+        return status;
+    bool sums = wants_sums(trace, options);
+    status = sums ? LULL_OK : check_events(trace, options, err);
+    if (status == LULL_OK)
+        *ret_source = sums ? LULL_FROM_SUMS : LULL_FROM_EVENTS;
+    return status;
+}
+
+static lull_status compute_from_events(const struct lull_trace *trace,
+                                       const struct lull_breakdown_options *options,
+                                       struct lull_arena *arena,
+                                       struct lull_breakdown **ret_breakdown,
+                                       struct lull_error *err)
+{
+    struct lull_pass_options pass = {.workers = options->workers,
+                                     .application = options->application,
+                                     .progress = options->progress,
+                                     .progress_context = options->progress_context};
+    struct lull_collector *collector;
+    lull_status status =
+        lull_collector_create(trace, options, lull_pass_workers(trace, &pass), &collector, err);
+    if (status != LULL_OK)
+        return status;
+    lull_collector_prepare(collector, &pass);
+    const struct lull_consumer consumer = lull_collector_consumer(collector);
+    status = lull_pass_run(trace, &pass, &consumer, 1, err);
+    if (status == LULL_OK)
+        status = lull_collector_result(collector, arena, ret_breakdown, err);
+    lull_collector_destroy(collector);
+    return status;
+}
+
 lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                                    struct lull_error *err)
 {
-    const struct lull_scan_options scan = {
-        .mask = LULL_MASK_TIME,
-        .workers = options->workers,
-        .application = options->application,
-        .progress = options->progress,
-        .progress_context = options->progress_context,
-    };
-    lull_status status = check_application(trace, options->application, err);
-    if (status == LULL_OK && wants_sums(trace, options))
-        return lull_breakdown_of_sums(trace, options, arena, ret_breakdown, err);
-    if (status == LULL_OK)
-        status = check_events(trace, options, err);
+    uint8_t source;
+    lull_status status = lull_breakdown_find_source(trace, options, &source, err);
     if (status != LULL_OK)
         return status;
-    struct lull_core *core = NULL;
-    status = lull_core_create(trace, options, lull_scan_workers(trace, &scan), &core, err);
-    if (status != LULL_OK)
-        return status;
-    status = scan_into(trace, core, &scan, err);
-    if (status == LULL_OK)
-        status = lull_core_result(core, arena, ret_breakdown, err);
-    lull_core_destroy(core);
-    return status;
+    return source == LULL_FROM_SUMS
+               ? lull_breakdown_of_sums(trace, options, arena, ret_breakdown, err)
+               : compute_from_events(trace, options, arena, ret_breakdown, err);
 }

@@ -13,8 +13,8 @@
 #ifndef LULL_METRICS_BREAKDOWN_BREAKDOWN_H
 #define LULL_METRICS_BREAKDOWN_BREAKDOWN_H
 
+#include "activity/pass.h"
 #include "metrics/windows.h"
-#include "trace/scan.h"
 
 /* [activity][1: inside an OpenMP parallel region] */
 struct lull_times {
@@ -118,6 +118,28 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    const struct lull_breakdown_options *options,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                                    struct lull_error *err);
+
+/* The same as a consumer, for a pass that serves others, too: create, let _prepare set windows,
+ * application, tick and regions of the pass's options, run the pass with the consumer, take the
+ * result. `options` and `trace` must outlive the collector. Needs events: options->source does not
+ * matter. */
+struct lull_collector;
+lull_status lull_collector_create(const struct lull_trace *trace,
+                                  const struct lull_breakdown_options *options, unsigned workers,
+                                  struct lull_collector **ret_collector, struct lull_error *err);
+void lull_collector_prepare(const struct lull_collector *collector,
+                            struct lull_pass_options *pass_options);
+struct lull_consumer lull_collector_consumer(struct lull_collector *collector);
+/* After the pass; the result lives in `arena`. */
+lull_status lull_collector_result(const struct lull_collector *collector, struct lull_arena *arena,
+                                  struct lull_breakdown **ret_breakdown, struct lull_error *err);
+void lull_collector_destroy(struct lull_collector *collector); /* NULL is allowed */
+
+/* Whether the breakdown of these options comes from sums or from events (enum
+ * lull_breakdown_source); fails where the trace does not have what they ask for. */
+lull_status lull_breakdown_find_source(const struct lull_trace *trace,
+                                       const struct lull_breakdown_options *options,
+                                       uint8_t *ret_source, struct lull_error *err);
 
 /* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
  * processes and threads are matched by rank and number, regions by name and site, counters by name.

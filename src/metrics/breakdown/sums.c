@@ -1,11 +1,11 @@
-/* From sums to a breakdown: the rules are those of the core (breakdown_core.c), applied to regions
+/* From sums to a breakdown: the rules are those of the activity room, applied to regions
  * instead of spans. User code takes over what surrounds it, which sums do not tell: it counts as
  * useful, but for a worker outside of parallel regions, as no runtime calls user code in any other
  * way than by a task, which is a region of its own. */
 #include "metrics/breakdown/sums.h"
 
-#include "metrics/breakdown/core.h"
 #include "metrics/breakdown/merge.h"
+#include "metrics/breakdown/outline.h"
 #include "trace/sums.h"
 
 #include <string.h>
@@ -119,7 +119,7 @@ lull_status lull_breakdown_of_sums(const struct lull_trace *trace,
                                    struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                                    struct lull_error *err)
 {
-    struct lull_breakdown *breakdown = lull_core_outline(trace, options->application, arena);
+    struct lull_breakdown *breakdown = lull_breakdown_outline(trace, options->application, arena);
     breakdown->from_sums = true;
     struct taking taking = {.trace = trace, .to = breakdown};
     if (options->regions)

@@ -186,7 +186,8 @@ def prototypes(path):
 
 
 def all_names(path):
-    return set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", open(path).read()))
+    text = re.sub(r"\btypedef\b[^;{]*;", " ", open(path).read())
+    return set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", text))
 
 
 def row_of(rows, name):

@@ -208,13 +208,51 @@ static void test_nonnegative(void **state)
         for (size_t k = 0; k < count; k++) {
             const struct lull_line *line = &pieces[k].line;
             assert_true(line->intercept >= 0);
-            assert_true(line->intercept > 0 || isinf(line->slope_error));
+            assert_true(line->intercept > 0 || line->intercept_error > 0);
             for (size_t i = pieces[k].first; i < pieces[k].first + pieces[k].count; i++)
                 found += pow(1 - (line->intercept + line->slope * x[i]) / y[i], 2);
         }
         assert_near(found / best, 1, 1e-9);
     }
     lull_arena_destroy(arena);
+}
+
+/* Points around a line through the origin: where the best line would begin below 0, how far above 0
+ * it could begin is what it could be off by, as for a line that is free to begin anywhere. Of that,
+ * least squares say the same but for the estimate of the noise, which many points make alike. */
+static void test_error_at_origin(void **state)
+{
+    (void)state;
+    enum { COUNT = 400, TRIALS = 60 };
+    static const struct lull_piece_limits limits = {
+        .most_pieces = 1, .least_count = 4, .confidence = 0.95, .nonnegative = true};
+    struct lull_random random;
+    unsigned at_origin = 0;
+    lull_random_seed(&random, 31);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        double x[COUNT], y[COUNT], weights[COUNT];
+        for (size_t i = 0; i < COUNT; i++) {
+            x[i] = (double)(i + 10);
+            y[i] = 3 * x[i] * (1 + 0.1 * (2 * lull_random_uniform(&random) - 1));
+            weights[i] = 1 / (x[i] * x[i]);
+        }
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_piece *pieces;
+        struct lull_line line;
+        size_t count;
+        assert_int_equal(lull_fit_line(x, y, weights, COUNT, 0.95, &line, NULL), LULL_OK);
+        assert_int_equal(
+            lull_fit_pieces(x, y, weights, COUNT, &limits, arena, &pieces, &count, NULL), LULL_OK);
+        if (line.intercept < 0) {
+            at_origin++;
+            assert_true(pieces[0].line.intercept == 0);
+            assert_near(pieces[0].line.intercept_error / line.intercept_error, 1, 0.02);
+            assert_near(pieces[0].line.slope / 3, 1, 0.02);
+            assert_true(pieces[0].line.slope_error < line.slope_error); /* one parameter less */
+        }
+        lull_arena_destroy(arena);
+    }
+    assert_in_range(at_origin, TRIALS / 4, 3 * TRIALS / 4);
 }
 
 /* One protocol, exactly or with noise, stays in one piece. */
@@ -266,7 +304,8 @@ int main(void)
         cmocka_unit_test(test_norris),       cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_weights),      cmocka_unit_test(test_line_coverage),
         cmocka_unit_test(test_break_points), cmocka_unit_test(test_no_break),
-        cmocka_unit_test(test_nonnegative),  cmocka_unit_test(test_bad_points),
+        cmocka_unit_test(test_nonnegative),  cmocka_unit_test(test_error_at_origin),
+        cmocka_unit_test(test_bad_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

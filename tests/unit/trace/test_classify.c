@@ -44,7 +44,8 @@ static const struct family {
     /* MPI 3.1 chapter 3, and 4.0: partitioned, Isendrecv */
     {LULL_ROLE_POINT2POINT, LULL_MPI_P2P, NONE,
      "Send Bsend Ssend Rsend Recv Isend Ibsend Issend Irsend Irecv Wait Waitany Waitall Waitsome "
-     "Test Testany Testall Testsome Request_get_status Probe Iprobe Mprobe Improbe Mrecv Imrecv "
+     "Test Testany Testall Testsome Request_get_status Request_get_status_all "
+     "Request_get_status_any Request_get_status_some Probe Iprobe Mprobe Improbe Mrecv Imrecv "
      "Send_init Bsend_init Ssend_init Rsend_init Recv_init Start Startall Sendrecv "
      "Sendrecv_replace Isendrecv Isendrecv_replace Psend_init Precv_init Pready Pready_range "
      "Pready_list Parrived"},
@@ -178,15 +179,16 @@ static const struct {
     {"^MPI_(Fetch_and_op|Compare_and_swap)$", LULL_MPI_ONE_SIDED},
     {"^MPI_Reduce_local$", LULL_MPI_OTHER},
     {"^MPI_I?(N|n)eighbor_", LULL_MPI_COLLECTIVE},
-    {"^MPI_(B|Ib)(arrier|cast)$", LULL_MPI_COLLECTIVE},
+    {"^MPI_(B|Ib)(arrier|cast)(_init)?$", LULL_MPI_COLLECTIVE},
     {"^MPI_I?(All|all|G|g|S|s|R|r|Ex|ex)(gather|ather|reduce|educe|toall|catter|can|scan)"
-     "(_scatter|_scatter_block|v|w)?$",
+     "(_scatter|_scatter_block|v|w)?(_init)?$",
      LULL_MPI_COLLECTIVE},
     {"^MPI_[IM]?[bsrBSR]*(send|end|recv|ecv)(_init)?$", LULL_MPI_P2P},
     {"^MPI_I?sendrecv|^MPI_Sendrecv|^MPI_Imrecv$", LULL_MPI_P2P},
     {"^MPI_(Wait|Test)(all|any|some)?$", LULL_MPI_P2P},
     {"^MPI_I?m?(M?p|P)robe$", LULL_MPI_P2P},
-    {"^MPI_(Start|Startall|Request_get_status|P.*_init|Pready.*|Parrived)$", LULL_MPI_P2P},
+    {"^MPI_(Start|Startall|Request_get_status(_all|_any|_some)?|P.*_init|Pready.*|Parrived)$",
+     LULL_MPI_P2P},
     {".", LULL_MPI_OTHER},
 };
 

@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
+#include "support/seed.h"
 #include "trace/format/otf2/otf2.h"
 
 #include <inttypes.h>
@@ -500,8 +501,8 @@ static void test_everything(void **state)
 {
     (void)state;
     enum { ROUNDS = 10 };
-    uint64_t first = seed;
-    for (; seed < first + ROUNDS; seed++) {
+    uint64_t first = lull_test_seed();
+    for (seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
         uint32_t count = seed == first ? 40000 : 1000; /* several chunks, or one */
         lull_random_seed(&random_numbers, seed);
         make_archive(folder_path("everything"), count);
@@ -517,8 +518,8 @@ static void test_drawn_traces(void **state)
     (void)state;
     enum { ROUNDS = 20 };
     static const struct memory_trace_options options = {.events = 2000};
-    uint64_t first = seed;
-    for (; seed < first + ROUNDS; seed++) {
+    uint64_t first = lull_test_seed();
+    for (seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
         lull_random_seed(&random_numbers, seed);
         struct lull_trace *drawn = memory_trace_draw(&random_numbers, &options);
         if (lull_convert(drawn, folder_path("drawn"), lull_format_find("otf2"), true, NULL, NULL,
@@ -574,6 +575,7 @@ static void test_damage(void **state)
     const char *path = folder_path("damaged"), *file = folder_path("damaged/traces/1.evt");
     struct lull_trace *trace;
     size_t size;
+    seed = lull_test_seed();
     lull_random_seed(&random_numbers, seed);
     make_archive(path, 60);
     unsigned char *bytes = folder_read(file, &size);
@@ -657,10 +659,7 @@ static void test_places(void **state)
 
 static int set_up(void **state)
 {
-    const char *text = getenv("LULL_SEED");
     (void)state;
-    seed = text ? strtoull(text, NULL, 10) : 1;
-    printf("seed %" PRIu64 "\n", seed);
     folder_make();
     return 0;
 }

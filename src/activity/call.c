@@ -1,0 +1,82 @@
+/* Which call of MPI a region is. */
+#include "activity/step.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name; /* without MPI_ */
+    uint8_t call;
+} calls[] = {
+    {"send", LULL_CALL_SEND},         {"bsend", LULL_CALL_SEND},
+    {"rsend", LULL_CALL_SEND},        {"ssend", LULL_CALL_SSEND},
+    {"recv", LULL_CALL_RECV},         {"mrecv", LULL_CALL_RECV},
+    {"sendrecv", LULL_CALL_SENDRECV}, {"sendrecv_replace", LULL_CALL_SENDRECV},
+    {"isend", LULL_CALL_ISEND},       {"ibsend", LULL_CALL_ISEND},
+    {"irsend", LULL_CALL_ISEND},      {"issend", LULL_CALL_ISSEND},
+    {"irecv", LULL_CALL_IRECV},       {"imrecv", LULL_CALL_IRECV},
+    {"wait", LULL_CALL_WAIT},         {"waitany", LULL_CALL_WAIT},
+    {"waitsome", LULL_CALL_WAIT},     {"waitall", LULL_CALL_WAITALL},
+    {"test", LULL_CALL_TEST},         {"testany", LULL_CALL_TEST},
+    {"testsome", LULL_CALL_TEST},     {"testall", LULL_CALL_TEST},
+};
+
+/* "PMPI_Isend", "mpi_isend_", "MPI_Isend_c" */
+static bool is_called(const char *region, const char *name)
+{
+    if (strncasecmp(region, "pmpi_", 5) == 0)
+        region++;
+    if (strncasecmp(region, "mpi_", 4) != 0)
+        return false;
+    size_t length = strlen(name);
+    if (strncasecmp(region + 4, name, length) != 0)
+        return false;
+    static const char *const suffixes[] = {"", "_", "__", "_c", "_f08", "_f08ts"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (strcasecmp(region + 4 + length, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_non_blocking(const char *region)
+{
+    const char *base = strncasecmp(region, "pmpi_", 5) == 0 ? region + 5 : region + 4;
+    return strlen(base) > 1 && (base[0] == 'i' || base[0] == 'I');
+}
+
+enum lull_call lull_call_of_region(const struct lull_region *region)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (is_called(region->name, calls[i].name))
+            return calls[i].call;
+    if (region->collective >= LULL_COLLECTIVE_CREATE || strlen(region->name) < 5)
+        return LULL_CALL_OTHER;
+    return is_non_blocking(region->name) ? LULL_CALL_ICOLLECTIVE : LULL_CALL_COLLECTIVE;
+}
+
+const char *lull_step_kind_name(unsigned kind)
+{
+    static const char *const names[LULL_STEP_KINDS] = {
+        [LULL_STEP_SPAN] = "span",
+        [LULL_STEP_CALL_BEGIN] = "call begin",
+        [LULL_STEP_CALL_END] = "call end",
+        [LULL_STEP_SEND] = "send",
+        [LULL_STEP_SEND_DONE] = "send done",
+        [LULL_STEP_RECV_POST] = "receive posted",
+        [LULL_STEP_RECV] = "receive",
+        [LULL_STEP_TEST] = "test",
+        [LULL_STEP_CANCEL] = "cancel",
+        [LULL_STEP_COLLECTIVE_BEGIN] = "collective begin",
+        [LULL_STEP_COLLECTIVE_END] = "collective end",
+        [LULL_STEP_ONE_SIDED] = "one-sided",
+        [LULL_STEP_IO] = "input/output",
+        [LULL_STEP_FORK] = "fork",
+        [LULL_STEP_JOIN] = "join",
+        [LULL_STEP_LOCK_ACQUIRE] = "lock acquired",
+        [LULL_STEP_LOCK_RELEASE] = "lock released",
+        [LULL_STEP_VISIT] = "visit",
+        [LULL_STEP_TICK] = "tick",
+        [LULL_STEP_END] = "end",
+    };
+    return kind < LULL_STEP_KINDS ? names[kind] : "unknown";
+}

@@ -1,0 +1,145 @@
+/* Steps gather in an array of the worker and are handed over when it is full, at the end of a block
+ * of events, and where a consumer wants to see the ledger as it is. */
+#include "activity/interpreter.h"
+
+#include <stdlib.h>
+
+void lull_emit_deliver(struct lull_interpreter *it)
+{
+    struct lull_emitter *out = it->out;
+    if (out->n_consumers == 0)
+        return;
+    const struct lull_steps steps = {.location = it->location,
+                                     .count = out->count,
+                                     .steps = out->steps,
+                                     .ledger = &it->ledger,
+                                     .channels = it->channels};
+    out->count = 0;
+    const struct lull_consumer *consumer = out->consumers, *end = consumer + out->n_consumers;
+    for (; consumer < end && out->status == LULL_OK; consumer++)
+        if (steps.count > 0 || consumer->wants_ledger)
+            out->status = consumer->steps(consumer->context, out->worker, &steps, out->err);
+}
+
+/* Room for one more. Where there is none, the last step is lost and the status says so. */
+void lull_emit_make_room(struct lull_interpreter *it)
+{
+    struct lull_emitter *out = it->out;
+    if (out->n_consumers > 0 && out->capacity > 0) {
+        lull_emit_deliver(it);
+        return;
+    }
+    uint32_t capacity = out->capacity ? 2 * out->capacity : LULL_EMITTER_STEPS;
+    struct lull_step *steps =
+        capacity > out->capacity ? realloc(out->steps, capacity * sizeof *steps) : NULL;
+    if (steps) {
+        out->steps = steps;
+        out->capacity = capacity;
+    } else {
+        out->status =
+            lull_fail(out->err, LULL_ERR_MEMORY, "not enough memory for %u steps", out->capacity);
+        out->count -= out->count > 0;
+    }
+}
+
+void lull_emit_span(struct lull_interpreter *it)
+{
+    int64_t begin = it->span.begin;
+    it->span.begin = it->ledger.now;
+    if (begin == it->ledger.now || it->span.slot == NO_STATE)
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_SPAN, begin, lull_kept(it));
+    step->activity = ACTIVITY_OF(it->span.slot);
+    step->parallel = it->span.slot >= LULL_SLOT_ACTIVITIES;
+    step->region = it->span.region;
+    step->span.end = it->ledger.now;
+    step->span.user = it->span.user;
+    step->span.mark = it->span.mark;
+}
+
+void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
+{
+    if (!lull_wants(it, kind) || !it->cpu)
+        return;
+    if (it->spans && kind != LULL_STEP_TICK)
+        lull_emit_span(it);
+    int64_t kept = it->shared->wants & LULL_STEPS_OF_MPI ? lull_kept(it) : 0;
+    struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
+    step->region = it->parallel_region;
+    step->parallel = 1;
+    step->op = it->inside;
+    if (it->shared->wants_ledger && kind != LULL_STEP_FORK)
+        lull_emit_deliver(it);
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+static const uint8_t kind_of_event[LULL_EVENT_KINDS] = {
+    [LULL_EVENT_SEND] = LULL_STEP_SEND,
+    [LULL_EVENT_SEND_DONE] = LULL_STEP_SEND_DONE,
+    [LULL_EVENT_RECV_POST] = LULL_STEP_RECV_POST,
+    [LULL_EVENT_RECV] = LULL_STEP_RECV,
+    [LULL_EVENT_REQUEST_TEST] = LULL_STEP_TEST,
+    [LULL_EVENT_REQUEST_CANCELLED] = LULL_STEP_CANCEL,
+    [LULL_EVENT_COLLECTIVE_BEGIN] = LULL_STEP_COLLECTIVE_BEGIN,
+    [LULL_EVENT_COLLECTIVE_END] = LULL_STEP_COLLECTIVE_END,
+    [LULL_EVENT_RMA] = LULL_STEP_ONE_SIDED,
+    [LULL_EVENT_IO] = LULL_STEP_IO,
+    [LULL_EVENT_LOCK_ACQUIRE] = LULL_STEP_LOCK_ACQUIRE,
+    [LULL_EVENT_LOCK_RELEASE] = LULL_STEP_LOCK_RELEASE,
+};
+
+static uint32_t find_channel(struct lull_interpreter *it, const struct lull_event *event)
+{
+    if (event->message.peer < 0)
+        return LULL_NONE;
+    bool sends = event->kind == LULL_EVENT_SEND;
+    uint32_t peer = (uint32_t)event->message.peer;
+    const struct lull_channel channel = {.source = sends ? it->process : peer,
+                                         .target = sends ? peer : it->process,
+                                         .comm = lull_comm_canonical(it->shared->trace, event->id),
+                                         .tag = event->message.tag};
+    uint32_t index = lull_channels_find(it->channels, &channel);
+    if (index == LULL_NONE)
+        it->out->status = lull_fail(it->out->err, LULL_ERR_MEMORY,
+                                    "%s: not enough memory for channels", it->shared->trace->path);
+    return index;
+}
+
+void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
+{
+    uint8_t kind = kind_of_event[event->kind];
+    if (!lull_wants(it, kind))
+        return;
+    uint32_t channel =
+        kind == LULL_STEP_SEND || kind == LULL_STEP_RECV ? find_channel(it, event) : LULL_NONE;
+    struct lull_step *step = lull_emit(it, kind, event->time, kept);
+    step->op = event->op;
+    step->parallel = it->parallel_depth > 0;
+    step->region = it->call_region;
+    step->comm = event->id;
+    step->channel = channel;
+    switch (kind) {
+    case LULL_STEP_COLLECTIVE_BEGIN:
+    case LULL_STEP_COLLECTIVE_END:
+        step->collective.sent = event->collective.sent;
+        step->collective.received = event->collective.received;
+        step->collective.request = event->collective.request;
+        step->collective.root = event->collective.root;
+        break;
+    case LULL_STEP_ONE_SIDED:
+    case LULL_STEP_IO:
+        step->transfer.bytes = event->transfer.bytes;
+        step->transfer.target = event->transfer.target;
+        break;
+    case LULL_STEP_LOCK_ACQUIRE:
+    case LULL_STEP_LOCK_RELEASE:
+        step->number = event->number;
+        break;
+    default:
+        step->message.bytes = event->message.bytes;
+        step->message.request = event->message.request;
+        step->message.peer = event->message.peer;
+        step->message.tag = event->message.tag;
+    }
+}

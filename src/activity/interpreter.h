@@ -1,0 +1,226 @@
+/* The interpreter: events of one location in, its ledger and steps out. Internal to the room.
+ *
+ * It is the only place in lull that knows what entering and leaving a region, a state, a team, a
+ * pause or the tracer's flush does to a thread. Per location there is a clock that only goes
+ * forward, and the slot (activity, inside or outside parallel regions) into which the time up to
+ * the next event goes. An event moves the clock, then changes what decides the slot. Things that
+ * end by themselves (states, calls, flushes, windows) are deadlines: the earliest is `limit`, and
+ * the clock stops there on its way.
+ *
+ *   interpreter.c  what decides the slot, the clock, and the events one by one
+ *   regions.c      the stack of regions, calls of MPI, parallel regions
+ *   run.c          runs of regions and calls in one go: nearly all events of a trace
+ *   emit.c         steps on their way to the consumers */
+#ifndef LULL_ACTIVITY_INTERPRETER_H
+#define LULL_ACTIVITY_INTERPRETER_H
+
+#include "activity/pass.h"
+#include "trace/scan.h"
+
+enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
+#define ACTIVITY_OF(slot) ((slot) % LULL_SLOT_ACTIVITIES)
+#define NEVER             INT64_MAX
+
+/* What a region does to its thread. */
+struct region_code {
+    uint8_t activity; /* enum lull_activity or INHERIT */
+    uint8_t parallel;
+    uint8_t mpi;  /* 1: a call of MPI, if the consumers want to know */
+    uint8_t call; /* enum lull_call */
+};
+
+struct frame {
+    uint32_t region;
+    struct region_code code; /* activity: never INHERIT unless all below are */
+    bool outermost;          /* no visit of the same region below ... */
+    bool counted;            /* entered inside a window ... */
+    int64_t entered;         /* `analysed` at entering, and ... */
+    int64_t time;            /* when; the last four are kept for visits and region sums only */
+    uint32_t user;           /* innermost region of the user, and ... */
+    uint8_t mark;            /* innermost mark: for SPANs only */
+};
+
+/* Where the steps of one worker gather. Without consumers they stay there, and the array grows. */
+struct lull_emitter {
+    const struct lull_consumer *consumers;
+    uint32_t n_consumers;
+    unsigned worker;
+    lull_status status; /* of the first failure; nothing is handed over after it */
+    struct lull_error *err;
+    struct lull_step *steps; /* malloc'd, of the owner */
+    uint32_t count, capacity;
+};
+enum { LULL_EMITTER_STEPS = 512 };
+
+/* What the interpreters of a pass share. */
+struct lull_interpretation {
+    const struct lull_trace *trace;
+    const struct lull_pass_options *options;
+    uint32_t wants; /* kinds of steps that somebody wants */
+    bool wants_ledger;
+    uint64_t event_mask; /* kinds of events to be read for that */
+    unsigned workers;
+    struct lull_interval whole;
+    struct region_code *codes[2]; /* [enum lull_location_kind][n_regions] */
+    bool *user;                   /* [n_regions]: code of the user's; only if SPANs are wanted */
+};
+
+struct lull_interpreter {
+    struct lull_ledger ledger; /* its `now` is the clock */
+    const struct lull_interpretation *shared;
+    uint32_t location, process;
+    uint32_t thread; /* index in the process */
+    bool master, cpu;
+    int64_t limit; /* the earliest deadline: window_at, state_end, call_end, flush_end, tick_at */
+    uint8_t slot;  /* where time goes now */
+    uint8_t activity; /* that of the slot, inside or outside of windows */
+    uint8_t last;     /* activity of the last length of time, for counters */
+    bool plain;       /* the slot depends on the stack and the base alone */
+    bool detail;      /* more than the ledger's ns[] is kept */
+    bool quick;       /* plain, no detail: runs of regions may be taken in one go */
+    uint8_t base;     /* activity below all regions */
+
+    bool began, alive; /* has had an event; lives now */
+    bool off, inside;  /* measurement off; inside a window */
+    uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
+    uint8_t kind, role;
+    int64_t window_at, state_end, call_end, flush_end;
+    int64_t tick_at; /* the next TICK */
+    uint32_t window; /* index of the current or next one */
+    uint32_t parallel_depth, team_depth, mpi_depth;
+    uint32_t call_region; /* of the outermost open call of MPI */
+    int64_t call_began;
+    uint32_t parallel_region; /* the first known since the FORK */
+    uint32_t depth, capacity;
+    struct frame *stack;
+    const struct region_code *codes; /* [n_regions] */
+    int64_t analysed;                /* clock of the time inside windows, for inclusive times */
+    int64_t *read_at; /* [n_counters]: the last reading, or the first event of the thread */
+    struct lull_region_ledger *sums; /* of the worker that reads this location now; NULL: none */
+    int64_t last_time, last_kept;    /* of the last event */
+
+    bool spans; /* SPANs are wanted */
+    struct {
+        int64_t begin;
+        uint32_t region, user;
+        uint8_t slot, mark;
+    } span; /* the one that goes on */
+    struct lull_channels *channels;
+    struct lull_emitter *out;
+};
+
+lull_status lull_interpretation_create(const struct lull_trace *trace,
+                                       const struct lull_pass_options *options,
+                                       const struct lull_consumer *consumers, uint32_t n_consumers,
+                                       struct lull_interpretation **ret_shared,
+                                       struct lull_error *err);
+void lull_interpretation_destroy(struct lull_interpretation *shared); /* NULL is allowed */
+
+lull_status lull_interpreter_create(const struct lull_interpretation *shared, uint32_t location,
+                                    struct lull_interpreter **ret_interpreter,
+                                    struct lull_error *err);
+void lull_interpreter_destroy(struct lull_interpreter *it); /* NULL is allowed */
+
+/* A block of the location's events; hands over what steps it makes to the emitter's consumers. */
+lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lull_event *events,
+                                   uint32_t count, struct lull_emitter *out,
+                                   struct lull_error *err);
+/* The location has ended. */
+lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitter *out,
+                                 struct lull_error *err);
+
+/* ---- interpreter.c ------------------------------------------------------------------------- */
+
+uint8_t lull_interpreter_base(const struct lull_interpreter *it);
+void lull_interpreter_refresh(struct lull_interpreter *it);     /* deadline, base and slot */
+void lull_interpreter_refresh_top(struct lull_interpreter *it); /* after a change of the stack */
+void lull_interpreter_advance(struct lull_interpreter *it, int64_t time);
+
+/* ---- regions.c ----------------------------------------------------------------------------- */
+
+lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, struct lull_error *err);
+void lull_region_leave(struct lull_interpreter *it);
+void lull_parallel_enter(struct lull_interpreter *it, uint32_t region);
+void lull_parallel_leave(struct lull_interpreter *it);
+void lull_call_begin(struct lull_interpreter *it, uint32_t region); /* of MPI, may be in another */
+void lull_call_end(struct lull_interpreter *it);
+
+static inline uint8_t lull_top_activity(const struct lull_interpreter *it)
+{
+    return it->depth ? it->stack[it->depth - 1].code.activity : INHERIT;
+}
+
+/* ---- run.c --------------------------------------------------------------------------------- */
+
+const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
+                                              const struct lull_event *event,
+                                              const struct lull_event *last);
+
+/* ---- emit.c -------------------------------------------------------------------------------- */
+
+void lull_emit_make_room(struct lull_interpreter *it);
+
+/* A new step, to be filled; valid until the next one. */
+static inline struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t kind, int64_t time,
+                                          int64_t kept)
+{
+    struct lull_emitter *out = it->out;
+    if (out->count == out->capacity)
+        lull_emit_make_room(it);
+    struct lull_step *step = &out->steps[out->count++];
+    step->time = time;
+    step->kept_ns = kept;
+    step->kind = kind;
+    step->op = step->activity = step->parallel = 0;
+    step->region = step->comm = step->channel = LULL_NONE;
+    return step;
+}
+
+void lull_emit_deliver(struct lull_interpreter *it); /* all steps so far */
+/* An event of message passing as a step. */
+void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept);
+void lull_emit_span(struct lull_interpreter *it); /* the one that goes on ends now */
+void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind);
+
+static inline bool lull_wants(const struct lull_interpreter *it, unsigned kind)
+{
+    return it->shared->wants >> kind & 1;
+}
+
+/* The kept time up to the clock; see step.h. */
+static inline int64_t lull_kept(const struct lull_interpreter *it)
+{
+    const int64_t *ns = it->ledger.ns;
+    int64_t waited = ns[LULL_SLOT(LULL_MPI_P2P, 0)] + ns[LULL_SLOT(LULL_MPI_COLLECTIVE, 0)] +
+                     ns[LULL_SLOT(LULL_MPI_OTHER, 0)] + ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] +
+                     ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 1)] +
+                     ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 0)] +
+                     ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
+    if (!it->master)
+        waited += ns[LULL_SLOT(LULL_IDLE, 0)] + ns[LULL_SLOT(LULL_OTHER, 0)];
+    return it->ledger.now - waited;
+}
+
+static inline void lull_note_last(struct lull_interpreter *it)
+{
+    it->last_time = it->ledger.now;
+    it->last_kept = lull_kept(it);
+}
+
+/* Events of message passing: they change no activity. */
+#define LULL_OPERATION_EVENTS                                                                      \
+    (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
+     LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
+
+/* Not read unless somebody asks for them, so that they do not tell when a location ends. */
+#define LULL_SILENT_EVENTS                                                                   \
+    (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
+
+static inline bool lull_is_operation(const struct lull_event *event)
+{
+    return LULL_OPERATION_EVENTS >> event->kind & 1;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* The stack of regions, and what entering and leaving them means. */
+#include "activity/interpreter.h"
+
+#include <stdlib.h>
+
+enum { MAX_DEPTH = 1 << 20, FIRST_DEPTH = 16 };
+
+/* ---- parallel regions ---------------------------------------------------------------------- */
+
+/* A team may begin before its region is entered: the first region that is known gives the name. */
+void lull_parallel_enter(struct lull_interpreter *it, uint32_t region)
+{
+    bool outermost = it->parallel_depth++ == 0;
+    if (outermost || it->parallel_region == LULL_NONE)
+        it->parallel_region = region;
+    if (outermost)
+        lull_emit_parallel(it, LULL_STEP_FORK);
+}
+
+void lull_parallel_leave(struct lull_interpreter *it)
+{
+    if (--it->parallel_depth == 0)
+        lull_emit_parallel(it, LULL_STEP_JOIN);
+}
+
+/* ---- calls of MPI -------------------------------------------------------------------------- */
+
+static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins)
+{
+    if (it->spans)
+        lull_emit_span(it);
+    struct lull_step *step = lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END,
+                                       it->ledger.now, lull_kept(it));
+    step->region = region;
+    step->op = it->codes[region].call;
+    step->parallel = it->parallel_depth > 0;
+    step->call_began = it->call_began;
+}
+
+void lull_call_begin(struct lull_interpreter *it, uint32_t region)
+{
+    if (it->mpi_depth++ > 0)
+        return;
+    it->call_region = region;
+    it->call_began = it->ledger.now;
+    emit_call(it, region, true);
+}
+
+void lull_call_end(struct lull_interpreter *it)
+{
+    if (--it->mpi_depth > 0)
+        return;
+    emit_call(it, it->call_region, false);
+    it->call_region = LULL_NONE;
+}
+
+/* ---- entering and leaving ------------------------------------------------------------------ */
+
+static bool is_open(const struct lull_interpreter *it, uint32_t region)
+{
+    for (uint32_t i = it->depth; i-- > 0;)
+        if (it->stack[i].region == region)
+            return true;
+    return false;
+}
+
+static lull_status grow_stack(struct lull_interpreter *it, struct lull_error *err)
+{
+    const struct lull_trace *trace = it->shared->trace;
+    if (it->depth >= MAX_DEPTH)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: process %u, thread %u: more than %d regions are open at once",
+                         trace->path, trace->processes[it->process].rank, it->thread, MAX_DEPTH);
+    uint32_t capacity = it->capacity ? 2 * it->capacity : FIRST_DEPTH;
+    struct frame *stack = realloc(it->stack, capacity * sizeof *stack);
+    if (!stack)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for %u open regions", capacity);
+    it->stack = stack;
+    it->capacity = capacity;
+    return LULL_OK;
+}
+
+/* What is kept of a visit for who wants more than the ledger's times. */
+static void note_visit(struct lull_interpreter *it, struct frame *frame, uint32_t region)
+{
+    frame->outermost = !is_open(it, region);
+    frame->counted = it->inside;
+    frame->entered = it->analysed;
+    frame->time = it->ledger.now;
+    if (it->sums)
+        it->sums[region].visits += it->inside;
+    if (!it->spans)
+        return;
+    const uint8_t *marks = it->shared->options->marks;
+    const struct frame *below = it->depth ? frame - 1 : NULL;
+    frame->user = it->shared->user[region] ? region : below ? below->user : LULL_NONE;
+    frame->mark = marks && marks[region] ? marks[region] : below ? below->mark : 0;
+}
+
+lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, struct lull_error *err)
+{
+    if (it->depth == it->capacity) {
+        lull_status status = grow_stack(it, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    struct frame *frame = &it->stack[it->depth];
+    frame->region = region;
+    frame->code = it->codes[region];
+    if (frame->code.activity == INHERIT)
+        frame->code.activity = lull_top_activity(it);
+    if (frame->code.mpi)
+        lull_call_begin(it, region);
+    if (it->detail)
+        note_visit(it, frame, region);
+    it->depth++;
+    if (frame->code.parallel) {
+        lull_parallel_enter(it, region);
+        it->base = lull_interpreter_base(it);
+    }
+    lull_interpreter_refresh_top(it);
+    return LULL_OK;
+}
+
+static void end_visit(struct lull_interpreter *it, const struct frame *frame)
+{
+    int64_t inclusive = it->analysed - frame->entered;
+    if (it->sums && frame->outermost)
+        it->sums[frame->region].inclusive_ns += inclusive;
+    if (!lull_wants(it, LULL_STEP_VISIT))
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_VISIT, frame->time, lull_kept(it));
+    step->region = frame->region;
+    step->visit.end = it->ledger.now;
+    step->visit.inclusive_ns = inclusive;
+    step->visit.flags = (uint8_t)((frame->outermost ? LULL_VISIT_OUTERMOST : 0) |
+                                  (frame->counted ? LULL_VISIT_COUNTED : 0));
+}
+
+void lull_region_leave(struct lull_interpreter *it)
+{
+    if (it->depth == 0) /* the scan drops these; nothing to close */
+        return;
+    const struct frame *frame = &it->stack[--it->depth];
+    if (it->detail)
+        end_visit(it, frame);
+    if (frame->code.mpi)
+        lull_call_end(it);
+    if (frame->code.parallel) {
+        lull_parallel_leave(it);
+        it->base = lull_interpreter_base(it);
+    }
+    lull_interpreter_refresh_top(it);
+}

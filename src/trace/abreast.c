@@ -1,0 +1,283 @@
+/* The scan in which each worker reads its own locations abreast: a heap by time of those that are
+ * welcome, and a list of those that were not when they were looked at last. */
+#include "base/parallel.h"
+#include "trace/format.h"
+#include "trace/nesting.h"
+#include "trace/scan.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { BLOCK_EVENTS = 512 };
+
+struct lane { /* a location that has not ended */
+    uint32_t location;
+    struct lull_stream *stream;
+    struct lull_nesting nesting;
+};
+
+struct entry {
+    int64_t time;
+    uint32_t lane;
+};
+
+struct share { /* what a worker has to read */
+    struct lane *lanes;
+    uint32_t n_lanes;
+    struct entry *heap; /* [n_lanes], the lane that lags most first */
+    uint32_t n_heap;
+    struct entry *parked; /* [n_lanes]: not welcome */
+    uint32_t n_parked;
+    struct lull_event *buffer; /* [BLOCK_EVENTS] */
+    struct lull_event_buffer scratch;
+};
+
+struct scan {
+    const struct lull_trace *trace;
+    const struct lull_scan_options *options;
+    const struct lull_abreast *abreast;
+    uint64_t mask;
+    unsigned workers;
+    atomic_int failed; /* lull_status of the first failure */
+    struct lull_error *err;
+};
+
+unsigned lull_scan_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process)
+{
+    uint64_t first = trace->processes[process].first_location;
+    return trace->n_locations ? (unsigned)(first * workers / trace->n_locations) : 0;
+}
+
+/* ---- the heap ------------------------------------------------------------------------------ */
+
+static bool is_before(struct entry a, struct entry b)
+{
+    return a.time != b.time ? a.time < b.time : a.lane < b.lane;
+}
+
+static void push(struct share *share, struct entry entry)
+{
+    uint32_t at = share->n_heap++;
+    for (; at > 0 && is_before(entry, share->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        share->heap[at] = share->heap[(at - 1) / 2];
+    share->heap[at] = entry;
+}
+
+static struct entry pop(struct share *share)
+{
+    struct entry *heap = share->heap, top = heap[0], last = heap[--share->n_heap];
+    uint32_t n = share->n_heap, at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
+        child += child + 1 < n && is_before(heap[child + 1], heap[child]);
+        if (!is_before(heap[child], last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return top;
+}
+
+/* ---- one worker ---------------------------------------------------------------------------- */
+
+static bool is_mine(const struct scan *scan, unsigned worker, uint32_t location)
+{
+    const struct lull_trace *trace = scan->trace;
+    uint32_t process = trace->locations[location].process;
+    const struct lull_process *p = &trace->processes[process];
+    if (scan->options->application != LULL_NONE && p->application != scan->options->application)
+        return false;
+    if (scan->options->masters_only && p->first_location != location)
+        return false;
+    return lull_scan_worker_of(trace, scan->workers, process) == worker;
+}
+
+static lull_status open_share(const struct scan *scan, unsigned worker, struct share *share,
+                              struct lull_error *err)
+{
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < scan->trace->n_locations; l++)
+        n += is_mine(scan, worker, l);
+    share->lanes = calloc(n + (size_t)1, sizeof *share->lanes);
+    share->heap = calloc(n + (size_t)1, sizeof *share->heap);
+    share->parked = calloc(n + (size_t)1, sizeof *share->parked);
+    share->buffer = malloc(BLOCK_EVENTS * sizeof *share->buffer);
+    if (!share->lanes || !share->heap || !share->parked || !share->buffer)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for %u locations",
+                         scan->trace->path, n);
+    const struct lull_visitor *visitor = &scan->abreast->visitor;
+    for (uint32_t l = 0; l < scan->trace->n_locations; l++) {
+        if (!is_mine(scan, worker, l))
+            continue;
+        struct lane *lane = &share->lanes[share->n_lanes];
+        lane->location = l;
+        lull_status status = scan->trace->format->stream_open(
+            scan->trace, l, lull_nesting_mask(scan->mask), &lane->stream, err);
+        if (status != LULL_OK)
+            return status;
+        lull_nesting_begin(&lane->nesting, scan->mask, false);
+        push(share, (struct entry){0, share->n_lanes++});
+        if (visitor->begin)
+            status = visitor->begin(visitor->context, worker, l, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    return LULL_OK;
+}
+
+static void close_lane(const struct scan *scan, struct lane *lane)
+{
+    if (lane->stream)
+        scan->trace->format->stream_close(lane->stream);
+    lane->stream = NULL;
+    lull_nesting_end(&lane->nesting);
+}
+
+static void close_share(const struct scan *scan, struct share *share)
+{
+    for (uint32_t i = 0; i < share->n_lanes; i++)
+        close_lane(scan, &share->lanes[i]);
+    free(share->lanes);
+    free(share->heap);
+    free(share->parked);
+    free(share->buffer);
+    free(share->scratch.events);
+}
+
+static lull_status visit(const struct scan *scan, unsigned worker, uint32_t location,
+                         const struct lull_event *events, uint32_t count, struct lull_error *err)
+{
+    const struct lull_visitor *visitor = &scan->abreast->visitor;
+    const struct lull_block block = {.location = location, .count = count, .events = events};
+    return count ? visitor->block(visitor->context, worker, &block, err) : LULL_OK;
+}
+
+static lull_status end_lane(const struct scan *scan, unsigned worker, struct share *share,
+                            struct lane *lane, struct lull_error *err)
+{
+    const struct lull_visitor *visitor = &scan->abreast->visitor;
+    const struct lull_event *events;
+    uint32_t count;
+    lull_status status = lull_nesting_close_all(&lane->nesting, scan->trace, lane->location,
+                                                &events, &count, &share->scratch, err);
+    if (status == LULL_OK)
+        status = visit(scan, worker, lane->location, events, count, err);
+    if (status == LULL_OK && visitor->end)
+        status = visitor->end(visitor->context, worker, lane->location, err);
+    close_lane(scan, lane);
+    return status;
+}
+
+/* One block of one location. */
+static lull_status read_block(const struct scan *scan, unsigned worker, struct share *share,
+                              struct lane *lane, bool *ret_ended, struct lull_error *err)
+{
+    size_t got = 0;
+    lull_status status =
+        scan->trace->format->stream_read(lane->stream, share->buffer, BLOCK_EVENTS, &got, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_ended = got == 0;
+    if (got == 0)
+        return end_lane(scan, worker, share, lane, err);
+    const struct lull_event *events = share->buffer;
+    uint32_t count = (uint32_t)got;
+    status = lull_nesting_repair(&lane->nesting, scan->trace, lane->location, &events, &count,
+                                 &share->scratch, err);
+    return status == LULL_OK ? visit(scan, worker, lane->location, events, count, err) : status;
+}
+
+static void unpark(struct share *share)
+{
+    while (share->n_parked > 0)
+        push(share, share->parked[--share->n_parked]);
+}
+
+/* The lane to read next; false: none is welcome. */
+static bool choose(const struct scan *scan, unsigned worker, struct share *share,
+                   struct entry *ret_entry)
+{
+    const struct lull_abreast *abreast = scan->abreast;
+    while (share->n_heap > 0) {
+        struct entry entry = pop(share);
+        if (!abreast->welcome ||
+            abreast->welcome(abreast->visitor.context, worker, share->lanes[entry.lane].location)) {
+            *ret_entry = entry;
+            return true;
+        }
+        share->parked[share->n_parked++] = entry;
+    }
+    return false;
+}
+
+static void tell(const struct scan *scan, unsigned worker, int64_t time)
+{
+    if (worker != 0 || !scan->options->progress)
+        return;
+    double share = (double)time / (double)(scan->trace->duration + 1);
+    scan->options->progress(scan->options->progress_context, share < 1 ? share : 1);
+}
+
+static lull_status read_share(const struct scan *scan, unsigned worker, struct share *share,
+                              struct lull_error *err)
+{
+    const struct lull_abreast *abreast = scan->abreast;
+    void *context = abreast->visitor.context;
+    lull_status status = open_share(scan, worker, share, err);
+    while (status == LULL_OK && share->n_heap + share->n_parked > 0) {
+        struct entry entry;
+        if (atomic_load_explicit(&scan->failed, memory_order_relaxed) != LULL_OK)
+            return LULL_OK;
+        if (choose(scan, worker, share, &entry)) {
+            struct lane *lane = &share->lanes[entry.lane];
+            bool ended = false;
+            tell(scan, worker, entry.time);
+            status = read_block(scan, worker, share, lane, &ended, err);
+            entry.time = lane->nesting.last_time;
+            if (!ended)
+                push(share, entry);
+        } else {
+            status = abreast->rest(context, worker, err);
+        }
+        unpark(share);
+    }
+    if (status == LULL_OK && abreast->finish)
+        status = abreast->finish(context, worker, err);
+    return status;
+}
+
+static void work(void *context, unsigned worker)
+{
+    struct scan *scan = context;
+    struct share share = {0};
+    struct lull_error err = {""};
+    lull_status status = read_share(scan, worker, &share, &err);
+    int none = LULL_OK;
+    if (status != LULL_OK && atomic_compare_exchange_strong(&scan->failed, &none, status)) {
+        if (scan->err)
+            *scan->err = err;
+        if (scan->abreast->stop)
+            scan->abreast->stop(scan->abreast->visitor.context);
+    }
+    close_share(scan, &share);
+}
+
+lull_status lull_scan_abreast(const struct lull_trace *trace,
+                              const struct lull_scan_options *options,
+                              const struct lull_abreast *abreast, struct lull_error *err)
+{
+    if (!trace->format || !trace->format->stream_open) {
+        lull_status status = lull_scan(trace, options, &abreast->visitor, err);
+        if (status == LULL_OK && abreast->finish)
+            status = abreast->finish(abreast->visitor.context, 0, err);
+        return status;
+    }
+    struct scan scan = {.trace = trace,
+                        .options = options,
+                        .abreast = abreast,
+                        .mask = options->mask ? options->mask : LULL_MASK_ALL,
+                        .workers = lull_scan_workers(trace, options),
+                        .err = err};
+    atomic_init(&scan.failed, LULL_OK);
+    lull_status status = lull_parallel_run_all(scan.workers, work, &scan, err);
+    return status == LULL_OK ? (lull_status)atomic_load(&scan.failed) : status;
+}

@@ -1,0 +1,361 @@
+/* Steps of random traces: they are what step.h says, whichever way they are read. */
+#include "activity/pass.h"
+#include "support/memory_trace.h"
+#include "support/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- gathering ----------------------------------------------------------------------------- */
+
+struct gathered {
+    struct lull_step *steps;
+    size_t count, capacity;
+    struct lull_ledger ledger; /* of the end; `counters` is not kept */
+    struct lull_channel *channels;
+    bool ended;
+};
+
+static void gather(struct gathered *to, const struct lull_steps *from)
+{
+    assert_false(to->ended && from->count > 0);
+    if (to->count + from->count > to->capacity) {
+        to->capacity = 2 * (to->count + from->count);
+        to->steps = realloc(to->steps, to->capacity * sizeof *to->steps);
+        assert_non_null(to->steps);
+    }
+    if (from->count)
+        memcpy(to->steps + to->count, from->steps, from->count * sizeof *from->steps);
+    to->count += from->count;
+    if (to->count == 0 || to->steps[to->count - 1].kind != LULL_STEP_END || to->ended)
+        return;
+    to->ended = true;
+    to->ledger = *from->ledger;
+    uint32_t n = lull_channels_count(from->channels);
+    to->channels = calloc(n + (size_t)1, sizeof *to->channels);
+    assert_non_null(to->channels);
+    for (uint32_t i = 0; i < n; i++)
+        to->channels[i] = *lull_channels_at(from->channels, i);
+}
+
+static lull_status gather_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                                struct lull_error *err)
+{
+    (void)worker, (void)err;
+    struct gathered *all = context;
+    gather(&all[steps->location], steps);
+    return LULL_OK;
+}
+
+static struct gathered *make_gathered(const struct lull_trace *trace)
+{
+    struct gathered *all = calloc(trace->n_locations + (size_t)1, sizeof *all);
+    assert_non_null(all);
+    return all;
+}
+
+static void free_gathered(struct gathered *all, uint32_t n)
+{
+    for (uint32_t l = 0; l < n; l++) {
+        free(all[l].steps);
+        free(all[l].channels);
+    }
+    free(all);
+}
+
+static struct gathered *by_pass(const struct lull_trace *trace, uint32_t wants, bool abreast,
+                                unsigned workers, const struct lull_windows *windows)
+{
+    struct gathered *all = make_gathered(trace);
+    const struct lull_consumer consumer = {.context = all,
+                                           .wants = wants,
+                                           .wants_ledger = wants == LULL_STEPS_ALL,
+                                           .steps = gather_steps,
+                                           .abreast = abreast};
+    const struct lull_pass_options options = {
+        .workers = workers, .application = LULL_NONE, .windows = windows};
+    struct lull_error err = {""};
+    lull_status status = lull_pass_run(trace, &options, &consumer, 1, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(status, LULL_OK);
+    return all;
+}
+
+static struct gathered *by_cursors(const struct lull_trace *trace, uint32_t wants,
+                                   const struct lull_windows *windows)
+{
+    struct gathered *all = make_gathered(trace);
+    const struct lull_pass_options options = {.application = LULL_NONE, .windows = windows};
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_step_cursor *cursor;
+        struct lull_steps steps;
+        struct lull_error err;
+        assert_int_equal(lull_step_cursor_open(trace, l, wants, &options, &cursor, &err), LULL_OK);
+        do {
+            assert_int_equal(lull_step_cursor_next(cursor, &steps, &err), LULL_OK);
+            gather(&all[l], &steps);
+        } while (steps.count > 0);
+        lull_step_cursor_close(cursor);
+    }
+    return all;
+}
+
+/* ---- one location by itself ---------------------------------------------------------------- */
+
+/* By the words of step.h, not by the interpreter's sums. */
+static bool is_kept(const struct lull_trace *trace, uint32_t location, const struct lull_step *span)
+{
+    bool master = trace->processes[trace->locations[location].process].first_location == location;
+    switch (span->activity) {
+    case LULL_MPI_P2P:
+    case LULL_MPI_COLLECTIVE:
+    case LULL_MPI_OTHER:
+        return span->parallel;
+    case LULL_IDLE:
+    case LULL_OTHER:
+        return master || span->parallel;
+    case LULL_ACTIVITY_DISABLED:
+    case LULL_ACTIVITY_OUTSIDE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static int64_t known_at(const struct lull_step *step)
+{
+    return step->kind == LULL_STEP_SPAN    ? step->span.end
+           : step->kind == LULL_STEP_VISIT ? step->visit.end
+                                           : step->time;
+}
+
+/* Order, spans that tile the run and add up to the ledger, kept times, calls and parallel regions
+ * that begin and end. */
+static void check_location(const struct lull_trace *trace, uint32_t location,
+                           const struct gathered *all)
+{
+    int64_t now = 0, spans_to = 0, kept = 0, ns[LULL_SLOT_ACTIVITIES * 2] = {0};
+    bool in_call = false, forked = false;
+    uint32_t call_region = LULL_NONE;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct lull_step *step = &all->steps[i];
+        assert_true(known_at(step) >= now);
+        now = known_at(step);
+        switch (step->kind) {
+        case LULL_STEP_SPAN:
+            assert_int_equal(step->time, spans_to);
+            assert_true(step->span.end > step->time);
+            spans_to = step->span.end;
+            ns[LULL_SLOT(step->activity, step->parallel)] += spans_to - step->time;
+            kept += is_kept(trace, location, step) ? spans_to - step->time : 0;
+            assert_int_equal(step->kept_ns, kept);
+            break;
+        case LULL_STEP_CALL_BEGIN:
+        case LULL_STEP_CALL_END:
+            assert_int_equal(spans_to, step->time);
+            assert_int_equal(step->kept_ns, kept);
+            assert_true(in_call == (step->kind == LULL_STEP_CALL_END));
+            assert_int_equal(trace->regions[step->region].paradigm, LULL_PARADIGM_MPI);
+            assert_true(!in_call || call_region == step->region);
+            call_region = step->region;
+            in_call = !in_call;
+            break;
+        case LULL_STEP_FORK:
+        case LULL_STEP_JOIN:
+            assert_int_equal(step->kept_ns, kept);
+            assert_true(forked == (step->kind == LULL_STEP_JOIN));
+            forked = !forked;
+            break;
+        case LULL_STEP_END:
+            assert_int_equal(i, all->count - 1);
+            assert_int_equal(step->time, trace->duration);
+            assert_int_equal(step->kept_ns, kept);
+            assert_true(step->end.last_time <= trace->duration);
+            break;
+        case LULL_STEP_VISIT:
+            assert_true(step->visit.inclusive_ns <= step->visit.end - step->time);
+            break;
+        default:
+            assert_int_equal(step->region, in_call ? call_region : LULL_NONE);
+            break;
+        }
+    }
+    assert_true(all->ended && !in_call && !forked);
+    assert_int_equal(spans_to, trace->duration);
+    assert_memory_equal(ns, all->ledger.ns, sizeof ns);
+}
+
+/* ---- against the events -------------------------------------------------------------------- */
+
+static const struct {
+    uint8_t event, step;
+} pairs[] = {
+    {LULL_EVENT_SEND, LULL_STEP_SEND},
+    {LULL_EVENT_SEND_DONE, LULL_STEP_SEND_DONE},
+    {LULL_EVENT_RECV_POST, LULL_STEP_RECV_POST},
+    {LULL_EVENT_RECV, LULL_STEP_RECV},
+    {LULL_EVENT_REQUEST_TEST, LULL_STEP_TEST},
+    {LULL_EVENT_REQUEST_CANCELLED, LULL_STEP_CANCEL},
+    {LULL_EVENT_COLLECTIVE_BEGIN, LULL_STEP_COLLECTIVE_BEGIN},
+    {LULL_EVENT_COLLECTIVE_END, LULL_STEP_COLLECTIVE_END},
+    {LULL_EVENT_RMA, LULL_STEP_ONE_SIDED},
+    {LULL_EVENT_IO, LULL_STEP_IO},
+    {LULL_EVENT_LOCK_ACQUIRE, LULL_STEP_LOCK_ACQUIRE},
+    {LULL_EVENT_LOCK_RELEASE, LULL_STEP_LOCK_RELEASE},
+};
+
+static void check_operation(const struct lull_trace *trace, uint32_t location,
+                            const struct lull_event *event, const struct lull_step *step,
+                            const struct lull_channel *channels)
+{
+    uint32_t process = trace->locations[location].process;
+    assert_int_equal(step->time, event->time);
+    assert_int_equal(step->comm, event->id);
+    if (step->kind == LULL_STEP_COLLECTIVE_END) {
+        assert_int_equal(step->op, event->op);
+        assert_int_equal(step->collective.sent, event->collective.sent);
+        assert_int_equal(step->collective.received, event->collective.received);
+        assert_int_equal(step->collective.request, event->collective.request);
+        assert_int_equal(step->collective.root, event->collective.root);
+        return;
+    }
+    if (step->kind != LULL_STEP_SEND && step->kind != LULL_STEP_RECV)
+        return;
+    assert_int_equal(step->message.bytes, event->message.bytes);
+    assert_int_equal(step->message.request, event->message.request);
+    assert_int_equal(step->message.peer, event->message.peer);
+    assert_true((step->channel == LULL_NONE) == (event->message.peer < 0));
+    if (step->channel == LULL_NONE)
+        return;
+    const struct lull_channel *channel = &channels[step->channel];
+    bool sends = step->kind == LULL_STEP_SEND;
+    assert_int_equal(sends ? channel->source : channel->target, process);
+    assert_int_equal(sends ? channel->target : channel->source, event->message.peer);
+    assert_int_equal(channel->tag, event->message.tag);
+}
+
+static void check_operations(const struct lull_trace *trace, uint32_t location,
+                             const struct gathered *all)
+{
+    uint32_t n;
+    const struct lull_event *events = memory_trace_events(trace, location, &n);
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+        size_t at = 0;
+        for (uint32_t e = 0; e < n; e++) {
+            if (events[e].kind != pairs[p].event)
+                continue;
+            while (at < all->count && all->steps[at].kind != pairs[p].step)
+                at++;
+            assert_true(at < all->count);
+            check_operation(trace, location, &events[e], &all->steps[at++], all->channels);
+        }
+        while (at < all->count)
+            assert_int_not_equal(all->steps[at++].kind, pairs[p].step);
+    }
+}
+
+/* ---- one way against the other ------------------------------------------------------------- */
+
+static const struct lull_step *next_wanted(const struct gathered *all, size_t *at, uint32_t wants)
+{
+    while (*at < all->count && !(wants >> all->steps[*at].kind & 1))
+        ++*at;
+    return *at < all->count ? &all->steps[(*at)++] : NULL;
+}
+
+static void check_same_step(const struct lull_step *a, const struct lull_step *b)
+{
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->time, b->time);
+    assert_int_equal(a->kept_ns, b->kept_ns);
+    assert_int_equal(a->op, b->op);
+    assert_int_equal(a->parallel, b->parallel);
+    assert_int_equal(a->region, b->region);
+    assert_int_equal(a->comm, b->comm);
+    assert_int_equal(a->channel, b->channel);
+    if (a->kind == LULL_STEP_CALL_END)
+        assert_int_equal(a->call_began, b->call_began);
+    if (a->kind == LULL_STEP_END)
+        assert_int_equal(a->end.last_time, b->end.last_time);
+}
+
+static void check_same(const struct lull_trace *trace, const struct gathered *a,
+                       const struct gathered *b, uint32_t wants)
+{
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        size_t i = 0, j = 0;
+        const struct lull_step *left, *right;
+        do {
+            left = next_wanted(&a[l], &i, wants);
+            right = next_wanted(&b[l], &j, wants);
+            assert_true(!left == !right);
+            if (left)
+                check_same_step(left, right);
+        } while (left);
+    }
+}
+
+static struct lull_windows *draw_windows(struct lull_random *random, const struct lull_trace *trace)
+{
+    struct lull_arena *arena = trace->arena;
+    struct lull_windows *windows = lull_arena_zero(arena, 1, sizeof *windows);
+    windows->n_processes = trace->n_processes;
+    windows->counts = lull_arena_zero(arena, trace->n_processes, sizeof *windows->counts);
+    windows->intervals = lull_arena_zero(arena, trace->n_processes, sizeof(struct lull_interval *));
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        int64_t at = 0;
+        windows->intervals[p] = lull_arena_zero(arena, 4, sizeof(struct lull_interval));
+        for (uint32_t i = lull_random_below(random, 4) ? 0 : 4; i < 4; i++) {
+            uint64_t left = (uint64_t)(trace->duration - at);
+            struct lull_interval *interval = &windows->intervals[p][windows->counts[p]];
+            interval->begin = at + (int64_t)lull_random_below(random, left / 4 + 1);
+            interval->end = interval->begin + (int64_t)lull_random_below(random, left / 4 + 1);
+            at = interval->end;
+            windows->counts[p] += interval->end > interval->begin;
+        }
+    }
+    return windows;
+}
+
+static void check_one(struct lull_random *random, unsigned round)
+{
+    const struct memory_trace_options options = {.without_states = round & 1,
+                                                 .without_extremes = round % 3};
+    struct lull_trace *trace = memory_trace_draw(random, &options);
+    const struct lull_windows *windows = round & 4 ? draw_windows(random, trace) : NULL;
+    const uint32_t few = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_FORK) |
+                         LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END);
+    struct gathered *all = by_pass(trace, LULL_STEPS_ALL, false, 1, windows);
+    struct gathered *quick = by_pass(trace, few, true, 1 + round % 3, windows);
+    struct gathered *pulled = by_cursors(trace, few, windows);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        check_location(trace, l, &all[l]);
+        check_operations(trace, l, &all[l]);
+    }
+    check_same(trace, all, quick, few);
+    check_same(trace, quick, pulled, few);
+    free_gathered(all, trace->n_locations);
+    free_gathered(quick, trace->n_locations);
+    free_gathered(pulled, trace->n_locations);
+    lull_trace_close(trace);
+}
+
+static void test_random_traces(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    for (unsigned i = 0, n = lull_test_rounds(200); i < n; i++)
+        check_one(&random, i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

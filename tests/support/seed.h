@@ -1,0 +1,16 @@
+/* Where the draws of a test with random inputs begin, and how many it makes. */
+#ifndef LULL_TESTS_SUPPORT_SEED_H
+#define LULL_TESTS_SUPPORT_SEED_H
+
+#include <stdint.h>
+
+/* The seed of this process, the same at every call, printed at the first: 1, or what
+ * LULL_TEST_SEED says. That is a number, decimal or with 0x in front, or the word "random", for
+ * which a seed is drawn from the clock. Anything else ends the process with status 2. */
+uint64_t lull_test_seed(void);
+
+/* How many draws to make of the `all` that a test makes usually: under ThreadSanitizer, where each
+ * is ten to twenty times as dear, a quarter, rounded up. */
+unsigned lull_test_rounds(unsigned all);
+
+#endif
