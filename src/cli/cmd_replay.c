@@ -204,8 +204,8 @@ static int load_measured(struct session *session, const char *path)
         return lull_cli_fail("%s: cannot be replayed: it does not have the events of the whole run",
                              path);
     session->callers = lull_run_callers(run, session->wanted.application, session->arena);
-    if (lull_replay_network(run->trace, session->wanted.application, session->callers,
-                            session->arena, &session->measured, &ideal, &err) != LULL_OK)
+    if (lull_replay_network(run->trace, session->wanted.application, session->arena,
+                            &session->measured, &ideal, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
     if (ideal.absent && !ideal.incomplete)
         return lull_cli_fail("%s: cannot be replayed: %s: %s", path, ideal.absent, ideal.detail);

@@ -247,8 +247,6 @@ static lull_status replay(struct lull_run *run, const struct lull_runs_options *
         return LULL_OK;
     }
     struct lull_ideal_options wanted = {.application = options->application,
-                                        .callers =
-                                            lull_run_callers(run, options->application, arena),
                                         .has_span = options->has_window,
                                         .from = options->from,
                                         .to = options->to,

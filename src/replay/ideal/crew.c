@@ -71,8 +71,7 @@ static void add_meeting(struct share *share, struct crew *crew, struct note *not
         lull_share_no_memory(share);
         return;
     }
-    crew->meetings[crew->n_kept++] =
-        (struct meeting){.time = note->time, .size = note->number};
+    crew->meetings[crew->n_kept++] = (struct meeting){.time = note->time, .size = note->number};
 }
 
 /* The meetings that are kept end with the last one. */
@@ -153,7 +152,7 @@ static void go_on(struct share *share, struct stream *stream)
             return;
         lull_notes_pop(&share->pool, &stream->notes);
         if (stream->blocked != ENDED)
-            lull_stream_take(share, stream, &note);
+            lull_ideal_stream_take(share, stream, &note);
     }
 }
 
@@ -297,7 +296,7 @@ void lull_crew_steps(struct share *share, struct stream *stream, const struct lu
         const struct lull_step *step = &steps->steps[i];
         bool is_last = step->kind == LULL_STEP_END;
         stream->until = is_last ? INT64_MAX : step->time;
-        if (!lull_stream_note(share, stream, step, steps->channels, &note))
+        if (!lull_ideal_stream_note(share, stream, step, steps->channels, &note))
             continue;
         struct note *kept = lull_notes_push(&share->pool, &stream->notes);
         if (kept)
@@ -305,6 +304,8 @@ void lull_crew_steps(struct share *share, struct stream *stream, const struct lu
         else
             lull_share_no_memory(share);
     }
+    if (steps->ledger && stream->until < INT64_MAX && steps->ledger->now > stream->until)
+        stream->until = steps->ledger->now;
     bring_into_order(share, crew);
     for (uint32_t t = 0; t < crew->n_streams; t++)
         if (crew->streams[t]->calls)

@@ -85,8 +85,7 @@ static void explain_stream(struct conclusion *conclusion, const struct stream *s
                                   trace->comms[pending->comm].name));
     } else {
         give_up(conclusion, "the threads do not meet",
-                lull_arena_printf(conclusion->arena, "%s waits for threads of its process",
-                                  place));
+                lull_arena_printf(conclusion->arena, "%s waits for threads of its process", place));
     }
 }
 

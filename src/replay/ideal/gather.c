@@ -116,8 +116,7 @@ static struct member *find_member(struct share *share, struct process *process, 
                                   uint8_t kind)
 {
     struct member *members = share->members;
-    for (uint32_t *link = &process->first_member; *link != LULL_NONE;
-         link = &members[*link].next) {
+    for (uint32_t *link = &process->first_member; *link != LULL_NONE; link = &members[*link].next) {
         struct member *found = &members[*link];
         if (found->comm != comm || found->kind != kind)
             continue;
@@ -321,8 +320,7 @@ static void note_scan(struct share *share, struct gathering *gathering,
 }
 
 /* All have arrived. */
-static void complete(struct share *share, struct gathering *gathering,
-                     const struct letter *arrival)
+static void complete(struct share *share, struct gathering *gathering, const struct letter *arrival)
 {
     const struct letter news = {.kind = LETTER_ALL,
                                 .series = arrival->series,

@@ -71,7 +71,7 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
     for (unsigned s = 0; ideal->shares && s < ideal->n_shares; s++)
         lull_share_destroy(ideal->shares[s]);
     for (uint32_t l = 0; ideal->streams && l < ideal->trace->n_locations; l++)
-        lull_stream_free(ideal->streams[l]);
+        lull_ideal_stream_free(ideal->streams[l]);
     for (uint32_t p = 0; ideal->processes && p < ideal->trace->n_processes; p++) {
         if (ideal->processes[p])
             lull_crew_destroy(ideal->processes[p]->crew);
@@ -114,7 +114,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     if (stream && stream->process->crew)
         lull_crew_steps(share, stream, steps);
     else if (stream && stream->calls)
-        lull_stream_steps(share, stream, steps);
+        lull_ideal_stream_steps(share, stream, steps);
     lull_share_run(share);
     lull_post_flush_now_and_then(share);
     return tell_failure(share, err);
@@ -174,6 +174,9 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
         wants |= LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
     *ret_consumer = (struct lull_consumer){.context = ideal,
                                            .wants = wants,
+                                           .abreast = true,
+                                           /* to know how far quiet threads have been read */
+                                           .wants_ledger = ideal->has_crews,
                                            .steps = take_steps,
                                            .welcome = is_welcome,
                                            .rest = rest,
@@ -192,8 +195,7 @@ static struct lull_windows *one_window(const struct lull_ideal_options *options,
     *window = (struct lull_interval){options->from, options->to};
     windows->n_processes = trace->n_processes;
     windows->counts = lull_arena_zero(arena, trace->n_processes, sizeof *windows->counts);
-    windows->intervals =
-        lull_arena_zero(arena, trace->n_processes, sizeof(struct lull_interval *));
+    windows->intervals = lull_arena_zero(arena, trace->n_processes, sizeof(struct lull_interval *));
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         windows->counts[p] = 1;
         windows->intervals[p] = window;

@@ -34,8 +34,7 @@ static struct lull_lost *open_lost(struct share *share)
     lull_status status = LULL_OK;
     pthread_mutex_lock(&ideal->lost_lock);
     if (!ideal->lost)
-        status =
-            lull_lost_create(ideal->trace, ideal->options->application, &ideal->lost, &err);
+        status = lull_lost_create(ideal->trace, ideal->options->application, &ideal->lost, &err);
     struct lull_lost *lost = ideal->lost;
     pthread_mutex_unlock(&ideal->lost_lock);
     if (status != LULL_OK)
@@ -63,7 +62,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
     lull_trace_add_quirk(trace, quirk, "rank %u at %.9g s",
                          trace->processes[stream->process->index].rank,
                          1e-9 * (double)stream->call_began);
-    lull_stream_receive(share, stream, &wanted);
+    lull_ideal_stream_receive(share, stream, &wanted);
 }
 
 /* A wait of whose completions nothing was recorded, although receives are open. */
@@ -97,7 +96,8 @@ static void look_at_wait(struct share *share, struct stream *stream, const struc
         receive_lost(share, stream, call);
 }
 
-void lull_stream_look_for_lost(struct share *share, struct stream *stream, const struct note *call)
+void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
+                                     const struct note *call)
 {
     struct losses *losses;
     switch (call->op) {

@@ -146,6 +146,6 @@ void lull_share_run(struct share *share)
     while (share->ready && share->status == LULL_OK) {
         struct stream *stream = share->ready;
         share->ready = stream->next_ready;
-        lull_stream_resume(share, stream);
+        lull_ideal_stream_resume(share, stream);
     }
 }

@@ -79,9 +79,9 @@ struct gathering {
  * are matched apart because tracers tell the communicator of the latter only when they end. */
 struct series {
     uint32_t comm;
-    uint32_t next;  /* on the same communicator, or LULL_NONE */
-    uint8_t kind;   /* 0: blocking; else 1 + operation */
-    uint32_t first; /* the number of the oldest that is open */
+    uint32_t next;                   /* on the same communicator, or LULL_NONE */
+    uint8_t kind;                    /* 0: blocking; else 1 + operation */
+    uint32_t first;                  /* the number of the oldest that is open */
     uint32_t count, capacity, begin; /* ring[(begin + number - first) % capacity] */
     struct gathering *ring;
 };
@@ -140,14 +140,14 @@ struct losses {
 struct stream {
     struct process *process;
     uint32_t location;
-    uint8_t blocked; /* enum blocked */
-    bool calls;      /* communicates; before, nothing is evaluated */
-    bool follows;    /* meets the master of its process */
-    bool in_call;    /* of MPI */
-    bool completed;  /* something in this call */
-    int64_t time;    /* ideal */
-    int64_t kept;    /* of the steps: as far as it is in `time` */
-    int64_t done;    /* what the call waited for so far was there by then */
+    uint8_t blocked;                /* enum blocked */
+    bool calls;                     /* communicates; before, nothing is evaluated */
+    bool follows;                   /* meets the master of its process */
+    bool in_call;                   /* of MPI */
+    bool completed;                 /* something in this call */
+    int64_t time;                   /* ideal */
+    int64_t kept;                   /* of the steps: as far as it is in `time` */
+    int64_t done;                   /* what the call waited for so far was there by then */
     int64_t call_began, stopped_at; /* measured */
     struct route *routes;           /* by channel of the location */
     size_t n_routes, route_capacity;
@@ -162,10 +162,10 @@ struct stream {
     struct stream *next_ready, *next_waiting;
 
     /* of a crew */
-    int64_t until;                   /* no step to come is earlier, measured */
-    int64_t point_time, point_kept;  /* of the last step */
-    uint32_t meeting;                /* its next one */
-    uint32_t awaits;                 /* the meeting whose end it waits for */
+    int64_t until;                  /* no step to come is earlier, measured */
+    int64_t point_time, point_kept; /* of the last step */
+    uint32_t meeting;               /* its next one */
+    uint32_t awaits;                /* the meeting whose end it waits for */
 };
 
 /* A fork or join of a master, counted from 1. */
@@ -177,16 +177,16 @@ struct meeting {
 /* The threads of a process that has several. */
 struct crew {
     uint32_t n_streams;
-    struct stream **streams;   /* the master first */
-    uint32_t followers;        /* that communicate */
-    uint32_t n_meetings;       /* in the common order so far ... */
-    int64_t last_meeting;      /* ... and the time of the last one */
-    struct meeting *meetings;  /* those that followers have still before them */
+    struct stream **streams;  /* the master first */
+    uint32_t followers;       /* that communicate */
+    uint32_t n_meetings;      /* in the common order so far ... */
+    int64_t last_meeting;     /* ... and the time of the last one */
+    struct meeting *meetings; /* those that followers have still before them */
     size_t first_kept, n_kept, capacity;
-    uint32_t over;             /* meetings that all have come to ... */
-    int64_t left_at;           /* ... and the ideal time when the last of them was over */
-    uint32_t arrived;          /* at the next one ... */
-    int64_t latest;            /* ... and when */
+    uint32_t over;    /* meetings that all have come to ... */
+    int64_t left_at;  /* ... and the ideal time when the last of them was over */
+    uint32_t arrived; /* at the next one ... */
+    int64_t latest;   /* ... and when */
 };
 
 struct process {
@@ -266,9 +266,9 @@ struct share {
     struct ports *ports;     /* [n_shares] */
     uint32_t blocks;         /* since letters were handed over */
 
-    bool recorded[FORMS_OF_CALLS]; /* a call of this kind has records */
+    bool recorded[FORMS_OF_CALLS];                /* a call of this kind has records */
     uint64_t n_received, n_collectives, n_nobody; /* the last: sent to other applications */
-    lull_status status; /* of the first failure */
+    lull_status status;                           /* of the first failure */
     struct lull_error error;
 
     /* for others, under the lock */
@@ -285,18 +285,18 @@ enum state { EVALUATING, OVER, STUCK };
 struct lull_ideal {
     const struct lull_trace *trace;
     const struct lull_ideal_options *options;
-    int64_t from, to;         /* the analysed span */
-    struct share **shares;    /* [n_shares] */
+    int64_t from, to;      /* the analysed span */
+    struct share **shares; /* [n_shares] */
     unsigned n_shares;
-    uint16_t *share_of;       /* [n_processes]; NOBODY: of another application */
-    struct stream **streams;  /* [n_locations], made when needed */
+    uint16_t *share_of;         /* [n_processes]; NOBODY: of another application */
+    struct stream **streams;    /* [n_locations], made when needed */
     struct process **processes; /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
-    atomic_size_t bound;      /* notes per share before blocked streams are not welcome */
-    atomic_int state;         /* enum state */
+    atomic_size_t bound; /* notes per share before blocked streams are not welcome */
+    atomic_int state;    /* enum state */
     atomic_bool stopped;
-    atomic_long unsettled;    /* shares that are awake, and batches on their way */
+    atomic_long unsettled;        /* shares that are awake, and batches on their way */
     struct stream *first_blocked; /* when stuck: who tells it best */
     pthread_mutex_t lost_lock;
     struct lull_lost *lost; /* when needed */
@@ -318,15 +318,17 @@ void lull_share_ready(struct share *share, struct stream *stream);
 void lull_share_run(struct share *share);
 
 /* stream.c */
-void lull_stream_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
+void lull_ideal_stream_steps(struct share *share, struct stream *stream,
+                             const struct lull_steps *steps);
 /* Whether a step matters, and what of it; SEND and RECV without their numbers. */
-bool lull_stream_note(struct share *share, struct stream *stream, const struct lull_step *step,
-                      const struct lull_channels *channels, struct note *ret_note);
-void lull_stream_take(struct share *share, struct stream *stream, const struct note *note);
-void lull_stream_resume(struct share *share, struct stream *stream);
-void lull_stream_receive(struct share *share, struct stream *stream,
-                         const struct pending *wanted);
-void lull_stream_free(struct stream *stream);
+bool lull_ideal_stream_note(struct share *share, struct stream *stream,
+                            const struct lull_step *step, const struct lull_channels *channels,
+                            struct note *ret_note);
+void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
+void lull_ideal_stream_resume(struct share *share, struct stream *stream);
+void lull_ideal_stream_receive(struct share *share, struct stream *stream,
+                               const struct pending *wanted);
+void lull_ideal_stream_free(struct stream *stream);
 
 /* crew.c */
 struct crew *lull_crew_create(struct share *share, struct process *process);
@@ -340,8 +342,8 @@ bool lull_crew_is_blocked(const struct crew *crew);
 bool lull_crew_is_unread(const struct crew *crew);
 
 /* losses.c: what should have been recorded of a call that ends. */
-void lull_stream_look_for_lost(struct share *share, struct stream *stream,
-                               const struct note *call);
+void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
+                                     const struct note *call);
 
 /* gather.c */
 struct arrival {

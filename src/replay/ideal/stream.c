@@ -46,8 +46,9 @@ static uint32_t queue_of(struct share *share, struct stream *stream, uint32_t ch
                  : LULL_NONE;
 }
 
-bool lull_stream_note(struct share *share, struct stream *stream, const struct lull_step *step,
-                      const struct lull_channels *channels, struct note *ret_note)
+bool lull_ideal_stream_note(struct share *share, struct stream *stream,
+                            const struct lull_step *step, const struct lull_channels *channels,
+                            struct note *ret_note)
 {
     ret_note->time = step->time;
     ret_note->kept = step->kept_ns;
@@ -135,7 +136,8 @@ static void add_pending(struct share *share, struct stream *stream, const struct
 }
 
 /* What is there already is not kept. */
-void lull_stream_receive(struct share *share, struct stream *stream, const struct pending *wanted)
+void lull_ideal_stream_receive(struct share *share, struct stream *stream,
+                               const struct pending *wanted)
 {
     int64_t time;
     share->n_received++;
@@ -156,7 +158,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
                                    .comm = LULL_NONE,
                                    .time = note->time,
                                    .bytes = note->value};
-    lull_stream_receive(share, stream, &wanted);
+    lull_ideal_stream_receive(share, stream, &wanted);
 }
 
 /* ---- collective operations ----------------------------------------------------------------- */
@@ -164,8 +166,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
 static bool is_known(const struct share *share, const struct note *note)
 {
     const struct lull_trace *trace = share->ideal->trace;
-    return note->what < trace->n_comms &&
-           trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
+    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
            note->op != LULL_COLLECTIVE_UNKNOWN;
 }
 
@@ -236,8 +237,7 @@ static void end_collective(struct share *share, struct stream *stream, const str
 
 static void count_epoch(const struct share *share, struct stream *stream, const struct note *note)
 {
-    struct lull_event event = {
-        .kind = LULL_EVENT_COLLECTIVE_END, .op = note->op, .id = note->what};
+    struct lull_event event = {.kind = LULL_EVENT_COLLECTIVE_END, .op = note->op, .id = note->what};
     event.collective.request = note->value;
     stream->epoch += lull_lost_is_epoch(share->ideal->trace, &event, share->ideal->n_ranks);
 }
@@ -290,7 +290,7 @@ static void end_stream(struct stream *stream)
     stream->n_open = stream->open_capacity = 0;
 }
 
-void lull_stream_free(struct stream *stream)
+void lull_ideal_stream_free(struct stream *stream)
 {
     if (!stream)
         return;
@@ -352,14 +352,14 @@ static void end_call(struct share *share, struct stream *stream, const struct no
     if (stream->in_call && stream->completed)
         share->recorded[note->op] = true;
     else if (stream->in_call)
-        lull_stream_look_for_lost(share, stream, note);
+        lull_ideal_stream_look_for_lost(share, stream, note);
     stream->in_call = false;
     stream->stopped_at = stream->call_began;
     wait_for_all(share, stream);
 }
 
 /* The operations of a call happen when it begins; outside of calls each waits for itself. */
-void lull_stream_take(struct share *share, struct stream *stream, const struct note *note)
+void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note)
 {
     if (is_beyond(share, stream, note)) {
         advance(stream, note->kept);
@@ -422,17 +422,18 @@ static void keep_note(struct share *share, struct stream *stream, const struct n
         lull_share_no_memory(share);
 }
 
-void lull_stream_steps(struct share *share, struct stream *stream, const struct lull_steps *steps)
+void lull_ideal_stream_steps(struct share *share, struct stream *stream,
+                             const struct lull_steps *steps)
 {
     struct note note = {0};
     for (uint32_t i = 0; i < steps->count && stream->blocked != ENDED; i++) {
-        if (!lull_stream_note(share, stream, &steps->steps[i], steps->channels, &note))
+        if (!lull_ideal_stream_note(share, stream, &steps->steps[i], steps->channels, &note))
             continue;
         number_message(share, &note);
         if (share->status != LULL_OK)
             return;
         if (stream->blocked == RUNNABLE)
-            lull_stream_take(share, stream, &note);
+            lull_ideal_stream_take(share, stream, &note);
         else
             keep_note(share, stream, &note);
     }
@@ -444,13 +445,13 @@ static void go_on(struct share *share, struct stream *stream)
            share->status == LULL_OK) {
         const struct note note = *lull_notes_front(&stream->notes);
         lull_notes_pop(&share->pool, &stream->notes);
-        lull_stream_take(share, stream, &note);
+        lull_ideal_stream_take(share, stream, &note);
     }
     while (stream->blocked == ENDED && !lull_notes_empty(&stream->notes))
         lull_notes_pop(&share->pool, &stream->notes);
 }
 
-void lull_stream_resume(struct share *share, struct stream *stream)
+void lull_ideal_stream_resume(struct share *share, struct stream *stream)
 {
     bool on_threads = stream->blocked == ON_THREADS;
     stream->blocked = RUNNABLE;
