@@ -76,11 +76,11 @@ static bool is_crew(const struct lull_ideal *ideal, uint32_t process)
     return ideal->trace->processes[process].n_threads > 1 && !ideal->options->masters_only;
 }
 
-static struct stream *create_stream(struct share *share, uint32_t location)
+static struct stream *create_stream(struct share *share, struct process *process,
+                                    uint32_t location)
 {
     const struct lull_trace *trace = share->ideal->trace;
-    struct process *process = lull_share_process(share, trace->locations[location].process);
-    struct stream *stream = process ? calloc(1, sizeof *stream) : NULL;
+    struct stream *stream = calloc(1, sizeof *stream);
     if (!stream) {
         lull_share_no_memory(share);
         return NULL;
@@ -117,8 +117,14 @@ struct process *lull_share_process(struct share *share, uint32_t index)
 
 struct stream *lull_share_stream(struct share *share, uint32_t location)
 {
-    struct stream *stream = share->ideal->streams[location];
-    return stream ? stream : create_stream(share, location);
+    struct lull_ideal *ideal = share->ideal;
+    if (ideal->streams[location])
+        return ideal->streams[location];
+    struct process *process = /* its crew is made with it, streams and all */
+        lull_share_process(share, ideal->trace->locations[location].process);
+    if (!process || ideal->streams[location])
+        return ideal->streams[location];
+    return create_stream(share, process, location);
 }
 
 void lull_share_drop_notes(struct share *share)
