@@ -5,6 +5,7 @@
  * and delivers through a sink. Both go through the nesting repair. */
 #include "trace/scan.h"
 
+#include "base/array.h"
 #include "base/parallel.h"
 #include "trace/format.h"
 #include "trace/nesting.h"
@@ -66,14 +67,9 @@ struct scheduler {
 
 static bool add_active(struct scheduler *scheduler, uint32_t location)
 {
-    if (scheduler->n_active == scheduler->capacity) {
-        size_t capacity = scheduler->capacity ? scheduler->capacity * 2 : 64;
-        struct active **larger = realloc(scheduler->active, capacity * sizeof(*larger));
-        if (!larger)
-            return false;
-        scheduler->active = larger;
-        scheduler->capacity = capacity;
-    }
+    if (!lull_array_reserve(&scheduler->active, &scheduler->capacity, scheduler->n_active + 1,
+                            sizeof(*scheduler->active)))
+        return false;
     struct active *active = calloc(1, sizeof *active);
     if (!active)
         return false;
