@@ -227,8 +227,6 @@ static lull_status read_events(struct lull_run *run, const struct lull_runs_opti
     if (status != LULL_OK || !wants_ideal(run, options))
         return status;
     struct lull_ideal_options network = {.application = options->application,
-                                         .callers =
-                                             lull_run_callers(run, options->application, arena),
                                          .has_span = options->has_window,
                                          .from = options->from,
                                          .to = options->to,
