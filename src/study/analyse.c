@@ -1,6 +1,6 @@
 #include "study/analyse.h"
 
-#include "replay/ideal/ideal.h"
+#include "study/reading.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,15 +174,17 @@ static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ide
 }
 
 /* Where the numbers so far leave it open. */
-static bool wants_ideal(struct lull_run *run, const struct lull_runs_options *options)
+static void complete_ideal(struct lull_run *run, const struct lull_runs_options *options,
+                           struct lull_notices *notices)
 {
     if (options->no_replay || isfinite(run->input->ideal_runtime))
-        return false;
+        return;
     if (run->breakdown->from_sums)
         run->breakdown->ideal_absent = "needs events; there are sums only";
     else if (options->region)
         run->breakdown->ideal_absent = "only known for the whole run or a window of time";
-    return !run->breakdown->ideal_absent;
+    else if (run->ideal)
+        take_ideal(run, run->ideal, notices);
 }
 
 /* ---- the events ---------------------------------------------------------------------------- */
@@ -206,38 +208,52 @@ static void ignore_end(void *context)
 
 static const struct lull_study_progress silence = {ignore_begin, ignore_update, ignore_end, NULL};
 
-/* The only place that reads the events of a run: first for its breakdown and the numbers that
- * follow from it, then, where these leave it open, for the runtime on an ideal network. */
-static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
-                               struct lull_windows *windows, struct lull_notices *notices,
-                               struct lull_arena *arena, struct lull_error *err)
+/* Where no process can be in MPI, the runtime on an ideal network is the measured one. */
+static bool may_communicate(const struct lull_trace *trace)
+{
+    bool any = trace->has_states;
+    for (uint32_t i = 0; i < trace->n_regions; i++)
+        any |= trace->regions[i].paradigm == LULL_PARADIGM_MPI;
+    return any;
+}
+
+/* What the reading of events is to tell of the ideal network; false: nothing. */
+static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options,
+                        const struct lull_windows *windows, struct lull_ideal_options *ret_ideal)
+{
+    *ret_ideal = (struct lull_ideal_options){.has_span = options->has_window};
+    if (options->has_window && windows->counts[0] > 0) { /* the same for all processes */
+        ret_ideal->from = windows->intervals[0][0].begin;
+        ret_ideal->to = windows->intervals[0][0].end;
+    }
+    return !options->no_replay && !options->region && may_communicate(run->trace);
+}
+
+/* The only place that reads a run. */
+static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
+                            const struct lull_windows *windows, struct lull_arena *arena,
+                            struct lull_error *err)
 {
     const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
-    struct lull_breakdown_options wanted = {.windows = windows,
-                                            .application = options->application,
-                                            .regions = options->regions,
-                                            .workers = options->workers,
-                                            .progress = progress->update,
-                                            .progress_context = progress->context};
-    progress->begin(progress->context, run->path);
-    lull_status status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
-    progress->end(progress->context);
-    if (status == LULL_OK)
-        status = lull_run_evaluate(run, options, notices, arena, err);
-    if (status != LULL_OK || !wants_ideal(run, options))
+    const struct lull_breakdown_options wanted = {.windows = windows,
+                                                  .application = options->application,
+                                                  .regions = options->regions,
+                                                  .workers = options->workers,
+                                                  .progress = progress->update,
+                                                  .progress_context = progress->context};
+    struct lull_ideal_options ideal;
+    bool has_ideal = wants_ideal(run, options, windows, &ideal);
+    uint8_t source;
+    lull_status status = lull_breakdown_find_source(run->trace, &wanted, &source, err);
+    if (status != LULL_OK)
         return status;
-    struct lull_ideal_options network = {.application = options->application,
-                                         .has_span = options->has_window,
-                                         .from = options->from,
-                                         .to = options->to,
-                                         .progress = progress->update,
-                                         .progress_context = progress->context};
-    struct lull_ideal_result ideal;
     progress->begin(progress->context, run->path);
-    status = lull_ideal_runtime(run->trace, &network, arena, &ideal, err);
+    if (source == LULL_FROM_SUMS)
+        status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
+    else
+        status = lull_reading_run(run->trace, &wanted, has_ideal ? &ideal : NULL,
+                                  options->companion, arena, &run->breakdown, &run->ideal, err);
     progress->end(progress->context);
-    if (status == LULL_OK)
-        take_ideal(run, &ideal, notices);
     return status;
 }
 
@@ -248,8 +264,12 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     struct lull_windows *windows = NULL;
     lull_status status = choose_windows(run, options, arena, &windows, err);
     if (status == LULL_OK)
-        status = read_events(run, options, windows, notices, arena, err);
-    if (status == LULL_OK) /* once more, now with the ideal runtime */
-        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
+        status = read_run(run, options, windows, arena, err);
+    if (status == LULL_OK)
+        status = lull_run_evaluate(run, options, notices, arena, err);
+    if (status != LULL_OK)
+        return lull_run_fail(run, status, err);
+    complete_ideal(run, options, notices); /* which is one of the numbers */
+    status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
     return lull_run_fail(run, status, err);
 }

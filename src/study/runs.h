@@ -4,6 +4,7 @@
 
 #include "metrics/pop/pop.h"
 #include "study/notices.h"
+#include "study/reading.h"
 
 /* Long work, one piece after the other, for whoever wants to show it. */
 struct lull_study_progress {
@@ -23,6 +24,7 @@ struct lull_runs_options {
     bool no_replay;                             /* do without the runtime on an ideal network */
     unsigned workers;                           /* 0: all */
     const struct lull_study_progress *progress; /* may be NULL */
+    const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
 
 struct lull_run {
@@ -31,6 +33,7 @@ struct lull_run {
     const char *name;         /* heads its column; different from those of other runs */
     struct lull_trace *trace; /* NULL: a saved profile */
     struct lull_breakdown *breakdown;
+    struct lull_ideal_result *ideal; /* NULL: was not looked for */
     struct lull_pop_input *input;
     uint32_t processes, threads;       /* all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */
@@ -51,7 +54,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
                            const struct lull_runs_options *options, struct lull_notices *notices,
                            struct lull_arena *arena, struct lull_runs *ret_runs,
                            struct lull_error *err);
-void lull_runs_close(struct lull_runs *runs);
+void lull_runs_close(struct lull_runs *runs); /* leaves none */
 
 /* A new run at the end, with path and order set; earlier addresses of runs are stale. */
 struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena);
