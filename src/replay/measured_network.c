@@ -104,8 +104,7 @@ void lull_network_samples_take(void *context, unsigned worker,
     if (message->received < from) /* clocks */
         return;
     for (int set = waited ? WAITED_FOR : ALL; set < SETS; set++) {
-        struct sample *sample =
-            sample_for(&tally->of[a == b ? IN_NODE : BETWEEN_NODES][set][size]);
+        struct sample *sample = sample_for(&tally->of[a == b ? IN_NODE : BETWEEN_NODES][set][size]);
         if (sample)
             add_timing(sample, &timing);
         else

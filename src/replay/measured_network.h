@@ -13,8 +13,8 @@
 
 #define LULL_NETWORK_QUANTILE 0.1
 
-/* A sample of the messages of a trace, taken while its ideal runtime is found. It does not depend on
- * the order of the messages or the number of workers. Memory: 100 kB for each power of two among
+/* A sample of the messages of a trace, taken while its ideal runtime is found. It does not depend
+ * on the order of the messages or the number of workers. Memory: 100 kB for each power of two among
  * the sizes of messages, per worker. */
 struct lull_network_samples;
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,

@@ -1,6 +1,6 @@
 #include "study/analyse.h"
 
-#include "study/reading.h"
+#include "study/joint_pass.h"
 
 #include <math.h>
 #include <string.h>
@@ -251,8 +251,8 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     if (source == LULL_FROM_SUMS)
         status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
     else
-        status = lull_reading_run(run->trace, &wanted, has_ideal ? &ideal : NULL,
-                                  options->companion, arena, &run->breakdown, &run->ideal, err);
+        status = lull_joint_pass_run(run->trace, &wanted, has_ideal ? &ideal : NULL,
+                                     options->companion, arena, &run->breakdown, &run->ideal, err);
     progress->end(progress->context);
     return status;
 }

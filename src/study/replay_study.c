@@ -36,42 +36,40 @@ static bool sweeps(const struct lull_supposition *supposition)
     return supposition->networks && supposition->networks->n_points > 1;
 }
 
-static lull_status prepare_what_if(struct session *session, struct lull_reading *reading,
+static lull_status prepare_what_if(struct session *session, struct lull_joint_pass *joint,
                                    struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
     if (!computes_otherwise(supposition))
         return LULL_OK;
-    lull_status status = lull_what_if_create(reading->trace, &supposition->what_if,
+    lull_status status = lull_what_if_create(joint->trace, &supposition->what_if,
                                              !sweeps(supposition), &session->what_if, err);
     if (status != LULL_OK || !lull_what_if_learns(session->what_if))
         return status;
-    reading->pass.marks = lull_what_if_marks(session->what_if);
-    return lull_what_if_consumer(session->what_if, &reading->consumers[reading->n_consumers++],
-                                 err);
+    joint->pass.marks = lull_what_if_marks(session->what_if);
+    return lull_what_if_consumer(session->what_if, &joint->consumers[joint->n_consumers++], err);
 }
 
 /* What the replays to come need of the run is found while it is read for its breakdown. */
-static lull_status join_reading(void *context, struct lull_reading *reading, struct lull_error *err)
+static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
 {
     struct session *session = context;
     lull_status status =
-        lull_survey_create(reading->trace, session->wanted.application, &session->survey, err);
+        lull_survey_create(joint->trace, session->wanted.application, &session->survey, err);
     if (status == LULL_OK) {
-        reading->consumers[reading->n_consumers++] = lull_survey_consumer(session->survey);
-        status =
-            lull_network_samples_create(reading->trace, reading->workers, &session->samples, err);
+        joint->consumers[joint->n_consumers++] = lull_survey_consumer(session->survey);
+        status = lull_network_samples_create(joint->trace, joint->workers, &session->samples, err);
     }
-    reading->wants_ideal = true;
-    reading->ideal.message = lull_network_samples_take;
-    reading->ideal.message_context = session->samples;
-    return status == LULL_OK ? prepare_what_if(session, reading, err) : status;
+    joint->wants_ideal = true;
+    joint->ideal.message = lull_network_samples_take;
+    joint->ideal.message_context = session->samples;
+    return status == LULL_OK ? prepare_what_if(session, joint, err) : status;
 }
 
 static lull_status load_measured(struct session *session, const char *path, struct lull_error *err)
 {
     struct lull_runs *runs = &session->study->runs;
-    const struct lull_companion companion = {join_reading, session};
+    const struct lull_companion companion = {join_pass, session};
     struct lull_runs_options wanted = session->wanted;
     wanted.companion = &companion;
     lull_status status =

@@ -3,8 +3,8 @@
 #define LULL_STUDY_RUNS_H
 
 #include "metrics/pop/pop.h"
+#include "study/joint_pass.h"
 #include "study/notices.h"
-#include "study/reading.h"
 
 /* Long work, one piece after the other, for whoever wants to show it. */
 struct lull_study_progress {

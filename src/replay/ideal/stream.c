@@ -238,8 +238,7 @@ static void end_collective(struct share *share, struct stream *stream, const str
 
 static void count_epoch(const struct share *share, struct stream *stream, const struct note *note)
 {
-    struct lull_step step = {
-        .kind = LULL_STEP_COLLECTIVE_END, .op = note->op, .comm = note->what};
+    struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END, .op = note->op, .comm = note->what};
     step.collective.request = note->value;
     stream->epoch += lull_is_epoch(share->ideal->trace, &step, share->ideal->n_ranks);
 }
