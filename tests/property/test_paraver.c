@@ -3,6 +3,7 @@
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * from a span to a span, times are exact. */
 #include "support/folder.h"
 #include "support/memory_trace.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include <jansson.h>

@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
+#include "trace/convert.h"
 #include "trace/format/otf2/otf2.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include <setjmp.h>

@@ -26,12 +26,16 @@ static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
     return status;
 }
 
-const struct lull_format lull_format_paraver = {
-    .name = "paraver",
-    .summary = "Paraver trace (.prv, .prv.gz, with .pcf and .row)",
+static const struct lull_reader reader_paraver = {
+    .expected = "a Paraver trace",
     .recognise = recognise,
     .open = open_trace,
     .drive = lull_prv_drive,
+};
+
+const struct lull_format lull_format_paraver = {
+    .name = "paraver",
+    .summary = "Paraver trace (.prv, .prv.gz, with .pcf and .row)",
+    .reader = &reader_paraver,
     .writer_open = lull_prv_writer_open,
-    .global_order = true,
 };

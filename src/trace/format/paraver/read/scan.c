@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "trace/format/paraver/read/number.h"
+#include "trace/format/sink.h"
 
 #include <stdlib.h>
 #include <string.h>

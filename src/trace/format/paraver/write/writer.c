@@ -406,7 +406,7 @@ lull_status lull_prv_writer_open(const struct lull_trace *trace, const char *pat
         release(writer);
         return status;
     }
-    *ret_writer =
-        (struct lull_writer){.state = writer, .block = write_block, .close = close_writer};
+    *ret_writer = (struct lull_writer){
+        .state = writer, .global_order = true, .block = write_block, .close = close_writer};
     return LULL_OK;
 }

@@ -538,6 +538,7 @@ lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *pa
         free(locations);
         return status;
     }
-    *ret_writer = (struct lull_writer){writer, write_block, close_writer};
+    *ret_writer =
+        (struct lull_writer){.state = writer, .block = write_block, .close = close_writer};
     return LULL_OK;
 }
