@@ -6,6 +6,8 @@
 
 #if LULL_HAVE_LIBDW
 
+#include "base/array.h"
+
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
@@ -44,14 +46,9 @@ static void add_ranges(struct ranges *ranges, Dwarf_Die *die)
 {
     Dwarf_Addr base, begin, end;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
-        if (ranges->count == ranges->capacity) {
-            size_t larger = ranges->capacity ? ranges->capacity * 2 : 64;
-            struct range *all = realloc(ranges->all, larger * sizeof *all);
-            if (!all)
-                return;
-            ranges->all = all;
-            ranges->capacity = larger;
-        }
+        if (!lull_array_reserve(&ranges->all, &ranges->capacity, ranges->count + 1,
+                                sizeof *ranges->all))
+            return;
         ranges->all[ranges->count++] = (struct range){begin, end, dwarf_dieoffset(die)};
     }
 }

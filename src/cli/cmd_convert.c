@@ -5,7 +5,7 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/warnings.h"
-#include "trace/format.h"
+#include "trace/convert.h"
 
 static struct {
     char *to;

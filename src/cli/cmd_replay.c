@@ -12,7 +12,7 @@
 #include "replay/measured_network.h"
 #include "sim/network/machine.h"
 #include "sim/spec.h"
-#include "trace/format.h"
+#include "trace/convert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -394,8 +394,8 @@ static int write_run(struct session *session)
     const struct lull_run *last = &session->runs.runs[session->runs.count - 1];
     struct lull_progress progress;
     lull_progress_begin(&progress, settings.run);
-    lull_status status = lull_convert(last->trace, settings.run, lull_format_find("tape"),
-                                      settings.force, lull_progress_update, &progress, &err);
+    lull_status status = lull_convert(last->trace, settings.run, &lull_format_tape, settings.force,
+                                      lull_progress_update, &progress, &err);
     lull_progress_end(&progress);
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
 }

@@ -1,5 +1,7 @@
 #include "trace/nesting.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,14 +34,9 @@ static lull_status out_of_memory(const struct lull_trace *trace, uint32_t locati
 
 static bool push(struct lull_nesting *nesting, uint32_t region)
 {
-    if (nesting->depth == nesting->capacity) {
-        uint32_t capacity = nesting->capacity ? nesting->capacity * 2 : 16;
-        uint32_t *larger = realloc(nesting->open, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        nesting->open = larger;
-        nesting->capacity = capacity;
-    }
+    if (!lull_array_reserve(&nesting->open, &nesting->capacity, (size_t)nesting->depth + 1,
+                            sizeof *nesting->open))
+        return false;
     nesting->open[nesting->depth++] = region;
     nesting->cut_begin = false;
     return true;
@@ -48,14 +45,9 @@ static bool push(struct lull_nesting *nesting, uint32_t region)
 static bool append(struct lull_event_buffer *scratch, uint32_t *count,
                    const struct lull_event *event)
 {
-    if (*count == scratch->capacity) {
-        size_t capacity = scratch->capacity ? scratch->capacity * 2 : 256;
-        struct lull_event *larger = realloc(scratch->events, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        scratch->events = larger;
-        scratch->capacity = capacity;
-    }
+    if (!lull_array_reserve(&scratch->events, &scratch->capacity, (size_t)*count + 1,
+                            sizeof *scratch->events))
+        return false;
     scratch->events[(*count)++] = *event;
     return true;
 }

@@ -8,7 +8,8 @@
 
 struct lull_nesting {
     uint32_t *open; /* stack of regions, malloc'd */
-    uint32_t depth, capacity;
+    size_t capacity;
+    uint32_t depth;
     int64_t last_time;
     int64_t call_end; /* of the last CALL: before it, no region may begin or end */
     uint64_t hidden;  /* of ENTER and LEAVE, what is needed for the repair but was not asked for */
@@ -24,7 +25,7 @@ void lull_nesting_begin(struct lull_nesting *nesting, uint64_t mask, bool unorde
 void lull_nesting_end(struct lull_nesting *nesting); /* releases */
 
 /* Events in, events out: *events and *count are replaced by a repaired copy (in *scratch, grown
- * with realloc, freed by the caller) where something had to be put right; usually they stay as
+ * as needed, freed by the caller) where something had to be put right; usually they stay as
  * they are and nothing is copied. */
 struct lull_event_buffer {
     struct lull_event *events;

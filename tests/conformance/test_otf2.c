@@ -97,17 +97,17 @@ static void count_read(const struct lull_trace *trace, struct counts *counts)
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         struct lull_stream *stream;
         size_t got = 1;
-        assert_int_equal(trace->format->stream_open(trace, l, LULL_MASK_ALL, &stream, &err),
+        assert_int_equal(trace->format->reader->stream_open(trace, l, LULL_MASK_ALL, &stream, &err),
                          LULL_OK);
         while (got > 0) {
-            assert_int_equal(trace->format->stream_read(stream, events, CAPACITY, &got, &err),
-                             LULL_OK);
+            assert_int_equal(
+                trace->format->reader->stream_read(stream, events, CAPACITY, &got, &err), LULL_OK);
             for (size_t i = 0; i < got; i++) {
                 counts[l].kinds[events[i].kind]++;
                 assert_in_range(events[i].time, 0, trace->duration);
             }
         }
-        trace->format->stream_close(stream);
+        trace->format->reader->stream_close(stream);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include <setjmp.h>

@@ -5,8 +5,10 @@
  * channel of messages how many have passed. Messages become flow arrows without being stored:
  * the n-th send and the n-th receive of a channel (communicator, source, destination, tag) compute
  * the same id. */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/table.h"
 #include "trace/format.h"
 
 #include <inttypes.h>
@@ -30,12 +32,14 @@ struct track {
     bool flushed;                   /* the track of flushes has been named */
 };
 
-/* How many messages were sent and received through a channel. */
-struct channel {
+struct channel { /* without padding: a key */
     uint32_t comm, source, destination;
     int32_t tag;
+};
+
+/* How many messages have passed through a channel. */
+struct passed {
     uint64_t sent, received;
-    bool used;
 };
 
 struct chrome {
@@ -43,9 +47,10 @@ struct chrome {
     struct lull_output *output;
     FILE *file;
     struct lull_json json;
-    struct track *tracks; /* per location */
-    struct channel *channels;
-    size_t n_channels, channel_slots;
+    struct track *tracks;       /* per location */
+    struct lull_table channels; /* -> passed */
+    struct passed *passed;
+    size_t passed_capacity;
 };
 
 /* Channels beyond this number get no arrows: memory stays bounded. */
@@ -174,15 +179,9 @@ static lull_status enter(struct chrome *chrome, uint32_t location, const struct 
                          struct lull_error *err)
 {
     struct track *track = &chrome->tracks[location];
-    if (track->depth == track->capacity) {
-        size_t capacity = track->capacity ? track->capacity * 2 : 16;
-        struct open_region *larger = realloc(track->open, capacity * sizeof *larger);
-        if (!larger)
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for nested regions",
-                             chrome->trace->path);
-        track->open = larger;
-        track->capacity = capacity;
-    }
+    if (!lull_array_reserve(&track->open, &track->capacity, track->depth + 1, sizeof *track->open))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for nested regions",
+                         chrome->trace->path);
     track->open[track->depth++] = (struct open_region){event->time, event->id};
     return LULL_OK;
 }
@@ -198,62 +197,34 @@ static void leave(struct chrome *chrome, uint32_t location, const struct lull_ev
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+/* Both ends of a message compute its id from the same numbers. */
+static uint64_t mix(uint64_t id, uint64_t value)
 {
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    id = (id ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return id ^ id >> 29;
 }
 
-static uint64_t hash_channel(const struct channel *channel)
+static uint64_t mix_channel(const struct channel *channel)
 {
-    uint64_t hash = mix(0, channel->comm);
-    hash = mix(hash, (uint64_t)channel->source << 32 | channel->destination);
-    return mix(hash, (uint32_t)channel->tag);
-}
-
-static bool same_channel(const struct channel *a, const struct channel *b)
-{
-    return a->comm == b->comm && a->source == b->source && a->destination == b->destination &&
-           a->tag == b->tag;
-}
-
-static struct channel *find_slot(struct channel *slots, size_t n_slots, const struct channel *key)
-{
-    size_t at = hash_channel(key) & (n_slots - 1);
-    while (slots[at].used && !same_channel(&slots[at], key))
-        at = (at + 1) & (n_slots - 1);
-    return &slots[at];
-}
-
-static bool enlarge_channels(struct chrome *chrome)
-{
-    size_t n_slots = chrome->channel_slots ? chrome->channel_slots * 2 : 1024;
-    struct channel *slots = calloc(n_slots, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t s = 0; s < chrome->channel_slots; s++)
-        if (chrome->channels[s].used)
-            *find_slot(slots, n_slots, &chrome->channels[s]) = chrome->channels[s];
-    free(chrome->channels);
-    chrome->channels = slots;
-    chrome->channel_slots = n_slots;
-    return true;
+    uint64_t id = mix(0, channel->comm);
+    id = mix(id, (uint64_t)channel->source << 32 | channel->destination);
+    return mix(id, (uint32_t)channel->tag);
 }
 
 /* NULL when there are too many channels, or too little memory: arrows are worth no failure. */
-static struct channel *find_channel(struct chrome *chrome, const struct channel *key)
+static struct passed *find_passed(struct chrome *chrome, const struct channel *channel)
 {
-    if (2 * chrome->n_channels >= chrome->channel_slots && !enlarge_channels(chrome))
+    const size_t count = chrome->channels.count;
+    uint64_t *index = lull_table_find(&chrome->channels, channel, sizeof *channel);
+    if (index)
+        return &chrome->passed[*index];
+    if (count == MOST_CHANNELS ||
+        !lull_array_reserve(&chrome->passed, &chrome->passed_capacity, count + 1,
+                            sizeof *chrome->passed) ||
+        !lull_table_add(&chrome->channels, channel, sizeof *channel, count, NULL))
         return NULL;
-    struct channel *found = find_slot(chrome->channels, chrome->channel_slots, key);
-    if (found->used)
-        return found;
-    if (chrome->n_channels == MOST_CHANNELS)
-        return NULL;
-    *found = *key;
-    found->used = true;
-    chrome->n_channels++;
-    return found;
+    chrome->passed[count] = (struct passed){0};
+    return &chrome->passed[count];
 }
 
 static void write_arrow(struct chrome *chrome, uint32_t location, const struct lull_event *event)
@@ -262,16 +233,16 @@ static void write_arrow(struct chrome *chrome, uint32_t location, const struct l
     if (event->message.peer < 0)
         return;
     uint32_t self = process_of(chrome, location), peer = (uint32_t)event->message.peer;
-    const struct channel key = {.comm = event->id,
-                                .source = send ? self : peer,
-                                .destination = send ? peer : self,
-                                .tag = event->message.tag};
-    struct channel *channel = find_channel(chrome, &key);
-    if (!channel)
+    const struct channel channel = {.comm = event->id,
+                                    .source = send ? self : peer,
+                                    .destination = send ? peer : self,
+                                    .tag = event->message.tag};
+    struct passed *passed = find_passed(chrome, &channel);
+    if (!passed)
         return;
-    uint64_t number = send ? channel->sent++ : channel->received++;
+    uint64_t number = send ? passed->sent++ : passed->received++;
     char id[20];
-    snprintf(id, sizeof id, "%016" PRIx64, mix(hash_channel(&key), number));
+    snprintf(id, sizeof id, "%016" PRIx64, mix(mix_channel(&channel), number));
     begin_event(chrome, send ? "s" : "f", "message", location, thread_of(chrome, location));
     write_text(chrome, "cat", "message");
     write_text(chrome, "id", id);
@@ -449,7 +420,8 @@ static void release(struct chrome *chrome)
         free(chrome->tracks[l].counters);
     }
     free(chrome->tracks);
-    free(chrome->channels);
+    lull_table_free(&chrome->channels);
+    free(chrome->passed);
     free(chrome);
 }
 

@@ -34,7 +34,9 @@ lull_status lull_otf2_fail(struct lull_error *err, OTF2_ErrorCode code, const ch
 /* ---- maps ------------------------------------------------------------------------------------ */
 
 /* From ids, which may be sparse 64-bit numbers, to indices: an array while the ids are dense,
- * else a hash table with open addressing. */
+ * else a hash table with open addressing. Every event asks: with the table of base, whose keys lie
+ * two steps away, the scan of an archive with sparse ids took 1.35 times as long (median of 7
+ * pairs, 20 M events). */
 struct lull_otf2_map {
     uint32_t *dense;
     uint64_t n_dense;

@@ -490,14 +490,19 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     return status == LULL_OK ? lull_trace_complete(trace, err) : status;
 }
 
-const struct lull_format lull_format_tape = {
-    .name = "tape",
-    .summary = "lull's own trace, a directory",
+static const struct lull_reader reader_tape = {
+    .expected = "a lull tape",
     .recognise = recognise,
     .open = open_tape,
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,
     .read_sums = lull_tape_read_sums,
+};
+
+const struct lull_format lull_format_tape = {
+    .name = "tape",
+    .summary = "lull's own trace, a directory",
+    .reader = &reader_tape,
     .writer_open = lull_tape_writer_open,
 };

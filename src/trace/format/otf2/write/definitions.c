@@ -2,6 +2,8 @@
  * output->code, and the rest of the calls do no harm. */
 #include "trace/format/otf2/write/writer.h"
 
+#include "base/table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +12,8 @@ struct writer {
     const struct lull_trace *trace;
     OTF2_GlobalDefWriter *global;
     OTF2_ErrorCode code;
-    uint32_t *node_ids; /* per tree node */
-    /* Strings already written, an open hash table of ids + 1. */
-    const char **strings;
-    size_t strings_capacity;
-    uint32_t n_strings;
-    uint32_t *slots;
-    size_t n_slots;
+    uint32_t *node_ids;        /* per tree node */
+    struct lull_table strings; /* already written, with their ids */
 };
 
 static void check(struct writer *writer, OTF2_ErrorCode code)
@@ -27,45 +24,20 @@ static void check(struct writer *writer, OTF2_ErrorCode code)
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return hash;
-}
-
-static uint32_t *find_slot(const struct writer *writer, const char *text)
-{
-    size_t at = hash_text(text) & (writer->n_slots - 1);
-    while (writer->slots[at] && strcmp(writer->strings[writer->slots[at] - 1], text) != 0)
-        at = (at + 1) & (writer->n_slots - 1);
-    return &writer->slots[at];
-}
-
-static void enlarge_slots(struct writer *writer)
-{
-    writer->n_slots = writer->n_slots ? writer->n_slots * 2 : 256;
-    writer->slots = lull_arena_zero(writer->output->arena, writer->n_slots, sizeof *writer->slots);
-    for (uint32_t s = 0; s < writer->n_strings; s++)
-        *find_slot(writer, writer->strings[s]) = s + 1;
-}
-
 /* The id of a string, written when it is needed first. */
 static OTF2_StringRef string_id(struct writer *writer, const char *text)
 {
-    if (2 * (size_t)writer->n_strings >= writer->n_slots)
-        enlarge_slots(writer);
-    uint32_t *slot = find_slot(writer, text);
-    if (*slot)
-        return *slot - 1;
-    writer->strings =
-        lull_arena_grow(writer->output->arena, writer->strings, &writer->strings_capacity,
-                        (size_t)writer->n_strings + 1, sizeof *writer->strings);
-    writer->strings[writer->n_strings] = text;
-    *slot = ++writer->n_strings;
-    check(writer, OTF2_GlobalDefWriter_WriteString(writer->global, *slot - 1, text));
-    return *slot - 1;
+    bool is_new;
+    uint64_t *known =
+        lull_table_add(&writer->strings, text, strlen(text), writer->strings.count, &is_new);
+    if (!known) {
+        check(writer, OTF2_ERROR_MEM_ALLOC_FAILED);
+        return OTF2_UNDEFINED_STRING;
+    }
+    OTF2_StringRef id = (OTF2_StringRef)*known;
+    if (is_new)
+        check(writer, OTF2_GlobalDefWriter_WriteString(writer->global, id, text));
+    return id;
 }
 
 static OTF2_StringRef optional_string(struct writer *writer, const char *text)
@@ -446,6 +418,7 @@ OTF2_ErrorCode lull_otf2_write_definitions(struct lull_otf2_output *output)
     if (!writer.global)
         return OTF2_ERROR_INVALID;
     write_global(&writer);
+    lull_table_free(&writer.strings);
     check(&writer, OTF2_Archive_CloseGlobalDefWriter(output->archive, writer.global));
     return writer.code;
 }

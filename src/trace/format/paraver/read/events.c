@@ -1,6 +1,7 @@
 /* What the pairs of an event line mean: regions, collectives, markers. */
 #include "trace/format/paraver/read/scan.h"
 
+#include "base/array.h"
 #include "trace/format/paraver/tables.h"
 
 #include <stdlib.h>
@@ -56,14 +57,9 @@ static lull_status enter(struct lull_prv_scan *scan, const struct lull_prv_type 
             scan->trace, "a value of an event type is named nowhere; counted under its type",
             "line %llu: type %llu value %llu", (unsigned long long)scan->records.line,
             (unsigned long long)type->number, (unsigned long long)value);
-    if (place->n_open == place->open_capacity) {
-        uint32_t capacity = place->open_capacity ? place->open_capacity * 2 : 8;
-        struct lull_prv_open *larger = realloc(place->open, capacity * sizeof *larger);
-        if (!larger)
-            return lull_prv_no_memory(scan, err);
-        place->open = larger;
-        place->open_capacity = capacity;
-    }
+    if (!lull_array_reserve(&place->open, &place->open_capacity, (size_t)place->n_open + 1,
+                            sizeof *place->open))
+        return lull_prv_no_memory(scan, err);
     place->open[place->n_open++] = (struct lull_prv_open){type, region};
     return lull_prv_put_simple(scan, LULL_EVENT_ENTER, region, err);
 }

@@ -6,6 +6,7 @@
  *
  * Numbers promised here decide allocations, so each must be borne out: nodes and tasks by the list
  * that follows, threads by the size of the file. */
+#include "base/array.h"
 #include "trace/format/paraver/paraver.h"
 #include "trace/format/paraver/read/number.h"
 
@@ -16,7 +17,8 @@ enum {
     LONGEST_LINE = 1 << 28, /* a header of ten million tasks */
     MOST_THREADS = 1 << 24,
     DEFLATE_RATIO = 1032, /* the best that deflate can do */
-    SAMPLE = 1 << 20
+    SAMPLE = 1 << 20,
+    MOST_SAMPLED = 1024 /* types */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -40,15 +42,9 @@ static lull_status append(struct lines *lines, const uint8_t *data, size_t size,
         return lull_fail(err, LULL_ERR_FORMAT, "%s: line %llu: longer than %d MiB", lines->path,
                          (unsigned long long)lines->number, LONGEST_LINE >> 20);
     size_t need = lines->length + size + 2 * LULL_PRV_PAD;
-    if (need > lines->capacity) {
-        size_t capacity = need * 2;
-        uint8_t *larger = realloc(lines->line, capacity);
-        if (!larger)
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for line %llu", lines->path,
-                             (unsigned long long)lines->number);
-        lines->line = larger;
-        lines->capacity = capacity;
-    }
+    if (!lull_array_reserve(&lines->line, &lines->capacity, need, 1))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for line %llu", lines->path,
+                         (unsigned long long)lines->number);
     if (size > 0)
         memcpy(lines->line + lines->length, data, size);
     lines->length += size;
@@ -193,14 +189,9 @@ static lull_status read_task(struct header *header, uint32_t application, uint32
     if (threads > header->most_threads - header->n_threads)
         return bad(header, err, "more threads are announced than a file of this size can describe");
     header->n_threads += threads;
-    if (trace->n_processes == header->threads_capacity) {
-        size_t capacity = header->threads_capacity ? header->threads_capacity * 2 : 64;
-        uint32_t *larger = realloc(header->threads, capacity * sizeof *larger);
-        if (!larger)
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-        header->threads = larger;
-        header->threads_capacity = capacity;
-    }
+    if (!lull_array_reserve(&header->threads, &header->threads_capacity,
+                            (size_t)trace->n_processes + 1, sizeof *header->threads))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     trace->processes = lull_arena_grow(trace->arena, trace->processes, &header->processes_capacity,
                                        trace->n_processes + 1, sizeof *trace->processes);
     header->threads[trace->n_processes] = (uint32_t)threads;
@@ -444,14 +435,11 @@ static void add_type(struct lull_prv_sample *sample, uint64_t type)
     for (size_t i = 0; i < sample->n_types; i++)
         if (sample->types[i] == type)
             return;
-    if (sample->n_types == sample->capacity) {
-        size_t capacity = sample->capacity ? sample->capacity * 2 : 64;
-        uint64_t *larger = capacity > 1024 ? NULL : realloc(sample->types, capacity * 8);
-        if (!larger) /* a sample may miss some */
-            return;
-        sample->types = larger;
-        sample->capacity = capacity;
-    }
+    /* A sample may miss some. */
+    if (sample->n_types == MOST_SAMPLED ||
+        !lull_array_reserve(&sample->types, &sample->capacity, sample->n_types + 1,
+                            sizeof *sample->types))
+        return;
     sample->types[sample->n_types++] = type;
 }
 

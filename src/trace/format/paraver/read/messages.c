@@ -2,19 +2,16 @@
  * in a pass of their own, and sorted: 32 bytes per half message. */
 #include "trace/format/paraver/read/records.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static bool add(struct lull_prv_messages *messages, const struct lull_prv_half halves[2])
 {
-    if (messages->n_halves + 2 > messages->capacity) {
-        size_t capacity = messages->capacity ? messages->capacity * 2 : 4096;
-        struct lull_prv_half *larger = realloc(messages->halves, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        messages->halves = larger;
-        messages->capacity = capacity;
-    }
+    if (!lull_array_reserve(&messages->halves, &messages->capacity, messages->n_halves + 2,
+                            sizeof *messages->halves))
+        return false;
     messages->halves[messages->n_halves++] = halves[0];
     messages->halves[messages->n_halves++] = halves[1];
     return true;

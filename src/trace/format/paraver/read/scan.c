@@ -4,7 +4,9 @@
  * mask wants them, then turned into events, counters first (paraver_events.c has the others). */
 #include "trace/format/paraver/read/scan.h"
 
+#include "base/array.h"
 #include "trace/format/paraver/read/number.h"
+#include "trace/format/sink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,14 +161,9 @@ static lull_status state_line(struct lull_prv_scan *scan, const uint8_t **at,
 
 static bool add_pair(struct lull_prv_scan *scan, const struct lull_prv_type *type, uint64_t value)
 {
-    if (scan->n_pairs == scan->pairs_capacity) {
-        size_t capacity = scan->pairs_capacity ? scan->pairs_capacity * 2 : 64;
-        struct lull_prv_pair *larger = realloc(scan->pairs, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        scan->pairs = larger;
-        scan->pairs_capacity = capacity;
-    }
+    if (!lull_array_reserve(&scan->pairs, &scan->pairs_capacity, scan->n_pairs + 1,
+                            sizeof *scan->pairs))
+        return false;
     scan->pairs[scan->n_pairs++] = (struct lull_prv_pair){type, value};
     return true;
 }

@@ -18,7 +18,8 @@ struct lull_prv_place {
     uint8_t *buffer; /* malloc'd at the first event */
     uint32_t n_events, n_readings;
     struct lull_prv_open *open;
-    uint32_t n_open, open_capacity;
+    size_t open_capacity;
+    uint32_t n_open;
     int64_t counted_time; /* of the last readings */
     uint64_t *counted;    /* a bit for each counter that has been read at that time */
     bool in_collective;

@@ -1,5 +1,7 @@
 #include "trace/format/paraver/write/writer.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +13,9 @@ void lull_prv_append(struct lull_prv_writer *writer, struct lull_prv_text *text,
 {
     if (length == 0)
         return;
-    if (text->length + length > text->capacity) {
-        size_t capacity = (text->length + length) * 2;
-        char *larger = realloc(text->data, capacity);
-        if (!larger) {
-            writer->out_of_memory = true;
-            return;
-        }
-        text->data = larger;
-        text->capacity = capacity;
+    if (!lull_array_reserve(&text->data, &text->capacity, text->length + length, 1)) {
+        writer->out_of_memory = true;
+        return;
     }
     memcpy(text->data + text->length, data, length);
     text->length += length;

@@ -1,5 +1,7 @@
 #include "trace/format/paraver/write/spool.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -170,10 +172,7 @@ lull_status lull_prv_spool_read(struct lull_prv_spool *spool,
     lull_status status = buffer ? LULL_OK : LULL_ERR_MEMORY;
     for (uint64_t at = 0; status == LULL_OK && !spool->failed && at < spool->written;) {
         if (kept == capacity) { /* a line longer than that */
-            char *larger = realloc(buffer, capacity *= 2);
-            if (larger)
-                buffer = larger;
-            else
+            if (!lull_array_reserve(&buffer, &capacity, capacity + 1, 1))
                 status = LULL_ERR_MEMORY;
             continue;
         }

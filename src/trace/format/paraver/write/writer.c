@@ -6,6 +6,7 @@
  * the same. */
 #include "trace/format/paraver/write/writer.h"
 
+#include "base/array.h"
 #include "base/file.h"
 
 #include <stdlib.h>
@@ -31,15 +32,10 @@ static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t re
 {
     struct lull_prv_writer_place *place = &writer->places[location];
     uint32_t code = code_of(writer, place, region);
-    if (place->depth == place->capacity) {
-        uint32_t capacity = place->capacity ? place->capacity * 2 : 8;
-        struct lull_prv_frame *larger = realloc(place->stack, capacity * sizeof *larger);
-        if (!larger) {
-            writer->out_of_memory = true;
-            return;
-        }
-        place->stack = larger;
-        place->capacity = capacity;
+    if (!lull_array_reserve(&place->stack, &place->capacity, (size_t)place->depth + 1,
+                            sizeof *place->stack)) {
+        writer->out_of_memory = true;
+        return;
     }
     uint8_t activity =
         lull_activity_on(&writer->trace->regions[region], writer->trace->locations[location].kind);
@@ -77,15 +73,10 @@ static bool before(const struct lull_prv_deadline *a, const struct lull_prv_dead
 
 static void add_deadline(struct lull_prv_writer *writer, int64_t time, uint32_t location)
 {
-    if (writer->n_heap == writer->heap_capacity) {
-        size_t capacity = writer->heap_capacity ? writer->heap_capacity * 2 : 64;
-        struct lull_prv_deadline *larger = realloc(writer->heap, capacity * sizeof *larger);
-        if (!larger) {
-            writer->out_of_memory = true;
-            return;
-        }
-        writer->heap = larger;
-        writer->heap_capacity = capacity;
+    if (!lull_array_reserve(&writer->heap, &writer->heap_capacity, writer->n_heap + 1,
+                            sizeof *writer->heap)) {
+        writer->out_of_memory = true;
+        return;
     }
     struct lull_prv_deadline added = {time, location};
     size_t at = writer->n_heap++;
@@ -169,15 +160,10 @@ static void counters(struct lull_prv_writer *writer, uint32_t location,
         uint32_t at = 0;
         while (at < place->n_counters && place->counters[at].counter != reading->counter)
             at++;
-        if (at == place->counters_capacity) {
-            uint32_t capacity = at ? at * 2 : 8;
-            struct lull_reading *larger = realloc(place->counters, capacity * sizeof *larger);
-            if (!larger) {
-                writer->out_of_memory = true;
-                return;
-            }
-            place->counters = larger;
-            place->counters_capacity = capacity;
+        if (!lull_array_reserve(&place->counters, &place->counters_capacity, (size_t)at + 1,
+                                sizeof *place->counters)) {
+            writer->out_of_memory = true;
+            return;
         }
         if (at == place->n_counters)
             place->counters[place->n_counters++] =
@@ -420,7 +406,7 @@ lull_status lull_prv_writer_open(const struct lull_trace *trace, const char *pat
         release(writer);
         return status;
     }
-    *ret_writer =
-        (struct lull_writer){.state = writer, .block = write_block, .close = close_writer};
+    *ret_writer = (struct lull_writer){
+        .state = writer, .global_order = true, .block = write_block, .close = close_writer};
     return LULL_OK;
 }

@@ -34,11 +34,13 @@ struct lull_prv_writer_place {
     struct lull_prv_text pairs;
     struct lull_prv_text own; /* lull's own events come last: parameters behind them are theirs */
     struct lull_reading *counters;
-    uint32_t n_counters, counters_capacity;
+    uint32_t n_counters;
+    size_t counters_capacity;
     bool in_line; /* listed among those with something to write */
 
     struct lull_prv_frame *stack;
-    uint32_t depth, capacity, parallel_depth;
+    size_t capacity;
+    uint32_t depth, parallel_depth;
     bool began, off;
     int64_t call_end, flush_end, last_time;
 

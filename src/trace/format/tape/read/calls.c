@@ -8,7 +8,7 @@ enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 6 };
 /* ---- requests -----------------------------------------------------------------------------------
  *
  * A hash table with linear probing holds the open ones: memory follows their number, however long
- * one of them stays open. */
+ * one of them stays open. It is not the table of base because entries leave it, one for one. */
 
 static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
 {

@@ -3,6 +3,7 @@
  * Each process of a recorded run names things by its own ids. What means the same in several of
  * them (same content; for communicators the same key) becomes one definition of the trace. */
 #include "base/file.h"
+#include "base/table.h"
 #include "tape/definition.h"
 #include "trace/format/tape/tape.h"
 
@@ -10,19 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* uthash compares chars as unsigned by design */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wcast-qual"
-#include <uthash.h>
-
-/* Content -> index, for one of the maps. */
-struct known {
-    UT_hash_handle hh;
-    uint32_t index;
-    size_t size;
-    char content[];
-};
 
 struct comm_draft {
     uint32_t parent, remote; /* ids in `scope` */
@@ -32,7 +20,7 @@ struct comm_draft {
 
 struct lull_tape_merge {
     struct lull_trace *trace;
-    struct known *known[LULL_TAPE_MAPS];
+    struct lull_table known[LULL_TAPE_MAPS]; /* content -> index */
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
     size_t drafts_capacity;
@@ -51,34 +39,18 @@ struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace)
 static lull_status unify(struct lull_tape_merge *merge, enum lull_tape_map map, const void *content,
                          size_t size, uint32_t fresh, uint32_t *ret_index, bool *ret_new)
 {
-    struct known *known = NULL;
-    HASH_FIND(hh, merge->known[map], content, size, known);
-    *ret_new = !known;
-    if (!known) {
-        known = malloc(sizeof *known + size);
-        if (!known)
-            return LULL_ERR_MEMORY;
-        known->index = fresh;
-        known->size = size;
-        memcpy(known->content, content, size);
-        HASH_ADD_KEYPTR(hh, merge->known[map], known->content, known->size, known);
-    }
-    *ret_index = known->index;
+    const uint64_t *index = lull_table_add(&merge->known[map], content, size, fresh, ret_new);
+    if (!index)
+        return LULL_ERR_MEMORY;
+    *ret_index = (uint32_t)*index;
     return LULL_OK;
 }
 
 static void forget(struct lull_tape_merge *merge)
 {
-    for (int map = 0; map < LULL_TAPE_MAPS; map++) {
-        struct known *known, *next;
-        HASH_ITER(hh, merge->known[map], known, next)
-        {
-            HASH_DEL(merge->known[map], known);
-            free(known);
-        }
-    }
+    for (int map = 0; map < LULL_TAPE_MAPS; map++)
+        lull_table_free(&merge->known[map]);
 }
-#pragma GCC diagnostic pop
 
 /* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.
  */

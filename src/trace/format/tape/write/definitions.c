@@ -1,4 +1,5 @@
 /* RUN/definitions of a tape that lull writes itself. */
+#include "base/array.h"
 #include "tape/definition.h"
 #include "trace/format/tape/tape.h"
 
@@ -28,13 +29,10 @@ static void write_one(struct output *out, unsigned kind, uint32_t id,
         size = lull_tape_build_end(&builder);
         if (size <= out->capacity)
             break;
-        unsigned char *larger = size > UINT32_MAX ? NULL : realloc(out->space, size);
-        if (!larger) {
+        if (size > UINT32_MAX || !lull_array_reserve(&out->space, &out->capacity, size, 1)) {
             out->failed = true;
             return;
         }
-        out->space = larger;
-        out->capacity = size;
     }
     if (!out->failed && fwrite(out->space, 1, size, out->file) != size)
         out->failed = true;

@@ -4,6 +4,7 @@
  * message or collective that has its times with it. All ids are those of the trace, written once
  * for the run. Buffers are small and files are open only while a buffer is written, so that the
  * number of locations is not bounded by the number of files that may be open. */
+#include "base/array.h"
 #include "base/file.h"
 #include "tape/definition.h"
 #include "tape/encode.h"
@@ -22,7 +23,8 @@ enum { MOST_BUFFER = 4 * LULL_TAPE_CHUNK, FIRST_BUFFER = 1024, MOST_BUFFERED = 9
 
 struct location_output {
     unsigned char *buffer;
-    uint32_t used, capacity;
+    uint32_t used;
+    size_t capacity;
     uint64_t flushed; /* bytes of records in the file */
     /* Held back, because the next event may fold into them: an ENTER, or a CALL, or a CALL and
      * its COLLECTIVE_BEGIN. */
@@ -125,13 +127,10 @@ static lull_status make_room(struct tape_writer *writer, uint32_t location, size
         if (status != LULL_OK)
             return status;
     }
-    uint32_t capacity = out->capacity ? out->capacity * 4 : FIRST_BUFFER;
-    unsigned char *larger = realloc(out->buffer, capacity);
-    if (!larger)
+    size_t before = out->capacity, wanted = before ? before * 4 : FIRST_BUFFER;
+    if (!lull_array_reserve(&out->buffer, &out->capacity, wanted, 1))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
-    writer->buffered += capacity - out->capacity;
-    out->buffer = larger;
-    out->capacity = capacity;
+    writer->buffered += out->capacity - before;
     return LULL_OK;
 }
 
@@ -539,6 +538,7 @@ lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *pa
         free(locations);
         return status;
     }
-    *ret_writer = (struct lull_writer){writer, write_block, close_writer};
+    *ret_writer =
+        (struct lull_writer){.state = writer, .block = write_block, .close = close_writer};
     return LULL_OK;
 }

@@ -1,0 +1,28 @@
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 128 }; /* small arrays are many (one per location), so they begin small */
+
+bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size)
+{
+    const size_t most = PTRDIFF_MAX / size;
+    size_t larger = *capacity > 0 ? *capacity * 2 : FIRST_BYTES / size;
+    if (larger > most)
+        larger = most;
+    if (larger < need)
+        larger = need;
+    if (need > most)
+        return false;
+    /* All pointers to objects look alike (POSIX), but only memcpy may write one of any type. */
+    void *memory;
+    memcpy(&memory, array, sizeof memory);
+    memory = realloc(memory, larger * size);
+    if (!memory)
+        return false;
+    memcpy(array, &memory, sizeof memory);
+    *capacity = larger;
+    return true;
+}

@@ -1,0 +1,30 @@
+/* One growing array, for memory of malloc. What lives in an arena grows with lull_arena_grow.
+ *
+ *     struct item *items = NULL;
+ *     size_t capacity = 0, count = 0;
+ *     if (!lull_array_reserve(&items, &capacity, count + 1, sizeof *items))
+ *         return no memory;
+ *     items[count++] = item;
+ *     ...
+ *     free(items);
+ */
+#ifndef LULL_BASE_ARRAY_H
+#define LULL_BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* As lull_array_reserve, for a `need` above the capacity. */
+bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size);
+
+/* Room for `need` elements of `size` bytes. `array` is the address of the pointer to the first
+ * element (NULL with a capacity of 0 is an empty array); pointers into the array are stale
+ * afterwards, new elements are not cleared. The capacity at least doubles when it has to grow, so
+ * that appending takes constant time on average. False when memory runs out or the size in bytes
+ * would overflow: array and capacity are as before then. */
+static inline bool lull_array_reserve(void *array, size_t *capacity, size_t need, size_t size)
+{
+    return need <= *capacity || lull_array_enlarge(array, capacity, need, size);
+}
+
+#endif
