@@ -38,6 +38,8 @@ const char *lull_tape_file_path(const struct lull_trace *trace, const struct lul
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
 {
     const struct lull_tape_data *data = trace->format_data;
+    if (number < trace->n_processes && data->process_numbers[number] == number)
+        return number; /* as nearly always */
     uint32_t low = 0, high = trace->n_processes;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
