@@ -28,5 +28,7 @@ struct lull_command {
 /* NULL at the end. */
 extern const struct lull_command *const lull_commands[];
 const struct lull_command *lull_command_find(const char *name); /* NULL if unknown */
+/* Tells that there is no such command, with the one that may be meant. Returns LULL_EXIT_USAGE. */
+int lull_unknown_command(const char *name);
 
 #endif

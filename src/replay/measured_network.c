@@ -38,8 +38,9 @@ static void add_time(struct sample *sample, double time, double bytes)
     sample->bytes += bytes;
 }
 
-static void take_message(void *context, const struct lull_ideal_message *message)
+static void take_message(void *context, unsigned worker, const struct lull_ideal_message *message)
 {
+    (void)worker; /* there is one, so that the samples do not depend on their number */
     struct samples *samples = context;
     const struct lull_process *processes = samples->trace->processes;
     uint32_t a = processes[message->source].node, b = processes[message->target].node;
@@ -139,13 +140,12 @@ void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
 }
 
 lull_status lull_replay_network(const struct lull_trace *trace, uint32_t application,
-                                const bool *callers, struct lull_arena *arena,
-                                struct lull_network *ret_network,
+                                struct lull_arena *arena, struct lull_network *ret_network,
                                 struct lull_ideal_result *ret_ideal, struct lull_error *err)
 {
     struct samples samples = {.trace = trace};
     struct lull_ideal_options options = {.application = application,
-                                         .callers = callers,
+                                         .workers = 1,
                                          .message = take_message,
                                          .message_context = &samples};
     lull_status status = lull_ideal_runtime(trace, &options, arena, ret_ideal, err);

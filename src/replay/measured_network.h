@@ -17,8 +17,7 @@
  * that it comes from). A level without messages gets the numbers of the other; a trace without
  * messages costs nothing. */
 lull_status lull_replay_network(const struct lull_trace *trace, uint32_t application,
-                                const bool *callers, struct lull_arena *arena,
-                                struct lull_network *ret_network,
+                                struct lull_arena *arena, struct lull_network *ret_network,
                                 struct lull_ideal_result *ret_ideal, struct lull_error *err);
 
 /* The placement of the ranks of an application on the nodes of its trace. */

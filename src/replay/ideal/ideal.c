@@ -1,375 +1,229 @@
-#include "base/text.h"
-#include "replay/ideal/run.h"
+#include "replay/ideal/ideal.h"
 
-#include <stdlib.h>
+#include "activity/pass.h"
+#include "replay/ideal/share.h"
+#include "replay/program/lost.h"
 
-lull_status lull_ideal_no_memory(struct ideal *ideal)
+/* Notes of a share that wait before its blocked streams are not welcome any more: 10 MB. */
+enum { FIRST_BOUND = 1 << 18 };
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static lull_status no_memory(const struct lull_trace *trace, struct lull_error *err)
 {
-    return lull_fail(ideal->err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                     ideal->trace->path);
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
 }
 
-/* Ends the replay with a reason instead of a number. */
-lull_status lull_ideal_impossible(struct ideal *ideal, const char *absent, const char *detail)
+/* Who has which process. */
+static bool deal_out(struct lull_ideal *ideal)
 {
-    ideal->result->absent = absent;
-    ideal->result->detail = detail;
-    return LULL_ERR_CANCELLED;
-}
-
-const char *lull_ideal_place(const struct ideal *ideal, const struct stream *stream, int64_t time)
-{
-    return lull_arena_printf(ideal->arena, "rank %u at %.9g s",
-                             ideal->trace->processes[stream->process].rank, 1e-9 * (double)time);
-}
-
-/* ---- the stream that lags ------------------------------------------------------------------ */
-
-static void push(struct ideal *ideal, uint32_t index)
-{
-    struct entry entry = {lull_replay_reader_now(ideal->streams[index].reader), index};
-    uint32_t at = ideal->n_heap++;
-    for (; at > 0 && ideal->heap[(at - 1) / 2].time > entry.time; at = (at - 1) / 2)
-        ideal->heap[at] = ideal->heap[(at - 1) / 2];
-    ideal->heap[at] = entry;
-}
-
-static uint32_t pop(struct ideal *ideal)
-{
-    struct entry *heap = ideal->heap;
-    uint32_t top = heap[0].stream, n = --ideal->n_heap, at = 0;
-    struct entry last = heap[n];
-    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
-        child += child + 1 < n && heap[child + 1].time < heap[child].time;
-        if (heap[child].time >= last.time)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return top;
-}
-
-void lull_ideal_wake(struct ideal *ideal, uint32_t index)
-{
-    ideal->streams[index].blocked = RUNNABLE;
-    push(ideal, index);
-}
-
-/* ---- one stream ---------------------------------------------------------------------------- */
-
-/* Behind the analysed span nothing takes time, and nothing in it waits for what comes then; except
- * for the arrival of a call that reaches beyond. */
-static bool is_beyond(const struct ideal *ideal, const struct stream *stream,
-                      const struct lull_replay_item *item)
-{
-    if (!ideal->options->has_span)
+    const struct lull_trace *trace = ideal->trace;
+    ideal->share_of = calloc(trace->n_processes + (size_t)1, sizeof *ideal->share_of);
+    ideal->processes = calloc(trace->n_processes + (size_t)1, sizeof(struct process *));
+    ideal->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct stream *));
+    ideal->shares = calloc(ideal->n_shares, sizeof(struct share *));
+    if (!ideal->share_of || !ideal->processes || !ideal->streams || !ideal->shares)
         return false;
-    return item->kind == LULL_ITEM_CALL_END ? item->end > ideal->codes->to
-                                            : !stream->in_call && item->begin >= ideal->codes->to;
-}
-
-/* A fork or join: whether all threads have come to it; else the stream is blocked. */
-static bool meet(struct ideal *ideal, struct stream *stream)
-{
-    struct meeting *meeting = &ideal->meetings[stream->process];
-    if (meeting->size < 2)
-        return true;
-    if (!stream->meets) {
-        stream->meets = true;
-        meeting->arrived++;
-        meeting->latest = stream->time > meeting->latest ? stream->time : meeting->latest;
-        if (meeting->arrived == meeting->size) {
-            meeting->arrived = 0;
-            meeting->over++;
-            meeting->left_at = meeting->latest;
-            for (uint32_t s = ideal->first_stream[stream->process];
-                 s < ideal->first_stream[stream->process + 1]; s++)
-                if (ideal->streams[s].blocked == ON_THREADS)
-                    lull_ideal_wake(ideal, s);
-        }
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        bool is_mine = process->application == ideal->options->application;
+        ideal->share_of[p] =
+            is_mine ? (uint16_t)lull_pass_worker_of(trace, ideal->n_shares, p) : (uint16_t)NOBODY;
+        ideal->n_ranks += is_mine && process->n_threads > 0;
+        ideal->has_crews |= is_mine && process->n_threads > 1 && !ideal->options->masters_only;
     }
-    if (meeting->over == stream->meetings) {
-        stream->blocked = ON_THREADS;
-        return false;
-    }
-    stream->meetings++;
-    stream->meets = false;
-    stream->time = meeting->left_at > stream->time ? meeting->left_at : stream->time;
+    for (unsigned s = 0; s < ideal->n_shares; s++)
+        if (!(ideal->shares[s] = lull_share_create(ideal, s)))
+            return false;
     return true;
 }
 
-/* *ret_stopped: the stream has to wait within this item, and takes it up again later. */
-static lull_status take_item(struct ideal *ideal, struct stream *stream,
-                             const struct lull_replay_item *item, bool *ret_stopped)
+lull_status lull_ideal_create(const struct lull_trace *trace,
+                              const struct lull_ideal_options *options, unsigned workers,
+                              struct lull_ideal **ret_ideal, struct lull_error *err)
 {
-    lull_status status = LULL_OK;
-    *ret_stopped = is_beyond(ideal, stream, item);
-    if (*ret_stopped) {
-        stream->blocked = ENDED;
-        return LULL_OK;
+    struct lull_ideal *ideal = calloc(1, sizeof *ideal);
+    if (!ideal)
+        return no_memory(trace, err);
+    ideal->trace = trace;
+    ideal->options = options;
+    ideal->to = trace->duration;
+    if (options->has_span) {
+        ideal->from = options->from > 0 ? options->from : 0;
+        ideal->to = options->to < trace->duration ? options->to : trace->duration;
     }
-    switch (item->kind) {
-    case LULL_ITEM_BURST:
-    case LULL_ITEM_FIXED:
-        stream->time += item->ns;
-        return LULL_OK;
-    case LULL_ITEM_CALL_BEGIN:
-        stream->in_call = true;
-        stream->call_began = item->begin;
-        stream->completed = false;
-        stream->done = stream->time;
-        return LULL_OK;
-    case LULL_ITEM_CALL_END:
-        if (stream->in_call)
-            status = lull_ideal_look_for_lost(ideal, stream, item);
-        stream->in_call = false;
-        stream->stopped_at = item->begin;
-        *ret_stopped = status == LULL_OK && !lull_ideal_wait(ideal, stream);
-        return status;
-    case LULL_ITEM_EVENT:
-        if (stream->in_call)
-            return lull_ideal_event(ideal, stream, item->event);
-        if (stream->n_pending == 0) { /* not in a call: not taken up again */
-            stream->done = stream->time;
-            status = lull_ideal_event(ideal, stream, item->event);
-        }
-        stream->stopped_at = item->begin;
-        *ret_stopped = status == LULL_OK && !lull_ideal_wait(ideal, stream);
-        return status;
-    default: /* FORK, JOIN */
-        stream->stopped_at = item->begin;
-        *ret_stopped = !meet(ideal, stream);
-        return LULL_OK;
+    ideal->n_shares = workers;
+    pthread_mutex_init(&ideal->lost_lock, NULL);
+    atomic_init(&ideal->bound, FIRST_BOUND);
+    atomic_init(&ideal->unsettled, workers);
+    if (!deal_out(ideal)) {
+        lull_ideal_destroy(ideal);
+        return no_memory(trace, err);
     }
-}
-
-static lull_status run_stream(struct ideal *ideal, uint32_t index)
-{
-    struct stream *stream = &ideal->streams[index];
-    if (stream->at == stream->n_items) {
-        stream->at = 0;
-        lull_status status = lull_replay_reader_next(stream->reader, stream->items, LULL_IDEAL_ROOM,
-                                                     &stream->n_items, ideal->err);
-        if (status != LULL_OK)
-            return status;
-        if (stream->n_items == 0) {
-            stream->blocked = ENDED;
-            return LULL_OK;
-        }
-    }
-    for (; stream->at < stream->n_items; stream->at++) {
-        bool stopped;
-        lull_status status = take_item(ideal, stream, &stream->items[stream->at], &stopped);
-        if (status != LULL_OK || stopped)
-            return status;
-    }
-    push(ideal, index);
+    *ret_ideal = ideal;
     return LULL_OK;
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
-
-/* Whether a thread has a stream: masters, and those that communicate. */
-static bool has_stream(const struct ideal *ideal, uint32_t location)
+void lull_ideal_destroy(struct lull_ideal *ideal)
 {
-    const struct lull_location *l = &ideal->trace->locations[location];
-    const struct lull_process *p = &ideal->trace->processes[l->process];
-    return p->application == ideal->options->application && l->kind == LULL_LOCATION_THREAD &&
-           (location == p->first_location ||
-            (ideal->options->callers && ideal->options->callers[location]));
-}
-
-static lull_status open_stream(struct ideal *ideal, uint32_t location)
-{
-    struct stream *stream = &ideal->streams[ideal->n_streams];
-    stream->process = ideal->trace->locations[location].process;
-    ideal->meetings[stream->process].size +=
-        ideal->trace->locations[location].role != LULL_THREAD_FREE;
-    lull_status status =
-        lull_replay_reader_open(ideal->codes, location, &stream->reader, ideal->err);
-    if (status == LULL_OK)
-        push(ideal, ideal->n_streams++);
-    return status;
-}
-
-static lull_status open_streams(struct ideal *ideal)
-{
-    const struct lull_trace *trace = ideal->trace;
-    uint32_t n = 0;
-    ideal->first_stream = calloc(trace->n_processes + (size_t)1, sizeof *ideal->first_stream);
-    ideal->meetings = calloc(trace->n_processes + (size_t)1, sizeof *ideal->meetings);
-    if (!ideal->first_stream || !ideal->meetings)
-        return lull_ideal_no_memory(ideal);
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        if (has_stream(ideal, l)) {
-            ideal->first_stream[trace->locations[l].process + 1]++;
-            ideal->n_ranks += trace->processes[trace->locations[l].process].first_location == l;
-            n++;
-        }
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        ideal->first_stream[p + 1] += ideal->first_stream[p];
-    ideal->streams = calloc(n + (size_t)1, sizeof *ideal->streams);
-    ideal->heap = calloc(n + (size_t)1, sizeof *ideal->heap);
-    ideal->gatherings = lull_gatherings_create(trace);
-    if (!ideal->streams || !ideal->heap || !ideal->gatherings)
-        return lull_ideal_no_memory(ideal);
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
-        lull_status status = has_stream(ideal, l) ? open_stream(ideal, l) : LULL_OK;
-        if (status != LULL_OK)
-            return status;
-    }
-    return LULL_OK;
-}
-
-static void close_all(struct ideal *ideal)
-{
-    for (uint32_t s = 0; ideal->streams && s < ideal->n_streams; s++) {
-        lull_replay_reader_close(ideal->streams[s].reader);
-        free(ideal->streams[s].pending);
-        free(ideal->streams[s].open);
-    }
-    free(ideal->streams);
-    free(ideal->heap);
-    free(ideal->first_stream);
-    free(ideal->meetings);
-    lull_messages_free(&ideal->messages);
-    lull_gatherings_destroy(ideal->gatherings);
-    lull_lost_destroy(ideal->lost);
-}
-
-static void tell(struct ideal *ideal, uint32_t stream)
-{
-    if (!ideal->options->progress || ideal->steps++ % 4096 != 0)
+    if (!ideal)
         return;
-    int64_t now = lull_replay_reader_now(ideal->streams[stream].reader);
-    ideal->options->progress(ideal->options->progress_context,
-                             (double)now / (double)(ideal->trace->duration + 1));
+    for (unsigned s = 0; ideal->shares && s < ideal->n_shares; s++)
+        lull_share_destroy(ideal->shares[s]);
+    for (uint32_t l = 0; ideal->streams && l < ideal->trace->n_locations; l++)
+        lull_ideal_stream_free(ideal->streams[l]);
+    for (uint32_t p = 0; ideal->processes && p < ideal->trace->n_processes; p++) {
+        if (ideal->processes[p])
+            lull_crew_destroy(ideal->processes[p]->crew);
+        free(ideal->processes[p]);
+    }
+    lull_lost_destroy(ideal->lost);
+    pthread_mutex_destroy(&ideal->lost_lock);
+    free(ideal->shares);
+    free(ideal->share_of);
+    free(ideal->processes);
+    free(ideal->streams);
+    free(ideal);
 }
 
-static lull_status run_all(struct ideal *ideal)
+/* ---- the consumer -------------------------------------------------------------------------- */
+
+static bool is_evaluating(struct lull_ideal *ideal)
 {
-    while (ideal->n_heap > 0) {
-        uint32_t index = pop(ideal);
-        tell(ideal, index);
-        lull_status status = run_stream(ideal, index);
-        if (status != LULL_OK)
-            return status;
-    }
-    return LULL_OK;
+    return atomic_load_explicit(&ideal->state, memory_order_acquire) == EVALUATING;
 }
 
-/* Nobody can go on: what the first of them waits for is not in the trace. */
-static lull_status explain(struct ideal *ideal, const struct stream *stream)
+static lull_status tell_failure(const struct share *share, struct lull_error *err)
 {
-    const char *place = lull_ideal_place(ideal, stream, stream->stopped_at);
-    if (stream->blocked == ON_MESSAGE &&
-        ideal->trace->processes[stream->waits_for.source].application !=
-            ideal->options->application)
-        return lull_ideal_impossible(
-            ideal, "messages come from another application",
-            lull_arena_printf(ideal->arena,
-                              "%s waits for a message of '%s', which "
-                              "belongs to another application",
-                              place, ideal->trace->processes[stream->waits_for.source].name));
-    if (stream->blocked == ON_MESSAGE)
-        return lull_ideal_impossible(
-            ideal, "messages were not recorded",
-            lull_arena_printf(ideal->arena,
-                              "%s waits for a message of rank %u with tag %d that is "
-                              "not sent in this trace",
-                              place, ideal->trace->processes[stream->waits_for.source].rank,
-                              stream->waits_for.tag));
-    if (stream->blocked == ON_THREADS)
-        return lull_ideal_impossible(
-            ideal, "the threads do not meet",
-            lull_arena_printf(ideal->arena, "%s waits for threads of its process", place));
-    const struct pending *pending = &stream->pending[0];
-    return lull_ideal_impossible(
-        ideal, "collectives were not recorded",
-        lull_arena_printf(ideal->arena,
-                          "%s waits in %s on '%s' for processes that do not come in "
-                          "this trace",
-                          place, lull_collective_name(pending->gathering->op),
-                          ideal->trace->comms[pending->arrival.comm].name));
+    return share->status == LULL_OK ? LULL_OK
+                                    : lull_fail(err, share->status, "%s", share->error.text);
 }
 
-/* Who waits for a message says more than who waits for somebody who waits for a message. */
-static bool comes_before(const struct stream *a, const struct stream *b)
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
 {
-    if (a->blocked != b->blocked)
-        return a->blocked < b->blocked;
-    return a->stopped_at < b->stopped_at;
+    struct lull_ideal *ideal = context;
+    struct share *share = ideal->shares[worker];
+    const struct lull_location *location = &ideal->trace->locations[steps->location];
+    if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
+        ideal->share_of[location->process] != worker)
+        return LULL_OK;
+    lull_post_take(share);
+    lull_share_run(share);
+    struct stream *stream = lull_share_stream(share, steps->location);
+    if (stream && stream->process->crew)
+        lull_crew_steps(share, stream, steps);
+    else if (stream && stream->calls)
+        lull_ideal_stream_steps(share, stream, steps);
+    lull_share_run(share);
+    lull_post_flush_now_and_then(share);
+    return tell_failure(share, err);
 }
 
-static void add_lost(struct ideal *ideal, const struct stream *stream)
+static bool is_welcome(void *context, unsigned worker, uint32_t location)
 {
-    int64_t lost = 0;
-    const char *name = NULL;
-    for (int call = 0; call < LULL_REPLAY_CALLS; call++) {
-        bool to_nobody = call >= LULL_CALL_SEND && call <= LULL_CALL_SENDRECV;
-        if (stream->lost_ns[call] == 0 || (to_nobody && ideal->recorded[call]))
-            continue;
-        lost += stream->lost_ns[call];
-        name = ideal->lost_name[call];
-    }
-    if (lost > ideal->result->lost_ns) {
-        ideal->result->lost_ns = lost;
-        ideal->result->lost = name;
-    }
+    struct lull_ideal *ideal = context;
+    const struct share *share = ideal->shares[worker];
+    const struct stream *stream = ideal->streams[location];
+    if (share->pool.queued < atomic_load_explicit(&ideal->bound, memory_order_relaxed) || !stream)
+        return true;
+    if (stream->process->crew)
+        return !lull_crew_is_blocked(stream->process->crew) || !is_evaluating(ideal);
+    return stream->blocked == RUNNABLE || stream->blocked == ENDED || !is_evaluating(ideal);
 }
 
-static lull_status conclude(struct ideal *ideal)
+static lull_status rest(void *context, unsigned worker, struct lull_error *err)
 {
-    struct lull_ideal_result *result = ideal->result;
-    const struct stream *first = NULL;
-    for (uint32_t s = 0; s < ideal->n_streams; s++) {
-        const struct stream *stream = &ideal->streams[s];
-        if (stream->blocked != ENDED && (!first || comes_before(stream, first)))
-            first = stream;
-        result->runtime = stream->time > result->runtime ? stream->time : result->runtime;
-        add_lost(ideal, stream);
+    struct lull_ideal *ideal = context;
+    struct share *share = ideal->shares[worker];
+    if (!is_evaluating(ideal))
+        return LULL_OK;
+    lull_post_sleep(share, RESTING);
+    if (is_evaluating(ideal)) {
+        lull_post_take(share);
+        lull_share_run(share);
     }
-    if (first)
-        return explain(ideal, first);
-    result->unmatched_sends = ideal->messages.count;
-    int64_t span = ideal->codes->to - ideal->codes->from;
-    char lost[32];
-    if (ideal->n_ranks > 1 && /* there is somebody to wait for */
-        (double)result->lost_ns > LULL_IDEAL_LOST_MOST * (double)span) {
-        result->incomplete = true;
-        return lull_ideal_impossible(
-            ideal, "records of MPI calls are missing",
-            lull_arena_printf(ideal->arena,
-                              "it is not recorded what calls such as %s waited for, in which a "
-                              "thread spent %s",
-                              result->lost, lull_format_time(result->lost_ns, lost, sizeof lost)));
+    return tell_failure(share, err);
+}
+
+static lull_status finish(void *context, unsigned worker, struct lull_error *err)
+{
+    struct lull_ideal *ideal = context;
+    struct share *share = ideal->shares[worker];
+    while (is_evaluating(ideal) && share->status == LULL_OK && !atomic_load(&ideal->stopped)) {
+        lull_post_take(share);
+        lull_share_run(share);
+        if (share->status == LULL_OK)
+            lull_post_sleep(share, SERVING);
     }
-    return LULL_OK;
+    return tell_failure(share, err);
+}
+
+static void stop(void *context)
+{
+    struct lull_ideal *ideal = context;
+    atomic_store(&ideal->stopped, true);
+    lull_post_rouse_all(ideal);
+}
+
+void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer)
+{
+    uint32_t wants = LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST);
+    wants |= LULL_STEP_MASK(LULL_STEP_END);
+    if (ideal->has_crews)
+        wants |= LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
+    *ret_consumer = (struct lull_consumer){.context = ideal,
+                                           .wants = wants,
+                                           .abreast = true,
+                                           /* to know how far quiet threads have been read */
+                                           .wants_ledger = ideal->has_crews,
+                                           .steps = take_steps,
+                                           .welcome = is_welcome,
+                                           .rest = rest,
+                                           .finish = finish,
+                                           .stop = stop};
+}
+
+/* ---- alone --------------------------------------------------------------------------------- */
+
+/* The same window for all processes. */
+static struct lull_windows *one_window(const struct lull_ideal_options *options,
+                                       const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_windows *windows = lull_arena_zero(arena, 1, sizeof *windows);
+    struct lull_interval *window = lull_arena_zero(arena, 1, sizeof *window);
+    *window = (struct lull_interval){options->from, options->to};
+    windows->n_processes = trace->n_processes;
+    windows->counts = lull_arena_zero(arena, trace->n_processes, sizeof *windows->counts);
+    windows->intervals = lull_arena_zero(arena, trace->n_processes, sizeof(struct lull_interval *));
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        windows->counts[p] = 1;
+        windows->intervals[p] = window;
+    }
+    return windows;
 }
 
 lull_status lull_ideal_runtime(const struct lull_trace *trace,
                                const struct lull_ideal_options *options, struct lull_arena *arena,
                                struct lull_ideal_result *ret_result, struct lull_error *err)
 {
-    struct lull_ideal_result result = {0};
-    struct ideal ideal = {
-        .trace = trace, .options = options, .arena = arena, .result = &result, .err = err};
-    lull_status status = lull_replay_codes_create(trace, arena, &ideal.codes, err);
+    const struct lull_pass_options pass = {
+        .windows = options->has_span ? one_window(options, trace, arena) : NULL,
+        .application = options->application,
+        .masters_only = options->masters_only,
+        .workers = options->workers,
+        .progress = options->progress,
+        .progress_context = options->progress_context};
+    struct lull_ideal *ideal;
+    struct lull_consumer consumer;
+    lull_status status =
+        lull_ideal_create(trace, options, lull_pass_workers(trace, &pass), &ideal, err);
     if (status != LULL_OK)
         return status;
-    if (options->has_span) {
-        ideal.codes->from = options->from > 0 ? options->from : 0;
-        ideal.codes->to = options->to < trace->duration ? options->to : trace->duration;
-    }
-    status = open_streams(&ideal);
+    lull_ideal_consumer(ideal, &consumer);
+    status = lull_pass_run(trace, &pass, &consumer, 1, err);
     if (status == LULL_OK)
-        status = run_all(&ideal);
-    if (status == LULL_OK)
-        status = conclude(&ideal);
-    close_all(&ideal);
-    if (status == LULL_ERR_CANCELLED && result.absent)
-        status = LULL_OK;
-    if (status == LULL_OK)
-        *ret_result = result;
+        status = lull_ideal_conclude(ideal, arena, ret_result, err);
+    lull_ideal_destroy(ideal);
     return status;
 }

@@ -1,16 +1,24 @@
 /* Ideal runtime: how long a measured run would have taken on a network that costs nothing.
  *
- * All that is not MPI stays as measured (replay/reader.h says what that is), and so do
- * one-sided and file operations. A call of MPI takes no time, except that it waits for what it
- * needs from others: a receive for its message to be sent; a barrier, allreduce, allgather,
- * alltoall or reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at
- * its root for all; a scan for the ranks before. Sends are complete at once. MPI inside an OpenMP
- * parallel region keeps its measured length, and waits longer where it must.
+ * All that is not MPI stays as measured, and so do one-sided and file operations (activity/step.h
+ * says what the kept time is). A call of MPI takes no time, except that it waits for what it needs
+ * from others: a receive for its message to be sent; a barrier, allreduce, allgather, alltoall or
+ * reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at its root for
+ * all; a scan for the ranks before. Sends are complete at once. MPI inside an OpenMP parallel
+ * region keeps its measured length, and waits longer where it must.
+ *
+ * Threads beside the master that communicate (by messages or collectives) are followed from their
+ * first such call on; those of a team meet their master where it forks and joins. The messages that
+ * the threads of a process send or receive on one channel are numbered by measured time.
  *
  * That is a recurrence of sums and maxima without an event queue: each thread runs ahead until it
- * needs something that has not been sent, the one that lags in measured time first, so that memory
- * holds what is in flight. If no message was received before it was sent, and windows are the same
- * for all processes, then
+ * needs something that has not been sent. It rides on a pass (activity/pass.h): the processes of a
+ * worker are a share, and shares post each other what they send, in batches. The result does not
+ * depend on the number of workers, nor on the order in which they read. Memory: a stream per
+ * thread, and what is in flight. Of a process with several threads also what its other threads have
+ * not yet been read up to.
+ *
+ * If no message was received before it was sent, and windows are the same for all processes, then
  *     longest time of a master outside MPI <= ideal runtime <= measured runtime.
  * Source: POP metrics, "runtime on an ideal network"; Dimemas with no latency and no end to
  * bandwidth. */
@@ -30,13 +38,16 @@ struct lull_ideal_message {
 
 struct lull_ideal_options {
     uint32_t application;
-    const bool *callers; /* [n_locations]: threads that communicate beside the masters; NULL: none.
-                            They meet their master when it forks and joins. */
-    bool has_span;       /* only the time from `from` to `to`: what lies outside takes no time */
-    int64_t from, to;    /* ns */
-    void (*message)(void *context, const struct lull_ideal_message *message); /* may be NULL */
+    bool masters_only; /* the pass reads only the first thread of each process */
+    bool has_span;     /* only the time from `from` to `to`, which are the window of the pass for
+                          every process: what lies outside takes no time */
+    int64_t from, to;  /* ns */
+    /* Called for each message, by the worker that has the receiver, in an order that depends on the
+     * number of workers; may be NULL. */
+    void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
     void *message_context;
-    void (*progress)(void *context, double share);
+    unsigned workers; /* of lull_ideal_runtime; 0: as many as there are processors */
+    void (*progress)(void *context, double share); /* of lull_ideal_runtime */
     void *progress_context;
 };
 
@@ -56,7 +67,29 @@ struct lull_ideal_result {
 /* More lost time than this share of the runtime, and the ideal runtime is not given. */
 #define LULL_IDEAL_LOST_MOST 0.01
 
-/* What makes a replay impossible is told in the result; the status is for failures of reading. */
+/* ---- as a consumer of a pass ----------------------------------------------------------------- */
+
+struct lull_ideal;
+struct lull_consumer;
+
+/* For a pass with exactly so many workers, each of which has a thread of its own. `trace` and
+ * `options` are borrowed until the end. */
+lull_status lull_ideal_create(const struct lull_trace *trace,
+                              const struct lull_ideal_options *options, unsigned workers,
+                              struct lull_ideal **ret_ideal, struct lull_error *err);
+void lull_ideal_destroy(struct lull_ideal *ideal); /* NULL is allowed */
+
+/* What the pass is given; the consumer lives as long as `ideal`. */
+void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer);
+
+/* After a pass that went well. What makes an ideal runtime impossible is told in the result; the
+ * texts live in `arena`. */
+lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *arena,
+                                struct lull_ideal_result *ret_result, struct lull_error *err);
+
+/* ---- alone ----------------------------------------------------------------------------------- */
+
+/* A pass for the ideal runtime alone. */
 lull_status lull_ideal_runtime(const struct lull_trace *trace,
                                const struct lull_ideal_options *options, struct lull_arena *arena,
                                struct lull_ideal_result *ret_result, struct lull_error *err);

@@ -66,7 +66,7 @@ static void threads_meet_their_master(void **state)
     static const bool callers[] = {false, true, false, true};
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_trace *trace = make_trace();
-    struct lull_ideal_options options = {.callers = callers};
+    struct lull_ideal_options options = {0};
     struct lull_ideal_result ideal;
     struct lull_error err = {""};
     if (lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK)

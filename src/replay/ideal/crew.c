@@ -1,0 +1,337 @@
+/* The threads of one process. Their notes are brought into one order, by measured time and then by
+ * thread, before messages are numbered: a note is in order when all other threads have been read up
+ * to its time. The forks and joins of the master, its outermost ones, are meetings: all threads
+ * that follow it leave them at the same ideal time, that of the last one to come.
+ *
+ * A thread is followed from the first time that it communicates. Until then it can be left out: in
+ * a parallel region it is busy no longer than its master, and outside it does nothing that counts;
+ * so at each meeting it is there before the master. Between its steps its kept time is taken to
+ * grow first. */
+#include "activity/pass.h"
+#include "base/array.h"
+#include "replay/ideal/channels.h"
+#include "replay/ideal/share.h"
+
+#include <string.h>
+
+struct crew *lull_crew_create(struct share *share, struct process *process)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    const struct lull_process *p = &trace->processes[process->index];
+    struct crew *crew = calloc(1, sizeof *crew);
+    if (!crew)
+        return NULL;
+    process->crew = crew;
+    crew->streams = calloc(p->n_threads, sizeof(struct stream *));
+    for (uint32_t t = 0; crew->streams && t < p->n_threads; t++) {
+        struct stream *stream = lull_share_stream(share, p->first_location + t);
+        if (!stream)
+            break;
+        crew->streams[crew->n_streams++] = stream;
+    }
+    if (crew->n_streams == p->n_threads)
+        return crew;
+    process->crew = NULL;
+    lull_crew_destroy(crew);
+    return NULL;
+}
+
+void lull_crew_destroy(struct crew *crew)
+{
+    if (!crew)
+        return;
+    free(crew->streams);
+    free(crew->meetings);
+    free(crew);
+}
+
+/* ---- meetings ------------------------------------------------------------------------------ */
+
+/* Followers find it in their way; without any it is the master's alone. */
+static void add_meeting(struct share *share, struct crew *crew, struct note *note)
+{
+    bool beyond = share->ideal->options->has_span && note->time >= share->ideal->to;
+    note->what = LULL_NONE;
+    if (beyond)
+        return;
+    crew->n_meetings++;
+    crew->last_meeting = note->time;
+    note->what = crew->n_meetings;
+    note->number = 1 + crew->followers;
+    if (crew->followers == 0)
+        return;
+    if (crew->first_kept > 64 && 2 * crew->first_kept > crew->n_kept) {
+        crew->n_kept -= crew->first_kept;
+        memmove(crew->meetings, crew->meetings + crew->first_kept,
+                crew->n_kept * sizeof *crew->meetings);
+        crew->first_kept = 0;
+    }
+    if (!lull_array_reserve(&crew->meetings, &crew->capacity, crew->n_kept + 1,
+                            sizeof *crew->meetings)) {
+        lull_share_no_memory(share);
+        return;
+    }
+    crew->meetings[crew->n_kept++] = (struct meeting){.time = note->time, .size = note->number};
+}
+
+/* The meetings that are kept end with the last one. */
+static const struct meeting *find_meeting(const struct crew *crew, uint32_t number)
+{
+    return &crew->meetings[crew->n_kept - 1 - (crew->n_meetings - number)];
+}
+
+static void forget_meetings(struct crew *crew)
+{
+    uint32_t ahead = crew->n_meetings - crew->over;
+    if (crew->n_kept - crew->first_kept > ahead)
+        crew->first_kept = crew->n_kept - ahead;
+}
+
+void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size)
+{
+    struct crew *crew = stream->process->crew;
+    stream->meeting = meeting + 1;
+    if (stream->time > crew->latest)
+        crew->latest = stream->time;
+    if (++crew->arrived < size) {
+        stream->blocked = ON_THREADS;
+        stream->awaits = meeting;
+        return;
+    }
+    crew->over = meeting;
+    crew->left_at = crew->latest;
+    crew->arrived = 0;
+    crew->latest = 0;
+    stream->time = crew->left_at;
+    forget_meetings(crew);
+    if (crew->followers == 0)
+        return;
+    for (uint32_t t = 0; t < crew->n_streams; t++)
+        if (crew->streams[t]->blocked == ON_THREADS && crew->streams[t]->awaits == meeting)
+            lull_share_ready(share, crew->streams[t]);
+}
+
+/* Goes to the meetings before a note; false: it is blocked at one. Where a call ends, those at the
+ * end wait; where its kept time has not grown in the call, so do those inside: the call was
+ * waiting, and what it waited for comes first. */
+static bool meet_before(struct share *share, struct stream *stream, const struct note *note)
+{
+    struct crew *crew = stream->process->crew;
+    bool beyond = share->ideal->options->has_span && note->time > share->ideal->to;
+    bool ends = note->kind == LULL_STEP_CALL_END;
+    while (stream->follows && stream->meeting <= crew->n_meetings) {
+        const struct meeting *meeting = find_meeting(crew, stream->meeting);
+        if (meeting->time > note->time || (ends && meeting->time == note->time) ||
+            (ends && !beyond && note->kept == stream->point_kept))
+            break;
+        int64_t before = meeting->time - stream->point_time;
+        int64_t kept = stream->point_kept + (before > 0 ? before : 0);
+        kept = kept < note->kept ? kept : note->kept;
+        stream->time += kept - stream->kept;
+        stream->kept = stream->point_kept = kept;
+        stream->point_time = meeting->time;
+        stream->stopped_at = meeting->time;
+        lull_crew_meet(share, stream, stream->meeting, meeting->size);
+        if (stream->blocked != RUNNABLE)
+            return false;
+    }
+    stream->point_time = note->time;
+    stream->point_kept = note->kept;
+    return true;
+}
+
+/* ---- evaluation of what is in order -------------------------------------------------------- */
+
+static void go_on(struct share *share, struct stream *stream)
+{
+    while (!lull_notes_at_middle(&stream->notes) && share->status == LULL_OK) {
+        const struct note note = *lull_notes_front(&stream->notes);
+        bool is_master = stream == stream->process->crew->streams[0];
+        if (stream->blocked != ENDED &&
+            (stream->blocked != RUNNABLE || (!is_master && !meet_before(share, stream, &note))))
+            return;
+        lull_notes_pop(&share->pool, &stream->notes);
+        if (stream->blocked != ENDED)
+            lull_ideal_stream_take(share, stream, &note);
+    }
+}
+
+void lull_crew_resume(struct share *share, struct stream *stream)
+{
+    const struct crew *crew = stream->process->crew;
+    if (stream->blocked == RUNNABLE && stream->awaits > 0 && stream->awaits <= crew->over) {
+        stream->awaits = 0;
+        if (crew->left_at > stream->time)
+            stream->time = crew->left_at;
+    }
+    go_on(share, stream);
+}
+
+/* ---- the common order ---------------------------------------------------------------------- */
+
+/* Messages, collective operations, and calls that are of these. */
+static bool communicates(const struct share *share, const struct note *note)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    if (note->kind == LULL_STEP_CALL_BEGIN) {
+        uint8_t activity = lull_activity_on(&trace->regions[note->what], LULL_LOCATION_THREAD);
+        return activity == LULL_MPI_P2P || activity == LULL_MPI_COLLECTIVE;
+    }
+    return LULL_STEP_MASK(note->kind) & LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_CALL_END);
+}
+
+/* From the last meeting on, the thread is followed. */
+static void begin_following(struct crew *crew, struct stream *stream)
+{
+    stream->calls = true;
+    if (!stream->follows) { /* on its own since the run began */
+        stream->kept = 0;
+        return;
+    }
+    stream->kept = stream->point_kept;
+    stream->meeting = crew->n_meetings + 1;
+    crew->followers++;
+    if (crew->over == crew->n_meetings) {
+        stream->time = crew->left_at;
+    } else {
+        stream->blocked = ON_THREADS;
+        stream->awaits = crew->n_meetings;
+    }
+}
+
+/* A thread that has not communicated yet: only how much time it has kept at the last meeting and at
+ * this note matters. */
+static void pass_over(const struct crew *crew, struct stream *stream, const struct note *note)
+{
+    if (stream->meeting != crew->n_meetings) { /* there was one since its last note */
+        int64_t before = crew->last_meeting - stream->point_time;
+        int64_t kept = stream->kept + (before > 0 ? before : 0);
+        stream->point_kept = kept < note->kept ? kept : note->kept;
+        stream->meeting = crew->n_meetings;
+    }
+    stream->point_time = note->time;
+    stream->kept = note->kept;
+}
+
+static void order_note(struct share *share, struct crew *crew, struct stream *stream)
+{
+    struct note *note = lull_notes_middle(&stream->notes);
+    bool is_master = stream == crew->streams[0];
+    if (is_master && (note->kind == LULL_STEP_FORK || note->kind == LULL_STEP_JOIN))
+        add_meeting(share, crew, note);
+    else if (note->kind == LULL_STEP_SEND && note->what != LULL_NONE)
+        note->number = share->links[note->what].sent++;
+    else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
+        note->number = share->queues[note->what].received++;
+    if (!stream->calls) {
+        pass_over(crew, stream, note);
+        if (!communicates(share, note)) {
+            lull_notes_advance_middle(&stream->notes);
+            lull_notes_pop(&share->pool, &stream->notes);
+            return;
+        }
+        begin_following(crew, stream);
+    }
+    lull_notes_advance_middle(&stream->notes);
+}
+
+/* Whether the next note of stream `t` comes before all of stream `other`. */
+static bool comes_first(const struct crew *crew, uint32_t t, uint32_t other)
+{
+    const struct stream *stream = crew->streams[other];
+    const struct note *note = lull_notes_middle(&stream->notes);
+    int64_t time = lull_notes_middle(&crew->streams[t]->notes)->time;
+    int64_t bound = note ? note->time : stream->until;
+    return t < other ? time <= bound : time < bound;
+}
+
+/* The stream with the earliest note, if it is known to be that; else n_streams. */
+static uint32_t find_earliest(const struct crew *crew)
+{
+    uint32_t earliest = crew->n_streams;
+    for (uint32_t t = 0; t < crew->n_streams; t++)
+        if (lull_notes_middle(&crew->streams[t]->notes) &&
+            (earliest == crew->n_streams || !comes_first(crew, earliest, t)))
+            earliest = t;
+    for (uint32_t t = 0; earliest < crew->n_streams && t < crew->n_streams; t++)
+        if (t != earliest && !comes_first(crew, earliest, t))
+            earliest = crew->n_streams;
+    return earliest;
+}
+
+/* The time up to which notes of a stream come before those of all others. */
+static int64_t find_limit(const struct crew *crew, uint32_t earliest)
+{
+    int64_t limit = INT64_MAX;
+    for (uint32_t t = 0; t < crew->n_streams; t++) {
+        const struct stream *stream = crew->streams[t];
+        const struct note *note = lull_notes_middle(&stream->notes);
+        int64_t bound = note ? note->time : stream->until;
+        if (t == earliest)
+            continue;
+        if (t < earliest && bound < INT64_MAX) /* at the same time they come first */
+            bound--;
+        limit = bound < limit ? bound : limit;
+    }
+    return limit;
+}
+
+static void bring_into_order(struct share *share, struct crew *crew)
+{
+    for (uint32_t t; (t = find_earliest(crew)) < crew->n_streams && share->status == LULL_OK;) {
+        struct stream *stream = crew->streams[t];
+        int64_t limit = find_limit(crew, t);
+        const struct note *note;
+        while ((note = lull_notes_middle(&stream->notes)) && note->time <= limit &&
+               share->status == LULL_OK)
+            order_note(share, crew, stream);
+    }
+}
+
+void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps)
+{
+    struct crew *crew = stream->process->crew;
+    struct note note = {0};
+    for (uint32_t i = 0; i < steps->count && share->status == LULL_OK; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        bool is_last = step->kind == LULL_STEP_END;
+        stream->until = is_last ? INT64_MAX : step->time;
+        if (!lull_ideal_stream_note(share, stream, step, steps->channels, &note))
+            continue;
+        struct note *kept = lull_notes_push(&share->pool, &stream->notes);
+        if (kept)
+            *kept = note;
+        else
+            lull_share_no_memory(share);
+    }
+    if (steps->ledger && stream->until < INT64_MAX && steps->ledger->now > stream->until)
+        stream->until = steps->ledger->now;
+    bring_into_order(share, crew);
+    for (uint32_t t = 0; t < crew->n_streams; t++)
+        if (crew->streams[t]->calls)
+            go_on(share, crew->streams[t]);
+}
+
+/* ---- what is welcome ----------------------------------------------------------------------- */
+
+bool lull_crew_is_blocked(const struct crew *crew)
+{
+    bool waits = false;
+    for (uint32_t t = 0; t < crew->n_streams; t++) {
+        const struct stream *stream = crew->streams[t];
+        if (stream->calls && stream->blocked == RUNNABLE)
+            return false;
+        waits |= stream->calls && stream->blocked != ENDED;
+    }
+    return waits;
+}
+
+bool lull_crew_is_unread(const struct crew *crew)
+{
+    for (uint32_t t = 0; t < crew->n_streams; t++) {
+        const struct stream *stream = crew->streams[t];
+        if (stream->until < INT64_MAX && (!stream->calls || stream->blocked == RUNNABLE))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,206 @@
+/* The result, and why there is none. */
+#include "activity/pass.h"
+#include "base/text.h"
+#include "replay/ideal/channels.h"
+#include "replay/ideal/share.h"
+
+struct conclusion {
+    const struct lull_ideal *ideal;
+    struct lull_arena *arena;
+    struct lull_ideal_result result;
+};
+
+static void give_up(struct conclusion *conclusion, const char *absent, const char *detail)
+{
+    conclusion->result.absent = absent;
+    conclusion->result.detail = detail;
+}
+
+/* "rank 3 at 1.5 s" */
+static const char *place_of(const struct conclusion *conclusion, uint32_t process, int64_t time)
+{
+    return lull_arena_printf(conclusion->arena, "rank %u at %.9g s",
+                             conclusion->ideal->trace->processes[process].rank,
+                             1e-9 * (double)time);
+}
+
+/* ---- who waits ----------------------------------------------------------------------------- */
+
+/* Who waits for a message says more than who waits for somebody who waits for a message. */
+static bool comes_before(const struct stream *a, const struct stream *b)
+{
+    if (a->blocked != b->blocked)
+        return a->blocked < b->blocked;
+    return a->stopped_at < b->stopped_at;
+}
+
+struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal)
+{
+    struct stream *first = NULL;
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        struct stream *stream = ideal->streams[l];
+        if (stream && stream->calls && stream->blocked != ENDED &&
+            (!first || comes_before(stream, first)))
+            first = stream;
+    }
+    return first;
+}
+
+static void explain_message(struct conclusion *conclusion, const struct stream *stream,
+                            const char *place)
+{
+    const struct lull_ideal *ideal = conclusion->ideal;
+    const struct pending *pending = &stream->pending[stream->pending_at];
+    const struct share *share = ideal->shares[ideal->share_of[stream->process->index]];
+    const struct lull_channel channel = lull_channel_of_queue(share, pending->what);
+    const struct lull_process *source = &ideal->trace->processes[channel.source];
+    if (source->application != ideal->options->application)
+        give_up(conclusion, "messages come from another application",
+                lull_arena_printf(conclusion->arena,
+                                  "%s waits for a message of '%s', which "
+                                  "belongs to another application",
+                                  place, source->name));
+    else
+        give_up(conclusion, "messages were not recorded",
+                lull_arena_printf(conclusion->arena,
+                                  "%s waits for a message of rank %u with tag %d that is "
+                                  "not sent in this trace",
+                                  place, source->rank, channel.tag));
+}
+
+/* Nobody can go on: what the first of them waits for is not in the trace. */
+static void explain_stream(struct conclusion *conclusion, const struct stream *stream)
+{
+    const struct lull_trace *trace = conclusion->ideal->trace;
+    const char *place = place_of(conclusion, stream->process->index, stream->stopped_at);
+    if (stream->blocked == ON_MESSAGE) {
+        explain_message(conclusion, stream, place);
+    } else if (stream->blocked == ON_GATHERING) {
+        const struct pending *pending = &stream->pending[stream->pending_at];
+        give_up(conclusion, "collectives were not recorded",
+                lull_arena_printf(conclusion->arena,
+                                  "%s waits in %s on '%s' for processes that do not come in "
+                                  "this trace",
+                                  place, lull_collective_name(pending->op),
+                                  trace->comms[pending->comm].name));
+    } else {
+        give_up(conclusion, "the threads do not meet",
+                lull_arena_printf(conclusion->arena, "%s waits for threads of its process", place));
+    }
+}
+
+/* ---- collective operations that contradict each other -------------------------------------- */
+
+static const struct complaint *find_complaint(const struct lull_ideal *ideal)
+{
+    const struct complaint *first = NULL;
+    for (unsigned s = 0; s < ideal->n_shares; s++) {
+        struct share *share = ideal->shares[s];
+        lull_gather_complain(share);
+        const struct complaint *complaint = &share->complaint;
+        if (complaint->kind == NO_COMPLAINT)
+            continue;
+        if (!first || complaint->measured < first->measured ||
+            (complaint->measured == first->measured && complaint->process < first->process))
+            first = complaint;
+    }
+    return first;
+}
+
+static void explain_complaint(struct conclusion *conclusion, const struct complaint *complaint)
+{
+    const char *place = place_of(conclusion, complaint->process, complaint->measured);
+    const char *comm = conclusion->ideal->trace->comms[complaint->comm].name;
+    const char *detail =
+        complaint->kind == NO_MEMBER
+            ? lull_arena_printf(conclusion->arena,
+                                "%s: collective operation on '%.60s', of which it is no member",
+                                place, comm)
+            : lull_arena_printf(conclusion->arena, "%s: %s on '%.60s', where others call %s", place,
+                                lull_collective_name(complaint->op), comm,
+                                lull_collective_name(complaint->other_op));
+    give_up(conclusion, "collectives do not match", detail);
+}
+
+/* ---- lost time ----------------------------------------------------------------------------- */
+
+static void add_losses(struct conclusion *conclusion, const struct losses *losses,
+                       const bool *recorded)
+{
+    struct lull_ideal_result *result = &conclusion->result;
+    int64_t lost = 0;
+    uint32_t region = LULL_NONE;
+    for (int call = 0; call < FORMS_OF_CALLS; call++) {
+        bool to_nobody = call >= LULL_CALL_SEND && call <= LULL_CALL_SENDRECV;
+        if (losses->ns[call] == 0 || (to_nobody && recorded[call]))
+            continue;
+        lost += losses->ns[call];
+        region = losses->region[call];
+    }
+    if (lost > result->lost_ns) {
+        result->lost_ns = lost;
+        result->lost = conclusion->ideal->trace->regions[region].name;
+    }
+}
+
+static void judge_losses(struct conclusion *conclusion)
+{
+    const struct lull_ideal *ideal = conclusion->ideal;
+    struct lull_ideal_result *result = &conclusion->result;
+    char lost[32];
+    if (ideal->n_ranks < 2 || /* there is nobody to wait for */
+        (double)result->lost_ns <= LULL_IDEAL_LOST_MOST * (double)(ideal->to - ideal->from))
+        return;
+    result->incomplete = true;
+    give_up(conclusion, "records of MPI calls are missing",
+            lull_arena_printf(conclusion->arena,
+                              "it is not recorded what calls such as %s waited for, in which a "
+                              "thread spent %s",
+                              result->lost, lull_format_time(result->lost_ns, lost, sizeof lost)));
+}
+
+/* ---- the sum ------------------------------------------------------------------------------- */
+
+static void add_shares(struct conclusion *conclusion, bool recorded[FORMS_OF_CALLS])
+{
+    struct lull_ideal_result *result = &conclusion->result;
+    for (unsigned s = 0; s < conclusion->ideal->n_shares; s++) {
+        const struct share *share = conclusion->ideal->shares[s];
+        result->messages += share->n_received;
+        result->collectives += share->n_collectives;
+        result->unmatched_sends += lull_channel_left(share) + share->n_nobody;
+        for (int call = 0; call < FORMS_OF_CALLS; call++)
+            recorded[call] |= share->recorded[call];
+    }
+}
+
+lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *arena,
+                                struct lull_ideal_result *ret_result, struct lull_error *err)
+{
+    struct conclusion conclusion = {.ideal = ideal, .arena = arena};
+    bool recorded[FORMS_OF_CALLS] = {false};
+    for (unsigned s = 0; s < ideal->n_shares; s++)
+        if (ideal->shares[s]->status != LULL_OK)
+            return lull_fail(err, ideal->shares[s]->status, "%s", ideal->shares[s]->error.text);
+    add_shares(&conclusion, recorded);
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        const struct stream *stream = ideal->streams[l];
+        if (!stream || !stream->calls)
+            continue;
+        if (stream->time > conclusion.result.runtime)
+            conclusion.result.runtime = stream->time;
+        if (stream->losses)
+            add_losses(&conclusion, stream->losses, recorded);
+    }
+    const struct complaint *complaint = find_complaint(ideal);
+    const struct stream *blocked =
+        ideal->first_blocked ? ideal->first_blocked : lull_ideal_first_blocked(ideal);
+    if (complaint)
+        explain_complaint(&conclusion, complaint);
+    else if (blocked)
+        explain_stream(&conclusion, blocked);
+    else
+        judge_losses(&conclusion);
+    *ret_result = conclusion.result;
+    return LULL_OK;
+}

@@ -1,0 +1,528 @@
+/* Collective operations. All members of a communicator arrive at its home, the share of its first
+ * process; the home tells other shares with members what these wait for. Whether a member may go on
+ * is seen in its own share. */
+#include "activity/channel.h"
+#include "base/array.h"
+#include "replay/ideal/share.h"
+
+#include <string.h>
+
+/* Who waits for whom. */
+enum pattern { FOR_ALL, FOR_ROOT, ROOT_FOR_ALL, FOR_LOWER, FOR_NOBODY };
+
+static enum pattern pattern_of(uint8_t op)
+{
+    static const uint8_t patterns[LULL_COLLECTIVES] = {
+        [LULL_COLLECTIVE_BCAST] = FOR_ROOT,       [LULL_COLLECTIVE_SCATTER] = FOR_ROOT,
+        [LULL_COLLECTIVE_SCATTERV] = FOR_ROOT,    [LULL_COLLECTIVE_REDUCE] = ROOT_FOR_ALL,
+        [LULL_COLLECTIVE_GATHER] = ROOT_FOR_ALL,  [LULL_COLLECTIVE_GATHERV] = ROOT_FOR_ALL,
+        [LULL_COLLECTIVE_SCAN] = FOR_LOWER,       [LULL_COLLECTIVE_EXSCAN] = FOR_LOWER,
+        [LULL_COLLECTIVE_NEIGHBOUR] = FOR_NOBODY, [LULL_COLLECTIVE_FREE] = FOR_NOBODY,
+    };
+    return op < LULL_COLLECTIVES ? (enum pattern)patterns[op] : FOR_ALL;
+}
+
+/* ---- communicators ------------------------------------------------------------------------- */
+
+/* Both sides of an inter-communicator in one sequence. */
+static uint32_t process_of_rank(const struct lull_trace *trace, uint32_t comm, uint32_t rank)
+{
+    const struct lull_comm *local = &trace->comms[comm];
+    if (rank < local->size || local->remote == LULL_NONE)
+        return lull_comm_member(local, rank);
+    return lull_comm_member(&trace->comms[local->remote], rank - local->size);
+}
+
+static uint32_t add_series(struct share *share, uint32_t comm, uint8_t kind)
+{
+    if (!lull_array_reserve(&share->series, &share->series_capacity, share->n_series + 1,
+                            sizeof *share->series))
+        return LULL_NONE;
+    share->series[share->n_series] =
+        (struct series){.comm = comm, .kind = kind, .next = share->circles[comm].series};
+    share->circles[comm].series = (uint32_t)share->n_series;
+    return (uint32_t)share->n_series++;
+}
+
+static struct member *add_member(struct share *share, struct process *process,
+                                 const struct member *like)
+{
+    if (!lull_array_reserve(&share->members, &share->member_capacity, share->n_members + 1,
+                            sizeof *share->members))
+        return NULL;
+    struct member *member = &share->members[share->n_members];
+    *member = *like;
+    member->next = process->first_member;
+    process->first_member = (uint32_t)share->n_members++;
+    return member;
+}
+
+/* The members of a communicator in this share; at home also where the others are. */
+static bool enrol(struct share *share, uint32_t comm)
+{
+    struct lull_ideal *ideal = share->ideal;
+    struct circle *circle = &share->circles[comm];
+    uint8_t *seen = calloc(ideal->n_shares, sizeof *seen);
+    uint32_t *others = calloc(ideal->n_shares, sizeof *others);
+    circle->others = others;
+    uint32_t series = seen && others ? add_series(share, comm, 0) : LULL_NONE;
+    bool fits = series != LULL_NONE;
+    for (uint32_t rank = 0; fits && rank < circle->size; rank++) {
+        uint32_t process = process_of_rank(ideal->trace, comm, rank);
+        uint16_t at = process == LULL_NONE ? NOBODY : ideal->share_of[process];
+        if (at == share->index) {
+            struct process *p = lull_share_process(share, process);
+            const struct member member = {.comm = comm, .series = series, .rank = rank};
+            fits = p && add_member(share, p, &member);
+            circle->here++;
+        } else if (at != NOBODY && !seen[at]) {
+            seen[at] = 1;
+            others[circle->n_others++] = at;
+        }
+    }
+    free(seen);
+    return fits;
+}
+
+/* NULL: no memory, which is noted. */
+static struct circle *open_circle(struct share *share, uint32_t comm)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    const struct lull_comm *local = &trace->comms[comm];
+    struct circle *circle = &share->circles[comm];
+    if (circle->known)
+        return circle;
+    circle->known = true;
+    circle->series = LULL_NONE;
+    circle->size =
+        local->size + (local->remote == LULL_NONE ? 0 : trace->comms[local->remote].size);
+    circle->home = share->index;
+    for (uint32_t rank = 0; rank < circle->size; rank++) { /* the first that is analysed */
+        uint32_t process = process_of_rank(trace, comm, rank);
+        if (process == LULL_NONE || share->ideal->share_of[process] == NOBODY)
+            continue;
+        circle->home = share->ideal->share_of[process];
+        break;
+    }
+    if (enrol(share, comm))
+        return circle;
+    lull_share_no_memory(share);
+    return NULL;
+}
+
+/* NULL: it is no member. The list of a process is short, and the last one asked for is its first.
+ */
+static struct member *find_member(struct share *share, struct process *process, uint32_t comm,
+                                  uint8_t kind)
+{
+    struct member *members = share->members;
+    for (uint32_t *link = &process->first_member; *link != LULL_NONE; link = &members[*link].next) {
+        struct member *found = &members[*link];
+        if (found->comm != comm || found->kind != kind)
+            continue;
+        if (link != &process->first_member) {
+            uint32_t index = *link;
+            *link = found->next;
+            found->next = process->first_member;
+            process->first_member = index;
+        }
+        return found;
+    }
+    return NULL;
+}
+
+/* LULL_NONE: no memory. */
+static uint32_t find_series(struct share *share, uint32_t comm, uint8_t kind)
+{
+    for (uint32_t at = share->circles[comm].series; at != LULL_NONE; at = share->series[at].next)
+        if (share->series[at].kind == kind)
+            return at;
+    return add_series(share, comm, kind);
+}
+
+/* Of a kind of non-blocking operation; NULL: no memory, or `ret_stranger`: no member at all. */
+static struct member *find_or_add_member(struct share *share, struct process *process,
+                                         uint32_t comm, uint8_t kind, bool *ret_stranger)
+{
+    struct member *member = find_member(share, process, comm, kind);
+    *ret_stranger = false;
+    if (member)
+        return member;
+    const struct member *blocking = kind ? find_member(share, process, comm, 0) : NULL;
+    *ret_stranger = !blocking;
+    if (!blocking)
+        return NULL;
+    struct member like = {.comm = comm, .rank = blocking->rank, .kind = kind};
+    like.series = find_series(share, comm, kind);
+    return like.series == LULL_NONE ? NULL : add_member(share, process, &like);
+}
+
+/* ---- gatherings ---------------------------------------------------------------------------- */
+
+static bool grow_ring(struct series *series)
+{
+    uint32_t capacity = series->capacity ? 2 * series->capacity : 4;
+    struct gathering *ring = malloc(capacity * sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint32_t i = 0; i < series->count; i++)
+        ring[i] = series->ring[(series->begin + i) & (series->capacity - 1)];
+    free(series->ring);
+    series->ring = ring;
+    series->capacity = capacity;
+    series->begin = 0;
+    return true;
+}
+
+/* Valid until the next is opened. NULL: it is over, or there is no memory, which is noted. */
+static struct gathering *find_gathering(struct share *share, uint32_t index, uint32_t number)
+{
+    struct series *series = &share->series[index];
+    if ((int32_t)(number - series->first) < 0)
+        return NULL;
+    while (number - series->first >= series->count) {
+        if (series->count == series->capacity && !grow_ring(series)) {
+            lull_share_no_memory(share);
+            return NULL;
+        }
+        series->ring[(series->begin + series->count++) & (series->capacity - 1)] =
+            (struct gathering){.root_at = -1,
+                               .root_share = LULL_NONE,
+                               .low_rank = LULL_NONE,
+                               .other_rank = LULL_NONE};
+    }
+    return &series->ring[(series->begin + (number - series->first)) & (series->capacity - 1)];
+}
+
+/* Those that all members have done with, from the oldest on. */
+static void close_gatherings(struct share *share, struct series *series)
+{
+    const struct circle *circle = &share->circles[series->comm];
+    while (series->count > 0) {
+        struct gathering *oldest = &series->ring[series->begin];
+        if (oldest->left < circle->here ||
+            (circle->home == share->index && oldest->arrived < circle->size))
+            return;
+        free(oldest->below);
+        series->begin = (series->begin + 1) & (series->capacity - 1);
+        series->first++;
+        series->count--;
+    }
+}
+
+static void wake_waiting(struct share *share, struct gathering *gathering)
+{
+    struct stream *waiting = gathering->waiting;
+    gathering->waiting = NULL;
+    for (struct stream *next; waiting; waiting = next) {
+        next = waiting->next_waiting;
+        lull_share_ready(share, waiting);
+    }
+}
+
+static bool needs_below(struct share *share, struct gathering *gathering, uint32_t size)
+{
+    if (gathering->below)
+        return true;
+    gathering->below = malloc(size * sizeof *gathering->below);
+    if (!gathering->below) {
+        lull_share_no_memory(share);
+        return false;
+    }
+    memset(gathering->below, 0xff, size * sizeof *gathering->below);
+    return true;
+}
+
+static void tell_share(struct share *share, uint32_t to, const struct letter *news)
+{
+    struct letter *letter = lull_post(share, to, news->kind);
+    if (letter)
+        *letter = *news;
+}
+
+static void tell_others(struct share *share, const struct letter *news)
+{
+    const struct circle *circle = &share->circles[news->a];
+    for (uint32_t i = 0; i < circle->n_others; i++)
+        tell_share(share, circle->others[i], news);
+}
+
+/* ---- at home ------------------------------------------------------------------------------- */
+
+static void complain(struct share *share, const struct complaint *complaint)
+{
+    struct complaint *known = &share->complaint;
+    if (known->kind == NO_COMPLAINT || complaint->measured < known->measured ||
+        (complaint->measured == known->measured && complaint->process < known->process))
+        *known = *complaint;
+}
+
+static void complain_of_operations(struct share *share, uint32_t comm,
+                                   const struct gathering *gathering)
+{
+    const struct complaint complaint = {
+        .kind = DIFFERENT_OPERATIONS,
+        .measured = gathering->other_measured,
+        .process = process_of_rank(share->ideal->trace, comm, gathering->other_rank),
+        .comm = comm,
+        .op = gathering->other_op,
+        .other_op = gathering->low_op};
+    complain(share, &complaint);
+}
+
+/* Keeps the lowest rank, and the lowest with another operation than that, whatever the order. */
+static void compare_operations(struct gathering *gathering, const struct letter *arrival)
+{
+    if (gathering->low_rank == LULL_NONE) {
+        gathering->low_op = arrival->op;
+        gathering->low_rank = arrival->c;
+        gathering->low_measured = arrival->measured;
+    } else if (arrival->c < gathering->low_rank) {
+        if (arrival->op != gathering->low_op) {
+            gathering->other_op = gathering->low_op;
+            gathering->other_rank = gathering->low_rank;
+            gathering->other_measured = gathering->low_measured;
+        }
+        gathering->low_op = arrival->op;
+        gathering->low_rank = arrival->c;
+        gathering->low_measured = arrival->measured;
+    } else if (arrival->op != gathering->low_op && arrival->c < gathering->other_rank) {
+        gathering->other_op = arrival->op;
+        gathering->other_rank = arrival->c;
+        gathering->other_measured = arrival->measured;
+    }
+}
+
+static void note_scan(struct share *share, struct gathering *gathering,
+                      const struct letter *arrival)
+{
+    const struct circle *circle = &share->circles[arrival->a];
+    if (!needs_below(share, gathering, circle->size))
+        return;
+    int64_t *below = gathering->below;
+    below[arrival->c] = arrival->time;
+    while (gathering->first_missing < circle->size && below[gathering->first_missing] >= 0) {
+        uint32_t at = gathering->first_missing++;
+        if (at > 0 && below[at - 1] > below[at])
+            below[at] = below[at - 1];
+        uint32_t process = process_of_rank(share->ideal->trace, arrival->a, at);
+        uint16_t to = share->ideal->share_of[process];
+        const struct letter news = {.kind = LETTER_BELOW,
+                                    .series = arrival->series,
+                                    .a = arrival->a,
+                                    .b = arrival->b,
+                                    .c = at,
+                                    .time = below[at]};
+        if (to != share->index)
+            tell_share(share, to, &news);
+    }
+    wake_waiting(share, gathering);
+}
+
+/* All have arrived. */
+static void complete(struct share *share, struct gathering *gathering, const struct letter *arrival)
+{
+    const struct letter news = {.kind = LETTER_ALL,
+                                .series = arrival->series,
+                                .a = arrival->a,
+                                .b = arrival->b,
+                                .time = gathering->latest};
+    gathering->all = true;
+    share->n_collectives++;
+    enum pattern pattern = pattern_of(gathering->low_op);
+    if (gathering->other_rank != LULL_NONE) {
+        complain_of_operations(share, arrival->a, gathering);
+        tell_others(share, &news);
+    } else if (pattern == FOR_ALL || (pattern == FOR_ROOT && gathering->root_at < 0)) {
+        tell_others(share, &news);
+    } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index) {
+        tell_share(share, gathering->root_share, &news);
+    }
+    wake_waiting(share, gathering);
+}
+
+static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
+                           const struct letter *arrival)
+{
+    struct gathering *gathering = find_gathering(share, index, arrival->b);
+    if (!gathering)
+        return;
+    enum pattern pattern = pattern_of(arrival->op);
+    gathering->arrived++;
+    if (arrival->time > gathering->latest)
+        gathering->latest = arrival->time;
+    compare_operations(gathering, arrival);
+    if (arrival->is_root && pattern == ROOT_FOR_ALL)
+        gathering->root_share = from;
+    if (arrival->is_root && pattern == FOR_ROOT) {
+        gathering->root_at = arrival->time;
+        const struct letter news = {.kind = LETTER_ROOT,
+                                    .series = arrival->series,
+                                    .a = arrival->a,
+                                    .b = arrival->b,
+                                    .time = arrival->time};
+        tell_others(share, &news);
+        wake_waiting(share, gathering);
+    }
+    if (pattern == FOR_LOWER)
+        note_scan(share, gathering, arrival);
+    if (gathering->arrived == share->circles[arrival->a].size)
+        complete(share, gathering, arrival);
+    close_gatherings(share, &share->series[index]);
+}
+
+/* ---- members ------------------------------------------------------------------------------- */
+
+bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
+                        struct pending *ret_pending)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    uint32_t comm = lull_comm_canonical(trace, arrival->comm);
+    const struct circle *circle = open_circle(share, comm);
+    bool stranger;
+    uint8_t kind = arrival->non_blocking ? (uint8_t)(1 + arrival->op) : 0;
+    struct member *member =
+        circle ? find_or_add_member(share, stream->process, comm, kind, &stranger) : NULL;
+    if (!member) {
+        const struct complaint complaint = {.kind = NO_MEMBER,
+                                            .measured = arrival->measured,
+                                            .process = stream->process->index,
+                                            .comm = comm};
+        if (circle && stranger)
+            complain(share, &complaint);
+        else
+            lull_share_no_memory(share);
+        return false;
+    }
+    const struct letter letter = {.kind = LETTER_ARRIVAL,
+                                  .op = arrival->op,
+                                  .series = kind,
+                                  .is_root = arrival->root == (int32_t)stream->process->index,
+                                  .a = comm,
+                                  .b = member->count++,
+                                  .c = member->rank,
+                                  .time = arrival->time,
+                                  .measured = arrival->measured};
+    *ret_pending = (struct pending){.what = member->series,
+                                    .number = letter.b,
+                                    .rank = letter.c,
+                                    .comm = comm,
+                                    .op = letter.op,
+                                    .is_root = letter.is_root,
+                                    .time = letter.time};
+    if (circle->home == share->index)
+        arrive_at_home(share, share->index, member->series, &letter);
+    else
+        tell_share(share, circle->home, &letter);
+    return true;
+}
+
+static bool is_ready(const struct share *share, const struct gathering *gathering,
+                     const struct pending *pending, int64_t *ret_time)
+{
+    *ret_time = pending->time;
+    switch (pattern_of(pending->op)) {
+    case FOR_NOBODY:
+        return true;
+    case FOR_ROOT:
+        if (pending->is_root)
+            return true;
+        if (gathering->root_at >= 0) {
+            *ret_time = gathering->root_at;
+            return true;
+        }
+        break; /* the trace does not say who it is: all */
+    case ROOT_FOR_ALL:
+        if (!pending->is_root)
+            return true;
+        break;
+    case FOR_LOWER:
+        if (!gathering->below)
+            return false;
+        *ret_time = gathering->below[pending->rank];
+        return share->circles[pending->comm].home == share->index
+                   ? pending->rank < gathering->first_missing
+                   : *ret_time >= 0;
+    case FOR_ALL:
+        break;
+    }
+    *ret_time = gathering->latest;
+    return gathering->all;
+}
+
+bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time)
+{
+    struct gathering *gathering = find_gathering(share, pending->what, pending->number);
+    if (!gathering || !is_ready(share, gathering, pending, ret_time))
+        return false;
+    gathering->left++;
+    close_gatherings(share, &share->series[pending->what]);
+    return true;
+}
+
+void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending)
+{
+    struct gathering *gathering = find_gathering(share, pending->what, pending->number);
+    if (!gathering)
+        return;
+    stream->next_waiting = gathering->waiting;
+    gathering->waiting = stream;
+}
+
+void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter)
+{
+    const struct circle *circle = open_circle(share, letter->a);
+    uint32_t index = circle ? find_series(share, letter->a, letter->series) : LULL_NONE;
+    if (index == LULL_NONE) {
+        lull_share_no_memory(share);
+        return;
+    }
+    if (letter->kind == LETTER_ARRIVAL) {
+        arrive_at_home(share, from, index, letter);
+        return;
+    }
+    struct gathering *gathering = find_gathering(share, index, letter->b);
+    if (!gathering)
+        return;
+    if (letter->kind == LETTER_ROOT) {
+        gathering->root_at = letter->time;
+    } else if (letter->kind == LETTER_ALL) {
+        gathering->all = true;
+        gathering->latest = letter->time;
+    } else {
+        if (!needs_below(share, gathering, circle->size))
+            return;
+        gathering->below[letter->c] = letter->time;
+    }
+    wake_waiting(share, gathering);
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+void lull_gather_complain(struct share *share)
+{
+    for (size_t s = 0; s < share->n_series; s++) {
+        const struct series *series = &share->series[s];
+        for (uint32_t i = 0; i < series->count; i++) {
+            const struct gathering *open =
+                &series->ring[(series->begin + i) & (series->capacity - 1)];
+            if (open->other_rank != LULL_NONE)
+                complain_of_operations(share, series->comm, open);
+        }
+    }
+}
+
+void lull_gather_free(struct share *share)
+{
+    for (size_t s = 0; s < share->n_series; s++) {
+        struct series *series = &share->series[s];
+        for (uint32_t i = 0; i < series->count; i++)
+            free(series->ring[(series->begin + i) & (series->capacity - 1)].below);
+        free(series->ring);
+    }
+    for (uint32_t c = 0; share->circles && c < share->ideal->trace->n_comms; c++)
+        free(share->circles[c].others);
+    free(share->circles);
+    free(share->series);
+    free(share->members);
+}

@@ -1,0 +1,161 @@
+/* Letters between shares, rest, and the end.
+ *
+ * `unsettled` counts the shares that are awake and the batches that nobody has read yet. Whoever
+ * brings it to 0 knows that all sleep with nothing on its way: no share will ever be woken by
+ * another. Then either all has been read and everything is over, or reading rests because too much
+ * waits. In that case more room helps if a thread is unread that others may wait for; otherwise the
+ * streams wait for what does not come in this trace. */
+#include "replay/ideal/channels.h"
+#include "replay/ideal/share.h"
+
+enum { BLOCKS_BETWEEN_LETTERS = 8 };
+
+static void hand_over(struct share *share, uint32_t to)
+{
+    struct outbox *outbox = &share->outboxes[to];
+    struct batch *batch = outbox->batch;
+    struct share *target = share->ideal->shares[to];
+    if (!batch || batch->count == 0)
+        return;
+    outbox->batch = NULL;
+    atomic_fetch_add(&share->ideal->unsettled, 1);
+    pthread_mutex_lock(&target->lock);
+    if (target->inbox)
+        target->inbox_last->next = batch;
+    else
+        target->inbox = batch;
+    target->inbox_last = batch;
+    atomic_store_explicit(&target->has_mail, true, memory_order_release);
+    if (target->sleep != AWAKE)
+        pthread_cond_signal(&target->wake);
+    pthread_mutex_unlock(&target->lock);
+}
+
+struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
+{
+    struct outbox *outbox = &share->outboxes[to];
+    if (outbox->batch && outbox->batch->count == LETTERS_OF_BATCH)
+        hand_over(share, to);
+    if (!outbox->batch) {
+        outbox->batch = malloc(sizeof *outbox->batch);
+        if (!outbox->batch) {
+            lull_share_no_memory(share);
+            return NULL;
+        }
+        outbox->batch->next = NULL;
+        outbox->batch->from = share->index;
+        outbox->batch->count = 0;
+    }
+    struct letter *letter = &outbox->batch->letters[outbox->batch->count++];
+    *letter = (struct letter){.kind = kind};
+    return letter;
+}
+
+void lull_post_flush(struct share *share)
+{
+    share->blocks = 0;
+    for (uint32_t to = 0; to < share->ideal->n_shares; to++)
+        if (share->outboxes[to].batch)
+            hand_over(share, to);
+}
+
+void lull_post_flush_now_and_then(struct share *share)
+{
+    if (++share->blocks >= BLOCKS_BETWEEN_LETTERS)
+        lull_post_flush(share);
+}
+
+/* Reads what has come. */
+void lull_post_take(struct share *share)
+{
+    if (!atomic_load_explicit(&share->has_mail, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&share->lock);
+    struct batch *batch = share->inbox;
+    share->inbox = share->inbox_last = NULL;
+    atomic_store_explicit(&share->has_mail, false, memory_order_relaxed);
+    pthread_mutex_unlock(&share->lock);
+    for (struct batch *next; batch; batch = next) {
+        next = batch->next;
+        for (uint32_t i = 0; i < batch->count && share->status == LULL_OK; i++) {
+            const struct letter *letter = &batch->letters[i];
+            if (letter->kind <= LETTER_MESSAGE)
+                lull_channel_letter(share, batch->from, letter);
+            else
+                lull_gather_letter(share, batch->from, letter);
+        }
+        free(batch);
+        atomic_fetch_sub(&share->ideal->unsettled, 1);
+    }
+}
+
+/* ---- rest ---------------------------------------------------------------------------------- */
+
+static void rouse_share(struct share *share)
+{
+    pthread_mutex_lock(&share->lock);
+    if (share->sleep != AWAKE && !share->roused) {
+        share->roused = true;
+        atomic_fetch_add(&share->ideal->unsettled, 1);
+        pthread_cond_signal(&share->wake);
+    }
+    pthread_mutex_unlock(&share->lock);
+}
+
+void lull_post_rouse_all(struct lull_ideal *ideal)
+{
+    for (unsigned s = 0; s < ideal->n_shares; s++)
+        rouse_share(ideal->shares[s]);
+}
+
+static bool is_anybody_unread(const struct lull_ideal *ideal)
+{
+    for (uint32_t p = 0; ideal->has_crews && p < ideal->trace->n_processes; p++)
+        if (ideal->processes[p] && ideal->processes[p]->crew &&
+            lull_crew_is_unread(ideal->processes[p]->crew))
+            return true;
+    return false;
+}
+
+/* All shares sleep, and nothing is on its way; so all of them may be looked at. */
+static void decide(struct lull_ideal *ideal)
+{
+    bool resting = false;
+    for (unsigned s = 0; s < ideal->n_shares; s++)
+        resting |= ideal->shares[s]->sleep == RESTING;
+    if (!resting) {
+        atomic_store(&ideal->state, OVER);
+    } else if (is_anybody_unread(ideal)) {
+        atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
+    } else {
+        ideal->first_blocked = lull_ideal_first_blocked(ideal);
+        for (unsigned s = 0; s < ideal->n_shares; s++)
+            lull_share_drop_notes(ideal->shares[s]);
+        atomic_store(&ideal->state, STUCK);
+    }
+    lull_post_rouse_all(ideal);
+}
+
+/* Until a letter comes or everything is decided. */
+void lull_post_sleep(struct share *share, enum sleep why)
+{
+    struct lull_ideal *ideal = share->ideal;
+    lull_post_flush(share);
+    pthread_mutex_lock(&share->lock);
+    if (share->inbox || atomic_load(&ideal->stopped)) {
+        pthread_mutex_unlock(&share->lock);
+        return;
+    }
+    share->sleep = why;
+    pthread_mutex_unlock(&share->lock);
+    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1)
+        decide(ideal);
+    pthread_mutex_lock(&share->lock);
+    while (!share->inbox && !share->roused)
+        pthread_cond_wait(&share->wake, &share->lock);
+    if (!share->roused)
+        atomic_fetch_add(&ideal->unsettled, 1);
+    share->roused = false;
+    share->sleep = AWAKE;
+    pthread_mutex_unlock(&share->lock);
+}

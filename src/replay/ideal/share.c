@@ -1,0 +1,156 @@
+#include "replay/ideal/share.h"
+#include "replay/ideal/channels.h"
+
+void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
+{
+    if (share->status != LULL_OK)
+        return;
+    share->status = status;
+    share->error = *err;
+}
+
+void lull_share_no_memory(struct share *share)
+{
+    struct lull_error err;
+    lull_fail(&err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+              share->ideal->trace->path);
+    lull_share_fail(share, LULL_ERR_MEMORY, &err);
+}
+
+struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
+{
+    struct share *share = calloc(1, sizeof *share);
+    if (!share)
+        return NULL;
+    share->ideal = ideal;
+    share->index = index;
+    share->free_message = LULL_NONE;
+    pthread_mutex_init(&share->lock, NULL);
+    pthread_cond_init(&share->wake, NULL);
+    share->circles = calloc(ideal->trace->n_comms + (size_t)1, sizeof *share->circles);
+    share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
+    share->ports = calloc(ideal->n_shares, sizeof *share->ports);
+    if (share->circles && share->outboxes && share->ports)
+        return share;
+    lull_share_destroy(share);
+    return NULL;
+}
+
+static void free_batches(struct share *share)
+{
+    for (struct batch *batch = share->inbox, *next; batch; batch = next) {
+        next = batch->next;
+        free(batch);
+    }
+    for (unsigned s = 0; s < share->ideal->n_shares; s++) {
+        if (share->outboxes)
+            free(share->outboxes[s].batch);
+        if (share->ports)
+            free(share->ports[s].queues);
+    }
+    free(share->outboxes);
+    free(share->ports);
+}
+
+void lull_share_destroy(struct share *share)
+{
+    if (!share)
+        return;
+    lull_share_drop_notes(share);
+    for (struct note_block *block = share->pool.free, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free_batches(share);
+    lull_channels_free(share);
+    lull_gather_free(share);
+    pthread_mutex_destroy(&share->lock);
+    pthread_cond_destroy(&share->wake);
+    free(share);
+}
+
+/* ---- processes and streams ----------------------------------------------------------------- */
+
+static bool is_crew(const struct lull_ideal *ideal, uint32_t process)
+{
+    return ideal->trace->processes[process].n_threads > 1 && !ideal->options->masters_only;
+}
+
+static struct stream *create_stream(struct share *share, struct process *process, uint32_t location)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (!stream) {
+        lull_share_no_memory(share);
+        return NULL;
+    }
+    stream->process = process;
+    stream->location = location;
+    stream->calls = trace->processes[process->index].first_location == location;
+    stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
+    share->ideal->streams[location] = stream;
+    return stream;
+}
+
+struct process *lull_share_process(struct share *share, uint32_t index)
+{
+    struct lull_ideal *ideal = share->ideal;
+    struct process *process = ideal->processes[index];
+    if (process)
+        return process;
+    process = calloc(1, sizeof *process);
+    if (!process) {
+        lull_share_no_memory(share);
+        return NULL;
+    }
+    process->index = index;
+    process->first_member = LULL_NONE;
+    ideal->processes[index] = process;
+    if (is_crew(ideal, index)) {
+        process->crew = lull_crew_create(share, process);
+        if (!process->crew)
+            lull_share_no_memory(share);
+    }
+    return process;
+}
+
+struct stream *lull_share_stream(struct share *share, uint32_t location)
+{
+    struct lull_ideal *ideal = share->ideal;
+    if (ideal->streams[location])
+        return ideal->streams[location];
+    struct process *process = /* its crew is made with it, streams and all */
+        lull_share_process(share, ideal->trace->locations[location].process);
+    if (!process || ideal->streams[location])
+        return ideal->streams[location];
+    return create_stream(share, process, location);
+}
+
+void lull_share_drop_notes(struct share *share)
+{
+    const struct lull_ideal *ideal = share->ideal;
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        struct stream *stream = ideal->streams[l];
+        if (!stream || ideal->share_of[stream->process->index] != share->index)
+            continue;
+        while (!lull_notes_empty(&stream->notes))
+            lull_notes_pop(&share->pool, &stream->notes);
+    }
+}
+
+/* ---- going on ------------------------------------------------------------------------------ */
+
+void lull_share_ready(struct share *share, struct stream *stream)
+{
+    stream->next_ready = share->ready;
+    share->ready = stream;
+}
+
+void lull_share_run(struct share *share)
+{
+    while (share->ready && share->status == LULL_OK) {
+        struct stream *stream = share->ready;
+        share->ready = stream->next_ready;
+        lull_ideal_stream_resume(share, stream);
+    }
+}

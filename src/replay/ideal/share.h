@@ -1,0 +1,377 @@
+/* The ideal runtime from inside; internal to the room.
+ *
+ * A share is what one worker of the pass knows: the streams of its processes, the queues of the
+ * messages that they receive, and the gatherings (collective operations) that they take part in.
+ * Only its worker touches it. What others must know is posted to them as letters, which hold no
+ * pointers, in batches (post.c).
+ *
+ * stream.c   one thread: steps become notes, notes become time
+ * channels.h where messages wait, and who they are sent to
+ * gather.c   collective operations
+ * crew.c     the threads of one process: their common order, and where they meet
+ * losses.c   calls of which nothing was recorded
+ * post.c     letters, rest, and how shares find out that all is over
+ * explain.c  the result, and why there is none
+ * ideal.c    the consumer */
+#ifndef LULL_REPLAY_IDEAL_SHARE_H
+#define LULL_REPLAY_IDEAL_SHARE_H
+
+#include "activity/channel.h"
+#include "base/table.h"
+#include "replay/ideal/ideal.h"
+#include "replay/ideal/note.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct lull_ideal;
+struct lull_lost;
+struct lull_steps;
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+struct message {
+    int64_t time, sent; /* ideal; measured */
+    uint32_t number;    /* of the channel */
+    uint32_t next;      /* in the queue, or of the free ones */
+};
+
+/* A channel at its receiver: messages by number, a list in share->messages. */
+struct queue {
+    uint32_t first, last; /* LULL_NONE: empty */
+    uint32_t received;    /* receives so far, each with the next number */
+    struct stream *waiting;
+};
+
+/* A channel at its sender. */
+struct link {
+    uint32_t share; /* of the receiver; LULL_NONE: nobody receives */
+    uint32_t queue; /* in this share: its queue; else the port that the other share knows it by */
+    uint32_t sent;  /* sends so far, each with the next number */
+};
+
+/* What a channel of a location is, or LULL_NONE. */
+struct route {
+    uint32_t link, queue;
+};
+
+/* ---- collective operations ----------------------------------------------------------------- */
+
+/* One operation as a share sees it, until its members have done with it. At the home of the
+ * communicator, the share of its first process, all members arrive. */
+struct gathering {
+    int64_t latest;  /* of all arrivals so far */
+    int64_t root_at; /* arrival of the root that others wait for, or -1 */
+    int64_t *below;  /* scans, by rank: at home below first_missing the latest of the ranks up to
+                        this one, and else its own arrival or -1 */
+    struct stream *waiting;
+    uint32_t arrived;       /* at home */
+    uint32_t left;          /* of this share */
+    uint32_t first_missing; /* scans, at home: the first rank that has not arrived */
+    uint32_t root_share;    /* of the root that waits for all, or LULL_NONE */
+    bool all;               /* have arrived */
+    uint8_t low_op, other_op;
+    uint32_t low_rank, other_rank; /* the lowest rank, and the lowest with another operation */
+    int64_t low_measured, other_measured;
+};
+
+/* The operations on a communicator in turn: blocking ones, or non-blocking ones of one kind. Those
+ * are matched apart because tracers tell the communicator of the latter only when they end. */
+struct series {
+    uint32_t comm;
+    uint32_t next;                   /* on the same communicator, or LULL_NONE */
+    uint8_t kind;                    /* 0: blocking; else 1 + operation */
+    uint32_t first;                  /* the number of the oldest that is open */
+    uint32_t count, capacity, begin; /* ring[(begin + number - first) % capacity] */
+    struct gathering *ring;
+};
+
+/* A communicator as a share sees it. */
+struct circle {
+    bool known;
+    uint32_t home, size, here; /* members in all, and in this share */
+    uint32_t series;           /* the first one */
+    uint32_t *others;          /* at home: other shares with members */
+    uint32_t n_others;
+};
+
+/* A process in a series. */
+struct member {
+    uint32_t comm, series, rank;
+    uint32_t count; /* operations so far */
+    uint32_t next;  /* of the same process */
+    uint8_t kind;   /* of the series */
+};
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ON_THREADS, ENDED };
+
+/* What a call waits for at its end. */
+struct pending {
+    uint32_t what;   /* queue or series */
+    uint32_t number; /* in it */
+    uint32_t rank;   /* in the communicator */
+    uint32_t comm;   /* LULL_NONE: a message */
+    uint8_t op;
+    bool is_root;
+    int64_t time;   /* a message: received, measured; else of the own arrival, ideal */
+    uint64_t bytes; /* of a message */
+};
+
+/* A non-blocking collective operation in flight. */
+struct open_collective {
+    uint64_t request;
+    int64_t time; /* ideal, when it began */
+    bool arrived; /* else its communicator is not known yet */
+    struct pending pending;
+};
+
+enum { FORMS_OF_CALLS = LULL_CALLS };
+
+/* Calls of which nothing was recorded. */
+struct losses {
+    int64_t ns[FORMS_OF_CALLS];
+    uint32_t region[FORMS_OF_CALLS];
+    uint32_t open; /* non-blocking collectives of whose end nothing is known */
+};
+
+/* A thread that may call MPI. */
+struct stream {
+    struct process *process;
+    uint32_t location;
+    uint8_t blocked;                /* enum blocked */
+    bool calls;                     /* communicates; before, nothing is evaluated */
+    bool follows;                   /* meets the master of its process */
+    bool in_call;                   /* of MPI */
+    bool completed;                 /* something in this call */
+    int64_t time;                   /* ideal */
+    int64_t kept;                   /* of the steps: as far as it is in `time` */
+    int64_t done;                   /* what the call waited for so far was there by then */
+    int64_t call_began, stopped_at; /* measured */
+    struct route *routes;           /* by channel of the location */
+    size_t n_routes, route_capacity;
+    struct pending *pending; /* [pending_at, n_pending) */
+    size_t pending_at, n_pending, pending_capacity;
+    struct open_collective *open;
+    size_t n_open, open_capacity;
+    uint64_t open_receives; /* posted, not complete */
+    uint32_t epoch;         /* collective operations of all processes so far */
+    struct losses *losses;
+    struct note_queue notes;
+    struct stream *next_ready, *next_waiting;
+
+    /* of a crew */
+    int64_t until;                  /* no step to come is earlier, measured */
+    int64_t point_time, point_kept; /* of the last step */
+    uint32_t meeting;               /* its next one */
+    uint32_t awaits;                /* the meeting whose end it waits for */
+};
+
+/* A fork or join of a master, counted from 1. */
+struct meeting {
+    int64_t time;  /* measured */
+    uint32_t size; /* who meets */
+};
+
+/* The threads of a process that has several. */
+struct crew {
+    uint32_t n_streams;
+    struct stream **streams;  /* the master first */
+    uint32_t followers;       /* that communicate */
+    uint32_t n_meetings;      /* in the common order so far ... */
+    int64_t last_meeting;     /* ... and the time of the last one */
+    struct meeting *meetings; /* those that followers have still before them */
+    size_t first_kept, n_kept, capacity;
+    uint32_t over;    /* meetings that all have come to ... */
+    int64_t left_at;  /* ... and the ideal time when the last of them was over */
+    uint32_t arrived; /* at the next one ... */
+    int64_t latest;   /* ... and when */
+};
+
+struct process {
+    uint32_t index;
+    uint32_t first_member; /* of its memberships, the last one asked for first; or LULL_NONE */
+    struct crew *crew;     /* NULL: one thread */
+};
+
+/* ---- letters ------------------------------------------------------------------------------- */
+
+enum letter_kind {
+    LETTER_CHANNEL, /* a: port; b, c: source and target; time: comm; measured: tag */
+    LETTER_MESSAGE, /* a: port; b: number; time, measured */
+    LETTER_ARRIVAL, /* a: comm; b: number; c: rank; op, series, is_root; time, measured */
+    LETTER_ROOT,    /* to the members: a: comm; b: number; series; time: its root has arrived */
+    LETTER_ALL,     /* likewise: all have, the last of them at `time` */
+    LETTER_BELOW    /* likewise: all up to rank c have */
+};
+
+struct letter {
+    uint8_t kind, op, series;
+    bool is_root;
+    uint32_t a, b, c;
+    int64_t time, measured;
+};
+
+enum { LETTERS_OF_BATCH = 127 };
+
+struct batch {
+    struct batch *next;
+    uint32_t from, count;
+    struct letter letters[LETTERS_OF_BATCH];
+};
+
+struct outbox {
+    struct batch *batch; /* being filled */
+    uint32_t ports;
+};
+
+struct ports {
+    uint32_t *queues; /* by port */
+    size_t count, capacity;
+};
+
+enum sleep { AWAKE, RESTING, SERVING }; /* has read all */
+
+/* Collective operations that contradict each other; the first in measured time is told. */
+struct complaint {
+    enum { NO_COMPLAINT, NO_MEMBER, DIFFERENT_OPERATIONS } kind;
+    int64_t measured;
+    uint32_t process, comm;
+    uint8_t op, other_op;
+};
+
+/* ---- a share ------------------------------------------------------------------------------- */
+
+struct share {
+    struct lull_ideal *ideal;
+    unsigned index;
+    struct stream *ready; /* that can perhaps go on */
+    struct note_pool pool;
+
+    struct lull_table links_by_channel, queues_by_channel;
+    struct link *links;
+    struct queue *queues;
+    struct message *messages;
+    size_t link_capacity, queue_capacity, n_messages, message_capacity;
+    uint32_t free_message;
+
+    struct circle *circles; /* [n_comms] */
+    struct series *series;
+    struct member *members;
+    size_t n_series, series_capacity, n_members, member_capacity;
+    struct complaint complaint;
+
+    struct outbox *outboxes; /* [n_shares] */
+    struct ports *ports;     /* [n_shares] */
+    uint32_t blocks;         /* since letters were handed over */
+
+    bool recorded[FORMS_OF_CALLS];                /* a call of this kind has records */
+    uint64_t n_received, n_collectives, n_nobody; /* the last: sent to other applications */
+    lull_status status;                           /* of the first failure */
+    struct lull_error error;
+
+    /* for others, under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct batch *inbox, *inbox_last;
+    bool roused;
+    enum sleep sleep;
+    atomic_bool has_mail;
+};
+
+enum state { EVALUATING, OVER, STUCK };
+
+struct lull_ideal {
+    const struct lull_trace *trace;
+    const struct lull_ideal_options *options;
+    int64_t from, to;      /* the analysed span */
+    struct share **shares; /* [n_shares] */
+    unsigned n_shares;
+    uint16_t *share_of;         /* [n_processes]; NOBODY: of another application */
+    struct stream **streams;    /* [n_locations], made when needed */
+    struct process **processes; /* [n_processes] */
+    uint32_t n_ranks;
+    bool has_crews;
+    atomic_size_t bound; /* notes per share before blocked streams are not welcome */
+    atomic_int state;    /* enum state */
+    atomic_bool stopped;
+    atomic_long unsettled;        /* shares that are awake, and batches on their way */
+    struct stream *first_blocked; /* when stuck: who tells it best */
+    pthread_mutex_t lost_lock;
+    struct lull_lost *lost; /* when needed */
+};
+
+enum { NOBODY = UINT16_MAX };
+
+/* share.c. The first failure of a share is kept, and told to the pass at the next opportunity. */
+void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err);
+void lull_share_no_memory(struct share *share);
+struct share *lull_share_create(struct lull_ideal *ideal, unsigned index);
+void lull_share_destroy(struct share *share);
+/* NULL: no memory, which is noted. */
+struct process *lull_share_process(struct share *share, uint32_t process);
+struct stream *lull_share_stream(struct share *share, uint32_t location);
+void lull_share_drop_notes(struct share *share);
+/* Puts a stream on the list of those that can perhaps go on, and lets them. */
+void lull_share_ready(struct share *share, struct stream *stream);
+void lull_share_run(struct share *share);
+
+/* stream.c */
+void lull_ideal_stream_steps(struct share *share, struct stream *stream,
+                             const struct lull_steps *steps);
+/* Whether a step matters, and what of it; SEND and RECV without their numbers. */
+bool lull_ideal_stream_note(struct share *share, struct stream *stream,
+                            const struct lull_step *step, const struct lull_channels *channels,
+                            struct note *ret_note);
+void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
+void lull_ideal_stream_resume(struct share *share, struct stream *stream);
+void lull_ideal_stream_receive(struct share *share, struct stream *stream,
+                               const struct pending *wanted);
+void lull_ideal_stream_free(struct stream *stream);
+
+/* crew.c */
+struct crew *lull_crew_create(struct share *share, struct process *process);
+void lull_crew_destroy(struct crew *crew); /* NULL is allowed; not its streams */
+void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
+void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
+void lull_crew_resume(struct share *share, struct stream *stream);
+/* Whether no thread that communicates can go on. */
+bool lull_crew_is_blocked(const struct crew *crew);
+/* Whether a thread has not been read to its end that others may wait for. */
+bool lull_crew_is_unread(const struct crew *crew);
+
+/* losses.c: what should have been recorded of a call that ends. */
+void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
+                                     const struct note *call);
+
+/* gather.c */
+struct arrival {
+    uint32_t comm;
+    uint8_t op;
+    bool non_blocking;
+    int32_t root;
+    int64_t time, measured; /* ideal; measured */
+};
+/* False: it waits for nobody, because it is no member (which is a complaint). */
+bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
+                        struct pending *ret_pending);
+/* Whether it may go on, and when; then it has left. */
+bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time);
+void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending);
+void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter);
+void lull_gather_complain(struct share *share); /* about those that are open at the end */
+void lull_gather_free(struct share *share);
+
+/* post.c */
+struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind); /* NULL: no memory */
+void lull_post_flush(struct share *share);
+void lull_post_flush_now_and_then(struct share *share);
+void lull_post_take(struct share *share);
+void lull_post_sleep(struct share *share, enum sleep why);
+void lull_post_rouse_all(struct lull_ideal *ideal);
+
+/* explain.c: of blocked streams the one that tells best why. */
+struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal);
+
+#endif
