@@ -37,8 +37,8 @@ static lull_status load_measured(struct session *session, const char *path, stru
                          "%s: cannot be replayed: it does not have the events of the whole run",
                          path);
     session->callers = lull_run_callers(run, session->wanted.application, session->arena);
-    status = lull_replay_network(run->trace, session->wanted.application, session->callers,
-                                 session->arena, &session->study->measured, &ideal, err);
+    status = lull_replay_network(run->trace, session->wanted.application, session->arena,
+                                 &session->study->measured, &ideal, err);
     if (status != LULL_OK)
         return status;
     if (ideal.absent && !ideal.incomplete)
