@@ -1,4 +1,4 @@
-/* The analysis of one run: from events to the numbers of its metrics. */
+/* Internal to study: the analysis of one run: from events to the numbers of its metrics. */
 #ifndef LULL_STUDY_ANALYSE_H
 #define LULL_STUDY_ANALYSE_H
 

@@ -212,7 +212,6 @@ void lull_replay_study_close(struct lull_replay_study *study)
     lull_replayed_close(&study->replayed);
     lull_replayed_close(&study->supposed);
     lull_runs_close(&study->runs);
-    study->runs.count = 0;
 }
 
 lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,

@@ -131,6 +131,7 @@ void lull_runs_close(struct lull_runs *runs)
 {
     for (uint32_t i = 0; i < runs->count; i++)
         lull_trace_close(runs->runs[i].trace);
+    *runs = (struct lull_runs){0};
 }
 
 const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena)

@@ -51,7 +51,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
                            const struct lull_runs_options *options, struct lull_notices *notices,
                            struct lull_arena *arena, struct lull_runs *ret_runs,
                            struct lull_error *err);
-void lull_runs_close(struct lull_runs *runs);
+void lull_runs_close(struct lull_runs *runs); /* leaves none */
 
 /* A new run at the end, with path and order set; earlier addresses of runs are stale. */
 struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena);

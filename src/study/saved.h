@@ -1,4 +1,4 @@
-/* Runs that an earlier `lull metrics --format json` saved as profiles. */
+/* Internal to study: runs that an earlier `lull metrics --format json` saved as profiles. */
 #ifndef LULL_STUDY_SAVED_H
 #define LULL_STUDY_SAVED_H
 

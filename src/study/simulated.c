@@ -170,3 +170,8 @@ void lull_simulate_release(const struct lull_simulate_inputs *inputs,
     }
     lull_program_close(inputs->goal);
 }
+
+uint64_t lull_simulate_events(const struct lull_sim_result *result)
+{
+    return result->n_sends + result->n_receives + result->n_computes + result->n_messages;
+}

@@ -44,8 +44,11 @@ struct lull_simulate_point {
  * A point is complete when its status is LULL_OK. */
 void lull_simulate_run(const struct lull_simulate_inputs *inputs,
                        struct lull_simulate_point *points, unsigned workers);
-/* Releases what points hold. */
+/* Releases what points hold, and the program of `goal`. */
 void lull_simulate_release(const struct lull_simulate_inputs *inputs,
                            struct lull_simulate_point *points);
+
+/* Sends, receives, computations and messages. */
+uint64_t lull_simulate_events(const struct lull_sim_result *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a study tells beside its numbers, as notes of a document. */
+/* Internal to view: what a study tells beside its numbers, as notes of a document. */
 #ifndef LULL_VIEW_NOTICES_DOCUMENT_H
 #define LULL_VIEW_NOTICES_DOCUMENT_H
 

@@ -34,9 +34,9 @@ SEES = {
     "bench": ["base", "stats", "machine"],
     "launch": ["base", "tape", "binary"],
     "report": ["base"],
-    "study": ["base", "stats", "trace", "machine", "metrics", "sim", "replay"],
-    "view": ["base", "stats", "trace", "machine", "metrics", "sim", "replay", "bench", "study",
-             "report"],
+    "study": ["base", "stats", "trace", "activity", "machine", "metrics", "sim", "replay"],
+    "view": ["base", "stats", "trace", "activity", "machine", "metrics", "sim", "replay", "bench",
+             "study", "report"],
     "cli": EVERYTHING,
 }
 # Single headers that a room may include although it does not see their room.

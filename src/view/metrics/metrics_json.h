@@ -1,4 +1,4 @@
-/* What the JSON of `lull metrics` holds beside its tables. */
+/* Internal to view: what the JSON of `lull metrics` holds beside its tables. */
 #ifndef LULL_VIEW_METRICS_METRICS_JSON_H
 #define LULL_VIEW_METRICS_METRICS_JSON_H
 

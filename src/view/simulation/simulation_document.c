@@ -13,11 +13,6 @@ static const struct {
     [LULL_PATH_WAITING] = {"waiting", "Waiting for the network"},
 };
 
-uint64_t lull_simulate_events(const struct lull_sim_result *result)
-{
-    return result->n_sends + result->n_receives + result->n_computes + result->n_messages;
-}
-
 static double share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;

@@ -17,7 +17,4 @@ struct lull_document *lull_simulate_sweep(const struct lull_simulate_inputs *inp
 /* Networks, noises, patterns and placements with their parameters. */
 struct lull_document *lull_simulate_list(struct lull_arena *arena);
 
-/* Sends, receives, computations and messages. */
-uint64_t lull_simulate_events(const struct lull_sim_result *result);
-
 #endif
