@@ -126,6 +126,8 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
         lull_trace_close(trace);
         return status;
     }
+    trace->shared->opened = true;
+    trace->shared->n_at_opening = trace->shared->n_quirks;
     *ret_trace = trace;
     return LULL_OK;
 }
@@ -158,24 +160,36 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
+/* Scans read locations in no fixed order: what is found first depends on chance, what is first by
+ * its name does not. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
 {
     struct lull_trace_shared *shared = trace->shared;
+    char text[sizeof shared->quirks[0].first];
+    va_list args;
+    va_start(args, place);
+    vsnprintf(text, sizeof text, place, args);
+    va_end(args);
     pthread_mutex_lock(&shared->lock);
     uint32_t i = 0;
     while (i < shared->n_quirks && strcmp(shared->quirks[i].kind, kind) != 0)
         i++;
-    if (i == shared->n_quirks && i < LULL_MOST_QUIRKS) {
-        struct lull_quirk *quirk = &shared->quirks[shared->n_quirks++];
-        quirk->kind = kind;
-        va_list args;
-        va_start(args, place);
-        vsnprintf(quirk->first, sizeof quirk->first, place, args);
-        va_end(args);
+    bool fits = i < LULL_MOST_QUIRKS;
+    if (fits && i == shared->n_quirks) {
+        shared->quirks[shared->n_quirks++].kind = kind;
+        strcpy(shared->quirks[i].first, text);
+    } else if (fits && shared->opened && strverscmp(text, shared->quirks[i].first) < 0) {
+        strcpy(shared->quirks[i].first, text);
     }
-    if (i < LULL_MOST_QUIRKS)
+    if (fits)
         shared->quirks[i].count++;
     pthread_mutex_unlock(&shared->lock);
+}
+
+static int compare_quirks(const void *left, const void *right)
+{
+    const struct lull_quirk *a = left, *b = right;
+    return strcmp(a->kind, b->kind);
 }
 
 uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
@@ -187,6 +201,9 @@ uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *ar
     struct lull_quirk *copy = lull_arena_zero(arena, count, sizeof *copy);
     if (count)
         memcpy(copy, shared->quirks, count * sizeof *copy);
+    if (count > shared->n_at_opening)
+        qsort(copy + shared->n_at_opening, count - shared->n_at_opening, sizeof *copy,
+              compare_quirks);
     for (uint32_t i = 0; i < count; i++)
         copy[i].kind = lull_arena_strdup(arena, copy[i].kind);
     pthread_mutex_unlock(&shared->lock);
