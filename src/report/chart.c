@@ -106,7 +106,7 @@ void lull_chart_mark(struct lull_chart *chart, double x, const char *label)
     chart->marks_end = &mark->next;
 }
 
-/* ---- scales -------------------------------------------------------------------------------- */
+/* ---- scales ---------------------------------------------------------------------------------- */
 
 static bool is_linear(const struct axis *axis)
 {
@@ -257,7 +257,7 @@ static const char *tick_label(const struct lull_chart *chart, const struct axis 
                                         : space);
 }
 
-/* ---- drawing ------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 struct frame {
     const struct lull_chart *chart;

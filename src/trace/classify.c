@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- MPI ------------------------------------------------------------------------------------ */
+/* ---- MPI ------------------------------------------------------------------------------------- */
 
 struct mpi_function {
     const char *name; /* lower case, without mpi_ */
@@ -333,8 +333,7 @@ static void classify_by_name(struct lull_region *region)
     }
 }
 
-/* ---- activity ---------------------------------------------------------------------------------
- */
+/* ---- activity -------------------------------------------------------------------------------- */
 
 static uint8_t mpi_activity(const struct lull_region *region)
 {

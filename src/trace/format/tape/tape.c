@@ -42,8 +42,7 @@ uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number
     return low < trace->n_processes && data->process_numbers[low] == number ? low : LULL_NONE;
 }
 
-/* ---- headers ----------------------------------------------------------------------------------
- */
+/* ---- headers --------------------------------------------------------------------------------- */
 
 /* The locations of a process are numbered without gaps: where one is, some file was lost. */
 static lull_status missing_file(const struct lull_trace *trace, uint32_t process, uint32_t number,
@@ -93,8 +92,7 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
     return LULL_OK;
 }
 
-/* ---- definitions ------------------------------------------------------------------------------
- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
                                         struct lull_error *err)

@@ -249,8 +249,7 @@ static lull_status read_applications(struct header *header, struct lull_error *e
     return LULL_OK;
 }
 
-/* ---- processes and locations ------------------------------------------------------------------
- */
+/* ---- processes and locations ----------------------------------------------------------------- */
 
 static void name_process(struct lull_trace *trace, struct lull_process *process)
 {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- definitions ------------------------------------------------------------------------------
- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields)
 {
@@ -66,8 +65,7 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
     data->n_places += site->n;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* A place of a site on its way to a name. */
 struct lookup {

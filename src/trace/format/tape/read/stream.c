@@ -164,8 +164,7 @@ static void decode_common(struct lull_stream *stream, struct tape_out *out, size
         decode_common_loop(stream, out, capacity, false);
 }
 
-/* ---- the stream -------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 /* A process that died inside a call left its record open behind the committed ones. */
 static void decode_open_call(struct lull_stream *stream, struct tape_out *out)

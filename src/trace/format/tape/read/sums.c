@@ -84,8 +84,7 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
     return LULL_OK;
 }
 
-/* ---- what is in a file ------------------------------------------------------------------------
- */
+/* ---- what is in a file ----------------------------------------------------------------------- */
 
 struct reader {
     const struct lull_trace *trace;
