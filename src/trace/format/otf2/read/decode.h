@@ -1,5 +1,5 @@
-/* Our own decoder of event files, several times faster than libotf2. otf2_fast.c walks the records
- * and decodes those of regions, otf2_records.c all others, otf2_local.c holds what the definitions
+/* Our own decoder of event files, several times faster than libotf2. decode.c walks the records
+ * and decodes those of regions, records.c all others, local.c holds what the definitions
  * of the location say. Internal to the OTF2 format. */
 #ifndef LULL_TRACE_FORMAT_OTF2_READ_DECODE_H
 #define LULL_TRACE_FORMAT_OTF2_READ_DECODE_H

@@ -1,7 +1,7 @@
 /* The scan: record lines to events, in blocks per location.
  *
  * A line of events is read in two steps: its pairs of type and value are collected as far as the
- * mask wants them, then turned into events, counters first (paraver_events.c has the others). */
+ * mask wants them, then turned into events, counters first (events.c has the others). */
 #include "trace/format/paraver/read/scan.h"
 
 #include "base/array.h"
