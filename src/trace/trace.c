@@ -158,7 +158,7 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
-void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
 {
     struct lull_trace_shared *shared = trace->shared;
     pthread_mutex_lock(&shared->lock);
@@ -169,8 +169,8 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
         struct lull_quirk *quirk = &shared->quirks[shared->n_quirks++];
         quirk->kind = kind;
         va_list args;
-        va_start(args, place);
-        vsnprintf(quirk->first, sizeof quirk->first, place, args);
+        va_start(args, where);
+        vsnprintf(quirk->first, sizeof quirk->first, where, args);
         va_end(args);
     }
     if (i < LULL_MOST_QUIRKS)

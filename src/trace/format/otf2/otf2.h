@@ -187,8 +187,8 @@ struct lull_stream {
     uint32_t location;
     uint32_t process;
     uint64_t mask;
-    struct lull_otf2_fast *fast;    /* our own decoder, or NULL: */
-    struct lull_otf2_handle handle; /* libotf2's */
+    struct lull_otf2_decoder *decoder; /* our own decoder, or NULL: */
+    struct lull_otf2_handle handle;    /* libotf2's */
     bool ended;
     bool reported_end;
     bool probing; /* this is not the visit that reports oddities */

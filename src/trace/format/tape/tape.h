@@ -59,7 +59,7 @@ struct lull_tape_object {
     const char *path, *build_id;
 };
 
-struct lull_tape_place {
+struct lull_tape_address {
     uint32_t object; /* index */
     uint32_t reserved;
     uint64_t offset;
@@ -73,7 +73,7 @@ struct lull_tape_site {
     uint32_t region; /* index; 0 until lull_tape_add_site */
     uint32_t reserved;
     const struct lull_tape_site *next;
-    struct lull_tape_place places[];
+    struct lull_tape_address addresses[];
 };
 
 /* Of a location: where its records are and how to read them. */
@@ -114,7 +114,7 @@ struct lull_tape_data {
     size_t objects_capacity;
     uint32_t n_objects;
     const struct lull_tape_site *sites; /* the last one first */
-    size_t n_places;                    /* of all sites together */
+    size_t n_addresses;                 /* of all sites together */
 };
 
 /* No path of a tape is longer. */
@@ -176,7 +176,7 @@ lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *er
  * errors go into the trace. */
 lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
                                  struct lull_tape_scope *scope, struct lull_error *err);
-/* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
+/* ns of `ticks` by a clock with segments; *segment is where the caller is in the (ascending)
  * segments, 0 at the start. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);
 

@@ -42,7 +42,7 @@ static uint32_t home_node(const struct lull_otf2_builder *builder,
 /* ---- processes and locations ----------------------------------------------------------------- */
 
 /* A location on its way into the trace, with what it is sorted by. */
-struct place {
+struct draft {
     const struct lull_otf2_location *source;
     uint32_t owner; /* location group of the process, index in the definitions */
     uint32_t application;
@@ -51,9 +51,9 @@ struct place {
     bool not_master; /* 0 for the location that stands for the process in the world */
 };
 
-static int compare_places(const void *left, const void *right)
+static int compare_drafts(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct draft *a = left, *b = right;
     int order = lull_otf2_compare(a->application, b->application);
     order = order ? order : lull_otf2_compare(a->rank, b->rank);
     order = order ? order : lull_otf2_compare(a->owner, b->owner);
@@ -88,7 +88,7 @@ static uint32_t owner_of(const struct lull_otf2_builder *builder, uint32_t group
     return group;
 }
 
-static lull_status collect_places(struct lull_otf2_builder *builder, struct place *places,
+static lull_status collect_drafts(struct lull_otf2_builder *builder, struct draft *drafts,
                                   uint32_t *ret_count, struct lull_error *err)
 {
     const struct lull_otf2_definitions *definitions = builder->definitions;
@@ -107,8 +107,8 @@ static lull_status collect_places(struct lull_otf2_builder *builder, struct plac
                              "%s: location %" PRIu64 " belongs to location group %u, which is not "
                              "defined",
                              builder->trace->path, source->id, source->group);
-        places[count++] =
-            (struct place){.source = source,
+        drafts[count++] =
+            (struct draft){.source = source,
                            .owner = owner_of(builder, group),
                            .device = source->type == OTF2_LOCATION_TYPE_ACCELERATOR_STREAM};
     }
@@ -117,20 +117,20 @@ static lull_status collect_places(struct lull_otf2_builder *builder, struct plac
 }
 
 /* A location defined twice would be read twice. */
-static uint32_t drop_repeated(struct lull_otf2_builder *builder, struct place *places,
+static uint32_t drop_repeated(struct lull_otf2_builder *builder, struct draft *drafts,
                               uint32_t count)
 {
     struct lull_arena *scratch = builder->definitions->arena;
     uint64_t *ids = lull_arena_alloc(scratch, count * sizeof *ids);
     for (uint32_t i = 0; i < count; i++)
-        ids[i] = places[i].source->id;
+        ids[i] = drafts[i].source->id;
     struct lull_otf2_map first;
     if (lull_otf2_map_build(&first, scratch, ids, sizeof *ids, NULL, count) == 0)
         return count;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (lull_otf2_find(&first, ids[i]) == i)
-            places[kept++] = places[i];
+            drafts[kept++] = drafts[i];
         else
             lull_trace_add_quirk(builder->trace,
                                  "a location is defined more than once; the first definition "
@@ -141,7 +141,7 @@ static uint32_t drop_repeated(struct lull_otf2_builder *builder, struct place *p
 }
 
 /* Rank and application of the processes, from their locations and properties. */
-static void rank_places(struct lull_otf2_builder *builder, struct place *places, uint32_t count)
+static void rank_drafts(struct lull_otf2_builder *builder, struct draft *drafts, uint32_t count)
 {
     const struct lull_otf2_definitions *definitions = builder->definitions;
     struct lull_arena *scratch = definitions->arena;
@@ -151,10 +151,10 @@ static void rank_places(struct lull_otf2_builder *builder, struct place *places,
     for (uint32_t g = 0; g < n_groups; g++)
         ranks[g] = LULL_NONE;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = lull_otf2_find(&builder->world_rank, places[i].source->id);
-        places[i].not_master = rank == LULL_NONE;
-        if (rank < ranks[places[i].owner])
-            ranks[places[i].owner] = rank;
+        uint32_t rank = lull_otf2_find(&builder->world_rank, drafts[i].source->id);
+        drafts[i].not_master = rank == LULL_NONE;
+        if (rank < ranks[drafts[i].owner])
+            ranks[drafts[i].owner] = rank;
     }
     for (uint32_t i = 0; i < definitions->group_numbers.count; i++) {
         const struct lull_otf2_group_number *number = &definitions->group_numbers.items[i];
@@ -164,28 +164,28 @@ static void rank_places(struct lull_otf2_builder *builder, struct place *places,
             applications[group] = number->value;
     }
     for (uint32_t i = 0; i < count; i++) {
-        places[i].rank = ranks[places[i].owner];
-        places[i].application = applications[places[i].owner];
+        drafts[i].rank = ranks[drafts[i].owner];
+        drafts[i].application = applications[drafts[i].owner];
     }
 }
 
-static void add_process(struct lull_otf2_builder *builder, const struct place *place,
+static void add_process(struct lull_otf2_builder *builder, const struct draft *draft,
                         const struct lull_otf2_map *shared_memory)
 {
     struct lull_trace *trace = builder->trace;
     const struct lull_otf2_location_group *group =
-        &builder->definitions->location_groups.items[place->owner];
+        &builder->definitions->location_groups.items[draft->owner];
     struct lull_process *process = &trace->processes[trace->n_processes];
     const struct lull_process *previous = trace->n_processes ? process - 1 : NULL;
-    bool same_application = previous && previous->application == place->application;
+    bool same_application = previous && previous->application == draft->application;
     *process = (struct lull_process){.name = lull_otf2_keep_text(builder, group->name),
-                                     .application = place->application,
+                                     .application = draft->application,
                                      .rank = same_application ? previous->rank + 1 : 0,
                                      .node = home_node(builder, shared_memory, group->node)};
     trace->n_processes++;
 }
 
-static void add_locations(struct lull_otf2_builder *builder, const struct place *places,
+static void add_locations(struct lull_otf2_builder *builder, const struct draft *drafts,
                           uint32_t count)
 {
     struct lull_trace *trace = builder->trace;
@@ -198,17 +198,17 @@ static void add_locations(struct lull_otf2_builder *builder, const struct place 
     trace->processes = lull_arena_zero(trace->arena, count, sizeof *trace->processes);
     uint32_t numbers[2] = {0, 0}; /* of threads, of streams */
     for (uint32_t i = 0; i < count; i++) {
-        const struct place *place = &places[i];
-        if (i == 0 || place->owner != places[i - 1].owner) {
-            add_process(builder, place, &shared_memory);
+        const struct draft *draft = &drafts[i];
+        if (i == 0 || draft->owner != drafts[i - 1].owner) {
+            add_process(builder, draft, &shared_memory);
             numbers[0] = numbers[1] = 0;
         }
         trace->locations[i] = (struct lull_location){
-            .name = lull_otf2_keep_text(builder, place->source->name),
-            .source_id = place->source->id,
+            .name = lull_otf2_keep_text(builder, draft->source->name),
+            .source_id = draft->source->id,
             .process = trace->n_processes - 1,
-            .number = numbers[place->device]++,
-            .kind = place->device ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD};
+            .number = numbers[draft->device]++,
+            .kind = draft->device ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD};
     }
     trace->n_locations = count;
 }
@@ -235,18 +235,18 @@ lull_status lull_otf2_build_locations(struct lull_otf2_builder *builder, struct 
         lull_otf2_map_build(&builder->world_rank, definitions->arena, world->members,
                             sizeof *world->members, NULL, world->n_members);
     uint32_t count = 0;
-    struct place *places =
-        lull_arena_zero(definitions->arena, definitions->locations.count, sizeof *places);
-    lull_status status = collect_places(builder, places, &count, err);
+    struct draft *drafts =
+        lull_arena_zero(definitions->arena, definitions->locations.count, sizeof *drafts);
+    lull_status status = collect_drafts(builder, drafts, &count, err);
     if (status != LULL_OK)
         return status;
     if (count == 0)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: no location with events is defined",
                          builder->trace->path);
-    count = drop_repeated(builder, places, count);
-    rank_places(builder, places, count);
-    qsort(places, count, sizeof *places, compare_places);
-    add_locations(builder, places, count);
+    count = drop_repeated(builder, drafts, count);
+    rank_drafts(builder, drafts, count);
+    qsort(drafts, count, sizeof *drafts, compare_drafts);
+    add_locations(builder, drafts, count);
     index_locations(builder);
     return LULL_OK;
 }
