@@ -7,8 +7,8 @@
  * the same id. */
 #include "base/array.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
-#include "base/table.h"
 #include "trace/format.h"
 
 #include <inttypes.h>
@@ -47,8 +47,8 @@ struct chrome {
     struct lull_output *output;
     FILE *file;
     struct lull_json json;
-    struct track *tracks;       /* per location */
-    struct lull_table channels; /* -> passed */
+    struct track *tracks;      /* per location */
+    struct lull_hash channels; /* -> passed */
     struct passed *passed;
     size_t passed_capacity;
 };
@@ -215,13 +215,13 @@ static uint64_t mix_channel(const struct channel *channel)
 static struct passed *find_passed(struct chrome *chrome, const struct channel *channel)
 {
     const size_t count = chrome->channels.count;
-    uint64_t *index = lull_table_find(&chrome->channels, channel, sizeof *channel);
+    uint64_t *index = lull_hash_find(&chrome->channels, channel, sizeof *channel);
     if (index)
         return &chrome->passed[*index];
     if (count == MOST_CHANNELS ||
         !lull_array_reserve(&chrome->passed, &chrome->passed_capacity, count + 1,
                             sizeof *chrome->passed) ||
-        !lull_table_add(&chrome->channels, channel, sizeof *channel, count, NULL))
+        !lull_hash_add(&chrome->channels, channel, sizeof *channel, count, NULL))
         return NULL;
     chrome->passed[count] = (struct passed){0};
     return &chrome->passed[count];
@@ -420,7 +420,7 @@ static void release(struct chrome *chrome)
         free(chrome->tracks[l].counters);
     }
     free(chrome->tracks);
-    lull_table_free(&chrome->channels);
+    lull_hash_free(&chrome->channels);
     free(chrome->passed);
     free(chrome);
 }

@@ -23,7 +23,7 @@ lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map ma
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
                             bool *ret_new)
 {
-    const uint64_t *index = lull_table_add(&merge->known[map], content, size, fresh, ret_new);
+    const uint64_t *index = lull_hash_add(&merge->known[map], content, size, fresh, ret_new);
     if (!index)
         return LULL_ERR_MEMORY;
     *ret_index = (uint32_t)*index;
@@ -33,7 +33,7 @@ lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map ma
 static void forget(struct lull_tape_merge *merge)
 {
     for (int map = 0; map < LULL_TAPE_MAPS; map++)
-        lull_table_free(&merge->known[map]);
+        lull_hash_free(&merge->known[map]);
 }
 
 /* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.

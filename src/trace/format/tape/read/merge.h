@@ -3,7 +3,7 @@
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_MERGE_H
 #define LULL_TRACE_FORMAT_TAPE_READ_MERGE_H
 
-#include "base/table.h"
+#include "base/hash.h"
 #include "tape/definition.h"
 #include "trace/format/tape/tape.h"
 
@@ -16,7 +16,7 @@ struct comm_draft {
 
 struct lull_tape_merge {
     struct lull_trace *trace;
-    struct lull_table known[LULL_TAPE_MAPS]; /* content -> index */
+    struct lull_hash known[LULL_TAPE_MAPS]; /* content -> index */
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
     size_t drafts_capacity;
