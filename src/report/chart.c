@@ -4,7 +4,6 @@
 
 #include "report/chart_axis.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "trace/classify.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

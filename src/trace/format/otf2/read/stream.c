@@ -8,9 +8,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- handle ---------------------------------------------------------------------------------- */
 

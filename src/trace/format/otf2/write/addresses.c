@@ -1,8 +1,6 @@
 /* Communicators by the ids they have in the archive, processes by their ranks in them. */
 #include "trace/format/otf2/write/writer.h"
 
-#include <stdlib.h>
-
 /* Between groups ranks are those of the other group. */
 static const struct lull_comm *addressed_group(const struct lull_trace *trace, uint32_t comm,
                                                uint32_t self)

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct writer {

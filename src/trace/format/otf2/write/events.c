@@ -1,9 +1,6 @@
 /* Events of a trace as records of an archive. */
 #include "trace/format/otf2/write/writer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 OTF2_ErrorCode lull_otf2_leave_call(struct lull_otf2_target *target)
 {
     target->location->call_open = false;

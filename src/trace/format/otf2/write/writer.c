@@ -4,10 +4,7 @@
 
 #include "base/file.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* libotf2 holds up to one chunk per location: less where there are many. */
 enum { FEW_LOCATIONS = 256 };

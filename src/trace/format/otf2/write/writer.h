@@ -53,8 +53,7 @@ struct lull_otf2_output {
 /* Everything but the events; after all of them have been written. */
 OTF2_ErrorCode lull_otf2_write_definitions(struct lull_otf2_output *output);
 
-/* ---- events.c ---------------------------------------------------------------------------------
- */
+/* ---- events.c -------------------------------------------------------------------------------- */
 
 /* One event on its way into the file of its location. */
 struct lull_otf2_target {
@@ -69,8 +68,7 @@ OTF2_ErrorCode lull_otf2_write_event(struct lull_otf2_target *target,
 /* Leaves the CALL that is open. */
 OTF2_ErrorCode lull_otf2_leave_call(struct lull_otf2_target *target);
 
-/* ---- addresses.c ------------------------------------------------------------------------------
- */
+/* ---- addresses.c ----------------------------------------------------------------------------- */
 
 /* Where a message or a root goes: a communicator's id, and the rank of `process` in it. Processes
  * that the communicator does not have are named by their rank in the world. */

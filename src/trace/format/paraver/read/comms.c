@@ -28,19 +28,21 @@ lull_status lull_prv_read_comm(struct lull_prv_header *header, struct lull_prv_c
     if (!lull_prv_skip(header, ':') || !lull_prv_header_number(header, &app) ||
         !lull_prv_skip(header, ':') || !lull_prv_header_number(header, &id) ||
         !lull_prv_skip(header, ':') || !lull_prv_header_number(header, &size))
-        return lull_prv_bad(header, err, "expected 'c:application:communicator:size:task:...'");
+        return lull_prv_bad_header(header, err,
+                                   "expected 'c:application:communicator:size:task:...'");
     if (app == 0 || app > paraver->n_applications)
-        return lull_prv_bad(header, err,
-                            "the communicator belongs to an application that does not exist");
+        return lull_prv_bad_header(
+            header, err, "the communicator belongs to an application that does not exist");
     const struct lull_prv_application *application = &paraver->applications[app - 1];
     if (size > header->lines->length)
-        return lull_prv_bad(header, err, "the communicator has more members than the line lists");
+        return lull_prv_bad_header(header, err,
+                                   "the communicator has more members than the line lists");
     uint32_t *members = lull_arena_zero(trace->arena, size, sizeof *members);
     bool contiguous = true, exist = true;
     for (uint64_t r = 0; r < size; r++) {
         if (!lull_prv_skip(header, ':') || !lull_prv_header_number(header, &task))
-            return lull_prv_bad(header, err,
-                                "expected ':' and the next member of the communicator");
+            return lull_prv_bad_header(header, err,
+                                       "expected ':' and the next member of the communicator");
         exist &= task - 1 < application->n_processes;
         members[r] = application->first_process + (uint32_t)(task - 1);
         contiguous &= members[r] == members[0] + r;

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "trace/format/paraver/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_OPEN = 1024 }; /* regions of a location; beyond them the innermost is replaced */

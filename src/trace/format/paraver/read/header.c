@@ -20,8 +20,8 @@ enum {
 
 /* ---- the first line -------------------------------------------------------------------------- */
 
-lull_status lull_prv_bad(const struct lull_prv_header *header, struct lull_error *err,
-                         const char *what)
+lull_status lull_prv_bad_header(const struct lull_prv_header *header, struct lull_error *err,
+                                const char *what)
 {
     size_t column = (size_t)(header->at - header->lines->line) + 1;
     return lull_fail(err, LULL_ERR_FORMAT, "%s: line %llu: column %zu: %s", header->trace->path,
@@ -38,12 +38,12 @@ static lull_status read_duration(struct lull_prv_header *header, struct lull_err
     const char *behind_date = strchr(text, ')');
     if (strncmp(text, "#Paraver", 8) != 0 || !behind_date || behind_date[1] != ':') {
         header->at = header->lines->line;
-        return lull_prv_bad(header, err, "expected '#Paraver (date at time):'");
+        return lull_prv_bad_header(header, err, "expected '#Paraver (date at time):'");
     }
     header->at = (const uint8_t *)behind_date + 2;
     uint64_t duration;
     if (!lull_prv_header_number(header, &duration))
-        return lull_prv_bad(header, err, "expected the duration of the run");
+        return lull_prv_bad_header(header, err, "expected the duration of the run");
     header->paraver->ticks_to_ns = 1000; /* the format's unit of old */
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strncmp((const char *)header->at, units[i].unit, 3) == 0) {
@@ -52,31 +52,33 @@ static lull_status read_duration(struct lull_prv_header *header, struct lull_err
         }
     }
     if (duration > (uint64_t)INT64_MAX / 2 / header->paraver->ticks_to_ns)
-        return lull_prv_bad(header, err, "the run lasts longer than 146 years");
+        return lull_prv_bad_header(header, err, "the run lasts longer than 146 years");
     header->trace->duration = (int64_t)(duration * header->paraver->ticks_to_ns);
     header->trace->clock_resolution = (double)header->paraver->ticks_to_ns;
     return lull_prv_skip(header, ':')
                ? LULL_OK
-               : lull_prv_bad(header, err, "expected ':' and the number of nodes");
+               : lull_prv_bad_header(header, err, "expected ':' and the number of nodes");
 }
 
 static lull_status read_nodes(struct lull_prv_header *header, struct lull_error *err)
 {
     uint64_t promised, listed = 0, cpus, total = 0;
     if (!lull_prv_header_number(header, &promised))
-        return lull_prv_bad(header, err, "expected the number of nodes");
+        return lull_prv_bad_header(header, err, "expected the number of nodes");
     if (lull_prv_skip(header, '(') && !lull_prv_skip(header, ')')) {
         do {
             if (!lull_prv_header_number(header, &cpus))
-                return lull_prv_bad(header, err, "expected the number of processors of a node");
+                return lull_prv_bad_header(header, err,
+                                           "expected the number of processors of a node");
             listed++;
             total = total > UINT32_MAX || cpus > UINT32_MAX ? UINT64_MAX / 2 : total + cpus;
         } while (lull_prv_skip(header, ','));
         if (!lull_prv_skip(header, ')'))
-            return lull_prv_bad(header, err, "expected ')' behind the list of nodes");
+            return lull_prv_bad_header(header, err, "expected ')' behind the list of nodes");
     }
     if (listed != promised)
-        return lull_prv_bad(header, err, "the list of nodes is shorter or longer than announced");
+        return lull_prv_bad_header(header, err,
+                                   "the list of nodes is shorter or longer than announced");
     header->n_nodes = promised;
     header->paraver->n_cpus = total < UINT32_MAX ? (uint32_t)total : 0;
     struct lull_trace *trace = header->trace;
@@ -89,7 +91,7 @@ static lull_status read_nodes(struct lull_prv_header *header, struct lull_error 
                                .parent = LULL_NONE};
     return lull_prv_skip(header, ':')
                ? LULL_OK
-               : lull_prv_bad(header, err, "expected ':' and the number of applications");
+               : lull_prv_bad_header(header, err, "expected ':' and the number of applications");
 }
 
 static lull_status read_task(struct lull_prv_header *header, uint32_t application, uint32_t rank,
@@ -99,14 +101,14 @@ static lull_status read_task(struct lull_prv_header *header, uint32_t applicatio
     uint64_t threads, node = 0;
     if (!lull_prv_header_number(header, &threads) || !lull_prv_skip(header, ':') ||
         !lull_prv_header_number(header, &node))
-        return lull_prv_bad(header, err, "expected 'threads:node' of a task");
+        return lull_prv_bad_header(header, err, "expected 'threads:node' of a task");
     if (node > header->n_nodes && header->n_nodes > 0)
-        return lull_prv_bad(header, err, "the task is on a node that is not listed");
+        return lull_prv_bad_header(header, err, "the task is on a node that is not listed");
     if (threads == 0)
-        return lull_prv_bad(header, err, "the task has no thread");
+        return lull_prv_bad_header(header, err, "the task has no thread");
     if (threads > header->most_threads - header->n_threads)
-        return lull_prv_bad(header, err,
-                            "more threads are announced than a file of this size can describe");
+        return lull_prv_bad_header(
+            header, err, "more threads are announced than a file of this size can describe");
     header->n_threads += threads;
     if (!lull_array_reserve(&header->threads, &header->threads_capacity,
                             (size_t)trace->n_processes + 1, sizeof *header->threads))
@@ -129,7 +131,7 @@ static lull_status read_application(struct lull_prv_header *header, uint32_t ind
     application->first_process = header->trace->n_processes;
     application->world = LULL_NONE;
     if (!lull_prv_header_number(header, &promised) || !lull_prv_skip(header, '('))
-        return lull_prv_bad(header, err, "expected 'tasks(' of an application");
+        return lull_prv_bad_header(header, err, "expected 'tasks(' of an application");
     do {
         lull_status status = read_task(header, index, (uint32_t)listed, err);
         if (status != LULL_OK)
@@ -137,9 +139,10 @@ static lull_status read_application(struct lull_prv_header *header, uint32_t ind
         listed++;
     } while (lull_prv_skip(header, ','));
     if (!lull_prv_skip(header, ')'))
-        return lull_prv_bad(header, err, "expected ')' behind the list of tasks");
+        return lull_prv_bad_header(header, err, "expected ')' behind the list of tasks");
     if (listed != promised)
-        return lull_prv_bad(header, err, "the list of tasks is shorter or longer than announced");
+        return lull_prv_bad_header(header, err,
+                                   "the list of tasks is shorter or longer than announced");
     application->n_processes = (uint32_t)listed;
     /* ',<n>' is a number of communicators unless '(' follows: then it is the next application */
     const uint8_t *before = header->at;
@@ -154,15 +157,16 @@ static lull_status read_applications(struct lull_prv_header *header, struct lull
     struct lull_paraver *paraver = header->paraver;
     uint64_t promised;
     if (!lull_prv_header_number(header, &promised) || promised == 0)
-        return lull_prv_bad(header, err, "expected the number of applications");
+        return lull_prv_bad_header(header, err, "expected the number of applications");
     if (promised > header->lines->length)
-        return lull_prv_bad(header, err, "more applications are announced than the line can list");
+        return lull_prv_bad_header(header, err,
+                                   "more applications are announced than the line can list");
     paraver->n_applications = (uint32_t)promised;
     paraver->applications =
         lull_arena_zero(header->trace->arena, promised, sizeof *paraver->applications);
     for (uint32_t a = 0; a < promised; a++) {
         if (!lull_prv_skip(header, ':') && !(a > 0 && lull_prv_skip(header, ',')))
-            return lull_prv_bad(header, err, "expected ':' and the next application");
+            return lull_prv_bad_header(header, err, "expected ':' and the next application");
         lull_status status = read_application(header, a, err);
         if (status != LULL_OK)
             return status;

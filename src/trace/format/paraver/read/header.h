@@ -33,8 +33,8 @@ struct lull_prv_header {
 };
 
 /* What is wrong at header->at. */
-lull_status lull_prv_bad(const struct lull_prv_header *header, struct lull_error *err,
-                         const char *what);
+lull_status lull_prv_bad_header(const struct lull_prv_header *header, struct lull_error *err,
+                                const char *what);
 
 static inline bool lull_prv_skip(struct lull_prv_header *header, char expected)
 {

@@ -2,7 +2,6 @@
 #include "trace/format/tape/read/stream.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,

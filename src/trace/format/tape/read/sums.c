@@ -3,7 +3,6 @@
 #include "trace/format/tape/read/sums.h"
 #include "base/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
