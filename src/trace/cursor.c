@@ -4,7 +4,6 @@
 #include "trace/nesting.h"
 #include "trace/shared.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { BLOCK_EVENTS = 256 };

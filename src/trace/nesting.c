@@ -3,7 +3,6 @@
 #include "base/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define REGION_MASK (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE))
 

@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -162,13 +161,13 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
 
 /* Scans read locations in no fixed order: what is found first depends on chance, what is first by
  * its name does not. */
-void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
 {
     struct lull_trace_shared *shared = trace->shared;
     char text[sizeof shared->quirks[0].first];
     va_list args;
-    va_start(args, place);
-    vsnprintf(text, sizeof text, place, args);
+    va_start(args, where);
+    vsnprintf(text, sizeof text, where, args);
     va_end(args);
     pthread_mutex_lock(&shared->lock);
     uint32_t i = 0;

@@ -253,8 +253,8 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
 
 /* Counts an oddity of the input that was survived. `kind` is a string constant (compared by
- * content); `place` is printf-style and kept for the first. Safe from several threads. */
-void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+ * content); `where` is printf-style and kept for the first. Safe from several threads. */
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
     __attribute__((format(printf, 3, 4)));
 /* Copies the quirks so far into `arena`: those found on opening in the order of their appearance,
  * then those of scans by name, so that the list does not depend on how many threads read. Returns

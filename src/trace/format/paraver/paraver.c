@@ -31,7 +31,7 @@ static void close_trace(struct lull_trace *trace)
 {
     struct lull_paraver *paraver = trace->format_data;
     if (paraver)
-        lull_table_free(&paraver->types.by_number);
+        lull_hash_free(&paraver->types.by_number);
 }
 
 static const struct lull_reader reader_paraver = {

@@ -14,7 +14,7 @@
 #ifndef LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 #define LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 
-#include "base/table.h"
+#include "base/hash.h"
 #include "trace/format.h"
 #include "trace/format/paraver/read/source.h"
 
@@ -73,7 +73,7 @@ struct lull_prv_text_key {
 struct lull_prv_types {
     struct lull_prv_type *types;
     uint32_t n_types;
-    struct lull_table by_number; /* -> index */
+    struct lull_hash by_number; /* -> index */
     struct lull_prv_text_key *by_text;
     uint32_t mask;
     unsigned shift;

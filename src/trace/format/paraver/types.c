@@ -319,7 +319,7 @@ static bool build_index(struct builder *builder)
     types->by_text = lull_arena_zero(arena, size, sizeof *types->by_text);
     for (uint32_t i = 0; i < types->n_types; i++) {
         uint64_t number = types->types[i].number, key = text_key(number);
-        if (!lull_table_add(&types->by_number, &number, sizeof number, i, NULL))
+        if (!lull_hash_add(&types->by_number, &number, sizeof number, i, NULL))
             return false;
         if (key == 0)
             continue;
@@ -333,7 +333,7 @@ static bool build_index(struct builder *builder)
 
 uint32_t lull_prv_type_index(const struct lull_prv_types *types, uint64_t number)
 {
-    const uint64_t *index = lull_table_find(&types->by_number, &number, sizeof number);
+    const uint64_t *index = lull_hash_find(&types->by_number, &number, sizeof number);
     return index ? (uint32_t)*index : LULL_NONE;
 }
 

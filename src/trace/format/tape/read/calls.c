@@ -175,8 +175,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
     return LULL_OK;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
                         int64_t time, const struct tape_request *message)
