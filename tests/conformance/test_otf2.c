@@ -118,8 +118,10 @@ static void test_counts(void **state)
         uint64_t events;
     } archives[] = {{sst, 22180}, {pipit, 204}, {ez_mpi, 0}, {ez_hybrid, 0}}; /* 0: unknown */
     (void)state;
-    if (system("command -v otf2-print >/dev/null") != 0)
+    if (system("command -v otf2-print >/dev/null") != 0) {
+        printf("skipped: otf2-print was not found\n");
         skip();
+    }
     for (size_t a = 0; a < sizeof archives / sizeof *archives; a++) {
         struct lull_trace *trace = must_open(archives[a].name);
         struct counts *printed = lull_arena_zero(arena, trace->n_locations, sizeof *printed);

@@ -185,6 +185,8 @@ static lull_status own_event(struct lull_prv_scan *scan, const struct lull_prv_p
         break;
     case LULL_EVENT_RMA:
     case LULL_EVENT_IO:
+        if (number >= (kind == LULL_EVENT_RMA ? (uint64_t)LULL_RMA_OPS : (uint64_t)LULL_IO_OPS))
+            return LULL_OK; /* nothing that is known */
         event.op = (uint8_t)number;
         event.id = LULL_NONE;
         event.transfer.bytes = parameters->values[LULL_PRV_BYTES];
