@@ -1,6 +1,6 @@
 #include "study/analyse.h"
 
-#include "replay/ideal/ideal.h"
+#include "study/joint_pass.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,15 +174,17 @@ static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ide
 }
 
 /* Where the numbers so far leave it open. */
-static bool wants_ideal(struct lull_run *run, const struct lull_runs_options *options)
+static void complete_ideal(struct lull_run *run, const struct lull_runs_options *options,
+                           struct lull_notices *notices)
 {
     if (options->no_replay || isfinite(run->input->ideal_runtime))
-        return false;
+        return;
     if (run->breakdown->from_sums)
         run->breakdown->ideal_absent = "needs events; there are sums only";
     else if (options->region)
         run->breakdown->ideal_absent = "only known for the whole run or a window of time";
-    return !run->breakdown->ideal_absent;
+    else if (run->ideal)
+        take_ideal(run, run->ideal, notices);
 }
 
 /* ---- the events ---------------------------------------------------------------------------- */
@@ -206,103 +208,52 @@ static void ignore_end(void *context)
 
 static const struct lull_study_progress silence = {ignore_begin, ignore_update, ignore_end, NULL};
 
-/* Breakdown and ideal runtime of a run from one reading. */
-struct reading {
-    struct lull_breakdown_options breakdown;
-    struct lull_ideal_options network;
-    struct lull_pass_options pass;
-    struct lull_collector *collector;
-    struct lull_ideal *ideal; /* NULL: not wanted, or not by this reading */
-};
-
-static void describe_reading(const struct lull_runs_options *options,
-                             const struct lull_windows *windows, struct reading *reading)
+/* Where no process can be in MPI, the runtime on an ideal network is the measured one. */
+static bool may_communicate(const struct lull_trace *trace)
 {
-    const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
-    reading->breakdown = (struct lull_breakdown_options){.windows = windows,
-                                                         .application = options->application,
-                                                         .regions = options->regions,
-                                                         .workers = options->workers,
-                                                         .progress = progress->update,
-                                                         .progress_context = progress->context};
-    reading->network = (struct lull_ideal_options){.application = options->application,
-                                                   .has_span = options->has_window,
-                                                   .from = options->from,
-                                                   .to = options->to,
-                                                   .workers = options->workers,
-                                                   .progress = progress->update,
-                                                   .progress_context = progress->context};
-    reading->pass = (struct lull_pass_options){.workers = options->workers,
-                                               .progress = progress->update,
-                                               .progress_context = progress->context};
+    bool any = trace->has_states;
+    for (uint32_t i = 0; i < trace->n_regions; i++)
+        any |= trace->regions[i].paradigm == LULL_PARADIGM_MPI;
+    return any;
 }
 
-/* Consumers of one process would have to share one worker, whose threads can be read by several as
- * long as nobody asks for the ideal runtime; and mostly nobody has to. */
-static bool reads_ideal_along(const struct lull_run *run, const struct lull_runs_options *options)
+/* What the reading of events is to tell of the ideal network; false: nothing. */
+static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options,
+                        const struct lull_windows *windows, struct lull_ideal_options *ret_ideal)
 {
-    uint32_t processes = 0;
-    for (uint32_t p = 0; p < run->trace->n_processes; p++)
-        processes += run->trace->processes[p].application == options->application;
-    return !options->no_replay && !options->region && processes > 1;
-}
-
-static lull_status run_pass(struct lull_run *run, struct reading *reading, bool along,
-                            struct lull_arena *arena, struct lull_error *err)
-{
-    unsigned workers = lull_pass_workers(run->trace, &reading->pass);
-    lull_status status =
-        lull_collector_create(run->trace, &reading->breakdown, workers, &reading->collector, err);
-    if (status == LULL_OK && along)
-        status = lull_ideal_create(run->trace, &reading->network, workers, &reading->ideal, err);
-    if (status != LULL_OK)
-        return status;
-    lull_collector_prepare(reading->collector, &reading->pass);
-    struct lull_consumer consumers[2] = {lull_collector_consumer(reading->collector)};
-    if (along)
-        lull_ideal_consumer(reading->ideal, &consumers[1]);
-    status = lull_pass_run(run->trace, &reading->pass, consumers, along ? 2 : 1, err);
-    return status == LULL_OK
-               ? lull_collector_result(reading->collector, arena, &run->breakdown, err)
-               : status;
-}
-
-static lull_status break_down(struct lull_run *run, const struct lull_runs_options *options,
-                              struct reading *reading, struct lull_arena *arena,
-                              struct lull_error *err)
-{
-    uint8_t source;
-    lull_status status = lull_breakdown_find_source(run->trace, &reading->breakdown, &source, err);
-    if (status != LULL_OK)
-        return status;
-    if (source == LULL_FROM_SUMS)
-        return lull_breakdown_compute(run->trace, &reading->breakdown, arena, &run->breakdown, err);
-    return run_pass(run, reading, reads_ideal_along(run, options), arena, err);
-}
-
-/* The only place that reads the events of a run. */
-static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
-                               struct reading *reading, struct lull_notices *notices,
-                               struct lull_arena *arena, struct lull_error *err)
-{
-    const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
-    progress->begin(progress->context, run->path);
-    lull_status status = break_down(run, options, reading, arena, err);
-    progress->end(progress->context);
-    if (status == LULL_OK)
-        status = lull_run_evaluate(run, options, notices, arena, err);
-    if (status != LULL_OK || !wants_ideal(run, options))
-        return status;
-    struct lull_ideal_result ideal;
-    if (reading->ideal) {
-        status = lull_ideal_conclude(reading->ideal, arena, &ideal, err);
-    } else {
-        progress->begin(progress->context, run->path);
-        status = lull_ideal_runtime(run->trace, &reading->network, arena, &ideal, err);
-        progress->end(progress->context);
+    *ret_ideal = (struct lull_ideal_options){.has_span = options->has_window};
+    if (options->has_window && windows->counts[0] > 0) { /* the same for all processes */
+        ret_ideal->from = windows->intervals[0][0].begin;
+        ret_ideal->to = windows->intervals[0][0].end;
     }
-    if (status == LULL_OK)
-        take_ideal(run, &ideal, notices);
+    return !options->no_replay && !options->region && may_communicate(run->trace);
+}
+
+/* The only place that reads a run. */
+static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
+                            const struct lull_windows *windows, struct lull_arena *arena,
+                            struct lull_error *err)
+{
+    const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
+    const struct lull_breakdown_options wanted = {.windows = windows,
+                                                  .application = options->application,
+                                                  .regions = options->regions,
+                                                  .workers = options->workers,
+                                                  .progress = progress->update,
+                                                  .progress_context = progress->context};
+    struct lull_ideal_options ideal;
+    bool has_ideal = wants_ideal(run, options, windows, &ideal);
+    uint8_t source;
+    lull_status status = lull_breakdown_find_source(run->trace, &wanted, &source, err);
+    if (status != LULL_OK)
+        return status;
+    progress->begin(progress->context, run->path);
+    if (source == LULL_FROM_SUMS)
+        status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
+    else
+        status = lull_joint_pass_run(run->trace, &wanted, has_ideal ? &ideal : NULL,
+                                     options->companion, arena, &run->breakdown, &run->ideal, err);
+    progress->end(progress->context);
     return status;
 }
 
@@ -312,13 +263,13 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
 {
     struct lull_windows *windows = NULL;
     lull_status status = choose_windows(run, options, arena, &windows, err);
-    struct reading reading = {.collector = NULL};
-    describe_reading(options, windows, &reading);
     if (status == LULL_OK)
-        status = read_events(run, options, &reading, notices, arena, err);
-    lull_ideal_destroy(reading.ideal);
-    lull_collector_destroy(reading.collector);
-    if (status == LULL_OK) /* once more, now with the ideal runtime */
-        status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
+        status = read_run(run, options, windows, arena, err);
+    if (status == LULL_OK)
+        status = lull_run_evaluate(run, options, notices, arena, err);
+    if (status != LULL_OK)
+        return lull_run_fail(run, status, err);
+    complete_ideal(run, options, notices); /* which is one of the numbers */
+    status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
     return lull_run_fail(run, status, err);
 }

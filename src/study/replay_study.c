@@ -11,6 +11,9 @@ struct session {
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
     const bool *callers; /* threads that communicate beside the masters */
+    struct lull_survey *survey;
+    struct lull_network_samples *samples;
+    struct lull_what_if *what_if; /* NULL: computations stay as they are */
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -20,12 +23,57 @@ static const struct lull_trace *measured_trace(const struct session *session)
     return session->study->runs.runs[0].trace;
 }
 
+/* ---- the measured run ---------------------------------------------------------------------- */
+
+static bool computes_otherwise(const struct lull_supposition *supposition)
+{
+    const struct lull_what_if_options *what_if = &supposition->what_if;
+    return what_if->no_noise || what_if->balance || what_if->n_regions;
+}
+
+static bool sweeps(const struct lull_supposition *supposition)
+{
+    return supposition->networks && supposition->networks->n_points > 1;
+}
+
+static lull_status prepare_what_if(struct session *session, struct lull_joint_pass *joint,
+                                   struct lull_error *err)
+{
+    const struct lull_supposition *supposition = session->supposition;
+    if (!computes_otherwise(supposition))
+        return LULL_OK;
+    lull_status status = lull_what_if_create(joint->trace, &supposition->what_if,
+                                             !sweeps(supposition), &session->what_if, err);
+    if (status != LULL_OK || !lull_what_if_learns(session->what_if))
+        return status;
+    joint->pass.marks = lull_what_if_marks(session->what_if);
+    return lull_what_if_consumer(session->what_if, &joint->consumers[joint->n_consumers++], err);
+}
+
+/* What the replays to come need of the run is found while it is read for its breakdown. */
+static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct session *session = context;
+    lull_status status =
+        lull_survey_create(joint->trace, session->wanted.application, &session->survey, err);
+    if (status == LULL_OK) {
+        joint->consumers[joint->n_consumers++] = lull_survey_consumer(session->survey);
+        status = lull_network_samples_create(joint->trace, joint->workers, &session->samples, err);
+    }
+    joint->wants_ideal = true;
+    joint->ideal.message = lull_network_samples_take;
+    joint->ideal.message_context = session->samples;
+    return status == LULL_OK ? prepare_what_if(session, joint, err) : status;
+}
+
 static lull_status load_measured(struct session *session, const char *path, struct lull_error *err)
 {
-    struct lull_ideal_result ideal;
     struct lull_runs *runs = &session->study->runs;
+    const struct lull_companion companion = {join_pass, session};
+    struct lull_runs_options wanted = session->wanted;
+    wanted.companion = &companion;
     lull_status status =
-        lull_runs_load(&path, 1, &session->wanted, session->notices, session->arena, runs, err);
+        lull_runs_load(&path, 1, &wanted, session->notices, session->arena, runs, err);
     if (status != LULL_OK)
         return status;
     struct lull_run *run = &runs->runs[0];
@@ -36,20 +84,18 @@ static lull_status load_measured(struct session *session, const char *path, stru
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: cannot be replayed: it does not have the events of the whole run",
                          path);
-    session->callers = lull_run_callers(run, session->wanted.application, session->arena);
-    status = lull_replay_network(run->trace, session->wanted.application, session->arena,
-                                 &session->study->measured, &ideal, err);
-    if (status != LULL_OK)
-        return status;
-    if (ideal.absent && !ideal.incomplete)
-        return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s: %s", path, ideal.absent,
-                         ideal.detail);
-    if (ideal.absent)
+    if (run->ideal->absent && !run->ideal->incomplete)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s: %s", path,
+                         run->ideal->absent, run->ideal->detail);
+    if (run->ideal->absent)
         lull_notices_add(session->notices, LULL_NOTICE_WARNING,
-                         "%s: %s: %s; the replay goes on as if it were nothing", path, ideal.absent,
-                         ideal.detail);
+                         "%s: %s: %s; the replay goes on as if it were nothing", path,
+                         run->ideal->absent, run->ideal->detail);
+    session->callers = lull_run_callers(run, session->wanted.application, session->arena);
+    lull_survey_conclude(session->survey);
     run->name = "measured";
-    return LULL_OK;
+    return lull_network_samples_fit(session->samples, session->wanted.application, session->arena,
+                                    &session->study->measured, err);
 }
 
 /* One more column: the run of a replay. */
@@ -70,6 +116,7 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
     struct lull_replay_wish wish = {.application = session->wanted.application,
                                     .callers = session->callers,
                                     .network = &study->measured,
+                                    .survey = session->survey,
                                     .keep_calls = LULL_KEEP_ALL,
                                     .run = true};
     lull_status status =
@@ -78,12 +125,6 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
 }
 
 /* ---- what if ------------------------------------------------------------------------------- */
-
-static bool computes_otherwise(const struct lull_supposition *supposition)
-{
-    const struct lull_what_if_options *what_if = &supposition->what_if;
-    return what_if->no_noise || what_if->balance || what_if->n_regions;
-}
 
 static bool supposes_anything(const struct lull_supposition *supposition)
 {
@@ -139,14 +180,13 @@ static uint8_t kept_on(const struct lull_network *network)
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
                            struct lull_replayed *ret_replayed, struct lull_error *err)
 {
-    const struct lull_supposition *supposition = session->supposition;
-    struct lull_replay_wish wish = {
-        .application = session->wanted.application,
-        .callers = session->callers,
-        .network = network,
-        .keep_calls = kept_on(network),
-        .what_if = computes_otherwise(supposition) ? &supposition->what_if : NULL,
-        .run = run};
+    struct lull_replay_wish wish = {.application = session->wanted.application,
+                                    .callers = session->callers,
+                                    .network = network,
+                                    .survey = session->survey,
+                                    .keep_calls = kept_on(network),
+                                    .what_if = session->what_if,
+                                    .run = run};
     return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
 }
 
@@ -177,7 +217,7 @@ static lull_status what_if(struct session *session, struct lull_error *err)
     struct lull_replayed *supposed = &session->study->supposed;
     if (!supposes_anything(supposition))
         return LULL_OK;
-    if (supposition->networks && supposition->networks->n_points > 1)
+    if (sweeps(supposition))
         return sweep(session, err);
     struct lull_network network;
     lull_status status = choose_network(session, 0, &network, err);
@@ -204,6 +244,9 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
         status = replay_measured(&session, err);
     if (status == LULL_OK)
         status = what_if(&session, err);
+    lull_what_if_destroy(session.what_if);
+    lull_network_samples_destroy(session.samples);
+    lull_survey_destroy(session.survey);
     return status == LULL_OK ? lull_study_compute(&ret_study->runs, arena, err) : status;
 }
 

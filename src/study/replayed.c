@@ -37,21 +37,20 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                struct lull_error *err)
 {
     struct lull_replayed replayed = {0};
-    struct lull_what_if *what_if = NULL;
     struct lull_replay_options options = {.application = wish->application,
                                           .callers = wish->callers,
+                                          .survey = wish->survey,
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls};
     lull_status status = LULL_OK;
-    if (wish->what_if)
-        status = lull_what_if_create(trace, wish->what_if, options.pieces, &what_if, err);
-    if (status == LULL_OK && what_if)
-        status = lull_what_if_conclude(what_if, &options, err);
+    if (wish->what_if) {
+        lull_what_if_rewind(wish->what_if);
+        status = lull_what_if_conclude(wish->what_if, &options, err);
+    }
     if (status == LULL_OK)
         status = lull_replay_open(trace, &options, &replayed.program, err);
     if (status == LULL_OK)
         status = simulate(trace, wish, arena, &replayed, err);
-    lull_what_if_destroy(what_if);
     if (status != LULL_OK) {
         lull_replayed_close(&replayed);
         return status;

@@ -19,9 +19,10 @@ struct lull_replay_wish {
     uint32_t application;
     const bool *callers; /* replay/replay.h */
     const struct lull_network *network;
-    uint8_t keep_calls;                         /* enum lull_replay_keep */
-    const struct lull_what_if_options *what_if; /* NULL: as measured */
-    bool run;                                   /* the run is wanted, not only its length */
+    const struct lull_survey *survey;
+    uint8_t keep_calls;           /* enum lull_replay_keep */
+    struct lull_what_if *what_if; /* made with `run` as its pieces; NULL: as measured */
+    bool run;                     /* the run is wanted, not only its length */
 };
 
 /* Ends with lull_replayed_close, after success only. */

@@ -3,6 +3,7 @@
 #define LULL_STUDY_RUNS_H
 
 #include "metrics/pop/pop.h"
+#include "study/joint_pass.h"
 #include "study/notices.h"
 
 /* Long work, one piece after the other, for whoever wants to show it. */
@@ -23,6 +24,7 @@ struct lull_runs_options {
     bool no_replay;                             /* do without the runtime on an ideal network */
     unsigned workers;                           /* 0: all */
     const struct lull_study_progress *progress; /* may be NULL */
+    const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
 
 struct lull_run {
@@ -31,6 +33,7 @@ struct lull_run {
     const char *name;         /* heads its column; different from those of other runs */
     struct lull_trace *trace; /* NULL: a saved profile */
     struct lull_breakdown *breakdown;
+    struct lull_ideal_result *ideal; /* NULL: was not looked for */
     struct lull_pop_input *input;
     uint32_t processes, threads;       /* all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */

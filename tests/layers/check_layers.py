@@ -35,7 +35,7 @@ SEES = {
     "launch": ["base", "tape", "binary"],
     "report": ["base"],
     "study": ["base", "stats", "trace", "activity", "machine", "metrics", "sim", "replay"],
-    "view": ["base", "stats", "trace", "activity", "machine", "metrics", "sim", "replay", "bench",
+    "view": ["base", "stats", "trace", "machine", "metrics", "sim", "replay", "bench",
              "study", "report"],
     "cli": EVERYTHING,
 }
