@@ -223,6 +223,10 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
         note->number = share->links[note->what].sent++;
     else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
         note->number = share->queues[note->what].received++;
+    else if ((note->kind == LULL_STEP_COLLECTIVE_BEGIN || note->kind == LULL_STEP_COLLECTIVE_END) &&
+             lull_ideal_stream_gathers(share, note))
+        note->ticket =
+            lull_gather_ticket(share, stream->process, note->what, note->op, note->has_request);
     if (!stream->calls) {
         pass_over(crew, stream, note);
         if (!communicates(share, note)) {

@@ -16,6 +16,7 @@ struct note {
                         FORK, JOIN of a master: the number of the meeting */
     uint32_t number; /* SEND, RECV: which message of the channel; COLLECTIVE_*: root;
                         FORK, JOIN of a master: who meets */
+    uint32_t ticket; /* COLLECTIVE_*: which operation of its series; LULL_NONE: the next */
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;
     bool has_request;

@@ -324,6 +324,8 @@ void lull_ideal_stream_steps(struct share *share, struct stream *stream,
 bool lull_ideal_stream_note(struct share *share, struct stream *stream,
                             const struct lull_step *step, const struct lull_channels *channels,
                             struct note *ret_note);
+/* Whether it is known where its process arrives with this note. */
+bool lull_ideal_stream_gathers(const struct share *share, const struct note *note);
 void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
 void lull_ideal_stream_resume(struct share *share, struct stream *stream);
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,
@@ -351,8 +353,12 @@ struct arrival {
     uint8_t op;
     bool non_blocking;
     int32_t root;
+    uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
     int64_t time, measured; /* ideal; measured */
 };
+/* Takes the next ticket of a process; LULL_NONE: it is no member. */
+uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
+                            bool non_blocking);
 /* False: it waits for nobody, because it is no member (which is a complaint). */
 bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
                         struct pending *ret_pending);

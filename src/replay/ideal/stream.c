@@ -75,6 +75,7 @@ bool lull_ideal_stream_note(struct share *share, struct stream *stream,
     case LULL_STEP_COLLECTIVE_END:
         ret_note->what = step->comm;
         ret_note->number = (uint32_t)step->collective.root;
+        ret_note->ticket = LULL_NONE;
         ret_note->value = step->collective.request;
         ret_note->has_request = step->collective.request != LULL_NO_REQUEST;
         return ret_note->has_request || step->kind == LULL_STEP_COLLECTIVE_END;
@@ -177,6 +178,12 @@ static bool is_alone(const struct share *share, uint32_t comm)
     return c->size == 1 && c->remote == LULL_NONE;
 }
 
+bool lull_ideal_stream_gathers(const struct share *share, const struct note *note)
+{
+    return (note->kind == LULL_STEP_COLLECTIVE_BEGIN) == note->has_request &&
+           is_known(share, note) && !is_alone(share, note->what);
+}
+
 static bool arrive(struct share *share, struct stream *stream, const struct note *note,
                    int64_t time, struct pending *ret_pending)
 {
@@ -184,6 +191,7 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
                                     .op = note->op,
                                     .non_blocking = note->has_request,
                                     .root = (int32_t)note->number,
+                                    .ticket = note->ticket,
                                     .time = time,
                                     .measured = note->time};
     return lull_gather_arrive(share, stream, &arrival, ret_pending);
