@@ -46,7 +46,7 @@ static const char *render(const struct lull_document *document, const char *rend
 static struct lull_document *efficiencies(void)
 {
     struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
-    struct lull_hash *table = lull_document_table(document, "pop", "Efficiencies", LULL_BY_ROW);
+    struct lull_table *table = lull_document_table(document, "pop", "Efficiencies", LULL_BY_ROW);
     lull_table_corner(table, "Metric");
     lull_table_column(table, "a", "a\n1 x 1");
     lull_table_column(table, "long_name", "long_name\n24 x 8");
@@ -134,7 +134,7 @@ static void text_uses_one_unit_of_time_per_column_of_things(void **state)
 {
     (void)state;
     struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
-    struct lull_hash *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
     lull_table_column(table, "name", "name");
     lull_table_column(table, "time", "time");
     lull_table_column(table, "share", "share");
@@ -157,7 +157,7 @@ static void text_prints_names_from_files_harmlessly(void **state)
 {
     (void)state;
     struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
-    struct lull_hash *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
     lull_table_column(table, "c", "\033]0;owned\a");
     uint32_t row = lull_table_row(table, "r", "evil\033[2J\n", LULL_NO_ROW);
     lull_table_set(table, row, 0, lull_cell_text("\xff"));
@@ -243,7 +243,7 @@ static void json_holds_facts_notes_and_attachments(void **state)
     lull_document_fact(document, "start", "Start", lull_cell_absent("not recorded"));
     lull_document_note(document, LULL_NOTE_WARNING, "%d oddities", 3);
     lull_document_attach(document, "extra", write_attachment, "mine");
-    struct lull_hash *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
     lull_table_column(table, "run", "run");
     lull_table_column(table, "run", "run");
     json_t *root = load(document);
@@ -266,7 +266,7 @@ static void csv_is_one_rectangle_for_tables_with_the_same_columns(void **state)
 {
     (void)state;
     struct lull_document *document = efficiencies();
-    struct lull_hash *more = lull_document_table(document, "raw", "", LULL_BY_ROW);
+    struct lull_table *more = lull_document_table(document, "raw", "", LULL_BY_ROW);
     lull_table_column(more, "a", "a");
     lull_table_column(more, "long_name", "long_name");
     uint32_t row = lull_table_row(more, "x", "a, \"b\"", LULL_NO_ROW);
@@ -287,7 +287,7 @@ static void csv_sets_tables_with_other_columns_apart(void **state)
     (void)state;
     struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
     lull_document_fact(document, "ranks", "Ranks", lull_cell_count(4));
-    struct lull_hash *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
     lull_table_column(table, "n", "n");
     lull_table_row(table, "r", "r", LULL_NO_ROW);
     lull_table_set(table, 0, 0, lull_cell_bytes(1536));
