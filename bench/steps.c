@@ -1,5 +1,5 @@
-/* steps RUN [WORKERS]: makes the steps of message passing of a run and does nothing with them. Prints
- * steps and seconds: the rate of reading and interpreting. */
+/* steps RUN [WORKERS]: makes the steps of message passing of a run and does nothing with them.
+ * Prints steps and seconds: the rate of reading and interpreting. */
 #include "activity/pass.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "cli/message.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "trace/format.h"
+#include "trace/convert.h"
 
 static struct {
     char *to;

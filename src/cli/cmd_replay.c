@@ -6,7 +6,7 @@
 #include "cli/progress.h"
 #include "sim/network/machine.h"
 #include "study/replay_study.h"
-#include "trace/format.h"
+#include "trace/convert.h"
 #include "view/replay_document.h"
 
 #include <stdlib.h>
@@ -159,7 +159,7 @@ static int write_run(const struct lull_runs *runs)
     struct lull_progress progress;
     lull_progress_begin(&progress, settings.run);
     lull_status status =
-        lull_convert(runs->runs[runs->count - 1].trace, settings.run, lull_format_find("tape"),
+        lull_convert(runs->runs[runs->count - 1].trace, settings.run, &lull_format_tape,
                      settings.force, lull_progress_update, &progress, &err);
     lull_progress_end(&progress);
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);

@@ -1,7 +1,7 @@
 #include "replay/survey.h"
 
 #include "base/array.h"
-#include "base/table.h"
+#include "base/hash.h"
 #include "replay/program/clocks.h"
 #include "replay/program/epoch.h"
 
@@ -16,8 +16,8 @@ struct roots {
 
 /* The master of a process on its way. */
 struct visitor {
-    int64_t entered;           /* the collective operation that it is in */
-    struct lull_table numbers; /* by communicator: its blocking operations so far */
+    int64_t entered;          /* the collective operation that it is in */
+    struct lull_hash numbers; /* by communicator: its blocking operations so far */
 };
 
 struct lull_survey {
@@ -54,7 +54,7 @@ static bool take_root(struct lull_survey *survey, uint32_t process, const struct
     struct visitor *visitor = &survey->visitors[process];
     if (step->comm >= survey->trace->n_comms || step->collective.request != LULL_NO_REQUEST)
         return true;
-    uint64_t *next = lull_table_add(&visitor->numbers, &step->comm, sizeof step->comm, 0, NULL);
+    uint64_t *next = lull_hash_add(&visitor->numbers, &step->comm, sizeof step->comm, 0, NULL);
     if (!next)
         return false;
     size_t number = (size_t)(*next)++;
@@ -180,7 +180,7 @@ void lull_survey_destroy(struct lull_survey *survey)
     if (!survey)
         return;
     for (uint32_t p = 0; survey->visitors && p < survey->trace->n_processes; p++)
-        lull_table_free(&survey->visitors[p].numbers);
+        lull_hash_free(&survey->visitors[p].numbers);
     for (uint32_t p = 0; survey->passages && p < survey->trace->n_processes; p++)
         free(survey->passages[p].items);
     for (uint32_t c = 0; survey->roots && c < survey->trace->n_comms; c++)

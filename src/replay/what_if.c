@@ -1,7 +1,7 @@
 #include "replay/what_if.h"
 
 #include "base/array.h"
-#include "base/table.h"
+#include "base/hash.h"
 #include "replay/program/bursts.h"
 #include "stats/quantile.h"
 
@@ -22,7 +22,7 @@ struct place {
 
 /* The places of one stream. */
 struct places {
-    struct lull_table numbers; /* of a struct key */
+    struct lull_hash numbers; /* of a struct key */
     struct place **items;
     size_t count, capacity;
 };
@@ -63,7 +63,7 @@ struct lull_what_if {
 static struct place *find_place(const struct places *places, const struct lull_replay_burst *burst)
 {
     const struct key key = {burst->region, burst->ordinal};
-    const uint64_t *number = lull_table_find(&places->numbers, &key, sizeof key);
+    const uint64_t *number = lull_hash_find(&places->numbers, &key, sizeof key);
     return number ? places->items[*number] : NULL;
 }
 
@@ -74,7 +74,7 @@ static struct place *add_place(struct places *places, const struct lull_replay_b
     if (!place ||
         !lull_array_reserve(&places->items, &places->capacity, places->count + 1,
                             sizeof(struct place *)) ||
-        !lull_table_add(&places->numbers, &key, sizeof key, places->count, NULL)) {
+        !lull_hash_add(&places->numbers, &key, sizeof key, places->count, NULL)) {
         free(place);
         return NULL;
     }
@@ -308,7 +308,7 @@ static void forget(struct lull_what_if *w)
         for (size_t i = 0; i < w->places[s].count; i++)
             free(w->places[s].items[i]);
         free(w->places[s].items);
-        lull_table_free(&w->places[s].numbers);
+        lull_hash_free(&w->places[s].numbers);
         free(w->works[s].ns);
         w->places[s] = (struct places){0};
         w->works[s] = (struct work){0};

@@ -245,7 +245,7 @@ static void add_formats(struct lull_document *document)
     for (size_t i = 0; lull_formats[i]; i++) {
         const struct lull_format *format = lull_formats[i];
         uint32_t row = lull_table_row(table, format->name, format->name, LULL_NO_ROW);
-        lull_table_set(table, row, 0, lull_cell_text(format->open ? "yes" : "no"));
+        lull_table_set(table, row, 0, lull_cell_text(format->reader ? "yes" : "no"));
         lull_table_set(table, row, 1, lull_cell_text(format->writer_open ? "yes" : "no"));
         lull_table_set(table, row, 2, lull_cell_text(format->summary));
     }

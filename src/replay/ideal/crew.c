@@ -173,11 +173,11 @@ void lull_crew_resume(struct share *share, struct stream *stream)
 static bool communicates(const struct share *share, const struct note *note)
 {
     const struct lull_trace *trace = share->ideal->trace;
-    if (note->kind == LULL_STEP_CALL_BEGIN) {
+    if (note->kind == LULL_STEP_CALL_BEGIN || note->kind == LULL_STEP_CALL_END) {
         uint8_t activity = lull_activity_on(&trace->regions[note->what], LULL_LOCATION_THREAD);
         return activity == LULL_MPI_P2P || activity == LULL_MPI_COLLECTIVE;
     }
-    return LULL_STEP_MASK(note->kind) & LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_CALL_END);
+    return LULL_STEP_MASK(note->kind) & LULL_STEPS_OF_MPI;
 }
 
 /* From the last meeting on, the thread is followed. */
@@ -223,6 +223,10 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
         note->number = share->links[note->what].sent++;
     else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
         note->number = share->queues[note->what].received++;
+    else if ((note->kind == LULL_STEP_COLLECTIVE_BEGIN || note->kind == LULL_STEP_COLLECTIVE_END) &&
+             lull_ideal_stream_gathers(share, note))
+        note->ticket = lull_gather_ticket(share, stream->process, note->what, note->op,
+                                          note->flags & NOTE_REQUEST);
     if (!stream->calls) {
         pass_over(crew, stream, note);
         if (!communicates(share, note)) {
@@ -231,6 +235,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
             return;
         }
         begin_following(crew, stream);
+        note->flags |= NOTE_MOVES; /* also in a call that is not of these */
     }
     lull_notes_advance_middle(&stream->notes);
 }
@@ -291,18 +296,16 @@ static void bring_into_order(struct share *share, struct crew *crew)
 void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps)
 {
     struct crew *crew = stream->process->crew;
-    struct note note = {0};
     for (uint32_t i = 0; i < steps->count && share->status == LULL_OK; i++) {
         const struct lull_step *step = &steps->steps[i];
         bool is_last = step->kind == LULL_STEP_END;
-        stream->until = is_last ? INT64_MAX : step->time;
-        if (!lull_ideal_stream_note(share, stream, step, steps->channels, &note))
-            continue;
-        struct note *kept = lull_notes_push(&share->pool, &stream->notes);
-        if (kept)
-            *kept = note;
-        else
+        if (is_last || step->time > stream->until)
+            stream->until = is_last ? INT64_MAX : step->time;
+        struct note *note = lull_notes_push(&share->pool, &stream->notes);
+        if (!note)
             lull_share_no_memory(share);
+        else if (!lull_ideal_stream_read(share, stream, step, steps->channels, note))
+            lull_notes_unpush(&share->pool, &stream->notes);
     }
     if (steps->ledger && stream->until < INT64_MAX && steps->ledger->now > stream->until)
         stream->until = steps->ledger->now;

@@ -373,6 +373,18 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
 
 /* ---- members ------------------------------------------------------------------------------- */
 
+uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
+                            bool non_blocking)
+{
+    bool stranger;
+    comm = lull_comm_canonical(share->ideal->trace, comm);
+    struct member *member =
+        open_circle(share, comm)
+            ? find_or_add_member(share, process, comm, non_blocking ? 1 + op : 0, &stranger)
+            : NULL;
+    return member ? member->count++ : LULL_NONE;
+}
+
 bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
                         struct pending *ret_pending)
 {
@@ -399,7 +411,8 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
                                   .series = kind,
                                   .is_root = arrival->root == (int32_t)stream->process->index,
                                   .a = comm,
-                                  .b = member->count++,
+                                  .b = arrival->ticket == LULL_NONE ? member->count++
+                                                                    : arrival->ticket,
                                   .c = member->rank,
                                   .time = arrival->time,
                                   .measured = arrival->measured};

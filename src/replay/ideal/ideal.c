@@ -54,7 +54,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     }
     ideal->n_shares = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
-    atomic_init(&ideal->bound, FIRST_BOUND);
+    atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);
     atomic_init(&ideal->unsettled, workers);
     if (!deal_out(ideal)) {
         lull_ideal_destroy(ideal);

@@ -27,6 +27,8 @@
 
 #include "trace/trace.h"
 
+#include <stddef.h>
+
 /* A message as it was measured, for who wants to know what messages cost. */
 struct lull_ideal_message {
     uint32_t source, target; /* processes */
@@ -46,6 +48,8 @@ struct lull_ideal_options {
      * number of workers; may be NULL. */
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
     void *message_context;
+    size_t waiting;   /* steps of a worker that may wait before threads that cannot go on are no
+                         longer   welcome; 0: 2^18, 10 MB */
     unsigned workers; /* of lull_ideal_runtime; 0: as many as there are processors */
     void (*progress)(void *context, double share); /* of lull_ideal_runtime */
     void *progress_context;

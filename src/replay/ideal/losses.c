@@ -20,7 +20,7 @@ static void lose(struct share *share, struct stream *stream, const struct note *
     if (!losses)
         return;
     const struct lull_ideal *ideal = share->ideal;
-    int64_t from = stream->call_began > ideal->from ? stream->call_began : ideal->from;
+    int64_t from = stream->stopped_at > ideal->from ? stream->stopped_at : ideal->from;
     int64_t to = call->time < ideal->to ? call->time : ideal->to;
     losses->ns[call->op] += to > from ? to - from : 0;
     losses->region[call->op] = call->what;
@@ -61,7 +61,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
                                    .bytes = send->bytes};
     lull_trace_add_quirk(trace, quirk, "rank %u at %.9g s",
                          trace->processes[stream->process->index].rank,
-                         1e-9 * (double)stream->call_began);
+                         1e-9 * (double)stream->stopped_at);
     lull_ideal_stream_receive(share, stream, &wanted);
 }
 

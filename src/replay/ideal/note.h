@@ -8,17 +8,28 @@
 
 #include <stdlib.h>
 
+/* What a thread did that matters. Its ideal time moves with `kept`; the operations of a call happen
+ * when the call begins, so theirs is that of its begin. */
 struct note {
     int64_t time;    /* measured */
-    int64_t kept;    /* as in the step */
-    uint64_t value;  /* RECV: bytes; COLLECTIVE_*: the request */
-    uint32_t what;   /* SEND: link; RECV: queue; COLLECTIVE_*: communicator; CALL_*: region;
+    int64_t kept;    /* as in the steps */
+    uint64_t value;  /* RECV: bytes; COLLECTIVE_*: the request; CALL_END: when the call began */
+    uint32_t what;   /* SEND: link; RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
                         FORK, JOIN of a master: the number of the meeting */
     uint32_t number; /* SEND, RECV: which message of the channel; COLLECTIVE_*: root;
                         FORK, JOIN of a master: who meets */
+    uint32_t ticket; /* COLLECTIVE_*: which operation of its series; LULL_NONE: the next */
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;
-    bool has_request;
+    uint8_t flags; /* enum note_flags */
+    uint8_t posts; /* receives that were posted since the note before */
+};
+
+enum note_flags {
+    NOTE_MOVES = 1,   /* time up to `kept` passes first */
+    NOTE_WAITS = 2,   /* outside of calls: an operation waits for itself */
+    NOTE_REQUEST = 4, /* a message or collective operation that does not block */
+    NOTE_LOST = 8     /* CALL_END: nothing of the call was recorded */
 };
 
 enum { NOTES_OF_BLOCK = 25 };
@@ -115,13 +126,27 @@ static inline void lull_notes_give_back(struct note_pool *pool, struct note_queu
         *queue = (struct note_queue){0};
 }
 
+/* Blocks at the front of which nothing is left. */
+static inline void lull_notes_tidy(struct note_pool *pool, struct note_queue *queue)
+{
+    while (queue->first && (queue->first == queue->last ? queue->first_at == queue->last_at
+                                                        : queue->first_at == NOTES_OF_BLOCK))
+        lull_notes_give_back(pool, queue);
+}
+
 static inline void lull_notes_pop(struct note_pool *pool, struct note_queue *queue)
 {
     pool->queued--;
     queue->first_at++;
-    if (queue->first == queue->last ? queue->first_at == queue->last_at
-                                    : queue->first_at == NOTES_OF_BLOCK)
-        lull_notes_give_back(pool, queue);
+    lull_notes_tidy(pool, queue);
+}
+
+/* Takes back what was pushed last. */
+static inline void lull_notes_unpush(struct note_pool *pool, struct note_queue *queue)
+{
+    pool->queued--;
+    queue->last_at--;
+    lull_notes_tidy(pool, queue);
 }
 
 #endif

@@ -76,8 +76,7 @@ static bool is_crew(const struct lull_ideal *ideal, uint32_t process)
     return ideal->trace->processes[process].n_threads > 1 && !ideal->options->masters_only;
 }
 
-static struct stream *create_stream(struct share *share, struct process *process,
-                                    uint32_t location)
+static struct stream *create_stream(struct share *share, struct process *process, uint32_t location)
 {
     const struct lull_trace *trace = share->ideal->trace;
     struct stream *stream = calloc(1, sizeof *stream);

@@ -17,7 +17,7 @@
 #define LULL_REPLAY_IDEAL_SHARE_H
 
 #include "activity/channel.h"
-#include "base/table.h"
+#include "base/hash.h"
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/note.h"
 
@@ -136,6 +136,18 @@ struct losses {
     uint32_t open; /* non-blocking collectives of whose end nothing is known */
 };
 
+/* What is known of a thread where its steps are read, which may be far ahead of where it waits. */
+struct reading {
+    int64_t call_began; /* measured */
+    int64_t call_kept;  /* when the call began */
+    uint8_t posts;      /* receives since the last note */
+    bool in_call;
+    bool completed;       /* something in this call */
+    bool waits;           /* this call, for something */
+    bool over;            /* the analysed span */
+    bool lost_collective; /* nothing is known of a non-blocking one */
+};
+
 /* A thread that may call MPI. */
 struct stream {
     struct process *process;
@@ -158,6 +170,7 @@ struct stream {
     uint64_t open_receives; /* posted, not complete */
     uint32_t epoch;         /* collective operations of all processes so far */
     struct losses *losses;
+    struct reading reading;
     struct note_queue notes;
     struct stream *next_ready, *next_waiting;
 
@@ -249,7 +262,7 @@ struct share {
     struct stream *ready; /* that can perhaps go on */
     struct note_pool pool;
 
-    struct lull_table links_by_channel, queues_by_channel;
+    struct lull_hash links_by_channel, queues_by_channel;
     struct link *links;
     struct queue *queues;
     struct message *messages;
@@ -320,10 +333,12 @@ void lull_share_run(struct share *share);
 /* stream.c */
 void lull_ideal_stream_steps(struct share *share, struct stream *stream,
                              const struct lull_steps *steps);
-/* Whether a step matters, and what of it; SEND and RECV without their numbers. */
-bool lull_ideal_stream_note(struct share *share, struct stream *stream,
+/* Whether a step makes a note; SEND and RECV are without their numbers. */
+bool lull_ideal_stream_read(struct share *share, struct stream *stream,
                             const struct lull_step *step, const struct lull_channels *channels,
                             struct note *ret_note);
+/* Whether it is known where its process arrives with this note. */
+bool lull_ideal_stream_gathers(const struct share *share, const struct note *note);
 void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
 void lull_ideal_stream_resume(struct share *share, struct stream *stream);
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,
@@ -351,8 +366,12 @@ struct arrival {
     uint8_t op;
     bool non_blocking;
     int32_t root;
+    uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
     int64_t time, measured; /* ideal; measured */
 };
+/* Takes the next ticket of a process; LULL_NONE: it is no member. */
+uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
+                            bool non_blocking);
 /* False: it waits for nobody, because it is no member (which is a complaint). */
 bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
                         struct pending *ret_pending);

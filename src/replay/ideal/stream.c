@@ -9,6 +9,20 @@
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
+static bool is_known(const struct share *share, const struct note *note)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
+           note->op != LULL_COLLECTIVE_UNKNOWN;
+}
+
+/* Tracers may give all the communicators of one process the same definition. */
+static bool is_alone(const struct share *share, uint32_t comm)
+{
+    const struct lull_comm *c = &share->ideal->trace->comms[comm];
+    return c->size == 1 && c->remote == LULL_NONE;
+}
+
 static bool is_process(const struct share *share, int32_t peer)
 {
     return peer >= 0 && (uint32_t)peer < share->ideal->trace->n_processes;
@@ -47,48 +61,180 @@ static uint32_t queue_of(struct share *share, struct stream *stream, uint32_t ch
                  : LULL_NONE;
 }
 
-bool lull_ideal_stream_note(struct share *share, struct stream *stream,
-                            const struct lull_step *step, const struct lull_channels *channels,
-                            struct note *ret_note)
+/* A message is at hand of a channel; LULL_NONE in `what`: with nobody. */
+static void read_message(struct share *share, struct stream *stream, const struct lull_step *step,
+                         const struct lull_channels *channels, struct note *note)
 {
-    ret_note->time = step->time;
-    ret_note->kept = step->kept_ns;
-    ret_note->kind = step->kind;
-    ret_note->op = step->op;
+    bool sends = step->kind == LULL_STEP_SEND;
+    note->what = LULL_NONE;
+    note->value = step->message.bytes;
+    note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+    stream->reading.completed = true;
+    if (!is_process(share, step->message.peer))
+        return;
+    note->what = sends ? link_of(share, stream, step->channel, channels)
+                       : queue_of(share, stream, step->channel, channels);
+    stream->reading.waits |= !sends;
+}
+
+/* False: a blocking one begins; its end says more, at the same ideal time. */
+static bool read_collective(const struct share *share, struct stream *stream,
+                            const struct lull_step *step, struct note *note)
+{
+    bool blocks = step->collective.request == LULL_NO_REQUEST;
+    bool begins = step->kind == LULL_STEP_COLLECTIVE_BEGIN;
+    note->what = step->comm;
+    note->number = (uint32_t)step->collective.root;
+    note->ticket = LULL_NONE;
+    note->value = step->collective.request;
+    note->flags |= blocks ? 0 : NOTE_REQUEST;
+    if (begins && blocks)
+        return false;
+    if (begins || is_known(share, note))
+        stream->reading.completed = true; /* else its call is left without a record */
+    stream->reading.waits |= !begins;
+    return true;
+}
+
+/* Behind the analysed span nothing takes time, and nothing in it waits for what comes then; except
+ * for the arrival of a call that reaches beyond. */
+static bool is_beyond(const struct share *share, const struct reading *reading,
+                      const struct lull_step *step)
+{
+    const struct lull_ideal *ideal = share->ideal;
+    return ideal->options->has_span &&
+           (reading->in_call ? step->kind == LULL_STEP_CALL_END && step->time > ideal->to
+                             : step->time >= ideal->to);
+}
+
+/* Whether a call of which nothing was recorded should have left something. */
+static bool should_leave_records(struct reading *reading, uint8_t call)
+{
+    reading->lost_collective |= call == LULL_CALL_ICOLLECTIVE;
+    if (call == LULL_CALL_TEST)
+        return reading->lost_collective;
+    return call != LULL_CALL_OTHER && call != LULL_CALL_ISEND && call != LULL_CALL_ISSEND &&
+           call != LULL_CALL_IRECV;
+}
+
+/* Whose notes tell the measured times of its calls: threads that meet their master in between, and
+ * receivers whose messages somebody wants to know all about. */
+static bool needs_begin(const struct share *share, const struct stream *stream)
+{
+    return stream->follows || share->ideal->options->message;
+}
+
+static bool read_begin(const struct share *share, struct stream *stream,
+                       const struct lull_step *step, struct note *note)
+{
+    struct reading *reading = &stream->reading;
+    reading->in_call = true;
+    reading->completed = reading->waits = false;
+    reading->call_began = step->time;
+    reading->call_kept = step->kept_ns;
+    note->what = step->region;
+    note->flags = NOTE_MOVES;
+    return needs_begin(share, stream);
+}
+
+/* A call that does not wait takes no time, and needs no note. */
+static bool read_end(struct share *share, struct stream *stream, const struct lull_step *step,
+                     struct note *note)
+{
+    struct reading *reading = &stream->reading;
+    reading->in_call = false;
+    note->what = step->region;
+    note->value = (uint64_t)reading->call_began;
+    note->flags = NOTE_MOVES;
+    if (reading->completed)
+        share->recorded[step->op] = true;
+    else if (should_leave_records(reading, step->op))
+        note->flags |= NOTE_LOST;
+    return reading->waits || note->flags & NOTE_LOST || stream->follows;
+}
+
+/* An operation happens when its call begins. Where a thread meets its master in between, that is
+ * told by the note of the begin, and the time of this one is its own. */
+static void place_operation(const struct stream *stream, struct note *note)
+{
+    const struct reading *reading = &stream->reading;
+    if (!reading->in_call)
+        note->flags = NOTE_MOVES | NOTE_WAITS;
+    else if (stream->follows)
+        note->flags = 0;
+    else {
+        note->flags = NOTE_MOVES;
+        note->kept = reading->call_kept;
+    }
+}
+
+static bool read_post(struct stream *stream)
+{
+    return ++stream->reading.posts == UINT8_MAX;
+}
+
+/* What is done for every step before it becomes a note; false: it does not. */
+static bool read_step(struct share *share, struct stream *stream, const struct lull_step *step,
+                      const struct lull_channels *channels, struct note *note)
+{
+    struct reading *reading = &stream->reading;
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
+        return read_begin(share, stream, step, note);
     case LULL_STEP_CALL_END:
-        ret_note->what = step->region;
-        return true;
+        return read_end(share, stream, step, note);
     case LULL_STEP_SEND:
-        ret_note->what = LULL_NONE; /* it is recorded, even to nobody */
-        if (is_process(share, step->message.peer))
-            ret_note->what = link_of(share, stream, step->channel, channels);
-        return true;
     case LULL_STEP_RECV:
-        ret_note->what = LULL_NONE;
-        ret_note->value = step->message.bytes;
-        ret_note->has_request = step->message.request != LULL_NO_REQUEST;
-        if (is_process(share, step->message.peer))
-            ret_note->what = queue_of(share, stream, step->channel, channels);
-        return true;
+        place_operation(stream, note);
+        read_message(share, stream, step, channels, note);
+        return note->what != LULL_NONE || note->flags & NOTE_REQUEST;
     case LULL_STEP_COLLECTIVE_BEGIN:
     case LULL_STEP_COLLECTIVE_END:
-        ret_note->what = step->comm;
-        ret_note->number = (uint32_t)step->collective.root;
-        ret_note->value = step->collective.request;
-        ret_note->has_request = step->collective.request != LULL_NO_REQUEST;
-        return ret_note->has_request || step->kind == LULL_STEP_COLLECTIVE_END;
+        place_operation(stream, note);
+        return read_collective(share, stream, step, note);
     case LULL_STEP_RECV_POST:
+        note->flags = 0;
+        return read_post(stream);
     case LULL_STEP_SEND_DONE:
+        reading->completed = true;
+        return false;
     case LULL_STEP_CANCEL:
+        note->flags = 0;
+        return true;
     case LULL_STEP_FORK:
     case LULL_STEP_JOIN:
+        reading->call_kept = step->kept_ns;
+        note->flags = stream->follows ? 0 : NOTE_MOVES; /* of others no more than a point of time */
+        return stream->process->crew != NULL;
     case LULL_STEP_END:
+        note->flags = NOTE_MOVES;
         return true;
     default:
         return false;
     }
+}
+
+bool lull_ideal_stream_read(struct share *share, struct stream *stream,
+                            const struct lull_step *step, const struct lull_channels *channels,
+                            struct note *ret_note)
+{
+    struct reading *reading = &stream->reading;
+    ret_note->time = step->time;
+    ret_note->kept = step->kept_ns;
+    ret_note->kind = step->kind;
+    ret_note->op = step->op;
+    if (reading->over)
+        return false;
+    if (is_beyond(share, reading, step)) {
+        reading->over = true;
+        ret_note->kind = LULL_STEP_END;
+        ret_note->flags = NOTE_MOVES;
+    } else if (!read_step(share, stream, step, channels, ret_note)) {
+        return false;
+    }
+    ret_note->posts = reading->posts;
+    reading->posts = 0;
+    return true;
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -150,7 +296,7 @@ void lull_ideal_stream_receive(struct share *share, struct stream *stream,
 
 static void receive_message(struct share *share, struct stream *stream, const struct note *note)
 {
-    if (note->has_request && stream->open_receives > 0)
+    if ((note->flags & NOTE_REQUEST) && stream->open_receives > 0)
         stream->open_receives--;
     if (note->what == LULL_NONE)
         return;
@@ -164,18 +310,11 @@ static void receive_message(struct share *share, struct stream *stream, const st
 
 /* ---- collective operations ----------------------------------------------------------------- */
 
-static bool is_known(const struct share *share, const struct note *note)
+bool lull_ideal_stream_gathers(const struct share *share, const struct note *note)
 {
-    const struct lull_trace *trace = share->ideal->trace;
-    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
-           note->op != LULL_COLLECTIVE_UNKNOWN;
-}
-
-/* Tracers may give all the communicators of one process the same definition. */
-static bool is_alone(const struct share *share, uint32_t comm)
-{
-    const struct lull_comm *c = &share->ideal->trace->comms[comm];
-    return c->size == 1 && c->remote == LULL_NONE;
+    bool begins = note->kind == LULL_STEP_COLLECTIVE_BEGIN;
+    return begins == ((note->flags & NOTE_REQUEST) != 0) && is_known(share, note) &&
+           !is_alone(share, note->what);
 }
 
 static bool arrive(struct share *share, struct stream *stream, const struct note *note,
@@ -183,8 +322,9 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
 {
     const struct arrival arrival = {.comm = note->what,
                                     .op = note->op,
-                                    .non_blocking = note->has_request,
+                                    .non_blocking = (note->flags & NOTE_REQUEST),
                                     .root = (int32_t)note->number,
+                                    .ticket = note->ticket,
                                     .time = time,
                                     .measured = note->time};
     return lull_gather_arrive(share, stream, &arrival, ret_pending);
@@ -199,7 +339,6 @@ static void begin_collective(struct share *share, struct stream *stream, const s
     }
     struct open_collective *open = &stream->open[stream->n_open++];
     *open = (struct open_collective){.request = note->value, .time = stream->time};
-    stream->completed = true; /* it is recorded */
     if (is_known(share, note) && !is_alone(share, note->what))
         open->arrived = arrive(share, stream, note, stream->time, &open->pending);
 }
@@ -223,8 +362,7 @@ static void end_collective(struct share *share, struct stream *stream, const str
         return; /* the call is left without a record, which is counted at its end */
     struct open_collective now = {.time = stream->time};
     int64_t time;
-    stream->completed = true;
-    if (note->has_request && !close_collective(stream, note->value, &now))
+    if ((note->flags & NOTE_REQUEST) && !close_collective(stream, note->value, &now))
         return;
     if (is_alone(share, note->what))
         return;
@@ -276,6 +414,7 @@ static void wait_for_all(struct share *share, struct stream *stream)
     stream->pending_at = stream->n_pending = 0;
     if (stream->done > stream->time)
         stream->time = stream->done;
+    stream->done = 0;
 }
 
 /* ---- notes --------------------------------------------------------------------------------- */
@@ -301,106 +440,72 @@ void lull_ideal_stream_free(struct stream *stream)
     free(stream);
 }
 
-/* Behind the analysed span nothing takes time, and nothing in it waits for what comes then; except
- * for the arrival of a call that reaches beyond. */
-static bool is_beyond(const struct share *share, const struct stream *stream,
-                      const struct note *note)
-{
-    if (!share->ideal->options->has_span)
-        return false;
-    return note->kind == LULL_STEP_CALL_END ? note->time > share->ideal->to
-                                            : !stream->in_call && note->time >= share->ideal->to;
-}
-
-static inline void advance(struct stream *stream, int64_t kept)
+static inline void move_on(struct stream *stream, int64_t kept)
 {
     stream->time += kept - stream->kept;
     stream->kept = kept;
+}
+
+static void end_call(struct share *share, struct stream *stream, const struct note *note)
+{
+    stream->stopped_at = (int64_t)note->value;
+    if (note->flags & NOTE_LOST)
+        lull_ideal_stream_look_for_lost(share, stream, note);
+    wait_for_all(share, stream);
 }
 
 static void take_operation(struct share *share, struct stream *stream, const struct note *note)
 {
     switch (note->kind) {
     case LULL_STEP_SEND:
-        stream->completed = true;
         send_message(share, stream, note);
         return;
     case LULL_STEP_RECV:
-        stream->completed = true;
         receive_message(share, stream, note);
-        return;
-    case LULL_STEP_RECV_POST:
-        stream->open_receives++;
-        return;
-    case LULL_STEP_CANCEL:
-        stream->open_receives -= stream->open_receives > 0;
-        return;
-    case LULL_STEP_SEND_DONE:
-        stream->completed = true;
         return;
     case LULL_STEP_COLLECTIVE_BEGIN:
         begin_collective(share, stream, note);
         return;
-    default: /* COLLECTIVE_END */
+    case LULL_STEP_COLLECTIVE_END:
         count_epoch(share, stream, note);
         end_collective(share, stream, note);
-    }
-}
-
-static void end_call(struct share *share, struct stream *stream, const struct note *note)
-{
-    advance(stream, note->kept);
-    if (stream->in_call && stream->completed)
-        share->recorded[note->op] = true;
-    else if (stream->in_call)
-        lull_ideal_stream_look_for_lost(share, stream, note);
-    stream->in_call = false;
-    stream->stopped_at = stream->call_began;
-    wait_for_all(share, stream);
-}
-
-/* The operations of a call happen when it begins; outside of calls each waits for itself. */
-void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note)
-{
-    if (is_beyond(share, stream, note)) {
-        advance(stream, note->kept);
-        end_stream(stream);
+        return;
+    case LULL_STEP_CANCEL:
+        stream->open_receives -= stream->open_receives > 0;
+        return;
+    default: /* RECV_POST */
         return;
     }
+}
+
+void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note)
+{
+    stream->open_receives += note->posts;
+    if (note->flags & NOTE_MOVES)
+        move_on(stream, note->kept);
     switch (note->kind) {
     case LULL_STEP_CALL_BEGIN:
-        advance(stream, note->kept);
-        stream->in_call = true;
-        stream->completed = false;
         stream->call_began = note->time;
-        stream->done = stream->time;
         return;
     case LULL_STEP_CALL_END:
         end_call(share, stream, note);
         return;
     case LULL_STEP_FORK:
     case LULL_STEP_JOIN:
-        if (stream->follows)
-            return; /* no more than a point of its kept time */
-        advance(stream, note->kept);
-        stream->stopped_at = note->time;
-        if (stream->process->crew && note->what != LULL_NONE)
+        if (stream->process->crew && !stream->follows && note->what != LULL_NONE) {
+            stream->stopped_at = note->time;
             lull_crew_meet(share, stream, note->what, note->number);
+        }
         return;
     case LULL_STEP_END:
-        advance(stream, note->kept);
         end_stream(stream);
         return;
     default:
-        if (stream->in_call) {
-            take_operation(share, stream, note);
-            return;
-        }
-        advance(stream, note->kept);
-        stream->done = stream->time;
         take_operation(share, stream, note);
-        stream->stopped_at = note->time;
-        wait_for_all(share, stream);
+        if (note->flags & NOTE_WAITS) {
+            stream->stopped_at = note->time;
+            wait_for_all(share, stream);
+        }
     }
 }
 
@@ -414,29 +519,33 @@ static void number_message(struct share *share, struct note *note)
         note->number = share->queues[note->what].received++;
 }
 
-static void keep_note(struct share *share, struct stream *stream, const struct note *note)
+/* Read where it waits, so that it need not be moved. */
+static void keep_step(struct share *share, struct stream *stream, const struct lull_step *step,
+                      const struct lull_channels *channels)
 {
-    struct note *kept = lull_notes_push(&share->pool, &stream->notes);
-    if (kept)
-        *kept = *note;
-    else
+    struct note *note = lull_notes_push(&share->pool, &stream->notes);
+    if (!note)
         lull_share_no_memory(share);
+    else if (lull_ideal_stream_read(share, stream, step, channels, note))
+        number_message(share, note);
+    else
+        lull_notes_unpush(&share->pool, &stream->notes);
 }
 
 void lull_ideal_stream_steps(struct share *share, struct stream *stream,
                              const struct lull_steps *steps)
 {
     struct note note = {0};
-    for (uint32_t i = 0; i < steps->count && stream->blocked != ENDED; i++) {
-        if (!lull_ideal_stream_note(share, stream, &steps->steps[i], steps->channels, &note))
-            continue;
-        number_message(share, &note);
-        if (share->status != LULL_OK)
-            return;
-        if (stream->blocked == RUNNABLE)
+    for (uint32_t i = 0; i < steps->count && share->status == LULL_OK; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (stream->blocked == RUNNABLE) {
+            if (!lull_ideal_stream_read(share, stream, step, steps->channels, &note))
+                continue;
+            number_message(share, &note);
             lull_ideal_stream_take(share, stream, &note);
-        else
-            keep_note(share, stream, &note);
+        } else if (stream->blocked != ENDED) {
+            keep_step(share, stream, step, steps->channels);
+        }
     }
 }
 

@@ -103,7 +103,7 @@ lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step
         return end_non_blocking(s, step, err);
     if (step->comm >= s->replay->trace->n_comms)
         return LULL_OK;
-    uint64_t *next = lull_table_add(&s->collectives, &step->comm, sizeof step->comm, 0, NULL);
+    uint64_t *next = lull_hash_add(&s->collectives, &step->comm, sizeof step->comm, 0, NULL);
     if (!next)
         return lull_replay_no_memory(s, err);
     uint32_t number = (uint32_t)(*next)++;

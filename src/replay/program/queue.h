@@ -3,7 +3,7 @@
 #ifndef LULL_REPLAY_PROGRAM_QUEUE_H
 #define LULL_REPLAY_PROGRAM_QUEUE_H
 
-#include "base/table.h"
+#include "base/hash.h"
 #include "replay/program/stream.h"
 
 #define NO_ENTRY UINT64_MAX
@@ -54,7 +54,7 @@ struct lull_replay_stream {
     int64_t in_call_time; /* bursts and fixed times inside this call */
     uint32_t phase, ordinal;
     uint32_t syncs;
-    struct lull_table collectives; /* by communicator: blocking ones so far */
+    struct lull_hash collectives; /* by communicator: blocking ones so far */
 };
 
 typedef struct lull_replay_stream stream_t;

@@ -272,6 +272,6 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
     free(s->free_numbers);
     free(s->call_waits);
     free(s->waits);
-    lull_table_free(&s->collectives);
+    lull_hash_free(&s->collectives);
     free(s);
 }

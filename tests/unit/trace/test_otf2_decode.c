@@ -5,6 +5,7 @@
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 #include "trace/format/otf2/otf2.h"
 
 #include <inttypes.h>

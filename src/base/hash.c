@@ -1,4 +1,4 @@
-#include "base/table.h"
+#include "base/hash.h"
 
 #include "base/array.h"
 
@@ -28,14 +28,14 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
-static uint32_t *find_slot(const struct lull_table *table, const void *key, size_t size,
+static uint32_t *find_slot(const struct lull_hash *table, const void *key, size_t size,
                            uint64_t hash)
 {
     for (size_t at = (size_t)hash & (table->n_slots - 1);; at = (at + 1) & (table->n_slots - 1)) {
         uint32_t slot = table->slots[at];
         if (slot == 0)
             return &table->slots[at];
-        const struct lull_table_entry *entry = &table->entries[slot - 1];
+        const struct lull_hash_entry *entry = &table->entries[slot - 1];
         if (entry->hash == hash && entry->size == size &&
             memcmp(table->keys + entry->key, key, size) == 0)
             return &table->slots[at];
@@ -43,7 +43,7 @@ static uint32_t *find_slot(const struct lull_table *table, const void *key, size
 }
 
 /* Twice the slots; at most three quarters of them are taken. */
-static bool enlarge_slots(struct lull_table *table)
+static bool enlarge_slots(struct lull_hash *table)
 {
     size_t n_slots = table->n_slots ? table->n_slots * 2 : FIRST_SLOTS;
     uint32_t *slots = calloc(n_slots, sizeof *slots);
@@ -61,7 +61,7 @@ static bool enlarge_slots(struct lull_table *table)
     return true;
 }
 
-uint64_t *lull_table_find(const struct lull_table *table, const void *key, size_t size)
+uint64_t *lull_hash_find(const struct lull_hash *table, const void *key, size_t size)
 {
     if (table->n_slots == 0)
         return NULL;
@@ -69,8 +69,8 @@ uint64_t *lull_table_find(const struct lull_table *table, const void *key, size_
     return slot ? &table->entries[slot - 1].value : NULL;
 }
 
-uint64_t *lull_table_add(struct lull_table *table, const void *key, size_t size, uint64_t value,
-                         bool *ret_new)
+uint64_t *lull_hash_add(struct lull_hash *table, const void *key, size_t size, uint64_t value,
+                        bool *ret_new)
 {
     if (table->count * 4 >= table->n_slots * 3 && !enlarge_slots(table))
         return NULL;
@@ -87,22 +87,22 @@ uint64_t *lull_table_add(struct lull_table *table, const void *key, size_t size,
         return NULL;
     memcpy(table->keys + table->keys_size, key, size);
     table->keys[table->keys_size + size] = '\0';
-    struct lull_table_entry *entry = &table->entries[table->count++];
-    *entry = (struct lull_table_entry){value, hash, table->keys_size, size};
+    struct lull_hash_entry *entry = &table->entries[table->count++];
+    *entry = (struct lull_hash_entry){value, hash, table->keys_size, size};
     table->keys_size += size + 1;
     *slot = (uint32_t)table->count;
     return &entry->value;
 }
 
-const void *lull_table_key(const struct lull_table *table, size_t entry)
+const void *lull_hash_key(const struct lull_hash *table, size_t entry)
 {
     return table->keys + table->entries[entry].key;
 }
 
-void lull_table_free(struct lull_table *table)
+void lull_hash_free(struct lull_hash *table)
 {
     free(table->entries);
     free(table->keys);
     free(table->slots);
-    *table = (struct lull_table){0};
+    *table = (struct lull_hash){0};
 }

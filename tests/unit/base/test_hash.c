@@ -1,5 +1,5 @@
 /* The hash table against a list that is searched from its beginning. */
-#include "base/table.h"
+#include "base/hash.h"
 #include "stats/random.h"
 
 #include <setjmp.h>
@@ -61,12 +61,12 @@ static size_t draw_key(struct lull_random *random, enum shape shape, unsigned ch
     }
 }
 
-static void check_add(struct lull_table *table, const unsigned char *key, size_t size,
+static void check_add(struct lull_hash *table, const unsigned char *key, size_t size,
                       uint64_t value)
 {
     struct pair *known = search(key, size);
     bool is_new = known;
-    uint64_t *found = lull_table_add(table, key, size, value, &is_new);
+    uint64_t *found = lull_hash_add(table, key, size, value, &is_new);
     assert_non_null(found);
     assert_int_equal(is_new, !known);
     if (!known) {
@@ -78,11 +78,11 @@ static void check_add(struct lull_table *table, const unsigned char *key, size_t
     assert_true(*found == known->value);
 }
 
-static void check_find(struct lull_table *table, const unsigned char *key, size_t size,
+static void check_find(struct lull_hash *table, const unsigned char *key, size_t size,
                        uint64_t value)
 {
     struct pair *known = search(key, size);
-    uint64_t *found = lull_table_find(table, key, size);
+    uint64_t *found = lull_hash_find(table, key, size);
     assert_int_equal(found != NULL, known != NULL);
     if (!known)
         return;
@@ -90,13 +90,13 @@ static void check_find(struct lull_table *table, const unsigned char *key, size_
     *found = known->value = value; /* found values may be changed */
 }
 
-static void check_order(const struct lull_table *table)
+static void check_order(const struct lull_hash *table)
 {
     assert_int_equal(table->count, n_pairs);
     for (size_t p = 0; p < n_pairs; p++) {
         assert_int_equal(table->entries[p].size, pairs[p].size);
-        assert_memory_equal(lull_table_key(table, p), pairs[p].key, pairs[p].size);
-        assert_int_equal(((const char *)lull_table_key(table, p))[pairs[p].size], 0);
+        assert_memory_equal(lull_hash_key(table, p), pairs[p].key, pairs[p].size);
+        assert_int_equal(((const char *)lull_hash_key(table, p))[pairs[p].size], 0);
         assert_true(table->entries[p].value == pairs[p].value);
     }
 }
@@ -107,7 +107,7 @@ static void check_round(uint64_t seed)
     lull_random_seed(&random, seed);
     enum shape shape = (enum shape)(seed % SHAPES);
     uint64_t of_adds = lull_random_below(&random, 10) + 1; /* in 11 */
-    struct lull_table table = {0};
+    struct lull_hash table = {0};
     n_pairs = 0;
     for (int i = 0; i < OPERATIONS; i++) {
         unsigned char key[LONGEST];
@@ -119,9 +119,9 @@ static void check_round(uint64_t seed)
             check_find(&table, key, size, value);
     }
     check_order(&table);
-    lull_table_free(&table);
+    lull_hash_free(&table);
     assert_int_equal(table.count, 0);
-    assert_null(lull_table_find(&table, "a", 1));
+    assert_null(lull_hash_find(&table, "a", 1));
 }
 
 static void test_against_search(void **state)
@@ -141,18 +141,18 @@ static void test_interning(void **state)
     (void)state;
     static const char *const names[] = {"north", "south", "north", "", "east", "", "south"};
     static const uint64_t expected[] = {0, 1, 0, 2, 3, 2, 1};
-    struct lull_table table = {0};
+    struct lull_hash table = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        uint64_t *index = lull_table_add(&table, names[i], strlen(names[i]), table.count, NULL);
+        uint64_t *index = lull_hash_add(&table, names[i], strlen(names[i]), table.count, NULL);
         assert_non_null(index);
         assert_true(*index == expected[i]);
     }
-    assert_string_equal(lull_table_key(&table, 3), "east");
-    lull_table_free(&table);
+    assert_string_equal(lull_hash_key(&table, 3), "east");
+    lull_hash_free(&table);
 }
 
 /* Slots that a search for an unknown key visits, on average over where it begins. */
-static double slots_visited(const struct lull_table *table)
+static double slots_visited(const struct lull_hash *table)
 {
     size_t sum = 0, run = 0;
     for (size_t at = 2 * table->n_slots; at-- > 0;) { /* twice: runs may go over the end */
@@ -170,15 +170,15 @@ static void test_steps_of_ids(void **state)
     (void)state;
     enum { IDS = 3 << 13 };
     for (unsigned shift = 0; shift < 49; shift++) {
-        struct lull_table table = {0};
+        struct lull_hash table = {0};
         for (uint64_t i = 0; i < IDS; i++) {
             uint64_t id = i << shift;
-            assert_non_null(lull_table_add(&table, &id, sizeof id, i, NULL));
+            assert_non_null(lull_hash_add(&table, &id, sizeof id, i, NULL));
         }
         double visited = slots_visited(&table);
         if (visited > 2 * 8.5)
             fail_msg("ids in steps of 2^%u: %g slots per search", shift, visited);
-        lull_table_free(&table);
+        lull_hash_free(&table);
     }
 }
 
