@@ -40,7 +40,7 @@ static enum time_kind kind_of(const struct lull_items *m, const struct lull_step
     return fixed[span->activity] ? FIXED : BURST;
 }
 
-/* Accounts for the span that was held longest, up to `limit`. */
+/* Accounts for a span that was held, up to `limit`. */
 static void account(struct lull_items *m, uint32_t i, int64_t limit)
 {
     const int64_t begin = m->held[i].begin;
@@ -70,8 +70,17 @@ static void account_all(struct lull_items *m, int64_t limit)
     m->n_held = 0;
 }
 
+/* A span like the one before is part of it. */
 static void take_span(struct lull_items *m, const struct lull_step *span)
 {
+    const uint8_t kind = (uint8_t)kind_of(m, span);
+    m->kept_ns = span->kept_ns;
+    if (m->n_held > 0 && m->held[m->n_held - 1].kind == kind &&
+        m->held[m->n_held - 1].mark == span->span.mark) {
+        m->held[m->n_held - 1].end = span->span.end;
+        m->held[m->n_held - 1].user = span->span.user;
+        return;
+    }
     if (m->n_held == LULL_ITEMS_HELD) {
         account(m, 0, INT64_MAX);
         m->n_held--;
@@ -82,8 +91,7 @@ static void take_span(struct lull_items *m, const struct lull_step *span)
     m->held[i].end = span->span.end;
     m->held[i].user = span->span.user;
     m->held[i].mark = span->span.mark;
-    m->held[i].kind = kind_of(m, span);
-    m->kept_ns = span->kept_ns;
+    m->held[i].kind = kind;
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
