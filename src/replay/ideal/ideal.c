@@ -48,6 +48,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     ideal->trace = trace;
     ideal->options = options;
     ideal->to = trace->duration;
+    ideal->has_span = options->has_span;
     if (options->has_span) {
         ideal->from = options->from > 0 ? options->from : 0;
         ideal->to = options->to < trace->duration ? options->to : trace->duration;

@@ -88,6 +88,8 @@ static struct stream *create_stream(struct share *share, struct process *process
     stream->location = location;
     stream->calls = trace->processes[process->index].first_location == location;
     stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
+    /* who meets the master in between, and whose messages somebody wants to know all about */
+    stream->tells_calls = stream->follows || share->ideal->options->message;
     share->ideal->streams[location] = stream;
     return stream;
 }
