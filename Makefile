@@ -8,12 +8,13 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check bench install fuzz format clean
+.PHONY: help build demo check quick bench install fuzz format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
 	@echo 'make demo               install what is missing, build, record an example, analyse it'
 	@echo 'make check              install what is missing, run everything that must hold'
+	@echo 'make quick              a part of that, below 3 minutes: unit tests, properties, goldens'
 	@echo 'make bench              measure speed and memory against other tools, side by side'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
@@ -34,6 +35,10 @@ demo:
 check:
 	@scripts/install-deps build demo test
 	@scripts/check
+
+quick:
+	@scripts/install-deps build test
+	@scripts/check quick
 
 bench:
 	@scripts/install-deps build test bench

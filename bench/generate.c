@@ -209,9 +209,9 @@ int main(int argc, char **argv)
     static struct generator g;
     const struct lull_format *format = lull_format_find(argv[1]);
     struct lull_trace *trace = definitions(processes, threads, iterations);
-    if (!format || !format->writer_open || format->global_order ||
-        lull_trace_complete(trace, &g.err) != LULL_OK ||
-        format->writer_open(trace, argv[2], true, &g.writer, &g.err) != LULL_OK) {
+    if (!format || !format->writer_open || lull_trace_complete(trace, &g.err) != LULL_OK ||
+        format->writer_open(trace, argv[2], true, &g.writer, &g.err) != LULL_OK ||
+        g.writer.global_order) { /* events are made location by location */
         fprintf(stderr, "generate: cannot write %s as %s: %s\n", argv[2], argv[1], g.err.text);
         return 1;
     }

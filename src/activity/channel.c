@@ -1,18 +1,18 @@
-/* Open addressing over indices into the array of channels. The channel found last is tried first: a
- * program often sends several messages in turn to one place. */
+/* Open addressing over indices into the array of channels. A few channels found lately are tried
+ * first: most programs talk to a few neighbours in turn. */
 #include "activity/channel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_SLOTS = 16, RECENT = 16 };
+
 struct lull_channels {
     struct lull_channel *all;
     uint32_t *slots; /* [n_slots], a power of two; LULL_NONE: free */
     uint32_t count, n_slots;
-    uint32_t last;
+    uint32_t recent[RECENT];
 };
-
-enum { FIRST_SLOTS = 16 };
 
 uint32_t lull_comm_canonical(const struct lull_trace *trace, uint32_t comm)
 {
@@ -92,8 +92,11 @@ static bool grow(struct lull_channels *channels)
 
 uint32_t lull_channels_find(struct lull_channels *channels, const struct lull_channel *channel)
 {
-    if (channels->count > 0 && is_same(&channels->all[channels->last], channel))
-        return channels->last;
+    uint32_t *recent =
+        &channels
+             ->recent[(channel->source + 3 * channel->target + (uint32_t)channel->tag) % RECENT];
+    if (*recent < channels->count && is_same(&channels->all[*recent], channel))
+        return *recent;
     if (2 * channels->count >= channels->n_slots && !grow(channels))
         return LULL_NONE;
     uint32_t *slot = find_slot(channels, channel);
@@ -101,5 +104,5 @@ uint32_t lull_channels_find(struct lull_channels *channels, const struct lull_ch
         channels->all[channels->count] = *channel;
         *slot = channels->count++;
     }
-    return channels->last = *slot;
+    return *recent = *slot;
 }

@@ -61,8 +61,7 @@ static const char *text_at(const struct image *image, uint64_t offset)
     return memchr(text, '\0', image->file.size - offset) ? text : NULL;
 }
 
-/* ---- the dynamic section ---------------------------------------------------------------------
- */
+/* ---- the dynamic section --------------------------------------------------------------------- */
 
 struct strings {
     uint64_t offset; /* of the string table in the file */
@@ -128,8 +127,7 @@ static lull_status read_segments(const struct image *image, struct lull_arena *a
     return status;
 }
 
-/* ---- symbols ---------------------------------------------------------------------------------
- */
+/* ---- symbols --------------------------------------------------------------------------------- */
 
 static bool is_mpi_init(const char *name)
 {

@@ -39,8 +39,7 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-/* ---- ranges -----------------------------------------------------------------------------------
- */
+/* ---- ranges ---------------------------------------------------------------------------------- */
 
 static void add_ranges(struct ranges *ranges, Dwarf_Die *die)
 {
@@ -79,8 +78,7 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t addr
     return low > 0 && address < ranges->all[low - 1].end ? &ranges->all[low - 1] : NULL;
 }
 
-/* ---- debug information ------------------------------------------------------------------------
- */
+/* ---- debug information ----------------------------------------------------------------------- */
 
 static void list_units(struct lull_symbols *symbols)
 {
@@ -240,8 +238,7 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
     return symbol;
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool has_build_id(Dwfl_Module *module, const char *wanted)
 {

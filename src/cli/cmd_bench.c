@@ -1,20 +1,20 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "bench/benchmark.h"
-#include "cli/bench_charts.h"
-#include "cli/bench_document.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/progress.h"
+#include "launch/installed.h"
 #include "machine/noise_trace.h"
+#include "view/machine/machine_charts.h"
+#include "view/machine/machine_document.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static struct lull_output_settings output;
 static struct {
@@ -41,9 +41,8 @@ static const struct poptOption options[] = {
     {"show", '\0', POPT_ARG_STRING, &settings.show, 0, "print a machine file", "FILE"},
     {"compare", '\0', POPT_ARG_NONE, &settings.compare, 0,
      "which numbers of two machine files differ", NULL},
-    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
-    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
-     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
+    LULL_FORMAT_OPTION(output),
+    LULL_COLOUR_OPTION(output),
     POPT_TABLEEND,
 };
 
@@ -58,8 +57,6 @@ static int read_machine(const char *path, struct lull_arena *arena,
     return LULL_EXIT_OK;
 }
 
-typedef void write_function(const void *content, FILE *out);
-
 static void write_machine(const void *content, FILE *out)
 {
     lull_machine_write(content, out);
@@ -70,26 +67,26 @@ static void write_trace(const void *content, FILE *out)
     lull_noise_trace_write(content, out);
 }
 
-/* The whole file or none. */
-static int write_file(const char *path, write_function *write, const void *content)
+static void write_chart(const void *content, FILE *out)
 {
-    struct lull_error err;
-    struct lull_output *file;
-    if (lull_output_begin(path, false, true, &file, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    FILE *out = fopen(lull_output_path(file), "we");
-    bool failed = !out;
-    if (out) {
-        write(content, out);
-        failed = ferror(out) != 0;
-        failed |= fclose(out) != 0;
-    }
-    if (failed) {
-        int reason = errno;
-        lull_output_discard(file);
-        return lull_cli_fail("%s: cannot write: %s", path, strerror(reason));
-    }
-    return lull_output_commit(file, &err) == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
+    lull_chart_write(content, out);
+}
+
+/* One SVG file per chart in a folder that is made where it is missing. */
+static int export_charts(const struct lull_machine *machine, const char *folder,
+                         struct lull_arena *arena)
+{
+    struct lull_machine_chart charts[LULL_MACHINE_CHARTS];
+    size_t count = lull_machine_charts(machine, arena, charts);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return lull_cli_fail("%s: cannot make the folder: %s", folder, strerror(errno));
+    if (!lull_is_directory(folder))
+        return lull_cli_fail("%s: is a file, expected a folder for charts", folder);
+    int status = LULL_EXIT_OK;
+    for (size_t i = 0; status == LULL_EXIT_OK && i < count; i++)
+        status = lull_output_save(lull_arena_printf(arena, "%s/%s.svg", folder, charts[i].name),
+                                  write_chart, charts[i].chart);
+    return status;
 }
 
 static int export_noise(const struct lull_machine *machine, struct lull_arena *arena)
@@ -98,13 +95,13 @@ static int export_noise(const struct lull_machine *machine, struct lull_arena *a
     struct lull_error err;
     if (lull_noise_trace_of(machine, arena, &trace, &err) != LULL_OK)
         return lull_cli_fail("%s: %s", settings.noise_trace, err.text);
-    return write_file(settings.noise_trace, write_trace, &trace);
+    return lull_output_save(settings.noise_trace, write_trace, &trace);
 }
 
 static int show(const struct lull_machine *machine, struct lull_arena *arena)
 {
     if (settings.charts) {
-        int status = lull_bench_charts(machine, settings.charts, arena);
+        int status = export_charts(machine, settings.charts, arena);
         if (status != LULL_EXIT_OK)
             return status;
     }
@@ -180,21 +177,6 @@ static int set_limits(struct lull_bench_settings *bench)
     return LULL_EXIT_OK;
 }
 
-/* Where helper programs are: beside lull in a build, beside the recorder where it is installed. */
-static const char *const *helper_folders(struct lull_arena *arena)
-{
-    char own[PATH_MAX] = "";
-    const char **folders = lull_arena_zero(arena, 3, sizeof *folders);
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    char *slash = length > 0 ? strrchr(own, '/') : NULL;
-    if (!slash)
-        return folders;
-    *slash = '\0';
-    folders[0] = lull_arena_strdup(arena, own);
-    folders[1] = lull_arena_printf(arena, "%s/../" LULL_RECORD_FOLDER, own);
-    return folders;
-}
-
 /* The line of the progress names what is measured at the moment. */
 static void tell(void *context, double share, const char *what)
 {
@@ -232,7 +214,7 @@ static int measure(poptContext context, struct lull_arena *arena)
     struct lull_bench_settings bench = {.effort = settings.quick  ? LULL_EFFORT_QUICK
                                                   : settings.full ? LULL_EFFORT_FULL
                                                                   : LULL_EFFORT_STANDARD,
-                                        .helper_folders = helper_folders(arena),
+                                        .helper_folders = lull_own_folders(arena),
                                         .mpi = settings.mpi,
                                         .mpi_launch = settings.mpi_launch,
                                         .progress = tell,
@@ -253,7 +235,7 @@ static int measure(poptContext context, struct lull_arena *arena)
     if (done != LULL_OK)
         return lull_cli_fail("%s", err.text);
     if (settings.machine)
-        status = write_file(settings.machine, write_machine, machine);
+        status = lull_output_save(settings.machine, write_machine, machine);
     return status == LULL_EXIT_OK ? show(machine, arena) : status;
 }
 

@@ -1,11 +1,9 @@
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/warnings.h"
-#include "trace/format.h"
+#include "trace/convert.h"
 
 static struct {
     char *to;
@@ -59,10 +57,12 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     lull_status done =
         lull_convert(trace, to, format, settings.force, lull_progress_update, &progress, &err);
     lull_progress_end(&progress);
+    struct lull_notices notices = {.arena = arena};
     if (done == LULL_OK)
-        lull_warn_quirks(trace, from, NULL, arena);
+        lull_notices_add_quirks(&notices, trace, from);
     else
         status = lull_cli_fail("%s", err.text);
+    lull_cli_warn_all(&notices);
     lull_trace_close(trace);
     return status;
 }

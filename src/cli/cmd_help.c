@@ -1,7 +1,6 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/message.h"
-#include "cli/unknown.h"
 
 static int run(poptContext context)
 {

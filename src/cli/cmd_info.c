@@ -1,11 +1,11 @@
-#include "cli/census.h"
 #include "cli/command.h"
-#include "cli/info_document.h"
-#include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/warnings.h"
+#include "study/census.h"
+#include "view/info_document.h"
 
 static struct lull_output_settings output;
 static int threads;
@@ -43,9 +43,9 @@ static int run(poptContext context)
     const char *path = poptGetArg(context);
     if (poptPeekArg(context))
         return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));
-    if (threads < 0 || threads > 1024)
-        return lull_cli_usage("--threads is %d, expected 1 to 1024", threads);
-    int status = lull_output_check(&output);
+    int status = lull_option_threads(threads);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_check(&output);
     if (status != LULL_EXIT_OK)
         return status;
     struct lull_arena *arena = lull_cli_arena();

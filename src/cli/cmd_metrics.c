@@ -1,14 +1,13 @@
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/limits.h"
 #include "cli/message.h"
-#include "cli/metrics_json.h"
-#include "cli/metrics_tables.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/runs.h"
-#include "cli/study.h"
+#include "cli/process.h"
+#include "cli/progress.h"
+#include "study/compare.h"
+#include "view/metrics/metrics_document.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What the user typed. */
@@ -42,7 +41,7 @@ static const struct poptOption options[] = {
      "region|callsite|process|thread"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
-    {"digits", '\0', POPT_ARG_INT, &output.digits, 0, "decimals of efficiencies in text (2)", "N"},
+    LULL_DIGITS_OPTION(output),
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
      "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
@@ -55,41 +54,36 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static bool one_of(const char *value, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(value, *words) == 0)
-            return true;
-    return false;
-}
+/* ---- what was typed ------------------------------------------------------------------------ */
 
-static int check_words(void)
+/* What is to be read, compared and shown. */
+struct wishes {
+    struct lull_runs_options runs;
+    enum lull_scaling_wish scaling;
+    struct lull_metrics_wish metrics;
+};
+
+static int read_words(struct wishes *wishes)
 {
-    static const struct {
-        char **value;
-        const char *option, *expected;
-        const char *words[5];
-    } checks[] = {
-        {&settings.scheme,
-         "scheme",
-         "additive, multiplicative or all",
-         {"additive", "multiplicative", "all"}},
-        {&settings.variant, "variant", "bsc or nag", {"bsc", "nag"}},
-        {&settings.scaling, "scaling", "strong, weak or auto", {"strong", "weak", "auto"}},
-        {&settings.by,
-         "by",
-         "region, callsite, process or thread",
-         {"region", "callsite", "process", "thread"}},
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (*checks[i].value && !one_of(*checks[i].value, checks[i].words))
-            return lull_cli_usage("--%s is '%s', expected %s", checks[i].option, *checks[i].value,
-                                  checks[i].expected);
-    if (settings.threads < 0 || settings.threads > 1024)
-        return lull_cli_usage("--threads is %d, expected 1 to 1024", settings.threads);
-    if (settings.application < 1)
-        return lull_cli_usage("--application is %d, expected 1 or more", settings.application);
-    return lull_output_check(&output);
+    static const char *const schemes[] = {"additive", "multiplicative", "all", NULL};
+    static const char *const variants[] = {"bsc", "nag", NULL};
+    static const char *const scalings[] = {"strong", "weak", "auto", NULL};
+    unsigned scheme, variant, scaling;
+    int status = lull_option_word("scheme", settings.scheme, schemes, &scheme);
+    if (status == LULL_EXIT_OK)
+        status = lull_option_word("variant", settings.variant, variants, &variant);
+    if (status == LULL_EXIT_OK)
+        status = lull_option_word("scaling", settings.scaling, scalings, &scaling);
+    if (status != LULL_EXIT_OK)
+        return status;
+    wishes->metrics.scheme = (enum lull_scheme_choice)scheme;
+    wishes->metrics.nag = variant == 2;
+    wishes->scaling = (enum lull_scaling_wish)scaling;
+    wishes->metrics.part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
+    if (settings.by && !wishes->metrics.part)
+        return lull_cli_usage("--by is '%s', expected region, callsite, process or thread",
+                              settings.by);
+    return LULL_EXIT_OK;
 }
 
 /* One end of the window; an empty text keeps what is there. */
@@ -108,7 +102,8 @@ static int parse_window(struct lull_arena *arena, struct lull_runs_options *want
     const char *colon = strchr(settings.window, ':');
     if (!colon)
         return lull_cli_usage("--window is '%s', expected FROM:TO as in 1.5s:3s", settings.window);
-    *wanted = (struct lull_runs_options){.has_window = true, .from = 0, .to = INT64_MAX};
+    wanted->has_window = true;
+    wanted->to = INT64_MAX;
     const char *from =
         lull_arena_strndup(arena, settings.window, (size_t)(colon - settings.window));
     int status = parse_end(from, &wanted->from);
@@ -119,125 +114,68 @@ static int parse_window(struct lull_arena *arena, struct lull_runs_options *want
     return status;
 }
 
-static bool is(const char *value, const char *word)
+static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
-    return value && strcmp(value, word) == 0;
-}
-
-static bool any_run(const struct lull_runs *runs, bool (*has)(const struct lull_run *run))
-{
-    for (uint32_t i = 0; i < runs->count; i++)
-        if (has(&runs->runs[i]))
-            return true;
-    return false;
-}
-
-static bool is_hybrid(const struct lull_run *run)
-{
-    return lull_pop_is_hybrid(run->input);
-}
-
-static bool has_devices(const struct lull_run *run)
-{
-    return run->input->n_devices > 0;
-}
-
-static void add_schemes(struct lull_document *document, const struct lull_runs *runs,
-                        struct lull_arena *arena)
-{
-    bool hybrid = any_run(runs, is_hybrid);
-    bool all = is(settings.scheme, "all");
-    bool additive = all || (settings.scheme ? is(settings.scheme, "additive") : hybrid);
-    bool multiplicative = all || !additive;
-    enum lull_scheme sums = hybrid ? LULL_SCHEME_ADDITIVE : LULL_SCHEME_MPI_ADDITIVE;
-    enum lull_scheme products = !hybrid                       ? LULL_SCHEME_MPI_MULTIPLICATIVE
-                                : is(settings.variant, "nag") ? LULL_SCHEME_MULTIPLICATIVE_NAG
-                                                              : LULL_SCHEME_MULTIPLICATIVE;
-    if (additive)
-        lull_table_of_scheme(document, runs, sums, arena);
-    if (multiplicative)
-        lull_table_of_scheme(document, runs, products, arena);
-    if (any_run(runs, has_devices))
-        lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
-    lull_note_of_loss(document, runs, additive ? sums : products, arena);
-    if (multiplicative && products == LULL_SCHEME_MULTIPLICATIVE)
-        lull_document_note(document, LULL_NOTE_INFO,
-                           "The parallel efficiency is split twice: it is load balance x "
-                           "communication efficiency, and also MPI x outside x OpenMP.");
-    if (!settings.scheme)
-        lull_document_note(document, LULL_NOTE_INFO,
-                           "Scheme: %s is usual for %s; --scheme %s or all shows the other.",
-                           additive ? "additive" : "multiplicative",
-                           hybrid ? "runs with OpenMP or several threads"
-                                  : "runs with one thread per process",
-                           additive ? "multiplicative" : "additive");
-}
-
-static void add_parts(struct lull_document *document, const struct lull_runs *runs,
-                      struct lull_arena *arena)
-{
-    static const struct {
-        const char *word;
-        void (*add)(struct lull_document *document, const struct lull_runs *runs,
-                    struct lull_arena *arena);
-    } parts[] = {{"region", lull_tables_by_region},
-                 {"callsite", lull_tables_by_callsite},
-                 {"process", lull_tables_by_process},
-                 {"thread", lull_tables_by_thread}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (is(settings.by, parts[i].word))
-            parts[i].add(document, runs, arena);
-}
-
-/* From the runs, which are read, to the document. */
-static int compare(struct lull_runs *runs, struct lull_document *document, struct lull_arena *arena)
-{
-    int status = lull_study_reference(runs, settings.reference, arena);
+    int status = read_words(wishes);
     if (status == LULL_EXIT_OK)
-        status = lull_study_check(runs, settings.force, document, arena);
-    if (status != LULL_EXIT_OK)
+        status = lull_option_threads(settings.threads);
+    if (status == LULL_EXIT_OK)
+        status = lull_option_application(settings.application);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_check(&output);
+    if (status == LULL_EXIT_OK)
+        status = parse_window(arena, &wishes->runs);
+    wishes->runs.application = (uint32_t)settings.application - 1;
+    wishes->runs.region = settings.region;
+    wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
+    wishes->runs.force = settings.force;
+    wishes->runs.no_replay = settings.no_replay;
+    wishes->runs.workers = (unsigned)settings.threads;
+    wishes->metrics.raw = settings.raw;
+    wishes->metrics.counters = settings.counters;
+    wishes->metrics.reference_named = settings.reference != NULL;
+    wishes->metrics.region = settings.region;
+    wishes->metrics.window = settings.window;
+    return status;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static lull_status compare(const char *const *paths, uint32_t count, const struct wishes *wishes,
+                           struct lull_notices *notices, struct lull_runs *runs,
+                           struct lull_error *err)
+{
+    struct lull_arena *arena = notices->arena;
+    lull_status status = lull_runs_load(paths, count, &wishes->runs, notices, arena, runs, err);
+    if (status == LULL_OK)
+        status = lull_study_reference(runs, settings.reference, arena, err);
+    if (status == LULL_OK)
+        status = lull_study_check(runs, settings.force, notices, arena, err);
+    if (status != LULL_OK)
         return status;
-    lull_study_scaling(runs, settings.scaling, document);
-    status = lull_study_compute(runs, arena);
-    if (status != LULL_EXIT_OK)
-        return status;
-    if (runs->count > 1)
-        lull_document_note(document, LULL_NOTE_INFO, "Reference: %s%s.",
-                           runs->runs[runs->reference].name,
-                           settings.reference ? "" : ", the run with the fewest threads");
-    add_schemes(document, runs, arena);
-    if (settings.raw) {
-        lull_table_of_times(document, runs, arena);
-        lull_table_of_activities(document, runs, arena);
-    }
-    if (settings.counters)
-        lull_table_of_counters(document, runs, arena);
-    add_parts(document, runs, arena);
-    return LULL_EXIT_OK;
+    lull_study_scaling(runs, wishes->scaling, notices);
+    return lull_study_compute(runs, arena, err);
 }
 
 static int report(const char *const *paths, uint32_t count, struct lull_arena *arena)
 {
-    struct lull_runs_options wanted = {0};
-    int status = parse_window(arena, &wanted);
+    struct wishes wishes = {0};
+    struct lull_progress progress;
+    const struct lull_study_progress shown = lull_progress_of_study(&progress);
+    int status = read_settings(&wishes, arena);
     if (status != LULL_EXIT_OK)
         return status;
-    wanted.application = (uint32_t)settings.application - 1;
-    wanted.region = settings.region;
-    wanted.regions = is(settings.by, "region") || is(settings.by, "callsite");
-    wanted.force = settings.force;
-    wanted.no_replay = settings.no_replay;
-    wanted.workers = (unsigned)settings.threads;
-    struct lull_document *document = lull_document_create(arena, "lull-metrics/1", "");
+    wishes.runs.progress = &shown;
+    struct lull_notices notices = {.arena = arena};
     struct lull_runs runs;
-    status = lull_runs_load(paths, count, &wanted, document, arena, &runs);
-    if (status == LULL_EXIT_OK)
-        status = compare(&runs, document, arena);
-    if (status == LULL_EXIT_OK) {
-        struct lull_metrics_settings said = {&runs, settings.region, settings.window};
-        lull_metrics_attach(document, &said);
-        status = lull_output_write(&output, document);
-    }
+    struct lull_error err;
+    lull_status done = compare(paths, count, &wishes, &notices, &runs, &err);
+    lull_cli_warn_all(&notices);
+    if (done == LULL_OK)
+        status = lull_output_write(&output,
+                                   lull_metrics_document(&runs, &wishes.metrics, &notices, arena));
+    else
+        status = lull_cli_fail("%s", err.text);
     lull_runs_close(&runs);
     return status;
 }
@@ -251,11 +189,8 @@ static int run(poptContext context)
         count++;
     if (!count)
         return lull_cli_usage("expected at least one RUN");
-    int status = check_words();
-    if (status != LULL_EXIT_OK)
-        return status;
     struct lull_arena *arena = lull_cli_arena();
-    status = report(paths, count, arena);
+    int status = report(paths, count, arena);
     lull_arena_destroy(arena);
     return status;
 }

@@ -1,20 +1,14 @@
-#include "base/file.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/limits.h"
 #include "cli/message.h"
-#include "cli/metrics_tables.h"
+#include "cli/options.h"
 #include "cli/output.h"
+#include "cli/process.h"
 #include "cli/progress.h"
-#include "cli/replay_runs.h"
-#include "cli/study.h"
-#include "cli/warnings.h"
-#include "replay/measured_network.h"
 #include "sim/network/machine.h"
-#include "sim/spec.h"
-#include "trace/format.h"
+#include "study/replay_study.h"
+#include "trace/convert.h"
+#include "view/replay_document.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,30 +50,13 @@ static const struct poptOption options[] = {
      "which program of a trace that holds several (1)", "N"},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "replace RUN if it is there, and go on where the tracer disturbed the run too much", NULL},
-    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
-    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
-     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
-    {"digits", '\0', POPT_ARG_INT, &output.digits, 0, "decimals of efficiencies in text (2)", "N"},
+    LULL_FORMAT_OPTION(output),
+    LULL_COLOUR_OPTION(output),
+    LULL_DIGITS_OPTION(output),
     POPT_TABLEEND,
 };
 
-/* All that the steps share. */
-struct session {
-    struct lull_arena *arena;
-    struct lull_document *document;
-    struct lull_runs runs; /* measured, replayed, what if */
-    struct lull_runs_options wanted;
-    struct lull_network measured, other;
-    const struct lull_sweep *sweep;     /* of the network; NULL: it stays as measured */
-    const struct lull_machine *machine; /* whose network it is; NULL: none */
-    double cpu_speed;
-    struct lull_what_if_options what_if;
-    bool computes_otherwise, any; /* something in what_if; anything at all */
-    struct lull_replayed replayed, supposed;
-    const bool *callers; /* threads that communicate beside the masters */
-};
-
-/* ---- options ------------------------------------------------------------------------------- */
+/* ---- what was typed ------------------------------------------------------------------------ */
 
 static bool read_factor(const char *text, double *ret_factor)
 {
@@ -88,9 +65,8 @@ static bool read_factor(const char *text, double *ret_factor)
     return end != text && *end == '\0' && *ret_factor > 0 && *ret_factor <= 1e6;
 }
 
-static int read_regions(struct session *session)
+static int read_regions(struct lull_what_if_options *what_if, struct lull_arena *arena)
 {
-    struct lull_what_if_options *what_if = &session->what_if;
     for (char **region = settings.regions; region && *region; region++) {
         const char *sign = strrchr(*region, '=');
         double factor;
@@ -100,325 +76,117 @@ static int read_regions(struct session *session)
         if (what_if->n_regions == LULL_WHAT_IF_REGIONS)
             return lull_cli_usage("--region is given more than %d times", LULL_WHAT_IF_REGIONS);
         what_if->regions[what_if->n_regions] =
-            lull_arena_strndup(session->arena, *region, (size_t)(sign - *region));
+            lull_arena_strndup(arena, *region, (size_t)(sign - *region));
         what_if->factors[what_if->n_regions++] = factor;
     }
     return LULL_EXIT_OK;
 }
 
-static int read_settings(struct session *session)
+static int read_scheme(enum lull_scheme_choice *ret_scheme)
 {
-    session->cpu_speed = 1;
-    if (settings.application < 1)
-        return lull_cli_usage("--application is %d, expected 1 or more", settings.application);
-    if (settings.scheme && strcmp(settings.scheme, "additive") != 0 &&
-        strcmp(settings.scheme, "multiplicative") != 0)
-        return lull_cli_usage("--scheme is '%s', expected additive or multiplicative",
-                              settings.scheme);
-    if (settings.cpu_speed && !read_factor(settings.cpu_speed, &session->cpu_speed))
-        return lull_cli_usage("--cpu-speed is '%s', expected a number above 0", settings.cpu_speed);
-    int status = read_regions(session);
+    static const char *const words[] = {"additive", "multiplicative", NULL};
+    unsigned number;
+    int status = lull_option_word("scheme", settings.scheme, words, &number);
+    *ret_scheme = (enum lull_scheme_choice)number;
+    return status;
+}
+
+static int read_settings(struct lull_supposition *supposition, enum lull_scheme_choice *ret_scheme,
+                         struct lull_arena *arena)
+{
+    struct lull_what_if_options *what_if = &supposition->what_if;
+    int status = lull_option_application(settings.application);
+    if (status == LULL_EXIT_OK)
+        status = read_scheme(ret_scheme);
     if (status != LULL_EXIT_OK)
         return status;
-    struct lull_what_if_options *what_if = &session->what_if;
-    what_if->application = (uint32_t)settings.application - 1;
+    if (settings.cpu_speed && !read_factor(settings.cpu_speed, &supposition->cpu_speed))
+        return lull_cli_usage("--cpu-speed is '%s', expected a number above 0", settings.cpu_speed);
+    status = read_regions(what_if, arena);
+    supposition->application = (uint32_t)settings.application - 1;
+    supposition->force = settings.force;
+    what_if->application = supposition->application;
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
-    session->computes_otherwise = what_if->no_noise || what_if->balance || what_if->n_regions;
-    session->any =
-        session->computes_otherwise || settings.network || settings.machine || settings.cpu_speed;
-    return lull_output_check(&output);
+    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
 }
 
-static int read_machine(struct session *session)
+/* That the machine has a network is known before a trace is read. */
+static int read_machine(const struct lull_machine **ret_machine, struct lull_arena *arena)
 {
     struct lull_error err;
     struct lull_machine *machine;
+    struct lull_network network;
     const char *note;
     if (settings.network)
         return lull_cli_usage("--network and --machine exclude each other");
-    if (lull_machine_read(settings.machine, session->arena, &machine, &err) != LULL_OK)
+    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
-    if (lull_network_from_machine(machine, NULL, 1, session->arena, &session->other, &note, &err) !=
-        LULL_OK)
+    if (lull_network_from_machine(machine, NULL, 1, arena, &network, &note, &err) != LULL_OK)
         return lull_cli_fail("%s: %s", settings.machine, err.text);
-    session->machine = machine;
+    *ret_machine = machine;
     return LULL_EXIT_OK;
 }
 
-/* The machine's network between the nodes of the trace. */
-static lull_status take_machine(struct session *session, struct lull_error *err)
-{
-    struct lull_placement placement;
-    const char *note;
-    lull_replay_placement(session->runs.runs[0].trace, session->wanted.application, session->arena,
-                          &placement);
-    lull_status status = lull_network_from_machine(session->machine, NULL, placement.n_ranks,
-                                                   session->arena, &session->other, &note, err);
-    if (status != LULL_OK)
-        return status;
-    session->other.placement = placement;
-    if (note)
-        lull_document_note(session->document, LULL_NOTE_INFO, "%s.", note);
-    return LULL_OK;
-}
-
-static int read_network(struct session *session)
+static int read_network(struct lull_supposition *supposition, struct lull_arena *arena)
 {
     struct lull_error err;
-    struct lull_spec *spec;
-    const struct lull_spec **specs = lull_arena_zero(session->arena, 1, sizeof *specs);
+    struct lull_spec *spec = NULL;
+    const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
     if (settings.machine)
-        return read_machine(session);
+        return read_machine(&supposition->machine, arena);
     if (!settings.network)
         return LULL_EXIT_OK;
-    if (lull_spec_parse(settings.network, session->arena, &spec, &err) != LULL_OK)
-        return lull_cli_usage("--network: %s", err.text);
+    lull_status status = lull_spec_parse(settings.network, arena, &spec, &err);
     specs[0] = spec;
-    if (lull_sweep_make(specs, 1, session->arena, &session->sweep, &err) != LULL_OK)
-        return lull_cli_usage("--network: %s", err.text);
-    for (uint64_t point = 0; point < session->sweep->n_points; point++)
-        if (lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
-                                     NULL, 0, session->arena, &session->other, &err) != LULL_OK)
-            return lull_cli_usage("--network: %s", err.text);
-    return LULL_EXIT_OK;
+    if (status == LULL_OK)
+        status = lull_sweep_make(specs, 1, arena, &supposition->networks, &err);
+    if (status == LULL_OK)
+        status = lull_replay_check_networks(supposition->networks, arena, &err);
+    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_usage("--network: %s", err.text);
 }
 
-/* ---- the measured run ---------------------------------------------------------------------- */
+/* ---- the command --------------------------------------------------------------------------- */
 
-static int load_measured(struct session *session, const char *path)
-{
-    struct lull_error err;
-    struct lull_ideal_result ideal;
-    session->wanted = (struct lull_runs_options){.application = session->what_if.application,
-                                                 .force = settings.force};
-    int status = lull_runs_load(&path, 1, &session->wanted, session->document, session->arena,
-                                &session->runs);
-    if (status != LULL_EXIT_OK)
-        return status;
-    struct lull_run *run = &session->runs.runs[0];
-    if (!run->trace)
-        return lull_cli_fail("%s: is a saved profile, expected a trace with its events", path);
-    if (run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
-        return lull_cli_fail("%s: cannot be replayed: it does not have the events of the whole run",
-                             path);
-    session->callers = lull_run_callers(run, session->wanted.application, session->arena);
-    if (lull_replay_network(run->trace, session->wanted.application, session->arena,
-                            &session->measured, &ideal, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    if (ideal.absent && !ideal.incomplete)
-        return lull_cli_fail("%s: cannot be replayed: %s: %s", path, ideal.absent, ideal.detail);
-    if (ideal.absent)
-        lull_warn_both(session->document, "%s: %s: %s; the replay goes on as if it were nothing",
-                       path, ideal.absent, ideal.detail);
-    run->name = "measured";
-    return LULL_EXIT_OK;
-}
-
-/* One more column: the run of a replay. */
-static int add_run(struct session *session, const char *name, struct lull_replayed *replayed)
-{
-    struct lull_runs *runs = &session->runs;
-    runs->runs = lull_arena_grow(session->arena, runs->runs, &runs->capacity, runs->count + 1,
-                                 sizeof *runs->runs);
-    struct lull_run *run = &runs->runs[runs->count];
-    *run = (struct lull_run){.path = runs->runs[0].path, .order = runs->count, .name = name};
-    run->trace = replayed->trace;
-    replayed->trace = NULL; /* lull_runs_close closes it */
-    runs->count++;
-    return lull_run_analyse(run, &session->wanted, session->document, session->arena);
-}
-
-static int replay_measured(struct session *session)
-{
-    struct lull_error err;
-    struct lull_replay_wish wish = {.application = session->wanted.application,
-                                    .callers = session->callers,
-                                    .network = &session->measured,
-                                    .keep_calls = LULL_KEEP_ALL,
-                                    .run = true};
-    if (lull_replayed_make(session->runs.runs[0].trace, &wish, session->arena, &session->replayed,
-                           &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    return add_run(session, "replayed", &session->replayed);
-}
-
-/* ---- what if ------------------------------------------------------------------------------- */
-
-/* On the ideal network no call takes time; where the network says what a message costs the
- * processor, it is not counted twice. */
-static uint8_t kept_on(const struct lull_network *network)
-{
-    if (network->class == lull_network_find("ideal"))
-        return LULL_KEEP_NONE;
-    return network->class == lull_network_find("hockney") ? LULL_KEEP_ALL : LULL_KEEP_OTHERS;
-}
-
-static lull_status suppose(struct session *session, uint64_t point, bool run,
-                           struct lull_replayed *ret_replayed, struct lull_error *err)
-{
-    lull_status status = LULL_OK;
-    struct lull_replay_wish wish = {.application = session->wanted.application,
-                                    .callers = session->callers,
-                                    .network = &session->other,
-                                    .what_if =
-                                        session->computes_otherwise ? &session->what_if : NULL,
-                                    .run = run};
-    session->other = session->measured;
-    if (session->sweep)
-        status = lull_replay_read_network(lull_sweep_spec(session->sweep, point, 0, session->arena),
-                                          session->runs.runs[0].trace, session->wanted.application,
-                                          session->arena, &session->other, err);
-    if (session->machine)
-        status = take_machine(session, err);
-    session->other.cpu_speed *= session->cpu_speed;
-    wish.keep_calls = kept_on(&session->other);
-    if (status != LULL_OK)
-        return status;
-    return lull_replayed_make(session->runs.runs[0].trace, &wish, session->arena, ret_replayed,
-                              err);
-}
-
-static int64_t runtime_of(const struct session *session, uint32_t run)
-{
-    return session->runs.runs[run].breakdown->runtime_ns;
-}
-
-static struct lull_cell ratio(int64_t top, int64_t bottom)
-{
-    return bottom > 0 ? lull_cell_number((double)top / (double)bottom, 3)
-                      : lull_cell_absent("no time");
-}
-
-/* One row for each point. */
-static int sweep(struct session *session)
-{
-    const struct lull_sweep *all = session->sweep;
-    struct lull_table *table =
-        lull_document_table(session->document, "sweep", "What if", LULL_BY_COLUMN);
-    lull_table_corner(table, "Network");
-    for (uint32_t axis = 0; axis < all->n_axes; axis++)
-        lull_table_column(table, all->axes[axis].key, all->axes[axis].key);
-    lull_table_column(table, "runtime", "Runtime");
-    lull_table_column(table, "speedup", "Times as fast as measured");
-    for (uint64_t point = 0; point < all->n_points; point++) {
-        struct lull_error err;
-        struct lull_replayed replayed;
-        if (suppose(session, point, false, &replayed, &err) != LULL_OK)
-            return lull_cli_fail("%s", err.text);
-        char id[32];
-        snprintf(id, sizeof id, "%llu", (unsigned long long)point);
-        uint32_t row = lull_table_row(table, id, session->other.class->name, LULL_NO_ROW);
-        for (uint32_t axis = 0; axis < all->n_axes; axis++)
-            lull_table_set(table, row, axis, lull_cell_text(lull_sweep_value(all, point, axis)));
-        lull_table_set(table, row, all->n_axes, lull_cell_time(replayed.runtime));
-        lull_table_set(table, row, all->n_axes + 1,
-                       ratio(runtime_of(session, 0), replayed.runtime));
-        lull_replayed_close(&replayed);
-    }
-    return LULL_EXIT_OK;
-}
-
-static int what_if(struct session *session)
-{
-    struct lull_error err;
-    if (!session->any)
-        return LULL_EXIT_OK;
-    if (session->sweep && session->sweep->n_points > 1)
-        return sweep(session);
-    if (suppose(session, 0, true, &session->supposed, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    return add_run(session, "what if", &session->supposed);
-}
-
-/* ---- the document -------------------------------------------------------------------------- */
-
-static void add_runtimes(struct session *session)
-{
-    struct lull_runs *runs = &session->runs;
-    struct lull_table *table =
-        lull_document_table(session->document, "replay", "Replay", LULL_BY_ROW);
-    lull_table_corner(table, "Quantity");
-    uint32_t runtime = lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW);
-    uint32_t error = lull_table_row(table, "difference", "Difference from measured", LULL_NO_ROW);
-    uint32_t speedup = 0; /* of what-ifs alone */
-    if (runs->count > 2)
-        speedup = lull_table_row(table, "speedup", "Times as fast as replayed", LULL_NO_ROW);
-    for (uint32_t i = 0; i < runs->count; i++) {
-        int64_t ns = runtime_of(session, i);
-        uint32_t column = lull_table_column(table, runs->runs[i].name, runs->runs[i].name);
-        lull_table_set(table, runtime, column, lull_cell_time(ns));
-        if (i > 0)
-            lull_table_set(table, error, column,
-                           lull_cell_share((double)ns / (double)runtime_of(session, 0) - 1));
-        if (i > 1)
-            lull_table_set(table, speedup, column, ratio(runtime_of(session, 1), ns));
-    }
-}
-
-static int add_trees(struct session *session)
-{
-    struct lull_runs *runs = &session->runs;
-    int status = lull_study_compute(runs, session->arena);
-    if (status != LULL_EXIT_OK)
-        return status;
-    bool hybrid = lull_pop_is_hybrid(runs->runs[0].input);
-    bool additive = settings.scheme ? strcmp(settings.scheme, "additive") == 0 : hybrid;
-    enum lull_scheme sums = hybrid ? LULL_SCHEME_ADDITIVE : LULL_SCHEME_MPI_ADDITIVE;
-    enum lull_scheme products =
-        hybrid ? LULL_SCHEME_MULTIPLICATIVE : LULL_SCHEME_MPI_MULTIPLICATIVE;
-    lull_table_of_scheme(session->document, runs, additive ? sums : products, session->arena);
-    return LULL_EXIT_OK;
-}
-
-static void add_notes(struct session *session)
-{
-    int64_t measured = runtime_of(session, 0), replayed = runtime_of(session, 1);
-    lull_document_note(session->document, LULL_NOTE_INFO,
-                       "The measured network, as the messages of the trace show it: %s.",
-                       lull_replay_describe(&session->measured, session->arena));
-    lull_document_note(session->document, LULL_NOTE_INFO,
-                       "Replayed on it, the run takes %.2f %% %s time than measured: what is asked "
-                       "of the replay is uncertain by as much.",
-                       100 * fabs((double)replayed / (double)measured - 1),
-                       replayed < measured ? "less" : "more");
-}
-
-static int write_run(struct session *session)
+/* The last run: what if, where something was supposed. */
+static int write_run(const struct lull_runs *runs)
 {
     struct lull_error err;
     if (!settings.run)
         return LULL_EXIT_OK;
     lull_interrupt_clean_up();
-    const struct lull_run *last = &session->runs.runs[session->runs.count - 1];
     struct lull_progress progress;
     lull_progress_begin(&progress, settings.run);
-    lull_status status = lull_convert(last->trace, settings.run, lull_format_find("tape"),
-                                      settings.force, lull_progress_update, &progress, &err);
+    lull_status status =
+        lull_convert(runs->runs[runs->count - 1].trace, settings.run, &lull_format_tape,
+                     settings.force, lull_progress_update, &progress, &err);
     lull_progress_end(&progress);
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
 }
 
-static int replay(struct session *session, const char *path)
+static int replay(const char *path, struct lull_arena *arena)
 {
-    int status = read_settings(session);
+    struct lull_supposition supposition = {0};
+    enum lull_scheme_choice scheme;
+    int status = read_settings(&supposition, &scheme, arena);
     if (status == LULL_EXIT_OK)
-        status = read_network(session);
-    if (status == LULL_EXIT_OK)
-        status = load_measured(session, path);
-    if (status == LULL_EXIT_OK)
-        status = replay_measured(session);
-    if (status == LULL_EXIT_OK)
-        status = what_if(session);
+        status = read_network(&supposition, arena);
     if (status != LULL_EXIT_OK)
         return status;
-    add_runtimes(session);
-    status = add_trees(session);
-    add_notes(session);
+    struct lull_progress progress;
+    const struct lull_study_progress shown = lull_progress_of_study(&progress);
+    struct lull_notices notices = {.arena = arena};
+    struct lull_replay_study study;
+    struct lull_error err;
+    lull_status done =
+        lull_replay_study_make(path, &supposition, &shown, &notices, arena, &study, &err);
+    lull_cli_warn_all(&notices);
+    status = done == LULL_OK ? write_run(&study.runs) : lull_cli_fail("%s", err.text);
     if (status == LULL_EXIT_OK)
-        status = write_run(session);
-    return status == LULL_EXIT_OK ? lull_output_write(&output, session->document) : status;
+        status = lull_output_write(&output, lull_replay_document(&study, scheme, &notices, arena));
+    lull_replay_study_close(&study);
+    return status;
 }
 
 static int run(poptContext context)
@@ -427,13 +195,9 @@ static int run(poptContext context)
     const char **paths = poptGetArgs(context);
     if (!paths || !paths[0] || paths[1])
         return lull_cli_usage("expected one RUN");
-    struct session session = {.arena = lull_cli_arena()};
-    session.document = lull_document_create(session.arena, "lull-replay/1", "");
-    int status = replay(&session, paths[0]);
-    lull_replayed_close(&session.replayed);
-    lull_replayed_close(&session.supposed);
-    lull_runs_close(&session.runs);
-    lull_arena_destroy(session.arena);
+    struct lull_arena *arena = lull_cli_arena();
+    int status = replay(paths[0], arena);
+    lull_arena_destroy(arena);
     return status;
 }
 

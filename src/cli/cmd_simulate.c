@@ -1,13 +1,13 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/limits.h"
 #include "cli/message.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/simulate_document.h"
-#include "cli/simulate_run.h"
+#include "cli/process.h"
 #include "sim/goal/goal.h"
+#include "study/simulated.h"
+#include "view/simulation/simulation_document.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,9 +48,8 @@ static const struct poptOption options[] = {
      "list networks, noises, patterns and placements with their parameters", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
      "points of a sweep at the same time (all processors)", "N"},
-    {"format", 'f', POPT_ARG_STRING, &output.format, 0, "how to print the result", "text|json|csv"},
-    {"color", '\0', POPT_ARG_STRING, &output.colour, 0,
-     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"},
+    LULL_FORMAT_OPTION(output),
+    LULL_COLOUR_OPTION(output),
     POPT_TABLEEND,
 };
 
@@ -113,12 +112,13 @@ static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *
     inputs->seed = 1;
     inputs->path = !settings.no_path;
     inputs->tape = settings.tape;
+    inputs->out_of_memory = lull_cli_out_of_memory;
     if (settings.seed &&
         lull_parse_u64(settings.seed, strlen(settings.seed), &inputs->seed) != LULL_OK)
         return lull_cli_usage("--seed is '%s', expected a whole number", settings.seed);
-    if (settings.threads < 0 || settings.threads > 1024)
-        return lull_cli_usage("--threads is %d, expected 1 to 1024", settings.threads);
-    int status = read_machine(inputs, arena);
+    int status = lull_option_threads(settings.threads);
+    if (status == LULL_EXIT_OK)
+        status = read_machine(inputs, arena);
     if (status == LULL_EXIT_OK)
         status = parse_specs(&inputs->sweep, arena);
     if (status == LULL_EXIT_OK)

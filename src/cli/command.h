@@ -1,8 +1,8 @@
 /* Commands: one constant struct per file, listed in main.c.
  *
- * To add a command: write cli/cmd_NAME.c with a `const struct lull_command lull_cmd_NAME`, add its
- * address to the array in main.c, a man page docs/man/lull-NAME.1, golden tests, and a line in
- * README and CHANGELOG. Only this room prints and exits. */
+ * A command reads its options, calls a function of a room, tells what the room has to tell, and
+ * hands a document to lull_output_write. Only this room prints and exits. CONTRIBUTING.md says how
+ * to add one. */
 #ifndef LULL_CLI_COMMAND_H
 #define LULL_CLI_COMMAND_H
 
@@ -28,5 +28,7 @@ struct lull_command {
 /* NULL at the end. */
 extern const struct lull_command *const lull_commands[];
 const struct lull_command *lull_command_find(const char *name); /* NULL if unknown */
+/* Tells that there is no such command, with the one that may be meant. Returns LULL_EXIT_USAGE. */
+int lull_unknown_command(const char *name);
 
 #endif

@@ -1,8 +1,9 @@
 /* lull COMMAND [OPTION...] [OPERAND...] */
+#include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/message.h"
-#include "cli/unknown.h"
+#include "cli/options.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -25,6 +26,19 @@ const struct lull_command *lull_command_find(const char *name)
         if (strcmp(lull_commands[i]->name, name) == 0)
             return lull_commands[i];
     return NULL;
+}
+
+int lull_unknown_command(const char *name)
+{
+    const char *names[sizeof lull_commands / sizeof *lull_commands];
+    size_t count = 0;
+    for (; lull_commands[count]; count++)
+        names[count] = lull_commands[count]->name;
+    const char *meant = lull_suggest(name, names, count);
+    lull_cli_set_command(NULL);
+    if (meant)
+        return lull_cli_usage("unknown command '%s', did you mean '%s'?", name, meant);
+    return lull_cli_usage("unknown command '%s'", name);
 }
 
 enum { OPTION_HELP = 1 };

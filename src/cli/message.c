@@ -68,12 +68,19 @@ void lull_cli_warn(const char *format, ...)
     fputc('\n', stderr);
 }
 
-static void out_of_memory(void)
+void lull_cli_warn_all(const struct lull_notices *notices)
+{
+    for (size_t i = 0; i < notices->count; i++)
+        if (notices->items[i].kind == LULL_NOTICE_WARNING)
+            lull_cli_warn("%s", notices->items[i].text);
+}
+
+void lull_cli_out_of_memory(void)
 {
     exit(lull_cli_fail("out of memory"));
 }
 
 struct lull_arena *lull_cli_arena(void)
 {
-    return lull_arena_create(out_of_memory);
+    return lull_arena_create(lull_cli_out_of_memory);
 }

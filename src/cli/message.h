@@ -3,6 +3,7 @@
 #define LULL_CLI_MESSAGE_H
 
 #include "base/arena.h"
+#include "study/notices.h"
 
 /* From now on lines begin with "lull NAME: "; NULL: "lull: ". */
 void lull_cli_set_command(const char *name);
@@ -16,7 +17,12 @@ int lull_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* "lull metrics: warning: <message>". */
 void lull_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* An arena that ends the program with a line and LULL_EXIT_FAILURE when memory runs out. */
+/* The warnings among the notices, a line for each. */
+void lull_cli_warn_all(const struct lull_notices *notices);
+
+/* What ends the program with a line and LULL_EXIT_FAILURE when memory runs out. */
+void lull_cli_out_of_memory(void);
+/* An arena that does so. */
 struct lull_arena *lull_cli_arena(void);
 
 #endif

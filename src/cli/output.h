@@ -1,4 +1,5 @@
-/* Where a command's document goes: the options that all commands share, and the rendering. */
+/* Where results go: the options that commands share, rendering, and files that appear whole or not
+ * at all. */
 #ifndef LULL_CLI_OUTPUT_H
 #define LULL_CLI_OUTPUT_H
 
@@ -13,27 +14,35 @@ struct lull_output_settings {
 };
 
 /* Lines for a table of options; `settings` is an object of static storage. */
-#define LULL_OUTPUT_OPTIONS(settings)                                                           \
-    {"format",       'f', POPT_ARG_STRING, &(settings).format, 0, "how to print the result",    \
-     "text|json|csv"},                                                                          \
-        {"output",                                                                              \
-         'o',                                                                                   \
-         POPT_ARG_STRING,                                                                       \
-         &(settings).path,                                                                      \
-         0,                                                                                     \
-         "write the result to FILE instead of standard output",                                 \
-         "FILE"},                                                                               \
-    {                                                                                           \
-        "color", '\0', POPT_ARG_STRING, &(settings).colour, 0,                                  \
-            "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never" \
-    }
+/* clang-format off */
+#define LULL_FORMAT_OPTION(settings) \
+    {"format", 'f', POPT_ARG_STRING, &(settings).format, 0, "how to print the result", \
+     "text|json|csv"}
+#define LULL_COLOUR_OPTION(settings) \
+    {"color", '\0', POPT_ARG_STRING, &(settings).colour, 0, \
+     "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"}
+#define LULL_DIGITS_OPTION(settings) \
+    {"digits", '\0', POPT_ARG_INT, &(settings).digits, 0, \
+     "decimals of efficiencies in text (2)", "N"}
+#define LULL_OUTPUT_OPTIONS(settings) \
+    LULL_FORMAT_OPTION(settings), \
+    {"output", 'o', POPT_ARG_STRING, &(settings).path, 0, \
+     "write the result to FILE instead of standard output", "FILE"}, \
+    LULL_COLOUR_OPTION(settings)
+/* clang-format on */
 
 /* LULL_EXIT_OK, or LULL_EXIT_USAGE after a message. To be called before long work. */
 int lull_output_check(const struct lull_output_settings *settings);
 
 /* Renders the document to standard output or to a file, which appears whole or not at all.
- * Returns an exit status; failure has been told. */
+ * Returns an exit status; failure has been told. Colours, width and characters are those of the
+ * terminal, so that the locale must be set. */
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document);
+
+/* Writes any other file, which appears whole or not at all. `write` leaves errors in the stream.
+ * Returns an exit status; failure has been told. */
+int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
+                     const void *content);
 
 #endif

@@ -46,3 +46,18 @@ void lull_progress_end(struct lull_progress *progress)
         fputs("\r\033[K", stderr);
     progress->shown = false;
 }
+
+static void begin_piece(void *context, const char *what)
+{
+    lull_progress_begin(context, what);
+}
+
+static void end_piece(void *context)
+{
+    lull_progress_end(context);
+}
+
+struct lull_study_progress lull_progress_of_study(struct lull_progress *progress)
+{
+    return (struct lull_study_progress){begin_piece, lull_progress_update, end_piece, progress};
+}

@@ -3,6 +3,8 @@
 #ifndef LULL_CLI_PROGRESS_H
 #define LULL_CLI_PROGRESS_H
 
+#include "study/runs.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,5 +19,8 @@ void lull_progress_begin(struct lull_progress *progress, const char *what);
 /* As the progress callbacks of the rooms below want it; `context` is a struct lull_progress. */
 void lull_progress_update(void *context, double share);
 void lull_progress_end(struct lull_progress *progress);
+
+/* The same three as a study wants them. */
+struct lull_study_progress lull_progress_of_study(struct lull_progress *progress);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include "launch/program.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun",
                                         "srun",   "aprun",   "jsrun",   "ibrun"};
@@ -196,4 +198,47 @@ size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_
             return count;
         at++;
     }
+}
+
+enum { MOST_PROGRAMS = 64 };
+
+static size_t count_words(char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return count;
+}
+
+char **lull_launcher_insert(char *const *argv, char *const *words, struct lull_arena *arena)
+{
+    size_t programs[MOST_PROGRAMS];
+    size_t count = lull_launcher_programs(argv, arena, programs, MOST_PROGRAMS);
+    if (count == 0 || count > MOST_PROGRAMS)
+        return NULL;
+    size_t n_words = count_words(words), n_argv = count_words(argv);
+    char **longer = lull_arena_zero(arena, n_argv + count * n_words + 1, sizeof *longer);
+    size_t length = 0;
+    for (size_t i = 0, next = 0; i < n_argv; i++) {
+        if (next < count && i == programs[next]) {
+            memcpy(longer + length, words, n_words * sizeof *words);
+            length += n_words;
+            next++;
+        }
+        longer[length++] = argv[i];
+    }
+    return longer;
+}
+
+const char *lull_launcher_output(char *const *argv, const char *output, struct lull_arena *arena)
+{
+    size_t programs[MOST_PROGRAMS];
+    char folder[PATH_MAX];
+    if (!output && lull_launcher_programs(argv, arena, programs, MOST_PROGRAMS) > 1) {
+        const char *first = argv[programs[0]], *slash = strrchr(first, '/');
+        output = lull_arena_printf(arena, "%s.lull", slash ? slash + 1 : first);
+    }
+    if (!output || *output == '/' || !getcwd(folder, sizeof folder))
+        return output;
+    return lull_arena_printf(arena, "%s/%s", folder, output);
 }

@@ -15,4 +15,13 @@ bool lull_is_launcher(const char *word);
 size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_t *ret_programs,
                               size_t most);
 
+/* The command line with `words` (NULL at the end) in front of each of its programs; in `arena`.
+ * NULL where no program is found. */
+char **lull_launcher_insert(char *const *argv, char *const *words, struct lull_arena *arena);
+
+/* The folder for what the launched programs write together, where the user named `output` (NULL: no
+ * name): a name of one run for several programs, and absolute, because the launcher may start them
+ * elsewhere. NULL: each run is named by itself. */
+const char *lull_launcher_output(char *const *argv, const char *output, struct lull_arena *arena);
+
 #endif

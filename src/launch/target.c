@@ -20,8 +20,7 @@
 
 enum { MOST_NUMBERS = 10000, MOST_THREADS = 1 << 20, START_SECONDS = 120 };
 
-/* ---- the job ---------------------------------------------------------------------------------
- */
+/* ---- the job --------------------------------------------------------------------------------- */
 
 /* Who starts MPI programs sets these. Where `size` is NULL or not set, the next line may fit. */
 static const struct {
@@ -105,8 +104,7 @@ void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job)
     job->key = lull_arena_printf(arena, "%s/%d", parent_key(arena), (int)getpid());
 }
 
-/* ---- its name --------------------------------------------------------------------------------
- */
+/* ---- its name -------------------------------------------------------------------------------- */
 
 static uint32_t threads_of(const struct lull_program *program)
 {
@@ -126,8 +124,7 @@ const char *lull_target_default(const struct lull_program *program, const struct
     return lull_arena_printf(arena, "%s.%ux%u.lull", program->name, job->size, threads_of(program));
 }
 
-/* ---- making it -------------------------------------------------------------------------------
- */
+/* ---- making it ------------------------------------------------------------------------------- */
 
 static bool write_text(const char *folder, const char *name, const char *text)
 {

@@ -25,7 +25,7 @@ static lull_status wrong(const struct reader *reader, const struct lull_json_ste
 static lull_status read_fields(const struct reader *reader, const struct lull_shape *shape,
                                json_t *object, const struct lull_json_step *step, void *item);
 
-/* ---- single values ------------------------------------------------------------------------- */
+/* ---- single values --------------------------------------------------------------------------- */
 
 static lull_status read_unsigned(const struct reader *reader, const json_t *value, uint64_t most,
                                  const struct lull_json_step *step, uint64_t *ret)
@@ -104,7 +104,7 @@ static lull_status read_simple(const struct reader *reader, const struct lull_fi
     }
 }
 
-/* ---- arrays -------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* The document is in memory already, so an array of its length is no more than a few times that. */
 static lull_status make_room(const struct reader *reader, size_t count, size_t size, void *item,
@@ -196,7 +196,7 @@ static lull_status read_map(const struct reader *reader, const struct lull_field
     return status;
 }
 
-/* ---- objects ------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static lull_status read_field(const struct reader *reader, const struct lull_field *field,
                               json_t *value, const struct lull_json_step *up, void *item)

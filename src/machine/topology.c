@@ -16,7 +16,7 @@
 
 enum { MOST_LEVELS = 8 };
 
-/* ---- caches -------------------------------------------------------------------------------- */
+/* ---- caches ---------------------------------------------------------------------------------- */
 
 static uint32_t cores_in(hwloc_topology_t handle, hwloc_const_cpuset_t set)
 {
@@ -75,7 +75,7 @@ static void complete_caches(struct lull_topology *topology)
     }
 }
 
-/* ---- cores --------------------------------------------------------------------------------- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 /* Index from 0 of the object that holds a core; 0 where there is none of the type. */
 static uint32_t index_of(hwloc_obj_t object)
@@ -145,7 +145,7 @@ static void gather_numa(struct lull_topology *topology, hwloc_topology_t handle,
     }
 }
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* To what the control group allows and the process is bound to. */
 static bool restrict_to_usable(struct lull_topology *topology, hwloc_topology_t handle)

@@ -13,12 +13,24 @@
 
 #define LULL_NETWORK_QUANTILE 0.1
 
-/* Fills *ret_network (class hockney, with a placement in `arena`) and *ret_ideal (the ideal replay
- * that it comes from). A level without messages gets the numbers of the other; a trace without
- * messages costs nothing. */
-lull_status lull_replay_network(const struct lull_trace *trace, uint32_t application,
-                                struct lull_arena *arena, struct lull_network *ret_network,
-                                struct lull_ideal_result *ret_ideal, struct lull_error *err);
+/* A sample of the messages of a trace, taken while its ideal runtime is found. It does not depend
+ * on the order of the messages or the number of workers. Memory: 100 kB for each power of two among
+ * the sizes of messages, per worker. */
+struct lull_network_samples;
+lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
+                                        struct lull_network_samples **ret_samples,
+                                        struct lull_error *err);
+void lull_network_samples_destroy(struct lull_network_samples *samples); /* NULL is allowed */
+
+/* `message` of the ideal runtime's options, with the samples as its context. */
+void lull_network_samples_take(void *samples, unsigned worker,
+                               const struct lull_ideal_message *message);
+
+/* Fills *ret_network (class hockney, with a placement in `arena`), once. A level without messages
+ * gets the numbers of the other; a trace without messages costs nothing. */
+lull_status lull_network_samples_fit(struct lull_network_samples *samples, uint32_t application,
+                                     struct lull_arena *arena, struct lull_network *ret_network,
+                                     struct lull_error *err);
 
 /* The placement of the ranks of an application on the nodes of its trace. */
 void lull_replay_placement(const struct lull_trace *trace, uint32_t application,

@@ -14,17 +14,18 @@
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
  * when it completes. Memory: what is in flight, and this read-ahead.
  *
- * Clocks that contradict each other are set right first (replay/clocks.h): a process whose
+ * Clocks that contradict each other are set right first (replay/program/clocks.h): a process whose
  * clock is behind begins later.
  *
  * A thread ends with its last event: what the run lasts longer than that is nobody's.
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide
- * (replay/lost.h). Waits of which nothing was recorded are taken to be for the oldest send, or
- * with MPI_Waitall for all sends. */
+ * (replay/program/lost.h). Waits of which nothing was recorded are taken to be for the oldest send,
+ * or with MPI_Waitall for all sends. */
 #ifndef LULL_REPLAY_REPLAY_H
 #define LULL_REPLAY_REPLAY_H
 
+#include "replay/survey.h"
 #include "sim/program.h"
 #include "trace/trace.h"
 
@@ -63,6 +64,9 @@ struct lull_replay_options {
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);
     void *context;
+    /* Of this application, concluded, and alive as long as the program; NULL: a pass is made for
+     * it when the replay is opened. */
+    const struct lull_survey *survey;
 };
 
 lull_status lull_replay_open(const struct lull_trace *trace,

@@ -276,7 +276,7 @@ lull_status lull_sim_tape_open(const struct lull_program *program, const char *p
     if (status == LULL_OK)
         status = define(tape, err);
     if (status == LULL_OK)
-        status = lull_format_find("tape")->writer_open(trace, path, replace, &tape->writer, err);
+        status = lull_format_tape.writer_open(trace, path, replace, &tape->writer, err);
     if (status != LULL_OK) {
         lull_trace_close(trace);
         return status;

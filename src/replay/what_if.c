@@ -1,5 +1,8 @@
 #include "replay/what_if.h"
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "replay/program/bursts.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -12,92 +15,84 @@ enum stage { LEARN_NOISE, LEARN_BALANCE, APPLY };
 
 /* The bursts at one place: a sample that is thinned out, then its median. */
 struct place {
-    uint32_t stream, region, ordinal;
     uint32_t count, step, seen;
     double median;
     double times[SAMPLES];
 };
 
-/* Of one process, by phase. */
+/* The places of one stream. */
+struct places {
+    struct lull_hash numbers; /* of a struct key */
+    struct place **items;
+    size_t count, capacity;
+};
+
+struct key {
+    uint32_t region, ordinal;
+};
+
+/* Of one stream, by phase. */
 struct work {
     int64_t *ns;
-    uint32_t count, capacity;
+    size_t count, capacity;
     uint32_t phase; /* that of the last burst ... */
     int64_t before; /* ... what it computed in it so far, as measured ... */
     int64_t after;  /* ... and balanced */
 };
 
 struct lull_what_if {
+    const struct lull_trace *trace;
     struct lull_arena *arena;
     const struct lull_what_if_options *wanted;
+    bool pieces;
     enum stage stage;
     uint8_t *marks;
     double factors[BALANCED + 1]; /* by mark; 0 is 1 */
     bool in_balance[BALANCED + 1];
-    struct place **places; /* hash table */
-    size_t n_places, room;
-    struct work *works; /* [n_streams] */
+    struct places *places; /* [n_streams] */
+    struct work *works;    /* [n_streams] */
     uint32_t n_streams;
     double *mean; /* [phases] */
-    uint32_t n_phases;
+    size_t n_phases;
+    struct lull_bursts *bursts; /* of the pass in which it takes part; NULL: in none */
     bool no_memory;
 };
 
 /* ---- places -------------------------------------------------------------------------------- */
 
-static size_t slot_of(const struct lull_what_if *w, const struct lull_replay_burst *burst)
+static struct place *find_place(const struct places *places, const struct lull_replay_burst *burst)
 {
-    uint64_t h = ((uint64_t)burst->stream << 32 | burst->region) * UINT64_C(0x9e3779b97f4a7c15);
-    h = (h ^ (h >> 29) ^ burst->ordinal) * UINT64_C(0xc2b2ae3d27d4eb4f);
-    size_t at = (size_t)(h >> 20) & (w->room - 1);
-    while (w->places[at] &&
-           (w->places[at]->stream != burst->stream || w->places[at]->region != burst->region ||
-            w->places[at]->ordinal != burst->ordinal))
-        at = (at + 1) & (w->room - 1);
-    return at;
+    const struct key key = {burst->region, burst->ordinal};
+    const uint64_t *number = lull_hash_find(&places->numbers, &key, sizeof key);
+    return number ? places->items[*number] : NULL;
 }
 
-static bool grow_places(struct lull_what_if *w)
+static struct place *add_place(struct places *places, const struct lull_replay_burst *burst)
 {
-    struct place **old = w->places;
-    size_t room = w->room;
-    w->room = room ? 2 * room : 1024;
-    w->places = calloc(w->room, sizeof(struct place *));
-    if (!w->places) {
-        w->places = old;
-        w->room = room;
+    const struct key key = {burst->region, burst->ordinal};
+    struct place *place = calloc(1, sizeof *place);
+    if (!place ||
+        !lull_array_reserve(&places->items, &places->capacity, places->count + 1,
+                            sizeof(struct place *)) ||
+        !lull_hash_add(&places->numbers, &key, sizeof key, places->count, NULL)) {
+        free(place);
+        return NULL;
+    }
+    place->step = 1;
+    places->items[places->count++] = place;
+    return place;
+}
+
+static bool learn_place(struct lull_what_if *w, const struct lull_replay_burst *burst)
+{
+    struct places *places = &w->places[burst->stream];
+    struct place *p = find_place(places, burst);
+    if (!p)
+        p = add_place(places, burst);
+    if (!p)
         return false;
-    }
-    for (size_t i = 0; i < room; i++)
-        if (old[i]) {
-            struct lull_replay_burst burst = {
-                .stream = old[i]->stream, .region = old[i]->region, .ordinal = old[i]->ordinal};
-            w->places[slot_of(w, &burst)] = old[i];
-        }
-    free(old);
-    return true;
-}
-
-static void learn_place(struct lull_what_if *w, const struct lull_replay_burst *burst)
-{
-    if (2 * w->n_places >= w->room && !grow_places(w)) {
-        w->no_memory = true;
-        return;
-    }
-    struct place **place = &w->places[slot_of(w, burst)];
-    if (!*place) {
-        *place = calloc(1, sizeof **place);
-        if (!*place) {
-            w->no_memory = true;
-            return;
-        }
-        **place = (struct place){
-            .stream = burst->stream, .region = burst->region, .ordinal = burst->ordinal, .step = 1};
-        w->n_places++;
-    }
-    struct place *p = *place;
     if (p->seen++ % p->step != 0)
-        return;
+        return true;
     if (p->count == SAMPLES) {
         for (uint32_t i = 0; i < SAMPLES / 2; i++)
             p->times[i] = p->times[2 * i];
@@ -105,56 +100,47 @@ static void learn_place(struct lull_what_if *w, const struct lull_replay_burst *
         p->step *= 2;
     }
     p->times[p->count++] = (double)burst->ns;
+    return true;
 }
 
 static void find_medians(struct lull_what_if *w)
 {
-    for (size_t i = 0; i < w->room; i++) {
-        struct place *p = w->places[i];
-        if (!p)
-            continue;
-        lull_sort(p->times, p->count);
-        p->median = lull_median(p->times, p->count);
-    }
+    for (uint32_t s = 0; s < w->n_streams; s++)
+        for (size_t i = 0; i < w->places[s].count; i++) {
+            struct place *p = w->places[s].items[i];
+            lull_sort(p->times, p->count);
+            p->median = lull_median(p->times, p->count);
+        }
 }
 
 static int64_t without_noise(const struct lull_what_if *w, const struct lull_replay_burst *burst,
                              int64_t ns)
 {
-    const struct place *p = w->room ? w->places[slot_of(w, burst)] : NULL;
+    const struct place *p = find_place(&w->places[burst->stream], burst);
     return p && p->median < (double)ns ? llround(p->median) : ns;
 }
 
 /* ---- balance ------------------------------------------------------------------------------- */
 
-static void learn_work(struct lull_what_if *w, const struct lull_replay_burst *burst, int64_t ns)
+static bool learn_work(struct lull_what_if *w, const struct lull_replay_burst *burst, int64_t ns)
 {
     struct work *work = &w->works[burst->stream];
-    if (burst->phase >= work->capacity) {
-        uint32_t capacity = work->capacity ? work->capacity : 64;
-        while (capacity <= burst->phase)
-            capacity *= 2;
-        int64_t *larger = realloc(work->ns, capacity * sizeof *larger);
-        if (!larger) {
-            w->no_memory = true;
-            return;
-        }
-        work->ns = larger;
-        work->capacity = capacity;
-    }
+    if (!lull_array_reserve(&work->ns, &work->capacity, burst->phase + (size_t)1, sizeof *work->ns))
+        return false;
     for (; work->count <= burst->phase; work->count++)
         work->ns[work->count] = 0;
     work->ns[burst->phase] += ns;
+    return true;
 }
 
 static bool find_means(struct lull_what_if *w)
 {
     for (uint32_t s = 0; s < w->n_streams; s++)
         w->n_phases = w->works[s].count > w->n_phases ? w->works[s].count : w->n_phases;
-    w->mean = calloc(w->n_phases + (size_t)1, sizeof *w->mean);
+    w->mean = calloc(w->n_phases + 1, sizeof *w->mean);
     if (!w->mean)
         return false;
-    for (uint32_t phase = 0; phase < w->n_phases; phase++) {
+    for (size_t phase = 0; phase < w->n_phases; phase++) {
         double sum = 0;
         uint32_t working = 0;
         for (uint32_t s = 0; s < w->n_streams; s++)
@@ -185,30 +171,41 @@ static int64_t balanced(struct lull_what_if *w, const struct lull_replay_burst *
     return length > 0 ? length : 0;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- a burst ------------------------------------------------------------------------------- */
 
-static int64_t length(void *context, const struct lull_replay_burst *burst)
+/* Without noise and with the factor of its region. */
+static int64_t changed(const struct lull_what_if *w, const struct lull_replay_burst *burst)
 {
-    struct lull_what_if *w = context;
     int64_t ns = burst->ns;
-    if (burst->fixed)
-        return ns;
-    if (w->stage == LEARN_NOISE) {
-        learn_place(w, burst);
-        return ns;
-    }
     if (w->wanted->no_noise)
         ns = without_noise(w, burst, ns);
-    if (burst->mark)
-        ns = llround((double)ns * w->factors[burst->mark]);
-    if (!w->wanted->balance || !w->in_balance[burst->mark])
-        return ns;
-    if (w->stage == LEARN_BALANCE) {
-        learn_work(w, burst, ns);
-        return ns;
-    }
-    return balanced(w, burst, ns);
+    return burst->mark ? llround((double)ns * w->factors[burst->mark]) : ns;
 }
+
+static bool learn_burst(void *context, const struct lull_replay_burst *burst)
+{
+    struct lull_what_if *w = context;
+    if (burst->fixed)
+        return true;
+    if (w->stage == LEARN_NOISE)
+        return learn_place(w, burst);
+    return !w->in_balance[burst->mark] || learn_work(w, burst, changed(w, burst));
+}
+
+static int64_t find_length(void *context, const struct lull_replay_burst *burst)
+{
+    struct lull_what_if *w = context;
+    if (w->stage != APPLY) {
+        w->no_memory |= !learn_burst(w, burst);
+        return burst->ns;
+    }
+    if (burst->fixed)
+        return burst->ns;
+    int64_t ns = changed(w, burst);
+    return w->wanted->balance && w->in_balance[burst->mark] ? balanced(w, burst, ns) : ns;
+}
+
+/* ---- regions ------------------------------------------------------------------------------- */
 
 static lull_status mark_region(const struct lull_trace *trace, struct lull_what_if *w,
                                const char *name, uint8_t mark, struct lull_error *err)
@@ -231,7 +228,9 @@ static lull_status mark_regions(const struct lull_trace *trace, struct lull_what
                                 struct lull_error *err)
 {
     const struct lull_what_if_options *wanted = w->wanted;
-    w->marks = lull_arena_zero(w->arena, trace->n_regions + (size_t)1, 1);
+    w->marks = lull_arena_try(w->arena, trace->n_regions + (size_t)1, 1);
+    if (!w->marks)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     for (int mark = 0; mark <= BALANCED; mark++) {
         w->factors[mark] = 1;
         w->in_balance[mark] = !wanted->balanced;
@@ -246,16 +245,17 @@ static lull_status mark_regions(const struct lull_trace *trace, struct lull_what
     return wanted->balanced ? mark_region(trace, w, wanted->balanced, BALANCED, err) : LULL_OK;
 }
 
-/* Reads the whole program for what `length` learns. */
-static lull_status read_all(const struct lull_trace *trace, struct lull_what_if *w,
-                            const struct lull_replay_options *options, enum stage stage,
-                            struct lull_error *err)
+/* ---- learning ------------------------------------------------------------------------------ */
+
+/* Reads the whole program, whose streams are not those of the masters alone, or do not begin when
+ * they do. */
+static lull_status read_program(const struct lull_what_if *w,
+                                const struct lull_replay_options *options, struct lull_error *err)
 {
     struct lull_program *program;
     struct lull_op ops[64];
     uint32_t count = 1;
-    w->stage = stage;
-    lull_status status = lull_replay_open(trace, options, &program, err);
+    lull_status status = lull_replay_open(w->trace, options, &program, err);
     if (status != LULL_OK)
         return status;
     for (uint32_t s = 0; s < program->n_streams && status == LULL_OK; s++)
@@ -264,55 +264,143 @@ static lull_status read_all(const struct lull_trace *trace, struct lull_what_if 
         while (status == LULL_OK && count > 0);
     lull_program_close(program);
     if (status == LULL_OK && w->no_memory)
-        status = lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+        status =
+            lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", w->trace->path);
     return status;
 }
 
-static lull_status learn(const struct lull_trace *trace, struct lull_what_if *w,
-                         const struct lull_replay_options *options, struct lull_error *err)
+static void end_stage(struct lull_what_if *w)
 {
-    lull_status status = LULL_OK;
-    if (w->wanted->no_noise) {
-        status = read_all(trace, w, options, LEARN_NOISE, err);
-        if (status == LULL_OK)
-            find_medians(w);
-    }
-    if (w->wanted->balance && status == LULL_OK) {
-        w->n_streams = trace->n_locations;
-        w->works = calloc(w->n_streams + (size_t)1, sizeof *w->works);
-        if (!w->works)
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                             trace->path);
-        status = read_all(trace, w, options, LEARN_BALANCE, err);
-        if (status == LULL_OK && !find_means(w))
-            status =
-                lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
-    }
-    w->stage = APPLY;
-    return status;
+    lull_bursts_destroy(w->bursts);
+    w->bursts = NULL;
+    if (w->stage == LEARN_NOISE)
+        find_medians(w);
+    else if (!find_means(w))
+        w->no_memory = true;
+    w->stage = w->stage == LEARN_NOISE && w->wanted->balance ? LEARN_BALANCE : APPLY;
 }
+
+static lull_status begin_pass(struct lull_what_if *w, struct lull_error *err)
+{
+    const struct lull_bursts_options options = {.application = w->wanted->application,
+                                                .pieces = w->pieces,
+                                                .take = learn_burst,
+                                                .context = w};
+    return lull_bursts_create(w->trace, &options, &w->bursts, err);
+}
+
+/* The masters, in a pass of its own. */
+static lull_status read_masters(struct lull_what_if *w, struct lull_error *err)
+{
+    const struct lull_pass_options options = {
+        .application = w->wanted->application, .masters_only = true, .marks = w->marks};
+    lull_status status = begin_pass(w, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_consumer consumer = lull_bursts_consumer(w->bursts);
+    return lull_pass_run(w->trace, &options, &consumer, 1, err);
+}
+
+/* What a pass has learned is of no use for streams that are others. */
+static void forget(struct lull_what_if *w)
+{
+    for (uint32_t s = 0; s < w->n_streams; s++) {
+        for (size_t i = 0; i < w->places[s].count; i++)
+            free(w->places[s].items[i]);
+        free(w->places[s].items);
+        lull_hash_free(&w->places[s].numbers);
+        free(w->works[s].ns);
+        w->places[s] = (struct places){0};
+        w->works[s] = (struct work){0};
+    }
+}
+
+static lull_status learn(struct lull_what_if *w, const struct lull_replay_options *options,
+                         struct lull_error *err)
+{
+    bool masters = !options->callers;
+    for (uint32_t p = 0; masters && p < w->trace->n_processes; p++)
+        masters = lull_survey_shift(options->survey, p) == 0;
+    if (w->bursts && masters)
+        end_stage(w);
+    else if (w->bursts)
+        forget(w);
+    while (w->stage != APPLY && !w->no_memory) {
+        lull_status status = masters ? read_masters(w, err) : read_program(w, options, err);
+        if (status != LULL_OK)
+            return status;
+        end_stage(w);
+    }
+    if (w->no_memory)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                         w->trace->path);
+    return LULL_OK;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
 
 lull_status lull_what_if_create(const struct lull_trace *trace,
-                                const struct lull_what_if_options *wanted,
-                                struct lull_replay_options *options,
+                                const struct lull_what_if_options *wanted, bool pieces,
                                 struct lull_what_if **ret_what_if, struct lull_error *err)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_what_if *w = lull_arena_zero(arena, 1, sizeof *w);
+    w->trace = trace;
     w->arena = arena;
     w->wanted = wanted;
-    lull_status status = mark_regions(trace, w, err);
-    options->marks = w->marks;
-    options->length = length;
-    options->context = w;
+    w->pieces = pieces;
+    w->stage = wanted->no_noise ? LEARN_NOISE : wanted->balance ? LEARN_BALANCE : APPLY;
+    w->places = calloc(trace->n_locations + (size_t)1, sizeof *w->places);
+    w->works = calloc(trace->n_locations + (size_t)1, sizeof *w->works);
+    lull_status status =
+        w->places && w->works
+            ? mark_regions(trace, w, err)
+            : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     if (status == LULL_OK)
-        status = learn(trace, w, options, err);
-    if (status != LULL_OK) {
+        w->n_streams = trace->n_locations;
+    else
         lull_what_if_destroy(w);
-        return status;
+    if (status == LULL_OK)
+        *ret_what_if = w;
+    return status;
+}
+
+const uint8_t *lull_what_if_marks(const struct lull_what_if *w)
+{
+    return w->marks;
+}
+
+bool lull_what_if_learns(const struct lull_what_if *w)
+{
+    return w->stage != APPLY;
+}
+
+lull_status lull_what_if_consumer(struct lull_what_if *w, struct lull_consumer *ret_consumer,
+                                  struct lull_error *err)
+{
+    lull_status status = begin_pass(w, err);
+    if (status == LULL_OK)
+        *ret_consumer = lull_bursts_consumer(w->bursts);
+    return status;
+}
+
+lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_options *options,
+                                  struct lull_error *err)
+{
+    struct lull_survey *survey = NULL;
+    struct lull_replay_options read = *options;
+    lull_status status = LULL_OK;
+    options->marks = read.marks = w->marks;
+    options->length = read.length = find_length;
+    options->context = read.context = w;
+    if (w->stage != APPLY && !options->survey) {
+        status = lull_survey_take(w->trace, options->application, &survey, err);
+        read.survey = survey;
     }
-    *ret_what_if = w;
-    return LULL_OK;
+    if (status == LULL_OK && w->stage != APPLY)
+        status = learn(w, &read, err);
+    lull_survey_destroy(survey);
+    return status;
 }
 
 void lull_what_if_rewind(struct lull_what_if *w)
@@ -325,11 +413,10 @@ void lull_what_if_destroy(struct lull_what_if *w)
 {
     if (!w)
         return;
-    for (size_t i = 0; i < w->room; i++)
-        free(w->places[i]);
+    if (w->n_streams)
+        forget(w);
+    lull_bursts_destroy(w->bursts);
     free(w->places);
-    for (uint32_t s = 0; s < w->n_streams; s++)
-        free(w->works[s].ns);
     free(w->works);
     free(w->mean);
     lull_arena_destroy(w->arena);

@@ -6,9 +6,14 @@
  * - A factor for regions: time inside (of the innermost of those named) is multiplied by it.
  * - Balanced: between two collective operations in which all wait for all, each process that
  * computes (in the region, where one is named) computes as long as they all do on average. The
- * total stays the same, but for rounding to ns. They apply in this order. What needs to know all
- * bursts first, reads them in a pass of its own. Memory: with balancing 8 bytes, without noise up
- * to 512 bytes for each place of each process. */
+ * total stays the same, but for rounding to ns. They apply in this order.
+ *
+ * The first and the last need to know all bursts first. They learn them in a pass in which other
+ * analyses may take part (lull_what_if_consumer), or else in one of their own; where both are
+ * wanted, the last needs a second pass. If threads beside the masters communicate, or the clocks
+ * of processes contradict each other, the streams of the replay are known behind the first pass
+ * only, and the program is read instead. Memory: with balancing 8 bytes, without noise up to 600
+ * bytes for each place of each process. */
 #ifndef LULL_REPLAY_WHAT_IF_H
 #define LULL_REPLAY_WHAT_IF_H
 
@@ -28,13 +33,25 @@ struct lull_what_if_options {
 
 struct lull_what_if;
 
-/* Sets marks, length and context of *options, whose other members are those of the replay to come.
- * LULL_ERR_RANGE: a region that does not exist. Valid until lull_what_if_destroy; a replay may be
- * rewound only after lull_what_if_rewind. */
+/* `pieces` is that of the replay to come. LULL_ERR_RANGE: a region that does not exist. Trace and
+ * *wanted must live as long, until lull_what_if_destroy. */
 lull_status lull_what_if_create(const struct lull_trace *trace,
-                                const struct lull_what_if_options *wanted,
-                                struct lull_replay_options *options,
+                                const struct lull_what_if_options *wanted, bool pieces,
                                 struct lull_what_if **ret_what_if, struct lull_error *err);
+
+/* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
+ * needs these marks (activity/pass.h). */
+bool lull_what_if_learns(const struct lull_what_if *what_if);
+const uint8_t *lull_what_if_marks(const struct lull_what_if *what_if);
+lull_status lull_what_if_consumer(struct lull_what_if *what_if, struct lull_consumer *ret_consumer,
+                                  struct lull_error *err);
+
+/* Sets marks, length and context of *options, whose other members are those of the replay to come;
+ * learns what is not known yet. */
+lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_replay_options *options,
+                                  struct lull_error *err);
+
+/* A replay may be rewound only after this. */
 void lull_what_if_rewind(struct lull_what_if *what_if);
 void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
 

@@ -2,10 +2,8 @@
  * labels. */
 #include "report/chart.h"
 
-#include "base/text.h"
+#include "report/chart_axis.h"
 
-#include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -19,37 +17,8 @@ enum {
     ROW = 18, /* of legend and mark labels */
     PLOT_HEIGHT = 320,
     CHARACTER = 7, /* width of one, at 12 px; generous, because fonts differ */
-    MOST_TICKS = 64,
     MARK_ROWS = 3,
     COLOURS = 6
-};
-
-struct axis {
-    const char *label, *unit;
-    enum lull_chart_scale scale;
-    double low, high; /* found from the points */
-};
-
-struct series {
-    struct series *next;
-    const char *label;
-    enum lull_chart_style style;
-    struct lull_chart_point *points;
-    size_t count;
-};
-
-struct mark {
-    struct mark *next;
-    double x;
-    const char *label;
-};
-
-struct lull_chart {
-    struct lull_arena *arena;
-    const char *title;
-    struct axis x, y;
-    struct series *series, **series_end;
-    struct mark *marks, **marks_end;
 };
 
 struct lull_chart *lull_chart_create(struct lull_arena *arena, const char *title)
@@ -63,7 +32,7 @@ struct lull_chart *lull_chart_create(struct lull_arena *arena, const char *title
     return chart;
 }
 
-static void set_axis(struct lull_chart *chart, struct axis *axis, const char *label,
+static void set_axis(struct lull_chart *chart, struct lull_axis *axis, const char *label,
                      const char *unit, enum lull_chart_scale scale)
 {
     axis->label = lull_arena_strdup(chart->arena, label);
@@ -86,7 +55,7 @@ void lull_chart_y_axis(struct lull_chart *chart, const char *label, const char *
 void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_chart_style style,
                        const struct lull_chart_point *points, size_t count)
 {
-    struct series *series = lull_arena_zero(chart->arena, 1, sizeof *series);
+    struct lull_series *series = lull_arena_zero(chart->arena, 1, sizeof *series);
     series->label = lull_arena_strdup(chart->arena, label);
     series->style = style;
     series->points = lull_arena_alloc(chart->arena, (count ? count : 1) * sizeof *points);
@@ -99,165 +68,14 @@ void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_ch
 
 void lull_chart_mark(struct lull_chart *chart, double x, const char *label)
 {
-    struct mark *mark = lull_arena_zero(chart->arena, 1, sizeof *mark);
+    struct lull_mark *mark = lull_arena_zero(chart->arena, 1, sizeof *mark);
     mark->x = x;
     mark->label = lull_arena_strdup(chart->arena, label);
     *chart->marks_end = mark;
     chart->marks_end = &mark->next;
 }
 
-/* ---- scales -------------------------------------------------------------------------------- */
-
-static bool is_linear(const struct axis *axis)
-{
-    return axis->scale == LULL_CHART_LINEAR || axis->scale == LULL_CHART_WHOLE;
-}
-
-static bool fits(const struct axis *axis, double value)
-{
-    return isfinite(value) && (is_linear(axis) || value > 0);
-}
-
-static bool is_visible(const struct lull_chart *chart, const struct lull_chart_point *point)
-{
-    return fits(&chart->x, point->x) && fits(&chart->y, point->y);
-}
-
-static void widen(struct axis *axis, double value)
-{
-    if (!fits(axis, value))
-        return;
-    axis->low = fmin(axis->low, value);
-    axis->high = fmax(axis->high, value);
-}
-
-/* 1, 2 or 5 times a power of ten, about a fifth of the range. */
-static double linear_step(const struct axis *axis)
-{
-    double range = axis->high - axis->low;
-    if (axis->scale == LULL_CHART_WHOLE && range < 5)
-        return 1;
-    double raw = range / 5, power = pow(10, floor(log10(raw)));
-    double lead = raw / power;
-    return power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
-}
-
-/* Outwards to whole ticks, in y also to whole steps of a linear axis. */
-static void round_range(struct axis *axis, bool is_y)
-{
-    if (axis->low > axis->high) { /* no points */
-        axis->low = is_linear(axis) ? 0 : 1;
-        axis->high = is_linear(axis) ? 1 : 10;
-    }
-    if (is_linear(axis)) {
-        if (axis->low > 0 &&
-            (is_y || axis->scale == LULL_CHART_WHOLE || axis->low < axis->high / 4))
-            axis->low = 0;
-        if (axis->high - axis->low <= fabs(axis->high) * 1e-12)
-            axis->high = axis->low + (axis->low != 0 ? fabs(axis->low) : 1);
-        double step = linear_step(axis);
-        if (is_y) {
-            axis->low = floor(axis->low / step + 1e-9) * step;
-            axis->high = ceil(axis->high / step - 1e-9) * step;
-        }
-        return;
-    }
-    double base = axis->scale == LULL_CHART_SIZES ? 2 : 10;
-    if (is_y || axis->high / axis->low < 2 * base) {
-        axis->low = pow(base, floor(log(axis->low) / log(base) + 1e-9));
-        axis->high = pow(base, ceil(log(axis->high) / log(base) - 1e-9));
-    }
-    if (axis->high <= axis->low)
-        axis->high = axis->low * base;
-}
-
-/* Where bar i ends: at the next point, the last one as wide as the one before it. */
-static double bar_end(const struct axis *axis, const struct series *series, size_t i)
-{
-    const struct lull_chart_point *points = series->points;
-    if (i + 1 < series->count)
-        return points[i + 1].x;
-    if (i == 0)
-        return points[i].x;
-    return is_linear(axis) ? 2 * points[i].x - points[i - 1].x
-                           : points[i].x * points[i].x / points[i - 1].x;
-}
-
-static void find_ranges(struct lull_chart *chart)
-{
-    chart->x.low = chart->y.low = DBL_MAX;
-    chart->x.high = chart->y.high = -DBL_MAX;
-    for (const struct series *series = chart->series; series; series = series->next)
-        for (size_t i = 0; i < series->count; i++) {
-            const struct lull_chart_point *point = &series->points[i];
-            if (!is_visible(chart, point))
-                continue;
-            widen(&chart->x, point->x);
-            widen(&chart->y, point->y);
-            if (series->style != LULL_CHART_BARS) {
-                widen(&chart->y, point->low);
-                widen(&chart->y, point->high);
-            } else {
-                widen(&chart->x, bar_end(&chart->x, series, i));
-            }
-        }
-    round_range(&chart->x, false);
-    round_range(&chart->y, true);
-}
-
-/* 0 at the low end, 1 at the high end. */
-static double place(const struct axis *axis, double value)
-{
-    if (is_linear(axis))
-        return (value - axis->low) / (axis->high - axis->low);
-    return log(value / axis->low) / log(axis->high / axis->low);
-}
-
-static size_t find_ticks(const struct axis *axis, size_t wanted, double *ticks)
-{
-    size_t count = 0;
-    if (is_linear(axis)) {
-        double step = linear_step(axis);
-        for (double i = ceil(axis->low / step - 1e-9);
-             i * step <= axis->high + 1e-9 * step && count < MOST_TICKS; i++)
-            ticks[count++] = i * step + 0.0; /* no -0 */
-        return count;
-    }
-    double base = axis->scale == LULL_CHART_SIZES ? 2 : 10;
-    double first = ceil(log(axis->low) / log(base) - 1e-9);
-    double last = floor(log(axis->high) / log(base) + 1e-9);
-    double every = fmax(1, ceil((last - first + 1) / (double)wanted));
-    for (double i = first; i <= last && count < MOST_TICKS; i += every)
-        ticks[count++] = pow(base, i);
-    return count;
-}
-
-static const char *tick_label(const struct lull_chart *chart, const struct axis *axis, double value)
-{
-    char buffer[64];
-    if (axis->scale == LULL_CHART_SIZES) {
-        static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-        size_t unit = 0;
-        while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
-            value /= 1024;
-            unit++;
-        }
-        return lull_arena_printf(chart->arena, "%g %s", value, units[unit]);
-    }
-    if (!*axis->unit)
-        return lull_arena_printf(chart->arena, "%g", value);
-    lull_format_quantity(value, axis->unit, buffer, sizeof buffer);
-    /* "20.00 GB/s" as "20 GB/s". */
-    char *space = strchr(buffer, ' ');
-    double number = 0;
-    if (sscanf(buffer, "%lf", &number) != 1 || !space)
-        return lull_arena_strdup(chart->arena, buffer);
-    return lull_arena_printf(chart->arena, "%g%s", number,
-                             value == 0 ? lull_arena_printf(chart->arena, " %s", axis->unit)
-                                        : space);
-}
-
-/* ---- drawing ------------------------------------------------------------------------------- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 struct frame {
     const struct lull_chart *chart;
@@ -267,12 +85,12 @@ struct frame {
 
 static double x_of(const struct frame *frame, double value)
 {
-    return LEFT + (RIGHT - LEFT) * place(&frame->chart->x, value);
+    return LEFT + (RIGHT - LEFT) * lull_axis_share(&frame->chart->x, value);
 }
 
 static double y_of(const struct frame *frame, double value)
 {
-    double share = fmax(0, fmin(1, place(&frame->chart->y, value)));
+    double share = fmax(0, fmin(1, lull_axis_share(&frame->chart->y, value)));
     return frame->bottom - (frame->bottom - frame->top) * share;
 }
 
@@ -345,7 +163,7 @@ static void draw_marker(FILE *out, unsigned number, double x, double y)
 }
 
 /* A curve has the colour of the series before it, whose fit it is. */
-static unsigned number_of(const struct series *series, unsigned before)
+static unsigned number_of(const struct lull_series *series, unsigned before)
 {
     return before + (before == 0 || series->style != LULL_CHART_CURVE);
 }
@@ -355,7 +173,7 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
 {
     double x = LEFT;
     unsigned row = 0, number = 0, shown = 0; /* colours count from 1 */
-    for (const struct series *series = chart->series; series; series = series->next) {
+    for (const struct lull_series *series = chart->series; series; series = series->next) {
         number = number_of(series, number);
         if (!*series->label)
             continue;
@@ -391,9 +209,10 @@ static unsigned draw_marks(const struct frame *frame, enum mark_part part)
 {
     double ends[MARK_ROWS] = {0};
     unsigned rows = 0;
-    for (const struct mark *mark = frame->chart->marks; mark; mark = mark->next) {
-        if (!fits(&frame->chart->x, mark->x) || place(&frame->chart->x, mark->x) < 0 ||
-            place(&frame->chart->x, mark->x) > 1)
+    for (const struct lull_mark *mark = frame->chart->marks; mark; mark = mark->next) {
+        if (!lull_axis_fits(&frame->chart->x, mark->x) ||
+            lull_axis_share(&frame->chart->x, mark->x) < 0 ||
+            lull_axis_share(&frame->chart->x, mark->x) > 1)
             continue;
         double x = x_of(frame, mark->x), half = CHARACTER * (double)strlen(mark->label) / 2 + 3;
         double middle = fmin(fmax(x, half), WIDTH - half);
@@ -421,18 +240,20 @@ static void draw_axes(const struct frame *frame)
 {
     const struct lull_chart *chart = frame->chart;
     FILE *out = frame->out;
-    double ticks[MOST_TICKS];
-    size_t count = find_ticks(&chart->y, 8, ticks);
+    double ticks[LULL_MOST_TICKS];
+    size_t count = lull_axis_ticks(&chart->y, 8, ticks);
     for (size_t i = 0; i < count; i++) {
         double y = y_of(frame, ticks[i]);
         fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y, RIGHT);
-        put_label(out, LEFT - 8, y + 4, "end", "", tick_label(chart, &chart->y, ticks[i]));
+        put_label(out, LEFT - 8, y + 4, "end", "",
+                  lull_axis_tick_label(chart, &chart->y, ticks[i]));
     }
-    count = find_ticks(&chart->x, 9, ticks);
+    count = lull_axis_ticks(&chart->x, 9, ticks);
     for (size_t i = 0; i < count; i++) {
         double x = x_of(frame, ticks[i]);
         fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fv5\"/>\n", x, frame->bottom);
-        put_label(out, x, frame->bottom + 19, "middle", "", tick_label(chart, &chart->x, ticks[i]));
+        put_label(out, x, frame->bottom + 19, "middle", "",
+                  lull_axis_tick_label(chart, &chart->x, ticks[i]));
     }
     fprintf(out, "<path class=\"axis\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>\n", LEFT, frame->top,
             frame->bottom, RIGHT);
@@ -442,14 +263,14 @@ static void draw_axes(const struct frame *frame)
     put_label(out, 16, (frame->top + frame->bottom) / 2, "middle", turn, chart->y.label);
 }
 
-static void draw_bars(const struct frame *frame, const struct series *series, unsigned number)
+static void draw_bars(const struct frame *frame, const struct lull_series *series, unsigned number)
 {
     for (size_t i = 0; i < series->count; i++) {
         const struct lull_chart_point *point = &series->points[i];
-        if (!is_visible(frame->chart, point))
+        if (!lull_chart_shows(frame->chart, point))
             continue;
         double x = x_of(frame, point->x);
-        double end = fmin(x_of(frame, bar_end(&frame->chart->x, series, i)), RIGHT);
+        double end = fmin(x_of(frame, lull_axis_bar_end(&frame->chart->x, series, i)), RIGHT);
         double y = y_of(frame, point->y);
         fprintf(frame->out,
                 "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
@@ -457,26 +278,27 @@ static void draw_bars(const struct frame *frame, const struct series *series, un
     }
 }
 
-static void draw_spans(const struct frame *frame, const struct series *series, unsigned number)
+static void draw_spans(const struct frame *frame, const struct lull_series *series, unsigned number)
 {
     for (size_t i = 0; i < series->count; i++) {
         const struct lull_chart_point *point = &series->points[i];
-        if (!is_visible(frame->chart, point) || !fits(&frame->chart->y, point->low) ||
-            !fits(&frame->chart->y, point->high))
+        if (!lull_chart_shows(frame->chart, point) ||
+            !lull_axis_fits(&frame->chart->y, point->low) ||
+            !lull_axis_fits(&frame->chart->y, point->high))
             continue;
         fprintf(frame->out, "<path class=\"s%u span\" d=\"M%.1f %.1fV%.1f\"/>\n", colour_of(number),
                 x_of(frame, point->x), y_of(frame, point->low), y_of(frame, point->high));
     }
 }
 
-static void draw_line(const struct frame *frame, const struct series *series, unsigned number)
+static void draw_line(const struct frame *frame, const struct lull_series *series, unsigned number)
 {
     bool first = true;
     fprintf(frame->out, "<path class=\"s%u %s\" d=\"", colour_of(number),
             series->style == LULL_CHART_CURVE ? "curve" : "line");
     for (size_t i = 0; i < series->count; i++) {
         const struct lull_chart_point *point = &series->points[i];
-        if (!is_visible(frame->chart, point)) {
+        if (!lull_chart_shows(frame->chart, point)) {
             first = true;
             continue;
         }
@@ -487,7 +309,8 @@ static void draw_line(const struct frame *frame, const struct series *series, un
     fputs("\" style=\"fill:none\"/>\n", frame->out);
 }
 
-static void draw_series(const struct frame *frame, const struct series *series, unsigned number)
+static void draw_series(const struct frame *frame, const struct lull_series *series,
+                        unsigned number)
 {
     if (series->style == LULL_CHART_BARS) {
         draw_bars(frame, series, number);
@@ -499,16 +322,16 @@ static void draw_series(const struct frame *frame, const struct series *series, 
         return;
     draw_spans(frame, series, number);
     for (size_t i = 0; i < series->count; i++)
-        if (is_visible(frame->chart, &series->points[i]))
+        if (lull_chart_shows(frame->chart, &series->points[i]))
             draw_marker(frame->out, number, x_of(frame, series->points[i].x),
                         y_of(frame, series->points[i].y));
 }
 
 static bool has_points(const struct lull_chart *chart)
 {
-    for (const struct series *series = chart->series; series; series = series->next)
+    for (const struct lull_series *series = chart->series; series; series = series->next)
         for (size_t i = 0; i < series->count; i++)
-            if (is_visible(chart, &series->points[i]))
+            if (lull_chart_shows(chart, &series->points[i]))
                 return true;
     return false;
 }
@@ -527,7 +350,7 @@ static void draw_title(FILE *out, const struct lull_chart *chart)
 void lull_chart_write(const struct lull_chart *given, FILE *out)
 {
     struct lull_chart chart = *given; /* ranges are found in a copy */
-    find_ranges(&chart);
+    lull_chart_find_ranges(&chart);
     struct frame frame = {&chart, out, LEGEND_Y, LEGEND_Y + PLOT_HEIGHT};
     unsigned legend_rows = draw_legend(NULL, &chart), mark_rows = draw_marks(&frame, MARK_NOTHING);
     frame.top = LEGEND_Y - 8 + ROW * legend_rows + ROW * mark_rows;
@@ -540,7 +363,7 @@ void lull_chart_write(const struct lull_chart *given, FILE *out)
     draw_marks(&frame, MARK_LINE);
     draw_marks(&frame, MARK_LABEL);
     unsigned number = 0;
-    for (const struct series *series = chart.series; series; series = series->next) {
+    for (const struct lull_series *series = chart.series; series; series = series->next) {
         number = number_of(series, number);
         draw_series(&frame, series, number);
     }

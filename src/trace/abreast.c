@@ -110,7 +110,7 @@ static lull_status open_share(const struct scan *scan, unsigned worker, struct s
             continue;
         struct lane *lane = &share->lanes[share->n_lanes];
         lane->location = l;
-        lull_status status = scan->trace->format->stream_open(
+        lull_status status = scan->trace->format->reader->stream_open(
             scan->trace, l, lull_nesting_mask(scan->mask), &lane->stream, err);
         if (status != LULL_OK)
             return status;
@@ -127,7 +127,7 @@ static lull_status open_share(const struct scan *scan, unsigned worker, struct s
 static void close_lane(const struct scan *scan, struct lane *lane)
 {
     if (lane->stream)
-        scan->trace->format->stream_close(lane->stream);
+        scan->trace->format->reader->stream_close(lane->stream);
     lane->stream = NULL;
     lull_nesting_end(&lane->nesting);
 }
@@ -172,8 +172,8 @@ static lull_status read_block(const struct scan *scan, unsigned worker, struct s
                               struct lane *lane, bool *ret_ended, struct lull_error *err)
 {
     size_t got = 0;
-    lull_status status =
-        scan->trace->format->stream_read(lane->stream, share->buffer, BLOCK_EVENTS, &got, err);
+    lull_status status = scan->trace->format->reader->stream_read(lane->stream, share->buffer,
+                                                                  BLOCK_EVENTS, &got, err);
     if (status != LULL_OK)
         return status;
     *ret_ended = got == 0;
@@ -265,7 +265,8 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
                               const struct lull_scan_options *options,
                               const struct lull_abreast *abreast, struct lull_error *err)
 {
-    if (!trace->format || !trace->format->stream_open) {
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    if (!reader || !reader->stream_open) {
         lull_status status = lull_scan(trace, options, &abreast->visitor, err);
         if (status == LULL_OK && abreast->finish)
             status = abreast->finish(abreast->visitor.context, 0, err);

@@ -12,6 +12,10 @@
  * collective. `parallel` is only ever switched on. */
 void lull_classify_region(struct lull_region *region);
 
+/* Paradigm, role and collective of a region that is called like an MPI function; false for any
+ * other. */
+bool lull_classify_mpi(struct lull_region *region);
+
 /* Role of a counter, from its name. */
 uint8_t lull_classify_counter(const char *name);
 

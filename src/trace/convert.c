@@ -1,5 +1,5 @@
 /* Conversion: location after location, or merged in time order over all locations. */
-#include "trace/format.h"
+#include "trace/convert.h"
 
 #include <stdlib.h>
 
@@ -156,8 +156,8 @@ lull_status lull_convert(const struct lull_trace *trace, const char *path,
     if (status != LULL_OK)
         return status;
     struct progress progress = {report, progress_context};
-    status = format->global_order ? write_merged(trace, &writer, &progress, err)
-                                  : write_by_location(trace, &writer, &progress, err);
+    status = writer.global_order ? write_merged(trace, &writer, &progress, err)
+                                 : write_by_location(trace, &writer, &progress, err);
     lull_status closed =
         writer.close(writer.state, status == LULL_OK, status == LULL_OK ? err : NULL);
     return status != LULL_OK ? status : closed;

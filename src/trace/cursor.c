@@ -1,9 +1,9 @@
 #include "base/file.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/nesting.h"
 #include "trace/shared.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { BLOCK_EVENTS = 256 };
@@ -28,7 +28,7 @@ static lull_status convert_to_tape(const struct lull_trace *trace, struct lull_e
         return status;
     const char *tape =
         lull_arena_printf(trace->arena, "%s/tape", lull_output_path(shared->by_location_output));
-    status = lull_convert(trace, tape, lull_format_find("tape"), false, NULL, NULL, err);
+    status = lull_convert(trace, tape, &lull_format_tape, false, NULL, NULL, err);
     if (status == LULL_OK)
         status = lull_trace_open(tape, &shared->by_location, err);
     if (status != LULL_OK) {
@@ -42,11 +42,12 @@ static lull_status convert_to_tape(const struct lull_trace *trace, struct lull_e
 static lull_status readable_by_location(const struct lull_trace *trace,
                                         const struct lull_trace **ret_trace, struct lull_error *err)
 {
-    if (trace->format && trace->format->stream_open) {
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    if (reader && reader->stream_open) {
         *ret_trace = trace;
         return LULL_OK;
     }
-    if (!trace->format || !trace->format->drive)
+    if (!reader || !reader->drive)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
     struct lull_trace_shared *shared = trace->shared;
     lull_status status = LULL_OK;
@@ -73,8 +74,8 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
     cursor->scratch = (struct lull_event_buffer){0};
     cursor->ended = false;
     lull_nesting_begin(&cursor->nesting, mask, false);
-    status =
-        trace->format->stream_open(trace, location, lull_nesting_mask(mask), &cursor->stream, err);
+    status = trace->format->reader->stream_open(trace, location, lull_nesting_mask(mask),
+                                                &cursor->stream, err);
     if (status != LULL_OK) {
         free(cursor);
         return status;
@@ -89,8 +90,8 @@ lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_
     struct lull_block block = {.location = cursor->location, .events = cursor->events};
     while (block.count == 0 && !cursor->ended) {
         size_t got = 0;
-        lull_status status = cursor->trace->format->stream_read(cursor->stream, cursor->events,
-                                                                BLOCK_EVENTS, &got, err);
+        lull_status status = cursor->trace->format->reader->stream_read(
+            cursor->stream, cursor->events, BLOCK_EVENTS, &got, err);
         block.events = cursor->events;
         block.count = (uint32_t)got;
         cursor->ended = got == 0;
@@ -111,7 +112,7 @@ void lull_cursor_close(struct lull_cursor *cursor)
 {
     if (!cursor)
         return;
-    cursor->trace->format->stream_close(cursor->stream);
+    cursor->trace->format->reader->stream_close(cursor->stream);
     lull_nesting_end(&cursor->nesting);
     free(cursor->scratch.events);
     free(cursor);

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-extern const struct lull_format lull_format_tape;
 extern const struct lull_format lull_format_otf2;
 extern const struct lull_format lull_format_paraver;
 extern const struct lull_format lull_format_chrome;

@@ -3,7 +3,6 @@
 #include "base/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define REGION_MASK (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE))
 
@@ -192,18 +191,28 @@ static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
     return nesting->hidden ? hide(nesting, trace, location, events, count, scratch, err) : LULL_OK;
 }
 
-/* Takes regions and calls for as long as all is regular, from events[i] on; what is most of a
- * trace is checked here, with everything in registers. Returns the first that is left. */
+/* Takes regions, calls and messages for as long as all is regular, from events[i] on; what is most
+ * of a trace is checked here, with everything in registers. Returns the first that is left. */
 static uint32_t take_regular(struct lull_nesting *nesting, const struct lull_event *events,
                              uint32_t i, uint32_t count)
 {
+    const uint64_t in_calls = nesting->unordered
+                                  ? 0
+                                  : LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
+                                        LULL_MASK(LULL_EVENT_COLLECTIVE_END);
     int64_t last = nesting->last_time, call_end = nesting->call_end;
     uint32_t depth = nesting->depth;
     uint32_t *open = nesting->open;
     for (; i < count; i++) {
         const struct lull_event *event = &events[i];
         const int64_t time = event->time;
-        if (time < last || time < call_end)
+        if (time < last)
+            break;
+        if (in_calls >> event->kind & 1) {
+            last = time;
+            continue;
+        }
+        if (time < call_end)
             break;
         if (event->kind == LULL_EVENT_CALL) {
             if (event->duration < 0 || event->duration > INT64_MAX / 2 || time > INT64_MAX / 2)

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "trace/format.h"
+#include "trace/format/sink.h"
 #include "trace/nesting.h"
 
 #include <pthread.h>
@@ -49,6 +50,7 @@ struct active {
 
 struct scheduler {
     const struct lull_trace *trace;
+    const struct lull_reader *reader;
     const struct lull_scan_options *options;
     const struct lull_visitor *visitor;
     uint64_t mask;
@@ -166,7 +168,7 @@ static struct active *take(struct scheduler *scheduler, uint32_t process)
 static void release_active(const struct scheduler *scheduler, struct active *active)
 {
     if (active->stream)
-        scheduler->trace->format->stream_close(active->stream);
+        scheduler->reader->stream_close(active->stream);
     lull_nesting_end(&active->nesting);
     free(active);
 }
@@ -214,9 +216,9 @@ static lull_status begin_location(struct scheduler *scheduler, unsigned worker,
                                   struct active *active, struct lull_error *err)
 {
     const struct lull_visitor *visitor = scheduler->visitor;
-    lull_status status = scheduler->trace->format->stream_open(scheduler->trace, active->location,
-                                                               lull_nesting_mask(scheduler->mask),
-                                                               &active->stream, err);
+    lull_status status =
+        scheduler->reader->stream_open(scheduler->trace, active->location,
+                                       lull_nesting_mask(scheduler->mask), &active->stream, err);
     if (status == LULL_OK && visitor->begin)
         status = visitor->begin(visitor->context, worker, active->location, err);
     return status;
@@ -248,7 +250,7 @@ static lull_status advance(struct scheduler *scheduler, unsigned worker, struct 
     if (status != LULL_OK)
         return status;
     size_t got = 0;
-    status = scheduler->trace->format->stream_read(active->stream, buffer, BLOCK_EVENTS, &got, err);
+    status = scheduler->reader->stream_read(active->stream, buffer, BLOCK_EVENTS, &got, err);
     if (status != LULL_OK)
         return status;
     if (got == 0) {
@@ -287,8 +289,12 @@ static lull_status scan_pull(const struct lull_trace *trace,
                              const struct lull_scan_options *options, uint64_t mask,
                              const struct lull_visitor *visitor, struct lull_error *err)
 {
-    struct scheduler scheduler = {
-        .trace = trace, .options = options, .visitor = visitor, .mask = mask, .err = err};
+    struct scheduler scheduler = {.trace = trace,
+                                  .reader = trace->format->reader,
+                                  .options = options,
+                                  .visitor = visitor,
+                                  .mask = mask,
+                                  .err = err};
     for (uint32_t l = 0; l < trace->n_locations; l++)
         scheduler.total += selected(trace, options, l);
     pthread_mutex_init(&scheduler.lock, NULL);
@@ -375,8 +381,8 @@ static lull_status scan_push(const struct lull_trace *trace,
     } else {
         for (uint32_t l = 0; l < trace->n_locations; l++)
             lull_nesting_begin(&sink.nesting[l], mask, options->unordered);
-        status =
-            trace->format->drive(trace, lull_nesting_mask(mask), options->unordered, &sink, err);
+        status = trace->format->reader->drive(trace, lull_nesting_mask(mask), options->unordered,
+                                              &sink, err);
         for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
             if (selected(trace, options, l))
                 status = sink_end(&sink, l, err);
@@ -389,9 +395,16 @@ static lull_status scan_push(const struct lull_trace *trace,
     return status;
 }
 
+/* NULL: its events cannot be read. */
+static const struct lull_reader *reader_of(const struct lull_trace *trace)
+{
+    return trace->format ? trace->format->reader : NULL;
+}
+
 unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options)
 {
-    if (!trace->format || !trace->format->stream_open)
+    const struct lull_reader *reader = reader_of(trace);
+    if (!reader || !reader->stream_open)
         return 1;
     unsigned workers = options->workers ? options->workers : lull_worker_count();
     return workers < trace->n_locations ? workers : trace->n_locations;
@@ -401,9 +414,10 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
                       const struct lull_visitor *visitor, struct lull_error *err)
 {
     uint64_t mask = options->mask ? options->mask : LULL_MASK_ALL;
-    if (trace->format && trace->format->stream_open)
+    const struct lull_reader *reader = reader_of(trace);
+    if (reader && reader->stream_open)
         return scan_pull(trace, options, mask, visitor, err);
-    if (trace->format && trace->format->drive)
+    if (reader && reader->drive)
         return scan_push(trace, options, mask, visitor, err);
     return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
 }

@@ -13,6 +13,9 @@ struct lull_trace_shared {
     pthread_mutex_t lock;
     struct lull_quirk quirks[LULL_MOST_QUIRKS];
     uint32_t n_quirks;
+    uint32_t n_at_opening; /* of them, in the order in which they were found; the others are found
+                              by scans */
+    bool opened;
     pthread_mutex_t convert_lock; /* held while the copy is made */
     /* A temporary tape with the same locations, for cursors on formats that cannot be read by
      * location; made by the first cursor. */

@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -34,8 +33,9 @@ void lull_trace_close(struct lull_trace *trace)
     struct lull_trace_shared *shared = trace->shared;
     lull_trace_close(shared->by_location);
     lull_output_discard(shared->by_location_output);
-    if (trace->format && trace->format->close)
-        trace->format->close(trace);
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    if (reader && reader->close)
+        reader->close(trace);
     pthread_mutex_destroy(&shared->convert_lock);
     pthread_mutex_destroy(&shared->lock);
     lull_arena_destroy(trace->arena);
@@ -59,10 +59,29 @@ static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
 
 static const struct lull_format *recognise(const struct lull_probe *probe)
 {
-    for (int i = 0; lull_formats[i]; i++)
-        if (lull_formats[i]->recognise && lull_formats[i]->recognise(probe))
+    for (int i = 0; lull_formats[i]; i++) {
+        const struct lull_reader *reader = lull_formats[i]->reader;
+        if (reader && reader->recognise(probe))
             return lull_formats[i];
+    }
     return NULL;
+}
+
+/* "a lull tape, an OTF2 archive or a Paraver trace" */
+static void list_expected(char *text, size_t size)
+{
+    size_t count = 0, length = 0, left;
+    for (int i = 0; lull_formats[i]; i++)
+        count += lull_formats[i]->reader != NULL;
+    left = count;
+    for (int i = 0; lull_formats[i] && length < size; i++) {
+        if (!lull_formats[i]->reader)
+            continue;
+        const char *before = left == count ? "" : left > 1 ? ", " : " or ";
+        length += (size_t)snprintf(text + length, size - length, "%s%s", before,
+                                   lull_formats[i]->reader->expected);
+        left--;
+    }
 }
 
 static lull_status find_format(const char *path, const struct lull_format **ret_format,
@@ -83,11 +102,11 @@ static lull_status find_format(const char *path, const struct lull_format **ret_
         }
     }
     const struct lull_format *format = recognise(&probe);
-    if (!format)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: not recognised, expected a lull tape, an OTF2 archive or a Paraver "
-                         "trace",
-                         path);
+    if (!format) {
+        char expected[256];
+        list_expected(expected, sizeof expected);
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: not recognised, expected %s", path, expected);
+    }
     *ret_format = format;
     return LULL_OK;
 }
@@ -101,11 +120,13 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
     struct lull_trace *trace = lull_trace_create();
     trace->path = lull_arena_strdup(trace->arena, path);
     trace->format = format;
-    status = format->open(trace, err);
+    status = format->reader->open(trace, err);
     if (status != LULL_OK) {
         lull_trace_close(trace);
         return status;
     }
+    trace->shared->opened = true;
+    trace->shared->n_at_opening = trace->shared->n_quirks;
     *ret_trace = trace;
     return LULL_OK;
 }
@@ -117,7 +138,7 @@ lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t locati
     if (!trace->has_sums)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: holds no sums of all threads",
                          trace->path);
-    return trace->format->read_sums(trace, location, arena, ret_sums, err);
+    return trace->format->reader->read_sums(trace, location, arena, ret_sums, err);
 }
 
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank)
@@ -138,24 +159,36 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
-void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+/* Scans read locations in no fixed order: what is found first depends on chance, what is first by
+ * its name does not. */
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
 {
     struct lull_trace_shared *shared = trace->shared;
+    char text[sizeof shared->quirks[0].first];
+    va_list args;
+    va_start(args, where);
+    vsnprintf(text, sizeof text, where, args);
+    va_end(args);
     pthread_mutex_lock(&shared->lock);
     uint32_t i = 0;
     while (i < shared->n_quirks && strcmp(shared->quirks[i].kind, kind) != 0)
         i++;
-    if (i == shared->n_quirks && i < LULL_MOST_QUIRKS) {
-        struct lull_quirk *quirk = &shared->quirks[shared->n_quirks++];
-        quirk->kind = kind;
-        va_list args;
-        va_start(args, place);
-        vsnprintf(quirk->first, sizeof quirk->first, place, args);
-        va_end(args);
+    bool fits = i < LULL_MOST_QUIRKS;
+    if (fits && i == shared->n_quirks) {
+        shared->quirks[shared->n_quirks++].kind = kind;
+        strcpy(shared->quirks[i].first, text);
+    } else if (fits && shared->opened && strverscmp(text, shared->quirks[i].first) < 0) {
+        strcpy(shared->quirks[i].first, text);
     }
-    if (i < LULL_MOST_QUIRKS)
+    if (fits)
         shared->quirks[i].count++;
     pthread_mutex_unlock(&shared->lock);
+}
+
+static int compare_quirks(const void *left, const void *right)
+{
+    const struct lull_quirk *a = left, *b = right;
+    return strcmp(a->kind, b->kind);
 }
 
 uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
@@ -167,6 +200,9 @@ uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *ar
     struct lull_quirk *copy = lull_arena_zero(arena, count, sizeof *copy);
     if (count)
         memcpy(copy, shared->quirks, count * sizeof *copy);
+    if (count > shared->n_at_opening)
+        qsort(copy + shared->n_at_opening, count - shared->n_at_opening, sizeof *copy,
+              compare_quirks);
     for (uint32_t i = 0; i < count; i++)
         copy[i].kind = lull_arena_strdup(arena, copy[i].kind);
     pthread_mutex_unlock(&shared->lock);

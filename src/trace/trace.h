@@ -184,7 +184,7 @@ enum lull_events_kept {
 struct lull_quirk {
     const char *kind; /* one sentence: what was found and what was done about it */
     uint64_t count;
-    char first[160]; /* where it was found first; "" if there is no place */
+    char first[160]; /* a place where it was found, the first by its name; "" if there is none */
 };
 
 struct lull_format;
@@ -253,10 +253,12 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
 
 /* Counts an oddity of the input that was survived. `kind` is a string constant (compared by
- * content); `place` is printf-style and kept for the first. Safe from several threads. */
-void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *place, ...)
+ * content); `where` is printf-style and kept for the first. Safe from several threads. */
+void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
     __attribute__((format(printf, 3, 4)));
-/* Copies the quirks so far into `arena`, in order of first appearance; returns their number. */
+/* Copies the quirks so far into `arena`: those found on opening in the order of their appearance,
+ * then those of scans by name, so that the list does not depend on how many threads read. Returns
+ * their number. */
 uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
                            struct lull_quirk **ret_quirks);
 

@@ -2,6 +2,7 @@
  * the numbers of states, events, messages and counted instructions must be the same. */
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/scan.h"
 

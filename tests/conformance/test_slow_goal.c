@@ -77,7 +77,7 @@ int main(void)
     struct stat info;
     snprintf(folder, sizeof folder, "%s/../golden/goal", traces ? traces : "../../shared/traces");
     if (stat(folder, &info) != 0) {
-        printf("no reference schedules in %s: skipped\n", folder);
+        printf("skipped: no reference schedules in '%s'\n", folder);
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(gives_the_reference_results)};

@@ -1,8 +1,8 @@
 /* Machine files of any content. What is accepted is written so that it is read back the same, and
  * goes through all that takes a machine: reports, networks, noise. */
-#include "cli/bench_document.h"
 #include "machine/noise_trace.h"
 #include "sim/network/machine.h"
+#include "view/machine/machine_document.h"
 
 #include <stdint.h>
 #include <stdlib.h>

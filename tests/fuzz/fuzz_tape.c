@@ -1,7 +1,7 @@
 /* Tapes from a blob: six lengths of 16 bits, then the contents of as many files. Of the page with
  * a tape file's header only the first 256 bytes are given. A file of length 0 does not exist. */
-#include "base/file.h"
 #include "support/check_trace.h"
+#include "support/fuzz_folder.h"
 #include "tape/layout.h"
 #include "trace/format.h"
 
@@ -9,11 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char folder[4096];
 
 static const struct {
     const char *name;
@@ -23,57 +20,18 @@ static const struct {
 enum { FILES = sizeof files / sizeof *files };
 enum { TOP = 256 }; /* of the page of a tape's header: more than the header has */
 
-static void remove_folder(void)
-{
-    lull_remove_tree(folder, NULL);
-}
-
-static void make_folder(void)
-{
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/lull-fuzz-XXXXXX",
-             parent && *parent               ? parent
-             : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
-                                             : "/tmp");
-    if (!mkdtemp(folder))
-        abort();
-    atexit(remove_folder);
-}
-
-static void write_file(const char *name, bool tape, const uint8_t *bytes, size_t size)
-{
-    char path[4400];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    unlink(path);
-    if (size == 0)
-        return;
-    FILE *out = fopen(path, "wb");
-    if (!out)
-        abort();
-    size_t top = tape && size > TOP ? TOP : size;
-    fwrite(bytes, 1, top, out);
-    if (tape && top < size) {
-        fseek(out, LULL_TAPE_HEADER_SIZE, SEEK_SET);
-        fwrite(bytes + top, 1, size - top, out);
-    }
-    fclose(out);
-}
-
 static void write_files(const uint8_t *data, size_t size)
 {
+    struct fuzz_part parts[FILES];
     char path[4400];
-    snprintf(path, sizeof path, "%s/0", folder);
+    snprintf(path, sizeof path, "%s/0", fuzz_folder());
     mkdir(path, 0700);
-    write_file(LULL_TAPE_ANCHOR_NAME, false, (const uint8_t *)LULL_TAPE_ANCHOR,
-               strlen(LULL_TAPE_ANCHOR));
-    size_t at = 2 * FILES;
-    for (int f = 0; f < FILES; f++) {
-        size_t length = size >= 2 * FILES ? data[2 * f] | (size_t)data[2 * f + 1] << 8 : 0;
-        if (length > size - at || size < at)
-            length = size < at ? 0 : size - at;
-        write_file(files[f].name, files[f].tape, data + (length ? at : 0), length);
-        at += length;
-    }
+    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR),
+               0, 0);
+    fuzz_split(data, size, parts, FILES);
+    for (int f = 0; f < FILES; f++)
+        fuzz_write(files[f].name, parts[f].bytes, parts[f].size, TOP,
+                   files[f].tape ? LULL_TAPE_HEADER_SIZE : 0);
 }
 
 static void read_by_cursors(const struct lull_trace *trace)
@@ -95,12 +53,10 @@ static void read_by_cursors(const struct lull_trace *trace)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!folder[0])
-        make_folder();
     write_files(data, size);
     struct lull_trace *trace;
     struct lull_error err = {""}, broken = {""};
-    lull_status status = lull_trace_open(folder, &trace, &err);
+    lull_status status = lull_trace_open(fuzz_folder(), &trace, &err);
     if (status == LULL_OK) {
         status = check_trace(trace, 1, &err, &broken);
         if (broken.text[0]) {

@@ -17,7 +17,10 @@ GOOD = {
     "src/trace/shared.h": "/* Locks. Internal to the trace room. */\n",
     "src/trace/trace.h": '/* A trace. */\nvoid f(const char *) __attribute__((format(printf, 1, 2)));\n',
     "src/trace/format/tape/tape.h": "/* Tapes. */\n",
-    "src/trace/scan.c": '#include "trace/shared.h"\n#include "trace/format/tape/tape.h"\n'
+    "src/trace/format/reader.h": "/* How formats are read. */\n",
+    "src/trace/format/tape/read/stream.c": '#include "trace/format/tape/tape.h"\n'
+    '#include "trace/shared.h"\n',
+    "src/trace/scan.c": '#include "trace/shared.h"\n#include "trace/format/reader.h"\n'
     '#include "tape/layout.h"\nint g(void) { return snprintf(0, 0, "exit(1) stderr"); }\n',
     "src/cli/main.c": '#include "trace/trace.h"\nint main(void) { printf("x"); exit(1); }\n',
 }
@@ -63,7 +66,10 @@ class Rules(unittest.TestCase):
         self.check({"src/cli/main.c": '#include "trace/shared.h"\n'}, "internal to trace")
 
     def test_header_of_a_format(self):
-        self.check({"src/cli/main.c": '#include "trace/format/tape/tape.h"\n'}, "internal to trace")
+        wrong = '#include "trace/format/tape/tape.h"\n'
+        for name in ("cli/main.c", "trace/scan.c", "trace/format/otf2/read/stream.c"):
+            self.check({f"src/{name}": wrong}, "internal to trace/format/tape/")
+        self.check({"src/cli/main.c": '#include "trace/format/reader.h"\n'})
 
     def test_unknown_room(self):
         self.check({"src/attic/old.c": "\n"}, "attic is no room")

@@ -8,6 +8,7 @@ The source has lines "*= ..." (or "!= ..."):
     ranks N               how many to start
     spawns A N            application A, counted from 1, are N processes that the program spawns
     only FAMILY           it is not run under others
+    may crash SIGNAL: WHY where that signal ends it without the recorder, it is skipped
     alone                 it prints the same and ends the same without the recorder
     RANK what xN          an event of that rank and how often; * is every rank, unless the same
                           event of a rank has a line of its own; A/RANK and A/* those of
@@ -23,6 +24,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -40,7 +42,7 @@ class Skip(Exception):
 
 
 def expectations(source, family):
-    ranks, spawned, alone, lines, any_number, metrics = 2, [], False, {}, set(), []
+    ranks, spawned, alone, lines, any_number, metrics, crash = 2, [], False, {}, set(), [], None
     text = open(source).read()
     fortran = source.endswith(".f90")
     found = re.findall(r"^!= (.*)$" if fortran else r"^ \*= (.*)$", text, re.M)
@@ -50,6 +52,8 @@ def expectations(source, family):
             raise Skip("this is not %s" % line.split()[1])
         if line.startswith("ranks "):
             ranks = int(line.split()[1])
+        if line.startswith("may crash "):
+            crash = re.match(r"may crash (\w+): (.*)", line).groups()
         if line.startswith("spawns "):
             spawned.append([int(word) for word in line.split()[1:]])
     everyone = {"*": [str(rank) for rank in range(ranks)]}
@@ -59,7 +63,7 @@ def expectations(source, family):
                                                           " calls MPI_Finalize x1")]
     for line in always + found:
         alone = alone or line == "alone"
-        if line.startswith(("ranks ", "spawns ", "only ")) or line == "alone":
+        if line.startswith(("ranks ", "spawns ", "only ", "may ")) or line == "alone":
             continue
         if line.startswith("metric "):
             metrics.append(line.split()[1:])
@@ -74,7 +78,7 @@ def expectations(source, family):
                 any_number.add(key)
             else:
                 lines[key] = int(number[1:])
-    return ranks, alone, lines, any_number, metrics
+    return ranks, alone, lines, any_number, metrics, crash
 
 
 def compile_program(source, family, folder):
@@ -185,9 +189,14 @@ def wrong_metrics(lull, run, metrics):
 
 
 def check(options, folder):
-    ranks, alone, expected, any_number, metrics = expectations(options.program, options.family)
+    ranks, alone, expected, any_number, metrics, crash = expectations(options.program,
+                                                                      options.family)
     program = compile_program(options.program, options.family, folder)
     run = os.path.join(folder, "run")
+    if crash:
+        done = run_program(program, options.family, ranks, None, run, folder, [])
+        if -done.returncode == getattr(signal, crash[0]):
+            raise Skip(crash[1])
     done = run_program(program, options.family, ranks, options.recorder, run, folder, [])
     expected_end = None
     if alone:

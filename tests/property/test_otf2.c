@@ -5,6 +5,7 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

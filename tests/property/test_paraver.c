@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

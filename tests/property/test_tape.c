@@ -4,6 +4,7 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,10 +31,12 @@ static struct same_sequence read_in_small_pieces(const struct lull_trace *trace,
     struct lull_event *all = NULL;
     size_t count = 0, capacity = 0, got;
     struct lull_stream *stream;
-    assert_int_equal(trace->format->stream_open(trace, location, mask, &stream, &err), LULL_OK);
+    assert_int_equal(trace->format->reader->stream_open(trace, location, mask, &stream, &err),
+                     LULL_OK);
     for (;;) {
         struct lull_event piece[PIECE];
-        assert_int_equal(trace->format->stream_read(stream, piece, PIECE, &got, &err), LULL_OK);
+        assert_int_equal(trace->format->reader->stream_read(stream, piece, PIECE, &got, &err),
+                         LULL_OK);
         assert_in_range(got, 0, PIECE);
         if (got == 0)
             break;
@@ -50,7 +53,7 @@ static struct same_sequence read_in_small_pieces(const struct lull_trace *trace,
             count++;
         }
     }
-    trace->format->stream_close(stream);
+    trace->format->reader->stream_close(stream);
     return (struct same_sequence){trace, all, count};
 }
 

@@ -2,11 +2,17 @@
 import os
 
 # Open MPI refuses to run as root and to run more processes than there are cores, unless it is told
-# to; Open MPI 5 has left the launch to PRRTE, which has names of its own. MPICH ignores them.
+# to; Open MPI 5 has left the launch to PRRTE, which has names of its own. All processes are on this
+# host, and processes of two jobs (who spawns, and who is spawned) talk by TCP: on lo, because Open
+# MPI 5 does not pair the addresses of every other interface with themselves and then waits forever.
+# Who waits gives its core to others: Open MPI 5 does not see that there are too few. MPICH ignores
+# all this.
 SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_tcp_if_include": "lo",
+            "OMPI_MCA_mpi_yield_when_idle": "1",
             "PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+            "PRTE_MCA_hwloc_default_binding_policy": "none"}
 
 
 def environment(**more):

@@ -1,4 +1,5 @@
 #include "support/memory_trace.h"
+#include "trace/format/sink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,14 +196,15 @@ static lull_status drive(const struct lull_trace *trace, uint64_t mask, bool uno
     return status;
 }
 
-const struct lull_format memory_format_pull = {.name = "memory",
-                                               .summary = "events in memory, by location",
-                                               .close = close_memory,
+static const struct lull_reader by_location = {.close = close_memory,
                                                .stream_open = stream_open,
                                                .stream_read = stream_read,
                                                .stream_close = stream_close};
 
-const struct lull_format memory_format_push = {.name = "memory",
-                                               .summary = "events in memory, as one sequence",
-                                               .close = close_memory,
-                                               .drive = drive};
+static const struct lull_reader as_one_sequence = {.close = close_memory, .drive = drive};
+
+const struct lull_format memory_format_pull = {
+    .name = "memory", .summary = "events in memory, by location", .reader = &by_location};
+
+const struct lull_format memory_format_push = {
+    .name = "memory", .summary = "events in memory, as one sequence", .reader = &as_one_sequence};

@@ -42,6 +42,6 @@ def missing(family):
     except subprocess.TimeoutExpired:
         return "%s does not start there" % words[0]
     if sorted(done.stdout.split()) != ["node1", "node2"]:
-        complaint = (done.stderr.strip() or "no word").splitlines()[0]
+        complaint = next((line for line in done.stderr.splitlines() if line.strip(" -")), "no word")
         return "%s does not start there: %s" % (words[0], complaint)
     return None

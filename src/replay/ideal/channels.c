@@ -19,7 +19,7 @@ uint32_t lull_channel_queue(struct share *share, const struct lull_channel *chan
     uint64_t *index = NULL;
     if (lull_array_reserve(&share->queues, &share->queue_capacity, count + 1,
                            sizeof *share->queues))
-        index = lull_table_add(&share->queues_by_channel, &key, sizeof key, count, &is_new);
+        index = lull_hash_add(&share->queues_by_channel, &key, sizeof key, count, &is_new);
     if (!index) {
         lull_share_no_memory(share);
         return LULL_NONE;
@@ -31,7 +31,7 @@ uint32_t lull_channel_queue(struct share *share, const struct lull_channel *chan
 
 struct lull_channel lull_channel_of_queue(const struct share *share, uint32_t queue)
 {
-    const struct channel_key *key = lull_table_key(&share->queues_by_channel, queue);
+    const struct channel_key *key = lull_hash_key(&share->queues_by_channel, queue);
     return (struct lull_channel){key->source, key->target, key->comm, (int32_t)key->tag};
 }
 
@@ -70,7 +70,7 @@ uint32_t lull_channel_link(struct share *share, const struct lull_channel *chann
     bool is_new = false;
     uint64_t *index = NULL;
     if (lull_array_reserve(&share->links, &share->link_capacity, count + 1, sizeof *share->links))
-        index = lull_table_add(&share->links_by_channel, &key, sizeof key, count, &is_new);
+        index = lull_hash_add(&share->links_by_channel, &key, sizeof key, count, &is_new);
     if (!index || (is_new && !make_link(share, &share->links[count], channel))) {
         lull_share_no_memory(share);
         return LULL_NONE;
@@ -147,8 +147,8 @@ uint64_t lull_channel_left(const struct share *share)
 
 void lull_channels_free(struct share *share)
 {
-    lull_table_free(&share->links_by_channel);
-    lull_table_free(&share->queues_by_channel);
+    lull_hash_free(&share->links_by_channel);
+    lull_hash_free(&share->queues_by_channel);
     free(share->links);
     free(share->queues);
     free(share->messages);

@@ -2,7 +2,7 @@
 
 #include "activity/pass.h"
 #include "replay/ideal/share.h"
-#include "replay/lost.h"
+#include "replay/program/lost.h"
 
 /* Notes of a share that wait before its blocked streams are not welcome any more: 10 MB. */
 enum { FIRST_BOUND = 1 << 18 };

@@ -1,9 +1,9 @@
 /* Calls of which nothing was recorded that should have been. What they waited for is taken as
  * nothing, and counted; receives whose completion a tracer does not record are guessed
- * (replay/lost.h). */
+ * (replay/program/lost.h). */
 #include "replay/ideal/channels.h"
 #include "replay/ideal/share.h"
-#include "replay/lost.h"
+#include "replay/program/lost.h"
 
 static struct losses *losses_of(struct share *share, struct stream *stream)
 {

@@ -18,7 +18,7 @@
 #define LULL_REPLAY_IDEAL_SHARE_H
 
 #include "activity/channel.h"
-#include "base/table.h"
+#include "base/hash.h"
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/note.h"
 
@@ -265,7 +265,7 @@ struct share {
     struct stream *ready; /* that can perhaps go on */
     struct note_pool pool;
 
-    struct lull_table links_by_channel, queues_by_channel;
+    struct lull_hash links_by_channel, queues_by_channel;
     struct link *links;
     struct queue *queues;
     struct message *messages;

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/read.h"
-#include "replay/lost.h"
+#include "replay/program/epoch.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
@@ -138,9 +138,9 @@ static void end_collective(struct share *share, struct stream *stream, const str
 
 static void count_epoch(const struct share *share, struct stream *stream, const struct note *note)
 {
-    struct lull_event event = {.kind = LULL_EVENT_COLLECTIVE_END, .op = note->op, .id = note->what};
-    event.collective.request = note->value;
-    stream->epoch += lull_lost_is_epoch(share->ideal->trace, &event, share->ideal->n_ranks);
+    struct lull_step step = {.kind = LULL_STEP_COLLECTIVE_END, .op = note->op, .comm = note->what};
+    step.collective.request = note->value;
+    stream->epoch += lull_is_epoch(share->ideal->trace, &step, share->ideal->n_ranks);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */

@@ -201,11 +201,11 @@ static lull_status read_stream(struct lull_stream *stream, struct lull_event *ev
     return LULL_OK;
 }
 
-static const struct lull_format format_warp = {.name = "simulated",
-                                               .summary = "simulated run",
-                                               .stream_open = open_stream,
-                                               .stream_read = read_stream,
-                                               .stream_close = close_stream};
+static const struct lull_reader reader_warp = {
+    .stream_open = open_stream, .stream_read = read_stream, .stream_close = close_stream};
+
+static const struct lull_format format_warp = {
+    .name = "simulated", .summary = "simulated run", .reader = &reader_warp};
 
 struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime)
 {

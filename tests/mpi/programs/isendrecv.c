@@ -17,7 +17,7 @@
 
 int main(int argc, char **argv)
 {
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
     int rank, in[50], out[50] = {0}, both[4] = {0};
     MPI_Request r[2];
     MPI_Init(&argc, &argv);

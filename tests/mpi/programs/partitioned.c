@@ -17,7 +17,7 @@
 
 int main(int argc, char **argv)
 {
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
     enum { PARTS = 6, ROUNDS = 3 };
     int rank, data[PARTS * 10] = {0}, last[2] = {4, 5};
     MPI_Request request;

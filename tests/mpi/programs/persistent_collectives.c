@@ -32,7 +32,7 @@
 
 int main(int argc, char **argv)
 {
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
     int rank, ranks = 2, round = 1, flag = 0;
     static int in[7][20], out[7][20];
     const int counts[2] = {1, 2}, places[2] = {0, 10};

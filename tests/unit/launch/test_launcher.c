@@ -122,6 +122,56 @@ static void test_more_than_asked_for(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Our words stand in front of each program, and nothing else changes. */
+static void test_insertion(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    char ours[] = "lull", record[] = "record", *words[] = {ours, record, NULL};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *line = strdup(lines[i]), *argv[MOST_WORDS];
+        const char *expected[MOST_PROGRAMS];
+        size_t found[MOST_PROGRAMS], programs = split(line, argv, expected);
+        char **longer = lull_launcher_insert(argv, words, arena);
+        if (programs == 0) {
+            assert_null(longer);
+            free(line);
+            continue;
+        }
+        lull_launcher_programs(argv, arena, found, MOST_PROGRAMS);
+        size_t from = 0, to = 0;
+        for (size_t p = 0; argv[from]; from++) {
+            if (p < programs && from == found[p]) {
+                assert_string_equal(longer[to++], "lull");
+                assert_string_equal(longer[to++], "record");
+                p++;
+            }
+            assert_ptr_equal(longer[to++], argv[from]);
+        }
+        assert_null(longer[to]);
+        assert_int_equal(to, from + 2 * programs);
+        free(line);
+    }
+    lull_arena_destroy(arena);
+}
+
+/* One program names its run itself, several share one, and a name counts from where we are. */
+static void test_output(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    char launcher[] = "mpirun", colon[] = ":", here[4096];
+    char *one[] = {launcher, there, NULL}, *two[] = {launcher, there, colon, missing, NULL};
+    assert_non_null(getcwd(here, sizeof here));
+    assert_null(lull_launcher_output(one, NULL, arena));
+    assert_string_equal(lull_launcher_output(two, NULL, arena),
+                        lull_arena_printf(arena, "%s/program.lull", here));
+    assert_string_equal(lull_launcher_output(one, "run", arena),
+                        lull_arena_printf(arena, "%s/run", here));
+    assert_string_equal(lull_launcher_output(two, "/tmp/run", arena), "/tmp/run");
+    lull_arena_destroy(arena);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -159,8 +209,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_more_than_asked_for),
+        cmocka_unit_test(test_programs),  cmocka_unit_test(test_more_than_asked_for),
+        cmocka_unit_test(test_insertion), cmocka_unit_test(test_output),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -3,6 +3,7 @@
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include <jansson.h>

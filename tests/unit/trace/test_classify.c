@@ -214,7 +214,7 @@ static void test_every_function_of_mpi_h(void **state)
     for (size_t p = 0; !in && p < sizeof places / sizeof *places; p++)
         in = fopen(places[p], "r");
     if (!in) {
-        print_message("no mpi.h of Open MPI was found\n");
+        printf("skipped: no mpi.h of Open MPI was found\n");
         skip();
     }
     char line[4096];

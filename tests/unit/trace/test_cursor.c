@@ -4,6 +4,7 @@
 #include "support/same_trace.h"
 #include "support/seed.h"
 #include "support/uneven_trace.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,15 +186,28 @@ static lull_status writer_open(const struct lull_trace *of, const char *path, bo
     (void)path;
     (void)replace;
     (void)error;
-    *ret_writer = (struct lull_writer){&written, write_block, write_close};
+    *ret_writer =
+        (struct lull_writer){.state = &written, .block = write_block, .close = write_close};
     return LULL_OK;
 }
+
+static lull_status ordered_writer_open(const struct lull_trace *of, const char *path, bool replace,
+                                       struct lull_writer *ret_writer, struct lull_error *error)
+{
+    lull_status status = writer_open(of, path, replace, ret_writer, error);
+    ret_writer->global_order = true;
+    return status;
+}
+
+/* Both ways to be written to. */
+static const struct lull_format into[2] = {
+    {.name = "check", .writer_open = writer_open},
+    {.name = "ordered check", .writer_open = ordered_writer_open},
+};
 
 /* What was written is what was there; the copy borrows the definitions of the drawn trace. */
 static void check_conversion(uint64_t seed, bool global_order, bool push)
 {
-    const struct lull_format into = {
-        .name = "check", .writer_open = writer_open, .global_order = global_order};
     struct lull_random random;
     struct progress_seen progress = {0};
     lull_random_seed(&random, seed);
@@ -205,8 +219,9 @@ static void check_conversion(uint64_t seed, bool global_order, bool push)
     if (push)
         drawn->format = &memory_format_push;
     written = (struct written){.copy = copy};
-    assert_int_equal(lull_convert(drawn, "x", &into, false, see_progress, &progress, &err),
-                     LULL_OK);
+    assert_int_equal(
+        lull_convert(drawn, "x", &into[global_order], false, see_progress, &progress, &err),
+        LULL_OK);
     assert_true(written.closed && written.committed);
     assert_false(progress.backwards || progress.outside);
     if (global_order)
@@ -232,12 +247,11 @@ static void test_convert(void **state)
 static void test_convert_fails(void **state)
 {
     (void)state;
-    struct lull_format into = {.name = "check", .writer_open = writer_open};
     for (int order = 0; order < 2; order++) {
-        into.global_order = order;
         struct lull_trace *copy = uneven_trace();
         written = (struct written){.copy = copy, .fail_with = LULL_ERR_IO};
-        assert_int_equal(lull_convert(trace, "x", &into, false, NULL, NULL, &err), LULL_ERR_IO);
+        assert_int_equal(lull_convert(trace, "x", &into[order], false, NULL, NULL, &err),
+                         LULL_ERR_IO);
         assert_string_equal(err.text, "cannot write");
         assert_true(written.closed);
         assert_false(written.committed);

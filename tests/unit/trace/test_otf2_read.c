@@ -3,6 +3,7 @@
 #include "support/folder.h"
 #include "support/otf2_archive.h"
 #include "support/same_trace.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 #include "support/memory_trace.h"
 #include "support/otf2_archive.h"
 #include "support/seed.h"
+#include "trace/convert.h"
 #include "trace/format.h"
 
 #include <setjmp.h>
@@ -248,8 +249,10 @@ static void test_records(void **state)
 static void test_otf2_print(void **state)
 {
     (void)state;
-    if (system("command -v otf2-print >/dev/null") != 0)
+    if (system("command -v otf2-print >/dev/null") != 0) {
+        printf("skipped: otf2-print was not found\n");
         skip();
+    }
     const char *path = folder_path("drawn");
     char command[1024];
     const uint64_t first = lull_test_seed();

@@ -1,6 +1,7 @@
 /* The Paraver writer: the lines it writes, by a trace made by hand, and that they appear whole. */
 #include "support/folder.h"
 #include "support/memory_trace.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* Scans: who is called, in which order, and how far apart. */
 #include "support/memory_trace.h"
 #include "support/uneven_trace.h"
+#include "trace/format/sink.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -283,14 +284,15 @@ static lull_status refuse_to_open(const struct lull_trace *of, uint32_t location
 {
     if (location == 7)
         return lull_fail(error, LULL_ERR_IO, "location 7 cannot be opened");
-    return memory_format_pull.stream_open(of, location, mask, ret_stream, error);
+    return memory_format_pull.reader->stream_open(of, location, mask, ret_stream, error);
 }
 
 static void test_stream_cannot_be_opened(void **state)
 {
     (void)state;
-    struct lull_format format = memory_format_pull;
-    format.stream_open = refuse_to_open;
+    struct lull_reader reader = *memory_format_pull.reader;
+    reader.stream_open = refuse_to_open;
+    const struct lull_format format = {.name = "refuses", .reader = &reader};
     trace->format = &format;
     for (unsigned workers = 1; workers <= 8; workers *= 2) {
         struct view view = {0};
@@ -333,14 +335,15 @@ static lull_status drive_with_odd_progress(const struct lull_trace *of, uint64_t
     static const double shares[] = {0, 0.2, 0.1, -1, 0.5, 1.7, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         lull_sink_progress(sink, shares[i]);
-    return memory_format_push.drive(of, mask, unordered, sink, error);
+    return memory_format_push.reader->drive(of, mask, unordered, sink, error);
 }
 
 static void test_progress_of_push_formats(void **state)
 {
     (void)state;
-    struct lull_format format = memory_format_push;
-    format.drive = drive_with_odd_progress;
+    struct lull_reader reader = *memory_format_push.reader;
+    reader.drive = drive_with_odd_progress;
+    const struct lull_format format = {.name = "odd progress", .reader = &reader};
     trace->format = &format;
     struct view view = {0};
     struct progress_seen progress = {0};

@@ -3,6 +3,7 @@
 #include "support/memory_trace.h"
 #include "support/same_trace.h"
 #include "tape/layout.h"
+#include "trace/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

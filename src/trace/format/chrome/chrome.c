@@ -6,338 +6,79 @@
  * the n-th send and the n-th receive of a channel (communicator, source, destination, tag) compute
  * the same id. */
 #include "base/array.h"
-#include "base/file.h"
-#include "base/json.h"
-#include "base/table.h"
 #include "trace/format.h"
+#include "trace/format/chrome/write/writer.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-struct open_region {
-    int64_t begin;
-    uint32_t region;
-};
-
-struct counter_state {
-    int64_t since;  /* time of the last reading that was used */
-    uint64_t count; /* read since then */
-};
-
-struct track {
-    struct open_region *open;
-    size_t depth, capacity;
-    struct counter_state *counters; /* NULL before the first reading */
-    bool flushed;                   /* the track of flushes has been named */
-};
-
-struct channel { /* without padding: a key */
-    uint32_t comm, source, destination;
-    int32_t tag;
-};
-
-/* How many messages have passed through a channel. */
-struct passed {
-    uint64_t sent, received;
-};
-
-struct chrome {
-    const struct lull_trace *trace;
-    struct lull_output *output;
-    FILE *file;
-    struct lull_json json;
-    struct track *tracks;       /* per location */
-    struct lull_table channels; /* -> passed */
-    struct passed *passed;
-    size_t passed_capacity;
-};
-
-/* Channels beyond this number get no arrows: memory stays bounded. */
-enum { MOST_CHANNELS = 1 << 18 };
-
-/* ---- parts of an event ----------------------------------------------------------------------- */
-
-static uint32_t process_of(const struct chrome *chrome, uint32_t location)
-{
-    return chrome->trace->locations[location].process;
-}
-
-static uint32_t thread_of(const struct chrome *chrome, uint32_t location)
-{
-    return location - chrome->trace->processes[process_of(chrome, location)].first_location;
-}
-
-/* Spans that may cross those of the program have tracks of their own. */
-enum extra_track { TRACK_STATES = 1, TRACK_FLUSHES };
-
-static uint32_t track_of(const struct chrome *chrome, uint32_t location, enum extra_track track)
-{
-    uint32_t n_locations = chrome->trace->processes[process_of(chrome, location)].n_locations;
-    return (uint32_t)track * n_locations + thread_of(chrome, location);
-}
-
-static void write_text(struct chrome *chrome, const char *key, const char *text)
-{
-    lull_json_key(&chrome->json, key);
-    lull_json_string(&chrome->json, text);
-}
-
-/* Readers of the format hold numbers in doubles or signed 64-bit integers. */
-static void write_count(struct chrome *chrome, const char *key, uint64_t count)
-{
-    lull_json_key(&chrome->json, key);
-    if (count <= INT64_MAX)
-        lull_json_uint(&chrome->json, count);
-    else
-        lull_json_number(&chrome->json, (double)count);
-}
-
-/* Microseconds are the unit of the format; doubles hold them to the ns for 100 days. */
-static void write_time(struct chrome *chrome, const char *key, int64_t ns)
-{
-    lull_json_key(&chrome->json, key);
-    lull_json_number(&chrome->json, (double)ns / 1e3);
-}
-
-/* Opens an event; one event per line keeps the file readable. */
-static void begin_event(struct chrome *chrome, const char *phase, const char *name,
-                        uint32_t location, uint32_t thread)
-{
-    fputc('\n', chrome->file);
-    lull_json_object_begin(&chrome->json);
-    write_text(chrome, "ph", phase);
-    write_text(chrome, "name", name);
-    write_count(chrome, "pid", process_of(chrome, location));
-    write_count(chrome, "tid", thread);
-}
-
-static void end_event(struct chrome *chrome)
-{
-    lull_json_object_end(&chrome->json);
-}
-
-static void write_name(struct chrome *chrome, const char *what, uint32_t location, uint32_t thread,
-                       const char *name, const char *more)
-{
-    char text[256];
-    snprintf(text, sizeof text, "%s%s", name, more);
-    begin_event(chrome, "M", what, location, thread);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_text(chrome, "name", text);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
-/* Viewers sort tracks by name unless told otherwise. */
-static void write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
-                             uint32_t thread, uint32_t index)
-{
-    begin_event(chrome, "M", what, location, thread);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_count(chrome, "sort_index", index);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
-struct span {
-    const char *name, *category;
-    int64_t begin, end;
-    const char *site; /* NULL: none */
-};
-
-static void write_span(struct chrome *chrome, uint32_t location, uint32_t thread,
-                       const struct span *span)
-{
-    begin_event(chrome, "X", span->name, location, thread);
-    write_text(chrome, "cat", span->category);
-    write_time(chrome, "ts", span->begin);
-    write_time(chrome, "dur", span->end - span->begin);
-    if (span->site) {
-        lull_json_key(&chrome->json, "args");
-        lull_json_object_begin(&chrome->json);
-        write_text(chrome, "site", span->site);
-        lull_json_object_end(&chrome->json);
-    }
-    end_event(chrome);
-}
-
-static void write_region(struct chrome *chrome, uint32_t location, uint32_t index, int64_t begin,
-                         int64_t end)
-{
-    const struct lull_region *region = &chrome->trace->regions[index];
-    const struct span span = {region->name, lull_paradigm_name(region->paradigm), begin, end,
-                              *region->site ? region->site : NULL};
-    write_span(chrome, location, thread_of(chrome, location), &span);
-}
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static lull_status enter(struct chrome *chrome, uint32_t location, const struct lull_event *event,
-                         struct lull_error *err)
+static lull_status enter(struct lull_chrome *chrome, uint32_t location,
+                         const struct lull_event *event, struct lull_error *err)
 {
-    struct track *track = &chrome->tracks[location];
+    struct lull_chrome_track *track = &chrome->tracks[location];
     if (!lull_array_reserve(&track->open, &track->capacity, track->depth + 1, sizeof *track->open))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for nested regions",
                          chrome->trace->path);
-    track->open[track->depth++] = (struct open_region){event->time, event->id};
+    track->open[track->depth++] = (struct lull_chrome_open_region){event->time, event->id};
     return LULL_OK;
 }
 
-static void leave(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+static void leave(struct lull_chrome *chrome, uint32_t location, const struct lull_event *event)
 {
-    struct track *track = &chrome->tracks[location];
+    struct lull_chrome_track *track = &chrome->tracks[location];
     if (track->depth == 0)
         return;
-    const struct open_region *open = &track->open[--track->depth];
-    write_region(chrome, location, open->region, open->begin, event->time);
-}
-
-/* ---- messages -------------------------------------------------------------------------------- */
-
-/* Both ends of a message compute its id from the same numbers. */
-static uint64_t mix(uint64_t id, uint64_t value)
-{
-    id = (id ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return id ^ id >> 29;
-}
-
-static uint64_t mix_channel(const struct channel *channel)
-{
-    uint64_t id = mix(0, channel->comm);
-    id = mix(id, (uint64_t)channel->source << 32 | channel->destination);
-    return mix(id, (uint32_t)channel->tag);
-}
-
-/* NULL when there are too many channels, or too little memory: arrows are worth no failure. */
-static struct passed *find_passed(struct chrome *chrome, const struct channel *channel)
-{
-    const size_t count = chrome->channels.count;
-    uint64_t *index = lull_table_find(&chrome->channels, channel, sizeof *channel);
-    if (index)
-        return &chrome->passed[*index];
-    if (count == MOST_CHANNELS ||
-        !lull_array_reserve(&chrome->passed, &chrome->passed_capacity, count + 1,
-                            sizeof *chrome->passed) ||
-        !lull_table_add(&chrome->channels, channel, sizeof *channel, count, NULL))
-        return NULL;
-    chrome->passed[count] = (struct passed){0};
-    return &chrome->passed[count];
-}
-
-static void write_arrow(struct chrome *chrome, uint32_t location, const struct lull_event *event)
-{
-    bool send = event->kind == LULL_EVENT_SEND;
-    if (event->message.peer < 0)
-        return;
-    uint32_t self = process_of(chrome, location), peer = (uint32_t)event->message.peer;
-    const struct channel channel = {.comm = event->id,
-                                    .source = send ? self : peer,
-                                    .destination = send ? peer : self,
-                                    .tag = event->message.tag};
-    struct passed *passed = find_passed(chrome, &channel);
-    if (!passed)
-        return;
-    uint64_t number = send ? passed->sent++ : passed->received++;
-    char id[20];
-    snprintf(id, sizeof id, "%016" PRIx64, mix(mix_channel(&channel), number));
-    begin_event(chrome, send ? "s" : "f", "message", location, thread_of(chrome, location));
-    write_text(chrome, "cat", "message");
-    write_text(chrome, "id", id);
-    if (!send)
-        write_text(chrome, "bp", "e"); /* ends at the span around it, not at the next one */
-    write_time(chrome, "ts", event->time);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    write_count(chrome, "bytes", event->message.bytes);
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-}
-
-/* ---- counters -------------------------------------------------------------------------------- */
-
-/* A reading describes the time before it, a counter event the time behind it: the rate is written
- * at the time of the previous reading. */
-static void write_reading(struct chrome *chrome, uint32_t location, int64_t now,
-                          const struct lull_reading *reading)
-{
-    const struct lull_counter *counter = &chrome->trace->counters[reading->counter];
-    struct counter_state *state = &chrome->tracks[location].counters[reading->counter];
-    state->count += reading->value;
-    if (now <= state->since)
-        return;
-    char id[16];
-    snprintf(id, sizeof id, "%" PRIu32, thread_of(chrome, location));
-    begin_event(chrome, "C", counter->name, location, thread_of(chrome, location));
-    write_text(chrome, "id", id);
-    write_time(chrome, "ts", state->since);
-    lull_json_key(&chrome->json, "args");
-    lull_json_object_begin(&chrome->json);
-    lull_json_key(&chrome->json, "per us");
-    lull_json_number(&chrome->json, (double)state->count * 1e3 / (double)(now - state->since));
-    lull_json_object_end(&chrome->json);
-    end_event(chrome);
-    *state = (struct counter_state){.since = now};
-}
-
-static lull_status write_readings(struct chrome *chrome, uint32_t location,
-                                  const struct lull_event *event, struct lull_error *err)
-{
-    struct track *track = &chrome->tracks[location];
-    if (!track->counters)
-        track->counters = calloc(chrome->trace->n_counters, sizeof *track->counters);
-    if (!track->counters)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for counters",
-                         chrome->trace->path);
-    for (uint32_t i = 0; i < event->readings.count; i++)
-        write_reading(chrome, location, event->time, &event->readings.values[i]);
-    return LULL_OK;
+    const struct lull_chrome_open_region *open = &track->open[--track->depth];
+    lull_chrome_write_region(chrome, location, open->region, open->begin, event->time);
 }
 
 /* ---- other events ---------------------------------------------------------------------------- */
 
-static void write_state(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+static void write_state(struct lull_chrome *chrome, uint32_t location,
+                        const struct lull_event *event)
 {
     const struct lull_state *state = &chrome->trace->states[event->id];
-    const struct span span = {state->name, lull_activity_name(state->activity), event->time,
-                              event->time + event->duration, NULL};
-    write_span(chrome, location, track_of(chrome, location, TRACK_STATES), &span);
+    const struct lull_chrome_span span = {state->name, lull_activity_name(state->activity),
+                                          event->time, event->time + event->duration, NULL};
+    lull_chrome_write_span(chrome, location,
+                           lull_chrome_track_of(chrome, location, LULL_CHROME_STATES), &span);
 }
 
 /* Few traces have flushes: their track is named when the first comes. */
-static void write_flush(struct chrome *chrome, uint32_t location, const struct lull_event *event)
+static void write_flush(struct lull_chrome *chrome, uint32_t location,
+                        const struct lull_event *event)
 {
-    uint32_t track = track_of(chrome, location, TRACK_FLUSHES);
-    const struct span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH), event->time,
-                              event->time + event->duration, NULL};
+    uint32_t track = lull_chrome_track_of(chrome, location, LULL_CHROME_FLUSHES);
+    const struct lull_chrome_span span = {"trace buffer flush", lull_activity_name(LULL_FLUSH),
+                                          event->time, event->time + event->duration, NULL};
     if (!chrome->tracks[location].flushed) {
         chrome->tracks[location].flushed = true;
-        write_name(chrome, "thread_name", location, track, chrome->trace->locations[location].name,
-                   ", flushes");
-        write_sort_index(chrome, "thread_sort_index", location, track,
-                         3 * thread_of(chrome, location) + TRACK_FLUSHES);
+        lull_chrome_write_name(chrome, "thread_name", location, track,
+                               chrome->trace->locations[location].name, ", flushes");
+        lull_chrome_write_sort_index(chrome, "thread_sort_index", location, track,
+                                     3 * lull_chrome_thread_of(chrome, location) +
+                                         LULL_CHROME_FLUSHES);
     }
-    write_span(chrome, location, track, &span);
+    lull_chrome_write_span(chrome, location, track, &span);
 }
 
-static void write_instant(struct chrome *chrome, uint32_t location, const struct lull_event *event,
-                          const char *name)
+static void write_instant(struct lull_chrome *chrome, uint32_t location,
+                          const struct lull_event *event, const char *name)
 {
-    begin_event(chrome, "i", name, location, thread_of(chrome, location));
-    write_text(chrome, "s", "t");
-    write_time(chrome, "ts", event->time);
+    lull_chrome_begin_event(chrome, "i", name, location, lull_chrome_thread_of(chrome, location));
+    lull_chrome_write_text(chrome, "s", "t");
+    lull_chrome_write_time(chrome, "ts", event->time);
     if (event->kind == LULL_EVENT_MARKER) {
         lull_json_key(&chrome->json, "args");
         lull_json_object_begin(&chrome->json);
-        write_count(chrome, "value", event->number);
+        lull_chrome_write_count(chrome, "value", event->number);
         lull_json_object_end(&chrome->json);
     }
-    end_event(chrome);
+    lull_chrome_end_event(chrome);
 }
 
-static lull_status write_event(struct chrome *chrome, uint32_t location,
+static lull_status write_event(struct lull_chrome *chrome, uint32_t location,
                                const struct lull_event *event, struct lull_error *err)
 {
     switch (event->kind) {
@@ -347,17 +88,18 @@ static lull_status write_event(struct chrome *chrome, uint32_t location,
         leave(chrome, location, event);
         break;
     case LULL_EVENT_CALL:
-        write_region(chrome, location, event->id, event->time, event->time + event->duration);
+        lull_chrome_write_region(chrome, location, event->id, event->time,
+                                 event->time + event->duration);
         break;
     case LULL_EVENT_STATE:
         write_state(chrome, location, event);
         break;
     case LULL_EVENT_SEND:
     case LULL_EVENT_RECV:
-        write_arrow(chrome, location, event);
+        lull_chrome_write_arrow(chrome, location, event);
         break;
     case LULL_EVENT_COUNTERS:
-        return write_readings(chrome, location, event, err);
+        return lull_chrome_write_readings(chrome, location, event, err);
     case LULL_EVENT_FLUSH:
         write_flush(chrome, location, event);
         break;
@@ -374,14 +116,14 @@ static lull_status write_event(struct chrome *chrome, uint32_t location,
     return LULL_OK;
 }
 
-static lull_status write_failed(const struct chrome *chrome, struct lull_error *err)
+static lull_status write_failed(const struct lull_chrome *chrome, struct lull_error *err)
 {
     return lull_fail_errno(err, "%s: cannot write", lull_output_path(chrome->output));
 }
 
 static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
 {
-    struct chrome *chrome = state;
+    struct lull_chrome *chrome = state;
     for (uint32_t i = 0; i < block->count; i++) {
         lull_status status = write_event(chrome, block->location, &block->events[i], err);
         if (status != LULL_OK)
@@ -392,42 +134,45 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static void write_names(struct chrome *chrome)
+static void write_names(struct lull_chrome *chrome)
 {
     const struct lull_trace *trace = chrome->trace;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         uint32_t first = trace->processes[p].first_location;
-        write_name(chrome, "process_name", first, 0, trace->processes[p].name, "");
-        write_sort_index(chrome, "process_sort_index", first, 0, p);
+        lull_chrome_write_name(chrome, "process_name", first, 0, trace->processes[p].name, "");
+        lull_chrome_write_sort_index(chrome, "process_sort_index", first, 0, p);
     }
     for (uint32_t l = 0; l < trace->n_locations; l++) {
-        uint32_t thread = thread_of(chrome, l), states = track_of(chrome, l, TRACK_STATES);
-        write_name(chrome, "thread_name", l, thread, trace->locations[l].name, "");
-        write_sort_index(chrome, "thread_sort_index", l, thread, 3 * thread);
+        uint32_t thread = lull_chrome_thread_of(chrome, l),
+                 states = lull_chrome_track_of(chrome, l, LULL_CHROME_STATES);
+        lull_chrome_write_name(chrome, "thread_name", l, thread, trace->locations[l].name, "");
+        lull_chrome_write_sort_index(chrome, "thread_sort_index", l, thread, 3 * thread);
         if (!trace->has_states)
             continue;
-        write_name(chrome, "thread_name", l, states, trace->locations[l].name, ", states");
-        write_sort_index(chrome, "thread_sort_index", l, states, 3 * thread + TRACK_STATES);
+        lull_chrome_write_name(chrome, "thread_name", l, states, trace->locations[l].name,
+                               ", states");
+        lull_chrome_write_sort_index(chrome, "thread_sort_index", l, states,
+                                     3 * thread + LULL_CHROME_STATES);
     }
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static void release(struct chrome *chrome)
+static void release(struct lull_chrome *chrome)
 {
     for (uint32_t l = 0; chrome->tracks && l < chrome->trace->n_locations; l++) {
         free(chrome->tracks[l].open);
         free(chrome->tracks[l].counters);
     }
     free(chrome->tracks);
-    lull_table_free(&chrome->channels);
+    lull_hash_free(&chrome->channels);
     free(chrome->passed);
     free(chrome);
 }
 
 static lull_status close_writer(void *state, bool commit, struct lull_error *err)
 {
-    struct chrome *chrome = state;
+    struct lull_chrome *chrome = state;
     struct lull_output *output = chrome->output;
     lull_json_array_end(&chrome->json);
     lull_json_object_end(&chrome->json);
@@ -442,16 +187,16 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
     return status;
 }
 
-static void begin_document(struct chrome *chrome)
+static void begin_document(struct lull_chrome *chrome)
 {
     const struct lull_trace *trace = chrome->trace;
     lull_json_begin(&chrome->json, chrome->file, true);
     lull_json_object_begin(&chrome->json);
-    write_text(chrome, "displayTimeUnit", "ns");
+    lull_chrome_write_text(chrome, "displayTimeUnit", "ns");
     lull_json_key(&chrome->json, "otherData");
     lull_json_object_begin(&chrome->json);
-    write_text(chrome, "source", trace->path);
-    write_text(chrome, "producer", trace->producer);
+    lull_chrome_write_text(chrome, "source", trace->path);
+    lull_chrome_write_text(chrome, "producer", trace->producer);
     lull_json_object_end(&chrome->json);
     lull_json_key(&chrome->json, "traceEvents");
     lull_json_array_begin(&chrome->json);
@@ -461,8 +206,8 @@ static void begin_document(struct chrome *chrome)
 static lull_status open_writer(const struct lull_trace *trace, const char *path, bool replace,
                                struct lull_writer *ret_writer, struct lull_error *err)
 {
-    struct chrome *chrome = calloc(1, sizeof *chrome);
-    struct track *tracks = calloc(trace->n_locations, sizeof *tracks);
+    struct lull_chrome *chrome = calloc(1, sizeof *chrome);
+    struct lull_chrome_track *tracks = calloc(trace->n_locations, sizeof *tracks);
     if (!chrome || !tracks) {
         free(tracks);
         free(chrome);

@@ -274,13 +274,18 @@ static lull_status open_archive(struct lull_trace *trace, struct lull_error *err
     return status == LULL_OK ? lull_trace_complete(trace, err) : status;
 }
 
-const struct lull_format lull_format_otf2 = {
-    .name = "otf2",
-    .summary = "OTF2 archive (Score-P, EZTrace)",
+static const struct lull_reader reader_otf2 = {
+    .expected = "an OTF2 archive",
     .recognise = recognise,
     .open = open_archive,
     .stream_open = lull_otf2_stream_open,
     .stream_read = lull_otf2_stream_read,
     .stream_close = lull_otf2_stream_close,
+};
+
+const struct lull_format lull_format_otf2 = {
+    .name = "otf2",
+    .summary = "OTF2 archive (Score-P, EZTrace)",
+    .reader = &reader_otf2,
     .writer_open = lull_otf2_writer_open,
 };

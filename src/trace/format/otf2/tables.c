@@ -1,5 +1,7 @@
 #include "trace/format/otf2/otf2.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- roles ----------------------------------------------------------------------------------- */
@@ -187,4 +189,35 @@ void lull_otf2_read_description(struct lull_region *region, const char *descript
                 region->role = descriptions[i].role;
             region->parallel |= parallel == 1;
         }
+}
+
+/* ---- states in properties -------------------------------------------------------------------- */
+
+void lull_otf2_state_property(char *buffer, size_t size, uint32_t index)
+{
+    snprintf(buffer, size, "LULL::STATE_%" PRIu32, index);
+}
+
+void lull_otf2_state_print(char *buffer, size_t size, const struct lull_state *state)
+{
+    snprintf(buffer, size, "%" PRIu32 " %s %s", state->number, lull_activity_id(state->activity),
+             state->name);
+}
+
+bool lull_otf2_state_parse(struct lull_state *ret_state, const char *text, struct lull_arena *arena)
+{
+    uint32_t number;
+    char activity[32];
+    int used = 0;
+    if (sscanf(text, "%" SCNu32 " %31s%n", &number, activity, &used) != 2)
+        return false;
+    for (unsigned a = 0; a < LULL_ACTIVITIES; a++) {
+        if (strcmp(activity, lull_activity_id(a)) != 0)
+            continue;
+        const char *name = text + used;
+        name += *name == ' ';
+        *ret_state = (struct lull_state){lull_arena_strdup(arena, name), number, (uint8_t)a};
+        return true;
+    }
+    return false;
 }

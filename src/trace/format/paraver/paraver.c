@@ -19,19 +19,32 @@ static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK) {
         lull_prv_read_pcf(trace, &labels);
         lull_prv_read_row(trace);
-        lull_prv_build_types(trace, paraver, &labels, &sample);
-        status = lull_trace_complete(trace, err);
+        status = lull_prv_build_types(trace, paraver, &labels, &sample)
+                     ? lull_trace_complete(trace, err)
+                     : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     }
     free(sample.types);
     return status;
 }
 
+static void close_trace(struct lull_trace *trace)
+{
+    struct lull_paraver *paraver = trace->format_data;
+    if (paraver)
+        lull_hash_free(&paraver->types.by_number);
+}
+
+static const struct lull_reader reader_paraver = {
+    .expected = "a Paraver trace",
+    .recognise = recognise,
+    .open = open_trace,
+    .close = close_trace,
+    .drive = lull_prv_drive,
+};
+
 const struct lull_format lull_format_paraver = {
     .name = "paraver",
     .summary = "Paraver trace (.prv, .prv.gz, with .pcf and .row)",
-    .recognise = recognise,
-    .open = open_trace,
-    .drive = lull_prv_drive,
+    .reader = &reader_paraver,
     .writer_open = lull_prv_writer_open,
-    .global_order = true,
 };

@@ -305,7 +305,8 @@ static uint64_t text_key(uint64_t number)
     return key;
 }
 
-static void build_index(struct builder *builder)
+/* False: no memory. */
+static bool build_index(struct builder *builder)
 {
     struct lull_prv_types *types = builder->types;
     struct lull_arena *arena = builder->trace->arena;
@@ -315,30 +316,25 @@ static void build_index(struct builder *builder)
     types->mask = (uint32_t)((UINT64_C(1) << bits) - 1);
     types->shift = 64 - bits;
     size_t size = (size_t)types->mask + 1;
-    types->by_number = lull_arena_zero(arena, size, sizeof *types->by_number);
     types->by_text = lull_arena_zero(arena, size, sizeof *types->by_text);
     for (uint32_t i = 0; i < types->n_types; i++) {
         uint64_t number = types->types[i].number, key = text_key(number);
-        uint32_t at = lull_prv_hash(number, types->shift);
-        while (types->by_number[at])
-            at = (at + 1) & types->mask;
-        types->by_number[at] = i + 1;
+        if (!lull_hash_add(&types->by_number, &number, sizeof number, i, NULL))
+            return false;
         if (key == 0)
             continue;
-        at = lull_prv_hash(key, types->shift);
+        uint32_t at = lull_prv_hash(key, types->shift);
         while (types->by_text[at].key)
             at = (at + 1) & types->mask;
         types->by_text[at] = (struct lull_prv_text_key){key, i};
     }
+    return true;
 }
 
 uint32_t lull_prv_type_index(const struct lull_prv_types *types, uint64_t number)
 {
-    uint32_t at = lull_prv_hash(number, types->shift);
-    for (; types->by_number[at]; at = (at + 1) & types->mask)
-        if (types->types[types->by_number[at] - 1].number == number)
-            return types->by_number[at] - 1;
-    return LULL_NONE;
+    const uint64_t *index = lull_hash_find(&types->by_number, &number, sizeof number);
+    return index ? (uint32_t)*index : LULL_NONE;
 }
 
 uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, bool *ret_named)
@@ -431,7 +427,7 @@ static void decide_thread_roles(struct builder *builder, const struct candidate 
                                                                    : LULL_THREAD_FREE;
 }
 
-void lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver,
+bool lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver,
                           const struct lull_prv_labels *labels,
                           const struct lull_prv_sample *sample)
 {
@@ -442,8 +438,9 @@ void lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver
     for (size_t i = 0; i < n; i++)
         add_type(&builder, &candidates[i]);
     paraver->types.unnamed_marker = add_marker(&builder, "event types named nowhere", 0);
-    build_index(&builder);
+    bool indexed = build_index(&builder);
     add_states(&builder);
     decide_thread_roles(&builder, candidates, n, sample);
     trace->has_states = sample->states;
+    return indexed;
 }

@@ -1,4 +1,4 @@
-/* Reading tapes: what the files of this format share. */
+/* What the files of this format share. */
 #ifndef LULL_TRACE_FORMAT_TAPE_TAPE_H
 #define LULL_TRACE_FORMAT_TAPE_TAPE_H
 
@@ -59,7 +59,7 @@ struct lull_tape_object {
     const char *path, *build_id;
 };
 
-struct lull_tape_place {
+struct lull_tape_address {
     uint32_t object; /* index */
     uint32_t reserved;
     uint64_t offset;
@@ -73,7 +73,7 @@ struct lull_tape_site {
     uint32_t region; /* index; 0 until lull_tape_add_site */
     uint32_t reserved;
     const struct lull_tape_site *next;
-    struct lull_tape_place places[];
+    struct lull_tape_address addresses[];
 };
 
 /* Of a location: where its records are and how to read them. */
@@ -114,13 +114,16 @@ struct lull_tape_data {
     size_t objects_capacity;
     uint32_t n_objects;
     const struct lull_tape_site *sites; /* the last one first */
-    size_t n_places;                    /* of all sites together */
+    size_t n_addresses;                 /* of all sites together */
 };
+
+/* No path of a tape is longer. */
+enum { LULL_TAPE_PATH = 4096 };
 
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 char *buffer, size_t size);
 
-/* tape_tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment. */
+/* read/tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_error *err);
 /* Up to `size` bytes of records from `begin` on, as long as they are in one chunk; *ret_got may be
@@ -138,7 +141,15 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
 
-/* tape_definitions.c: reads one file of definitions into the trace and `scope`. `process` is
+/* read/files.c: finds the files of records and of sums, sorted; sets trace->has_sums. */
+lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err);
+
+/* read/length.c: without a RUN definition the records say where the run begins and ends; with one,
+ * locations that did not end in an orderly way may have gone on longer. Sets duration, origin, and
+ * which events there are. */
+lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err);
+
+/* read/definitions.c: reads one file of definitions into the trace and `scope`. `process` is
  * LULL_TAPE_WHOLE_RUN or a process number. A missing file is LULL_OK with *ret_found false. */
 struct lull_tape_merge;
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
@@ -149,7 +160,7 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);
 
-/* tape_sites.c: an object; a site, whose ids become indices, so that those that mean the same have
+/* read/sites.c: an object; a site, whose ids become indices, so that those that mean the same have
  * the same bytes (in memory of the caller; NULL: no memory, or fields->bad). lull_tape_add_site
  * keeps it for the region, which has been made as a copy of the whole; lull_tape_name_sites gives
  * all such regions their names, from the files of the program as far as they are there. */
@@ -161,11 +172,11 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
 
-/* tape_clock.c: from the points of a clock, and how far it is from that of the run. Bounds of
+/* read/clock.c: from the points of a clock, and how far it is from that of the run. Bounds of
  * errors go into the trace. */
 lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
                                  struct lull_tape_scope *scope, struct lull_error *err);
-/* ns of `ticks` by a clock with segments; *segment is the caller's place in the (ascending)
+/* ns of `ticks` by a clock with segments; *segment is where the caller is in the (ascending)
  * segments, 0 at the start. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);
 

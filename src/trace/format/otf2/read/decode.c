@@ -38,7 +38,7 @@ enum {
     COMMON_SIZE = 16,
 };
 
-struct lull_otf2_fast {
+struct lull_otf2_decoder {
     struct lull_mapping mapping;
     size_t chunk_size;
     const uint8_t *at;               /* the next record */
@@ -68,7 +68,7 @@ static lull_status damaged(const struct lull_stream *stream, const uint8_t *at, 
     return lull_fail(err, LULL_ERR_FORMAT, "%s/%" PRIu64 ".evt: byte %zu: %s",
                      stream->archive->location_dir,
                      stream->trace->locations[stream->location].source_id,
-                     (size_t)(at - stream->fast->mapping.data), what);
+                     (size_t)(at - stream->decoder->mapping.data), what);
 }
 
 /* ---- chunks and window ----------------------------------------------------------------------- */
@@ -76,53 +76,53 @@ static lull_status damaged(const struct lull_stream *stream, const uint8_t *at, 
 static lull_status begin_chunk(struct lull_stream *stream, const uint8_t *at,
                                struct lull_error *err)
 {
-    struct lull_otf2_fast *fast = stream->fast;
-    size_t left = fast->mapping.size - (size_t)(at - fast->mapping.data);
+    struct lull_otf2_decoder *decoder = stream->decoder;
+    size_t left = decoder->mapping.size - (size_t)(at - decoder->mapping.data);
     if (left < CHUNK_HEADER)
         return damaged(stream, at, "the file ends where a chunk is expected", err);
     if (at[0] != CHUNK || at[1] != LITTLE_ENDIAN_MARK)
         return damaged(stream, at, "no chunk begins here", err);
-    fast->chunk = at;
-    fast->end = at + (left < fast->chunk_size ? left : fast->chunk_size);
-    fast->at = at + CHUNK_HEADER;
+    decoder->chunk = at;
+    decoder->end = at + (left < decoder->chunk_size ? left : decoder->chunk_size);
+    decoder->at = at + CHUNK_HEADER;
     return LULL_OK;
 }
 
 static lull_status end_chunk(struct lull_stream *stream, struct lull_error *err)
 {
-    const struct lull_otf2_fast *fast = stream->fast;
-    if ((size_t)(fast->end - fast->chunk) < fast->chunk_size)
-        return damaged(stream, fast->end, "the file ends inside its last chunk", err);
-    return begin_chunk(stream, fast->end, err);
+    const struct lull_otf2_decoder *decoder = stream->decoder;
+    if ((size_t)(decoder->end - decoder->chunk) < decoder->chunk_size)
+        return damaged(stream, decoder->end, "the file ends inside its last chunk", err);
+    return begin_chunk(stream, decoder->end, err);
 }
 
 /* Keeps a few hundred KiB of the file mapped in around the place of reading: what has been read is
  * given back, so that memory does not grow with the length of the trace, and what comes is asked
  * for at once, which costs less than a fault for every few pages. Both are hints. */
-static void slide_window(struct lull_otf2_fast *fast)
+static void slide_window(struct lull_otf2_decoder *decoder)
 {
     enum { STEP = 256 << 10 };
-    uint8_t *base = (uint8_t *)(uintptr_t)fast->mapping.data;
-    size_t begin = (size_t)(fast->at - fast->mapping.data) / STEP * STEP;
-    size_t left = fast->mapping.size - begin;
+    uint8_t *base = (uint8_t *)(uintptr_t)decoder->mapping.data;
+    size_t begin = (size_t)(decoder->at - decoder->mapping.data) / STEP * STEP;
+    size_t left = decoder->mapping.size - begin;
     size_t end = begin + (left < 2 * STEP ? left : 2 * STEP);
-    if (begin > fast->window_begin)
-        madvise(base + fast->window_begin, begin - fast->window_begin, MADV_DONTNEED);
-    fast->window_begin = begin;
-    if (begin > fast->window_end)
-        fast->window_end = begin;
+    if (begin > decoder->window_begin)
+        madvise(base + decoder->window_begin, begin - decoder->window_begin, MADV_DONTNEED);
+    decoder->window_begin = begin;
+    if (begin > decoder->window_end)
+        decoder->window_end = begin;
 #ifdef MADV_POPULATE_READ
-    madvise(base + fast->window_end, end - fast->window_end, MADV_POPULATE_READ);
+    madvise(base + decoder->window_end, end - decoder->window_end, MADV_POPULATE_READ);
 #endif
-    fast->window_end = end;
+    decoder->window_end = end;
 }
 
 /* Where common records can no longer be read without looking at the end of window and chunk. */
-static const uint8_t *common_limit(const struct lull_otf2_fast *fast)
+static const uint8_t *common_limit(const struct lull_otf2_decoder *decoder)
 {
-    const uint8_t *window_end = fast->mapping.data + fast->window_end;
-    const uint8_t *end = window_end < fast->end ? window_end : fast->end;
-    return end - fast->at < COMMON_SIZE ? fast->at : end - COMMON_SIZE;
+    const uint8_t *window_end = decoder->mapping.data + decoder->window_end;
+    const uint8_t *end = window_end < decoder->end ? window_end : decoder->end;
+    return end - decoder->at < COMMON_SIZE ? decoder->at : end - COMMON_SIZE;
 }
 
 /* ---- common records -------------------------------------------------------------------------- */
@@ -132,18 +132,18 @@ static inline void decode_common_loop(struct lull_stream *stream, const struct l
                                       const bool corrected)
 {
     static const uint32_t id_mask[5] = {0, 0xff, 0xffff, 0xffffff, 0xffffffff};
-    struct lull_otf2_fast *fast = stream->fast;
+    struct lull_otf2_decoder *decoder = stream->decoder;
     const struct lull_otf2_clock clock = stream->archive->clock;
-    const uint8_t *at = fast->at, *end = fast->end, *limit = common_limit(fast);
+    const uint8_t *at = decoder->at, *end = decoder->end, *limit = common_limit(decoder);
     struct lull_event *event = stream->next;
-    uint64_t ticks = fast->ticks, position = fast->position;
+    uint64_t ticks = decoder->ticks, position = decoder->position;
     while (at < limit && event < last) {
         if (*at == TIME_STAMP) {
             ticks = read_number(at + 1);
             at += TIME_STAMP_SIZE;
         }
         const unsigned type = at[0], length = at[1];
-        if (fast->unwanted[type]) {
+        if (decoder->unwanted[type]) {
             if (length == LONG_LENGTH || length + 2 > (size_t)(end - at))
                 break;
             at += 2 + length;
@@ -157,27 +157,27 @@ static inline void decode_common_loop(struct lull_stream *stream, const struct l
         if (length > 4)
             break;
         id &= id_mask[length];
-        if (id >= fast->n_regions || fast->regions[id] == LULL_NONE)
+        if (id >= decoder->n_regions || decoder->regions[id] == LULL_NONE)
             break;
         event->time =
-            lull_otf2_ns(&clock, corrected ? lull_otf2_correct(&fast->local, ticks) : ticks);
+            lull_otf2_ns(&clock, corrected ? lull_otf2_correct(&decoder->local, ticks) : ticks);
         event->kind = type == ENTER ? LULL_EVENT_ENTER : LULL_EVENT_LEAVE;
         event->op = 0;
         event->reserved = 0;
-        event->id = fast->regions[id];
+        event->id = decoder->regions[id];
         event++;
         position++;
         at += 2 + length;
     }
-    fast->at = at;
-    fast->ticks = ticks;
-    fast->position = position;
+    decoder->at = at;
+    decoder->ticks = ticks;
+    decoder->position = position;
     stream->next = event;
 }
 
 static void decode_common(struct lull_stream *stream, const struct lull_event *last)
 {
-    if (stream->fast->local.n_offsets >= 2)
+    if (stream->decoder->local.n_offsets >= 2)
         decode_common_loop(stream, last, true);
     else
         decode_common_loop(stream, last, false);
@@ -187,24 +187,25 @@ static void decode_common(struct lull_stream *stream, const struct lull_event *l
 
 static lull_status read_time_stamp(struct lull_stream *stream, struct lull_error *err)
 {
-    struct lull_otf2_fast *fast = stream->fast;
-    if (fast->end - fast->at < TIME_STAMP_SIZE)
-        return damaged(stream, fast->at, "a time stamp crosses the end of its chunk", err);
-    fast->ticks = read_number(fast->at + 1);
-    fast->at += TIME_STAMP_SIZE;
+    struct lull_otf2_decoder *decoder = stream->decoder;
+    if (decoder->end - decoder->at < TIME_STAMP_SIZE)
+        return damaged(stream, decoder->at, "a time stamp crosses the end of its chunk", err);
+    decoder->ticks = read_number(decoder->at + 1);
+    decoder->at += TIME_STAMP_SIZE;
     return LULL_OK;
 }
 
 /* What lies between the type of a record (and its length, where there is one) and its end; false:
  * it would end behind its chunk. */
-static bool find_record(const struct lull_otf2_fast *fast, struct lull_otf2_record *ret_record)
+static bool find_record(const struct lull_otf2_decoder *decoder,
+                        struct lull_otf2_record *ret_record)
 {
-    const uint8_t *at = fast->at + 1;
-    uint64_t left = (uint64_t)(fast->end - at);
+    const uint8_t *at = decoder->at + 1;
+    uint64_t left = (uint64_t)(decoder->end - at);
     if (left == 0)
         return false;
     uint64_t length = *at;
-    if (lull_otf2_is_plain(*fast->at)) {
+    if (lull_otf2_is_plain(*decoder->at)) {
         length = length == LONG_LENGTH ? 1 : 1 + length; /* with the length of the number */
     } else if (length != LONG_LENGTH) {
         at += 1;
@@ -214,7 +215,7 @@ static bool find_record(const struct lull_otf2_fast *fast, struct lull_otf2_reco
         length = read_number(at + 1);
         at += 1 + sizeof length;
     }
-    if (length > (uint64_t)(fast->end - at))
+    if (length > (uint64_t)(decoder->end - at))
         return false;
     ret_record->at = at;
     ret_record->end = at + length;
@@ -223,20 +224,20 @@ static bool find_record(const struct lull_otf2_fast *fast, struct lull_otf2_reco
 
 static lull_status read_record(struct lull_stream *stream, struct lull_error *err)
 {
-    struct lull_otf2_fast *fast = stream->fast;
-    struct lull_otf2_record record = {.type = *fast->at};
+    struct lull_otf2_decoder *decoder = stream->decoder;
+    struct lull_otf2_record record = {.type = *decoder->at};
     if (record.type < FIRST_EVENT && record.type != ATTRIBUTES)
-        return damaged(stream, fast->at, "no record begins here", err);
-    if (!find_record(fast, &record))
-        return damaged(stream, fast->at, "a record crosses the end of its chunk", err);
-    const uint8_t *begin = fast->at;
-    fast->at = record.end;
-    fast->position += record.type != ATTRIBUTES;
-    if (fast->unwanted[record.type])
+        return damaged(stream, decoder->at, "no record begins here", err);
+    if (!find_record(decoder, &record))
+        return damaged(stream, decoder->at, "a record crosses the end of its chunk", err);
+    const uint8_t *begin = decoder->at;
+    decoder->at = record.end;
+    decoder->position += record.type != ATTRIBUTES;
+    if (decoder->unwanted[record.type])
         return LULL_OK;
-    record.time = lull_otf2_correct(&fast->local, fast->ticks);
-    record.position = fast->position;
-    if (lull_otf2_translate(stream, &fast->callbacks, &fast->local, &record))
+    record.time = lull_otf2_correct(&decoder->local, decoder->ticks);
+    record.position = decoder->position;
+    if (lull_otf2_translate(stream, &decoder->callbacks, &decoder->local, &record))
         return LULL_OK;
     if (stream->status != LULL_OK)
         return lull_fail(err, stream->status, "%s", stream->error.text);
@@ -245,8 +246,8 @@ static lull_status read_record(struct lull_stream *stream, struct lull_error *er
 
 static lull_status read_other(struct lull_stream *stream, struct lull_error *err)
 {
-    struct lull_otf2_fast *fast = stream->fast;
-    switch (fast->at < fast->end ? *fast->at : END_OF_CHUNK) {
+    struct lull_otf2_decoder *decoder = stream->decoder;
+    switch (decoder->at < decoder->end ? *decoder->at : END_OF_CHUNK) {
     case TIME_STAMP:
         return read_time_stamp(stream, err);
     case END_OF_CHUNK:
@@ -268,15 +269,15 @@ static bool has_room(const struct lull_stream *stream)
            stream->most_readings - stream->n_readings >= stream->archive->most_members;
 }
 
-lull_status lull_otf2_fast_read(struct lull_stream *stream, const struct lull_event *end,
-                                struct lull_error *err)
+lull_status lull_otf2_decoder_read(struct lull_stream *stream, const struct lull_event *end,
+                                   struct lull_error *err)
 {
-    struct lull_otf2_fast *fast = stream->fast;
+    struct lull_otf2_decoder *decoder = stream->decoder;
     lull_status status = LULL_OK;
     while (status == LULL_OK && !stream->ended && stream->next < end && has_room(stream)) {
-        if ((size_t)(fast->at - fast->mapping.data) + COMMON_SIZE > fast->window_end &&
-            fast->window_end < fast->mapping.size)
-            slide_window(fast);
+        if ((size_t)(decoder->at - decoder->mapping.data) + COMMON_SIZE > decoder->window_end &&
+            decoder->window_end < decoder->mapping.size)
+            slide_window(decoder);
         decode_common(stream, end);
         if (stream->next < end)
             status = read_other(stream, err);
@@ -287,23 +288,24 @@ lull_status lull_otf2_fast_read(struct lull_stream *stream, const struct lull_ev
 /* Ids of regions in the file -> indices, through the location's own table. */
 static bool map_regions(struct lull_stream *stream)
 {
-    struct lull_otf2_fast *fast = stream->fast;
+    struct lull_otf2_decoder *decoder = stream->decoder;
     const struct lull_otf2_map *archive = &stream->archive->regions;
-    const struct lull_otf2_map *own = &fast->local.maps[OTF2_MAPPING_REGION];
-    fast->regions = archive->dense;
-    fast->n_regions = archive->n_dense;
+    const struct lull_otf2_map *own = &decoder->local.maps[OTF2_MAPPING_REGION];
+    decoder->regions = archive->dense;
+    decoder->n_regions = archive->n_dense;
     if (!own->dense && !own->slots)
         return true;
     uint64_t count = own->n_dense > archive->n_dense ? own->n_dense : archive->n_dense;
-    fast->own_regions = malloc((count + 1) * sizeof *fast->own_regions);
-    if (!fast->own_regions)
+    decoder->own_regions = malloc((count + 1) * sizeof *decoder->own_regions);
+    if (!decoder->own_regions)
         return false;
     for (uint64_t id = 0; id < count; id++) {
         uint32_t translated = lull_otf2_find(own, id);
-        fast->own_regions[id] = lull_otf2_find(archive, translated == LULL_NONE ? id : translated);
+        decoder->own_regions[id] =
+            lull_otf2_find(archive, translated == LULL_NONE ? id : translated);
     }
-    fast->regions = fast->own_regions;
-    fast->n_regions = count;
+    decoder->regions = decoder->own_regions;
+    decoder->n_regions = count;
     return true;
 }
 
@@ -319,7 +321,7 @@ static lull_status read_local_definitions(struct lull_stream *stream, struct lul
     OTF2_ErrorCode code = OTF2_Reader_SelectLocation(reader, id);
     lull_status status =
         code == OTF2_SUCCESS
-            ? lull_otf2_local_read(trace, reader, id, &stream->fast->local, err)
+            ? lull_otf2_local_read(trace, reader, id, &stream->decoder->local, err)
             : lull_otf2_fail(err, code, "%s: location %" PRIu64 ": cannot select", trace->path, id);
     OTF2_Reader_Close(reader);
     return status;
@@ -327,7 +329,7 @@ static lull_status read_local_definitions(struct lull_stream *stream, struct lul
 
 static lull_status prepare(struct lull_stream *stream, bool *ret_usual, struct lull_error *err)
 {
-    struct lull_otf2_fast *fast = stream->fast;
+    struct lull_otf2_decoder *decoder = stream->decoder;
     const struct lull_otf2_archive *archive = stream->archive;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%" PRIu64 ".evt", archive->location_dir,
@@ -336,44 +338,44 @@ static lull_status prepare(struct lull_stream *stream, bool *ret_usual, struct l
     if (archive->local_definitions)
         status = read_local_definitions(stream, err);
     if (status == LULL_OK)
-        status = lull_map_file(path, &fast->mapping, err);
+        status = lull_map_file(path, &decoder->mapping, err);
     if (status != LULL_OK)
         return status;
-    fast->chunk_size = archive->event_chunk;
-    bool swapped = fast->mapping.size >= 2 && fast->mapping.data[0] == CHUNK &&
-                   fast->mapping.data[1] == BIG_ENDIAN_MARK;
-    *ret_usual = !swapped && !fast->local.unusual && fast->chunk_size >= CHUNK_HEADER;
+    decoder->chunk_size = archive->event_chunk;
+    bool swapped = decoder->mapping.size >= 2 && decoder->mapping.data[0] == CHUNK &&
+                   decoder->mapping.data[1] == BIG_ENDIAN_MARK;
+    *ret_usual = !swapped && !decoder->local.unusual && decoder->chunk_size >= CHUNK_HEADER;
     if (!*ret_usual)
         return LULL_OK;
     if (!map_regions(stream))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
-    lull_otf2_set_callbacks(&fast->callbacks, stream->mask);
-    lull_otf2_unwanted(&fast->callbacks, fast->unwanted);
-    fast->unwanted[ATTRIBUTES] = 1;
-    fast->unwanted[BUFFER_FLUSH] = 0; /* its end moves the clock on, as libotf2 has it */
-    return begin_chunk(stream, fast->mapping.data, err);
+    lull_otf2_set_callbacks(&decoder->callbacks, stream->mask);
+    lull_otf2_unwanted(&decoder->callbacks, decoder->unwanted);
+    decoder->unwanted[ATTRIBUTES] = 1;
+    decoder->unwanted[BUFFER_FLUSH] = 0; /* its end moves the clock on, as libotf2 has it */
+    return begin_chunk(stream, decoder->mapping.data, err);
 }
 
-lull_status lull_otf2_fast_open(struct lull_stream *stream, struct lull_error *err)
+lull_status lull_otf2_decoder_open(struct lull_stream *stream, struct lull_error *err)
 {
     bool usual = false;
-    stream->fast = calloc(1, sizeof *stream->fast);
-    if (!stream->fast)
+    stream->decoder = calloc(1, sizeof *stream->decoder);
+    if (!stream->decoder)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
     lull_status status = prepare(stream, &usual, err);
     if (status == LULL_OK && !usual) {
-        lull_otf2_fast_close(stream->fast);
-        stream->fast = NULL;
+        lull_otf2_decoder_close(stream->decoder);
+        stream->decoder = NULL;
     }
     return status;
 }
 
-void lull_otf2_fast_close(struct lull_otf2_fast *fast)
+void lull_otf2_decoder_close(struct lull_otf2_decoder *decoder)
 {
-    if (!fast)
+    if (!decoder)
         return;
-    lull_otf2_local_free(&fast->local);
-    lull_unmap(&fast->mapping);
-    free(fast->own_regions);
-    free(fast);
+    lull_otf2_local_free(&decoder->local);
+    lull_unmap(&decoder->mapping);
+    free(decoder->own_regions);
+    free(decoder);
 }

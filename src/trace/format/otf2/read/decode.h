@@ -1,5 +1,5 @@
-/* Our own decoder of event files, several times faster than libotf2. otf2_fast.c walks the records
- * and decodes those of regions, otf2_records.c all others, otf2_local.c holds what the definitions
+/* Our own decoder of event files, several times faster than libotf2. decode.c walks the records
+ * and decodes those of regions, records.c all others, local.c holds what the definitions
  * of the location say. Internal to the OTF2 format. */
 #ifndef LULL_TRACE_FORMAT_OTF2_READ_DECODE_H
 #define LULL_TRACE_FORMAT_OTF2_READ_DECODE_H
@@ -92,11 +92,11 @@ bool lull_otf2_is_plain(uint8_t type);
 
 /* ---- the decoder ----------------------------------------------------------------------------- */
 
-/* Makes stream->fast, or leaves it NULL where the location is one for libotf2. */
-lull_status lull_otf2_fast_open(struct lull_stream *stream, struct lull_error *err);
+/* Makes stream->decoder, or leaves it NULL where the location is one for libotf2. */
+lull_status lull_otf2_decoder_open(struct lull_stream *stream, struct lull_error *err);
 /* Adds events at stream->next up to `end`; sets stream->ended at the end of the file. */
-lull_status lull_otf2_fast_read(struct lull_stream *stream, const struct lull_event *end,
-                                struct lull_error *err);
-void lull_otf2_fast_close(struct lull_otf2_fast *fast); /* NULL is allowed */
+lull_status lull_otf2_decoder_read(struct lull_stream *stream, const struct lull_event *end,
+                                   struct lull_error *err);
+void lull_otf2_decoder_close(struct lull_otf2_decoder *decoder); /* NULL is allowed */
 
 #endif

@@ -137,7 +137,7 @@ lull_status lull_otf2_collect(struct lull_otf2_definitions *definitions, OTF2_Re
 /* "" for an unknown or undefined string. */
 const char *lull_otf2_text(const struct lull_otf2_definitions *definitions, OTF2_StringRef string);
 
-/* What otf2_comms.c builds: trace->comms, archive->comms, archive->windows; `location_index` maps
+/* What comms.c builds: trace->comms, archive->comms, archive->windows; `location_index` maps
  * ids to trace->locations. */
 void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *archive,
                            struct lull_otf2_definitions *definitions,

@@ -1,5 +1,5 @@
-/* What the files of callbacks share: otf2_events.c (regions, metrics, the tracer itself),
- * otf2_messages.c (messages, collectives, RMA, I/O) and otf2_threads.c (threads, tasks, locks).
+/* What the files of callbacks share: events.c (regions, metrics, the tracer itself),
+ * messages.c (messages, collectives, RMA, I/O) and threads.c (threads, tasks, locks).
  * Internal to the OTF2 format. */
 #ifndef LULL_TRACE_FORMAT_OTF2_READ_EVENTS_H
 #define LULL_TRACE_FORMAT_OTF2_READ_EVENTS_H

@@ -412,7 +412,7 @@ static OTF2_CallbackCode on_io_seek(COMMON, OTF2_IoHandleRef handle, int64_t req
     return add_io(user, time, LULL_IO_OTHER, 0);
 }
 
-/* ---- registration -------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 void lull_otf2_set_messages(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {

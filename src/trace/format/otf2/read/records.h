@@ -2,7 +2,7 @@
  * who translates them. Internal to the OTF2 format.
  *
  * The translation of a record is a callback as libotf2 would call it. Both ways of reading share
- * them: libotf2 with its handle, and our own decoder (otf2_fast.c), which calls them itself. */
+ * them: libotf2 with its handle, and our own decoder (decode.c), which calls them itself. */
 #ifndef LULL_TRACE_FORMAT_OTF2_READ_RECORDS_H
 #define LULL_TRACE_FORMAT_OTF2_READ_RECORDS_H
 

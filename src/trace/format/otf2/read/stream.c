@@ -8,9 +8,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- handle ---------------------------------------------------------------------------------- */
 
@@ -95,8 +93,8 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
     if (mask & LULL_MASK(LULL_EVENT_COUNTERS) && !make_readings(stream))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     if (status == LULL_OK && !probing && !stream->archive->library_only)
-        status = lull_otf2_fast_open(stream, err);
-    if (status == LULL_OK && !stream->fast)
+        status = lull_otf2_decoder_open(stream, err);
+    if (status == LULL_OK && !stream->decoder)
         status = open_library(stream, err);
     if (status != LULL_OK) {
         lull_otf2_stream_close(stream);
@@ -213,8 +211,8 @@ lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event 
     bool ended = stream->ended;
     stream->next = events;
     stream->n_readings = 0;
-    lull_status status = stream->fast ? lull_otf2_fast_read(stream, events + capacity, err)
-                                      : read_library(stream, events + capacity, err);
+    lull_status status = stream->decoder ? lull_otf2_decoder_read(stream, events + capacity, err)
+                                         : read_library(stream, events + capacity, err);
     if (status != LULL_OK)
         return status;
     if (stream->ended && !ended)
@@ -225,7 +223,7 @@ lull_status lull_otf2_stream_read(struct lull_stream *stream, struct lull_event 
 
 void lull_otf2_stream_close(struct lull_stream *stream)
 {
-    lull_otf2_fast_close(stream->fast);
+    lull_otf2_decoder_close(stream->decoder);
     lull_otf2_quiet();
     if (stream->handle.reader)
         OTF2_Reader_Close(stream->handle.reader);

@@ -168,7 +168,7 @@ static OTF2_CallbackCode on_old_task_complete(COMMON, uint64_t task)
     return lull_otf2_add_number(user, time, LULL_EVENT_TASK_COMPLETE, task);
 }
 
-/* ---- registration -------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 void lull_otf2_set_threads(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 {

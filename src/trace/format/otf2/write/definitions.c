@@ -2,9 +2,8 @@
  * output->code, and the rest of the calls do no harm. */
 #include "trace/format/otf2/write/writer.h"
 
-#include "base/table.h"
+#include "base/hash.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct writer {
@@ -12,8 +11,8 @@ struct writer {
     const struct lull_trace *trace;
     OTF2_GlobalDefWriter *global;
     OTF2_ErrorCode code;
-    uint32_t *node_ids;        /* per tree node */
-    struct lull_table strings; /* already written, with their ids */
+    uint32_t *node_ids;       /* per tree node */
+    struct lull_hash strings; /* already written, with their ids */
 };
 
 static void check(struct writer *writer, OTF2_ErrorCode code)
@@ -29,7 +28,7 @@ static OTF2_StringRef string_id(struct writer *writer, const char *text)
 {
     bool is_new;
     uint64_t *known =
-        lull_table_add(&writer->strings, text, strlen(text), writer->strings.count, &is_new);
+        lull_hash_add(&writer->strings, text, strlen(text), writer->strings.count, &is_new);
     if (!known) {
         check(writer, OTF2_ERROR_MEM_ALLOC_FAILED);
         return OTF2_UNDEFINED_STRING;
@@ -418,7 +417,7 @@ OTF2_ErrorCode lull_otf2_write_definitions(struct lull_otf2_output *output)
     if (!writer.global)
         return OTF2_ERROR_INVALID;
     write_global(&writer);
-    lull_table_free(&writer.strings);
+    lull_hash_free(&writer.strings);
     check(&writer, OTF2_Archive_CloseGlobalDefWriter(output->archive, writer.global));
     return writer.code;
 }

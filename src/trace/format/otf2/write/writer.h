@@ -7,12 +7,6 @@
 lull_status lull_otf2_writer_open(const struct lull_trace *trace, const char *path, bool replace,
                                   struct lull_writer *ret_writer, struct lull_error *err);
 
-/* The archive property that describes state `index`, and its value. */
-void lull_otf2_state_property(char *buffer, size_t size, uint32_t index);
-void lull_otf2_state_print(char *buffer, size_t size, const struct lull_state *state);
-bool lull_otf2_state_parse(struct lull_state *ret_state, const char *text,
-                           struct lull_arena *arena);
-
 /* Ids in the archives we write. Definitions of a kind are numbered from 0 without gaps, as
  * libotf2's tools expect: processes, locations, regions, counters and markers by their indices. */
 enum { LULL_OTF2_IO_HANDLE = 0 };
@@ -59,6 +53,23 @@ struct lull_otf2_output {
 /* Everything but the events; after all of them have been written. */
 OTF2_ErrorCode lull_otf2_write_definitions(struct lull_otf2_output *output);
 
+/* ---- events.c -------------------------------------------------------------------------------- */
+
+/* One event on its way into the file of its location. */
+struct lull_otf2_target {
+    struct lull_otf2_output *output;
+    struct lull_otf2_output_location *location;
+    OTF2_EvtWriter *writer;
+    uint32_t process;
+};
+
+OTF2_ErrorCode lull_otf2_write_event(struct lull_otf2_target *target,
+                                     const struct lull_event *event);
+/* Leaves the CALL that is open. */
+OTF2_ErrorCode lull_otf2_leave_call(struct lull_otf2_target *target);
+
+/* ---- addresses.c ----------------------------------------------------------------------------- */
+
 /* Where a message or a root goes: a communicator's id, and the rank of `process` in it. Processes
  * that the communicator does not have are named by their rank in the world. */
 struct lull_otf2_address {
@@ -67,5 +78,12 @@ struct lull_otf2_address {
 };
 struct lull_otf2_address lull_otf2_address(struct lull_otf2_output *output, uint32_t comm,
                                            uint32_t self, int32_t process, uint32_t none_rank);
+/* The root of a collective operation: between groups it is this process, or somebody in its own
+ * group, or a rank of the other. */
+struct lull_otf2_address lull_otf2_root_address(struct lull_otf2_output *output, uint32_t self,
+                                                const struct lull_event *event);
+
+/* Gives every communicator its id. */
+void lull_otf2_number_comms(struct lull_otf2_output *output);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "trace/format/paraver/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_OPEN = 1024 }; /* regions of a location; beyond them the innermost is replaced */
@@ -13,35 +12,35 @@ enum { MOST_OPEN = 1024 }; /* regions of a location; beyond them the innermost i
 
 static lull_status end_collective(struct lull_prv_scan *scan, struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
-    place->in_collective = false;
-    place->collective.time = scan->time;
-    place->collective.kind = LULL_EVENT_COLLECTIVE_END;
-    return lull_prv_put(scan, &place->collective, err);
+    struct lull_prv_track *track = scan->track;
+    track->in_collective = false;
+    track->collective.time = scan->time;
+    track->collective.kind = LULL_EVENT_COLLECTIVE_END;
+    return lull_prv_put(scan, &track->collective, err);
 }
 
 /* Leaves the region at index `at` of the open ones, wherever it stands. */
 static lull_status leave(struct lull_prv_scan *scan, uint32_t at, struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
-    struct lull_prv_open left = place->open[at];
-    place->n_open--;
-    memmove(place->open + at, place->open + at + 1, (place->n_open - at) * sizeof *place->open);
+    struct lull_prv_track *track = scan->track;
+    struct lull_prv_open left = track->open[at];
+    track->n_open--;
+    memmove(track->open + at, track->open + at + 1, (track->n_open - at) * sizeof *track->open);
     lull_status status = LULL_OK;
-    if (place->in_collective && at == place->collective_open)
+    if (track->in_collective && at == track->collective_open)
         status = end_collective(scan, err);
-    else if (place->in_collective && at < place->collective_open)
-        place->collective_open--;
+    else if (track->in_collective && at < track->collective_open)
+        track->collective_open--;
     if (status == LULL_OK)
         status = lull_prv_put_simple(scan, LULL_EVENT_LEAVE, left.region, err);
     return status;
 }
 
 /* Index + 1 of the innermost open region of the type; 0: none. */
-static uint32_t find_open(const struct lull_prv_place *place, const struct lull_prv_type *type)
+static uint32_t find_open(const struct lull_prv_track *track, const struct lull_prv_type *type)
 {
-    uint32_t at = place->n_open;
-    while (at > 0 && place->open[at - 1].type != type)
+    uint32_t at = track->n_open;
+    while (at > 0 && track->open[at - 1].type != type)
         at--;
     return at;
 }
@@ -49,7 +48,7 @@ static uint32_t find_open(const struct lull_prv_place *place, const struct lull_
 static lull_status enter(struct lull_prv_scan *scan, const struct lull_prv_type *type,
                          uint64_t value, struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
+    struct lull_prv_track *track = scan->track;
     bool named;
     uint32_t region = lull_prv_type_region(type, value, &named);
     if (!named)
@@ -57,18 +56,18 @@ static lull_status enter(struct lull_prv_scan *scan, const struct lull_prv_type 
             scan->trace, "a value of an event type is named nowhere; counted under its type",
             "line %llu: type %llu value %llu", (unsigned long long)scan->records.line,
             (unsigned long long)type->number, (unsigned long long)value);
-    if (!lull_array_reserve(&place->open, &place->open_capacity, (size_t)place->n_open + 1,
-                            sizeof *place->open))
+    if (!lull_array_reserve(&track->open, &track->open_capacity, (size_t)track->n_open + 1,
+                            sizeof *track->open))
         return lull_prv_no_memory(scan, err);
-    place->open[place->n_open++] = (struct lull_prv_open){type, region};
+    track->open[track->n_open++] = (struct lull_prv_open){type, region};
     return lull_prv_put_simple(scan, LULL_EVENT_ENTER, region, err);
 }
 
 static lull_status region_event(struct lull_prv_scan *scan, const struct lull_prv_type *type,
                                 uint64_t value, struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
-    uint32_t open = find_open(place, type);
+    struct lull_prv_track *track = scan->track;
+    uint32_t open = find_open(track, type);
     lull_status status = LULL_OK;
     if (value == 0) {
         if (open > 0)
@@ -80,11 +79,11 @@ static lull_status region_event(struct lull_prv_scan *scan, const struct lull_pr
     }
     if (open > 0 && !type->nests) {
         status = leave(scan, open - 1, err);
-    } else if (place->n_open == MOST_OPEN) {
+    } else if (track->n_open == MOST_OPEN) {
         lull_trace_add_quirk(scan->trace,
                              "more than 1024 regions are open at a time; the innermost are closed",
                              "line %llu", (unsigned long long)scan->records.line);
-        status = leave(scan, place->n_open - 1, err);
+        status = leave(scan, track->n_open - 1, err);
     }
     return status == LULL_OK ? enter(scan, type, value, err) : status;
 }
@@ -143,17 +142,17 @@ static struct lull_event collective_event(const struct lull_prv_scan *scan,
 static lull_status begin_collective(struct lull_prv_scan *scan, const struct parameters *parameters,
                                     struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
-    uint32_t open = place->n_open;
-    while (open > 0 && !place->open[open - 1].type->collective)
+    struct lull_prv_track *track = scan->track;
+    uint32_t open = track->n_open;
+    while (open > 0 && !track->open[open - 1].type->collective)
         open--;
-    if (open == 0 || place->in_collective)
+    if (open == 0 || track->in_collective)
         return LULL_OK;
-    uint8_t op = scan->trace->regions[place->open[open - 1].region].collective;
-    place->in_collective = true;
-    place->collective_open = open - 1;
-    place->collective = collective_event(scan, parameters, op);
-    return lull_prv_put(scan, &place->collective, err);
+    uint8_t op = scan->trace->regions[track->open[open - 1].region].collective;
+    track->in_collective = true;
+    track->collective_open = open - 1;
+    track->collective = collective_event(scan, parameters, op);
+    return lull_prv_put(scan, &track->collective, err);
 }
 
 /* A process index + 1, or nobody; 0 or anything else: unknown. */
@@ -186,6 +185,8 @@ static lull_status own_event(struct lull_prv_scan *scan, const struct lull_prv_p
         break;
     case LULL_EVENT_RMA:
     case LULL_EVENT_IO:
+        if (number >= (kind == LULL_EVENT_RMA ? (uint64_t)LULL_RMA_OPS : (uint64_t)LULL_IO_OPS))
+            return LULL_OK; /* nothing that is known */
         event.op = (uint8_t)number;
         event.id = LULL_NONE;
         event.transfer.bytes = parameters->values[LULL_PRV_BYTES];

@@ -1,11 +1,12 @@
 /* The scan: record lines to events, in blocks per location.
  *
  * A line of events is read in two steps: its pairs of type and value are collected as far as the
- * mask wants them, then turned into events, counters first (paraver_events.c has the others). */
+ * mask wants them, then turned into events, counters first (events.c has the others). */
 #include "trace/format/paraver/read/scan.h"
 
 #include "base/array.h"
 #include "trace/format/paraver/read/number.h"
+#include "trace/format/sink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,11 @@ enum {
 lull_status lull_prv_hand_over(struct lull_prv_scan *scan, uint32_t location,
                                struct lull_error *err)
 {
-    struct lull_prv_place *place = &scan->places[location];
+    struct lull_prv_track *track = &scan->tracks[location];
     lull_status status =
-        lull_sink_block(scan->sink, location, (const struct lull_event *)(void *)place->buffer,
-                        place->n_events, err);
-    place->n_events = place->n_readings = 0;
+        lull_sink_block(scan->sink, location, (const struct lull_event *)(void *)track->buffer,
+                        track->n_events, err);
+    track->n_events = track->n_readings = 0;
     return status;
 }
 
@@ -35,16 +36,16 @@ lull_status lull_prv_no_memory(const struct lull_prv_scan *scan, struct lull_err
 }
 
 /* The location of the line at hand; its buffers are made when it first occurs. */
-static lull_status choose_place(struct lull_prv_scan *scan, uint32_t location,
+static lull_status choose_track(struct lull_prv_scan *scan, uint32_t location,
                                 struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place = &scan->places[location];
+    struct lull_prv_track *track = scan->track = &scan->tracks[location];
     scan->location = location;
-    if (place->buffer)
+    if (track->buffer)
         return LULL_OK;
-    place->counted = calloc(scan->counted_words, sizeof *place->counted);
-    place->buffer = malloc(scan->buffer_size);
-    return place->counted && place->buffer ? LULL_OK : lull_prv_no_memory(scan, err);
+    track->counted = calloc(scan->counted_words, sizeof *track->counted);
+    track->buffer = malloc(scan->buffer_size);
+    return track->counted && track->buffer ? LULL_OK : lull_prv_no_memory(scan, err);
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -53,9 +54,9 @@ static lull_status choose_place(struct lull_prv_scan *scan, uint32_t location,
  * call that the line ends), a send behind it (the call that the line begins posts it). */
 static lull_status put_messages(struct lull_prv_scan *scan, int64_t until, struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
-    for (; place->next_half < place->last_half; place->next_half++) {
-        const struct lull_prv_half *half = &scan->messages.halves[place->next_half];
+    struct lull_prv_track *track = scan->track;
+    for (; track->next_half < track->last_half; track->next_half++) {
+        const struct lull_prv_half *half = &scan->messages.halves[track->next_half];
         if (half->time > until || (half->time == until && half->kind == LULL_EVENT_SEND))
             break;
         struct lull_event event = lull_prv_message_event(&scan->records, half);
@@ -75,7 +76,7 @@ static lull_status message_line(struct lull_prv_scan *scan, const uint8_t *at,
     lull_status status = lull_prv_message(&scan->records, at, halves, err);
     for (int i = 0; status == LULL_OK && i < 2; i++) {
         struct lull_event event = lull_prv_message_event(&scan->records, &halves[i]);
-        status = choose_place(scan, halves[i].location, err);
+        status = choose_track(scan, halves[i].location, err);
         if (status == LULL_OK)
             status = lull_prv_put(scan, &event, err);
     }
@@ -93,7 +94,7 @@ static lull_status begin_line(struct lull_prv_scan *scan, const uint8_t **at,
     if (status == LULL_OK)
         status = lull_prv_time(&scan->records, at, &scan->time, err);
     if (status == LULL_OK)
-        status = choose_place(scan, location, err);
+        status = choose_track(scan, location, err);
     if (status != LULL_OK)
         return status;
     if (*(*at)++ != ':')
@@ -103,12 +104,12 @@ static lull_status begin_line(struct lull_prv_scan *scan, const uint8_t **at,
                             "time %lld is before %lld, expected records in order",
                             (long long)scan->time, (long long)scan->last_time);
     scan->last_time = scan->time;
-    struct lull_prv_place *place = scan->place;
-    if (place->counted_time != scan->time) {
-        place->counted_time = scan->time;
-        memset(place->counted, 0, scan->counted_words * sizeof *place->counted);
+    struct lull_prv_track *track = scan->track;
+    if (track->counted_time != scan->time) {
+        track->counted_time = scan->time;
+        memset(track->counted, 0, scan->counted_words * sizeof *track->counted);
     }
-    return place->next_half < place->last_half ? put_messages(scan, scan->time, err) : LULL_OK;
+    return track->next_half < track->last_half ? put_messages(scan, scan->time, err) : LULL_OK;
 }
 
 static uint32_t find_state(const struct lull_trace *trace, uint64_t number)
@@ -170,7 +171,7 @@ static bool add_pair(struct lull_prv_scan *scan, const struct lull_prv_type *typ
 /* Of several readings of one counter at one time the first counts, also over several lines. */
 static inline void add_reading(struct lull_prv_scan *scan, uint32_t counter, uint64_t value)
 {
-    uint64_t *word = &scan->place->counted[counter / 64], bit = UINT64_C(1) << (counter % 64);
+    uint64_t *word = &scan->track->counted[counter / 64], bit = UINT64_C(1) << (counter % 64);
     if (*word & bit)
         return;
     *word |= bit;
@@ -267,15 +268,15 @@ static lull_status put_counters(struct lull_prv_scan *scan, struct lull_error *e
     lull_status status = lull_prv_make_room(scan, scan->n_readings, err);
     if (status != LULL_OK)
         return status;
-    struct lull_prv_place *place = scan->place;
-    place->n_readings += scan->n_readings;
+    struct lull_prv_track *track = scan->track;
+    track->n_readings += scan->n_readings;
     struct lull_reading *values =
-        (struct lull_reading *)(void *)(place->buffer + scan->buffer_size) - place->n_readings;
+        (struct lull_reading *)(void *)(track->buffer + scan->buffer_size) - track->n_readings;
     memcpy(values, scan->readings, scan->n_readings * sizeof *values);
     struct lull_event event = {.time = scan->time,
                                .kind = LULL_EVENT_COUNTERS,
                                .readings = {.values = values, .count = scan->n_readings}};
-    memcpy(place->buffer + place->n_events++ * sizeof event, &event, sizeof event);
+    memcpy(track->buffer + track->n_events++ * sizeof event, &event, sizeof event);
     return LULL_OK;
 }
 
@@ -357,10 +358,10 @@ static lull_status finish(struct lull_prv_scan *scan, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < scan->trace->n_locations; l++) {
-        const struct lull_prv_place *place = &scan->places[l];
-        if (place->next_half == place->last_half && place->n_events == 0)
+        const struct lull_prv_track *track = &scan->tracks[l];
+        if (track->next_half == track->last_half && track->n_events == 0)
             continue;
-        status = choose_place(scan, l, err);
+        status = choose_track(scan, l, err);
         if (status == LULL_OK)
             status = put_messages(scan, INT64_MAX, err);
         if (status == LULL_OK)
@@ -409,10 +410,10 @@ static lull_status prepare(struct lull_prv_scan *scan, struct lull_error *err)
     const struct lull_trace *trace = scan->trace;
     scan->buffer_size = size_of_buffer(trace);
     scan->counted_words = trace->n_counters / 64 + 1;
-    scan->places = calloc(trace->n_locations, sizeof *scan->places);
+    scan->tracks = calloc(trace->n_locations, sizeof *scan->tracks);
     scan->needs = calloc((size_t)scan->types->n_types + 1, sizeof *scan->needs);
     scan->readings = calloc((size_t)trace->n_counters + 1, sizeof *scan->readings);
-    if (!scan->places || !scan->needs || !scan->readings)
+    if (!scan->tracks || !scan->needs || !scan->readings)
         return lull_prv_no_memory(scan, err);
     for (uint32_t i = 0; i < scan->types->n_types; i++) {
         const struct lull_prv_type *type = &scan->types->types[i];
@@ -423,25 +424,25 @@ static lull_status prepare(struct lull_prv_scan *scan, struct lull_error *err)
         scan->wants_events = true;
     }
     for (uint32_t l = 0; l < trace->n_locations; l++)
-        scan->places[l].counted_time = INT64_MIN;
+        scan->tracks[l].counted_time = INT64_MIN;
     if (!scan->wants_messages || scan->unordered)
         return LULL_OK;
     lull_status status = lull_prv_messages_read(trace, &scan->messages, err);
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
-        scan->places[l].next_half = scan->messages.first[l];
-        scan->places[l].last_half = scan->messages.first[l + 1];
+        scan->tracks[l].next_half = scan->messages.first[l];
+        scan->tracks[l].last_half = scan->messages.first[l + 1];
     }
     return status;
 }
 
 static void release(struct lull_prv_scan *scan)
 {
-    for (uint32_t l = 0; scan->places && l < scan->trace->n_locations; l++) {
-        free(scan->places[l].buffer);
-        free(scan->places[l].open);
-        free(scan->places[l].counted);
+    for (uint32_t l = 0; scan->tracks && l < scan->trace->n_locations; l++) {
+        free(scan->tracks[l].buffer);
+        free(scan->tracks[l].open);
+        free(scan->tracks[l].counted);
     }
-    free(scan->places);
+    free(scan->tracks);
     free(scan->needs);
     free(scan->readings);
     free(scan->pairs);

@@ -14,7 +14,8 @@ struct lull_prv_open {
     uint32_t region;
 };
 
-struct lull_prv_place {
+/* The state of one location. */
+struct lull_prv_track {
     uint8_t *buffer; /* malloc'd at the first event */
     uint32_t n_events, n_readings;
     struct lull_prv_open *open;
@@ -45,7 +46,7 @@ struct lull_prv_scan {
     bool unordered, wants_events, wants_messages;
     struct lull_prv_messages messages; /* in time order, unless `unordered` */
     uint8_t *needs;                    /* per type, enum lull_prv_need */
-    struct lull_prv_place *places;
+    struct lull_prv_track *tracks;
     size_t buffer_size;
     size_t counted_words;
     int64_t last_time;
@@ -54,7 +55,7 @@ struct lull_prv_scan {
     struct lull_reading *readings; /* of the line; as many as there are counters */
     uint32_t n_readings;
     /* the line at hand */
-    struct lull_prv_place *place;
+    struct lull_prv_track *track;
     uint32_t location;
     int64_t time;
 };
@@ -67,9 +68,9 @@ lull_status lull_prv_no_memory(const struct lull_prv_scan *scan, struct lull_err
 static inline lull_status lull_prv_make_room(struct lull_prv_scan *scan, size_t readings,
                                              struct lull_error *err)
 {
-    struct lull_prv_place *place = scan->place;
-    size_t used = (place->n_events + 1) * sizeof(struct lull_event) +
-                  (place->n_readings + readings) * sizeof(struct lull_reading);
+    struct lull_prv_track *track = scan->track;
+    size_t used = (track->n_events + 1) * sizeof(struct lull_event) +
+                  (track->n_readings + readings) * sizeof(struct lull_reading);
     return used <= scan->buffer_size ? LULL_OK : lull_prv_hand_over(scan, scan->location, err);
 }
 
@@ -81,8 +82,8 @@ static inline lull_status lull_prv_put(struct lull_prv_scan *scan, const struct 
     lull_status status = lull_prv_make_room(scan, 0, err);
     if (status != LULL_OK)
         return status;
-    struct lull_prv_place *place = scan->place;
-    memcpy(place->buffer + place->n_events++ * sizeof *event, event, sizeof *event);
+    struct lull_prv_track *track = scan->track;
+    memcpy(track->buffer + track->n_events++ * sizeof *event, event, sizeof *event);
     return LULL_OK;
 }
 

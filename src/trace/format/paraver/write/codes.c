@@ -179,8 +179,7 @@ static void code_states(const struct lull_trace *trace, struct lull_prv_codes *c
     }
 }
 
-/* ---- communicators, nodes and processors ------------------------------------------------------
- */
+/* ---- communicators, nodes and processors ----------------------------------------------------- */
 
 static void code_comms(const struct lull_trace *trace, struct lull_prv_codes *codes)
 {

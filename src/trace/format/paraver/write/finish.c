@@ -112,16 +112,16 @@ static int compare_late(const void *a, const void *b)
 static void end_states(struct lull_prv_writer *writer, struct copy *copy)
 {
     for (uint32_t l = 0; !writer->trace->has_states && l < writer->trace->n_locations; l++) {
-        struct lull_prv_writer_place *place = &writer->places[l];
+        struct lull_prv_writer_track *track = &writer->tracks[l];
         uint32_t state = lull_prv_state_now(writer, l, false);
         int64_t end = writer->end;
-        if (state != place->state && place->last_time <= place->state_begin) {
-            lull_prv_spool_patch(writer->spool, place->state_position + LULL_PRV_FIELD + 1, state);
-        } else if (state != place->state && place->last_time < end) {
-            end = place->last_time;
+        if (state != track->state && track->last_time <= track->state_begin) {
+            lull_prv_spool_patch(writer->spool, track->state_position + LULL_PRV_FIELD + 1, state);
+        } else if (state != track->state && track->last_time < end) {
+            end = track->last_time;
             copy->late[copy->n_late++] = (struct late){end, l, state, NULL};
         }
-        lull_prv_spool_patch(writer->spool, place->state_position, (uint64_t)end);
+        lull_prv_spool_patch(writer->spool, track->state_position, (uint64_t)end);
     }
 }
 

@@ -1,7 +1,6 @@
 /* The files around the records: the first lines of the .prv, the .pcf and the .row. */
 #include "trace/format/paraver/write/codes.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -64,36 +64,36 @@ size_t lull_prv_put_object(const struct lull_prv_writer *writer, char *out, uint
 
 static void put_line(struct lull_prv_writer *writer, uint32_t location)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
+    struct lull_prv_writer_track *track = &writer->tracks[location];
     char head[128];
     size_t length = 0;
-    if (place->changes)
+    if (track->changes)
         head[length++] = 'P';
     head[length++] = '2';
     head[length++] = ':';
     length += lull_prv_put_object(writer, head + length, location);
     length += lull_prv_put_digits(head + length, (uint64_t)writer->now);
     size_t before_pairs = length;
-    for (uint32_t i = 0; i < place->n_counters; i++)
-        append_pair(writer, &place->pairs, writer->codes->counters[place->counters[i].counter].type,
-                    place->counters[i].value);
-    lull_prv_append(writer, &place->pairs, place->own.data, place->own.length);
-    lull_prv_append(writer, &place->pairs, "\n", 1);
+    for (uint32_t i = 0; i < track->n_counters; i++)
+        append_pair(writer, &track->pairs, writer->codes->counters[track->counters[i].counter].type,
+                    track->counters[i].value);
+    lull_prv_append(writer, &track->pairs, track->own.data, track->own.length);
+    lull_prv_append(writer, &track->pairs, "\n", 1);
     /* in one piece, so that the spool cannot part it */
     struct lull_prv_text line = {0};
     lull_prv_append(writer, &line, head, length);
-    lull_prv_append(writer, &line, place->pairs.data, place->pairs.length);
+    lull_prv_append(writer, &line, track->pairs.data, track->pairs.length);
     if (!writer->out_of_memory) {
         uint64_t position = lull_prv_spool_add(writer->spool, line.data, line.length);
-        if (place->collective_at > 0)
-            place->collective_position = position + before_pairs + place->collective_at - 1;
+        if (track->collective_at > 0)
+            track->collective_position = position + before_pairs + track->collective_at - 1;
     }
     free(line.data);
-    place->collective_at = 0;
-    place->changes = false;
-    place->pairs.length = place->own.length = 0;
-    place->n_counters = 0;
-    place->in_line = false;
+    track->collective_at = 0;
+    track->changes = false;
+    track->pairs.length = track->own.length = 0;
+    track->n_counters = 0;
+    track->in_line = false;
 }
 
 void lull_prv_put_lines(struct lull_prv_writer *writer)
@@ -103,14 +103,14 @@ void lull_prv_put_lines(struct lull_prv_writer *writer)
     writer->n_in_line = 0;
 }
 
-struct lull_prv_writer_place *lull_prv_open_line(struct lull_prv_writer *writer, uint32_t location)
+struct lull_prv_writer_track *lull_prv_open_line(struct lull_prv_writer *writer, uint32_t location)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    if (!place->in_line) {
-        place->in_line = true;
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (!track->in_line) {
+        track->in_line = true;
         writer->in_line[writer->n_in_line++] = location;
     }
-    return place;
+    return track;
 }
 
 void lull_prv_add_pair(struct lull_prv_writer *writer, uint32_t location, uint64_t type,
@@ -129,7 +129,7 @@ void lull_prv_add_own_pair(struct lull_prv_writer *writer, uint32_t location, ui
 
 void lull_prv_begin_state(struct lull_prv_writer *writer, uint32_t location, uint32_t state)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
+    struct lull_prv_writer_track *track = &writer->tracks[location];
     char line[192] = "P1:";
     size_t length = 3;
     length += lull_prv_put_object(writer, line + length, location);
@@ -138,44 +138,44 @@ void lull_prv_begin_state(struct lull_prv_writer *writer, uint32_t location, uin
     size_t field = length;
     length += (size_t)snprintf(line + length, sizeof line - length, "%0*lld:%0*u\n", LULL_PRV_FIELD,
                                (long long)writer->now, LULL_PRV_FIELD, state);
-    place->state = state;
-    place->state_begin = writer->now;
-    place->state_position = lull_prv_spool_add(writer->spool, line, length) + field;
+    track->state = state;
+    track->state_begin = writer->now;
+    track->state_position = lull_prv_spool_add(writer->spool, line, length) + field;
 }
 
 /* Those of no length, which take turns at one time, are one line whose state changes. */
 static void change_state(struct lull_prv_writer *writer, uint32_t location, uint32_t state)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    if (place->state == state)
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (track->state == state)
         return;
-    if (place->state_begin == writer->now) {
-        place->state = state;
-        lull_prv_spool_patch(writer->spool, place->state_position + LULL_PRV_FIELD + 1, state);
+    if (track->state_begin == writer->now) {
+        track->state = state;
+        lull_prv_spool_patch(writer->spool, track->state_position + LULL_PRV_FIELD + 1, state);
         return;
     }
-    lull_prv_spool_patch(writer->spool, place->state_position, (uint64_t)writer->now);
+    lull_prv_spool_patch(writer->spool, track->state_position, (uint64_t)writer->now);
     lull_prv_begin_state(writer, location, state);
 }
 
 static uint32_t base_state(const struct lull_prv_writer *writer, uint32_t location, bool alive)
 {
     const struct lull_location *definition = &writer->trace->locations[location];
-    const struct lull_prv_writer_place *place = &writer->places[location];
+    const struct lull_prv_writer_track *track = &writer->tracks[location];
     if (definition->kind == LULL_LOCATION_DEVICE)
         return lull_prv_state_of(LULL_IDLE);
     if (definition->role == LULL_THREAD_WORKER)
-        return lull_prv_state_of(place->parallel_depth ? LULL_USEFUL : LULL_IDLE);
+        return lull_prv_state_of(track->parallel_depth ? LULL_USEFUL : LULL_IDLE);
     return alive ? lull_prv_state_of(LULL_USEFUL) : LULL_PRV_NOT_CREATED;
 }
 
 uint32_t lull_prv_state_now(const struct lull_prv_writer *writer, uint32_t location, bool alive)
 {
-    const struct lull_prv_writer_place *place = &writer->places[location];
-    uint8_t top = place->depth ? place->stack[place->depth - 1].activity : LULL_PRV_INHERIT;
-    if (place->off)
+    const struct lull_prv_writer_track *track = &writer->tracks[location];
+    uint8_t top = track->depth ? track->stack[track->depth - 1].activity : LULL_PRV_INHERIT;
+    if (track->off)
         return LULL_PRV_TRACING_DISABLED;
-    if (place->flush_end != LULL_PRV_NEVER)
+    if (track->flush_end != LULL_PRV_NEVER)
         return lull_prv_state_of(LULL_FLUSH);
     return top == LULL_PRV_INHERIT ? base_state(writer, location, alive) : lull_prv_state_of(top);
 }
@@ -184,7 +184,7 @@ void lull_prv_update_state(struct lull_prv_writer *writer, uint32_t location)
 {
     if (!writer->trace->has_states)
         change_state(writer, location,
-                     lull_prv_state_now(writer, location, writer->places[location].began));
+                     lull_prv_state_now(writer, location, writer->tracks[location].began));
 }
 
 void lull_prv_put_state(struct lull_prv_writer *writer, uint32_t location,

@@ -1,7 +1,8 @@
 /* Sends and receives that wait for their other half; internal to the Paraver format.
  *
  * First in, first out per communicator, source, destination and tag, as MPI matches them; halves of
- * different size are no message, whatever the trace says, for a record has one size. */
+ * different size are no message, whatever the trace says, for a record has one size. It is a hash
+ * table of its own, not that of base, because halves leave it: memory follows those that wait. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_WRITE_MATCH_H
 #define LULL_TRACE_FORMAT_PARAVER_WRITE_MATCH_H
 

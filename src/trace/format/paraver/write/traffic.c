@@ -79,10 +79,10 @@ void lull_prv_add_message(struct lull_prv_writer *writer, uint32_t location,
 static bool is_standard(const struct lull_prv_writer *writer, uint32_t location,
                         const struct lull_event *event)
 {
-    const struct lull_prv_writer_place *place = &writer->places[location];
-    if (event->collective.request != LULL_NO_REQUEST || place->depth == 0)
+    const struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (event->collective.request != LULL_NO_REQUEST || track->depth == 0)
         return false;
-    const struct lull_prv_frame *top = &place->stack[place->depth - 1];
+    const struct lull_prv_frame *top = &track->stack[track->depth - 1];
     return writer->codes->regions[top->code].type == LULL_PRV_MPI_COLLECTIVE &&
            (event->op == writer->trace->regions[top->region].collective ||
             event->op == LULL_COLLECTIVE_UNKNOWN);
@@ -99,8 +99,8 @@ enum {
 void lull_prv_begin_collective(struct lull_prv_writer *writer, uint32_t location,
                                const struct lull_event *event)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    if (place->collective_at > 0 || place->collective_position != LULL_PRV_NO_POSITION ||
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (track->collective_at > 0 || track->collective_position != LULL_PRV_NO_POSITION ||
         !is_standard(writer, location, event)) {
         lull_prv_add_own_pair(writer, location, LULL_PRV_OWN_EVENTS + 12, event->op + UINT64_C(1));
         if (lull_prv_comm_id(writer, event->id))
@@ -109,44 +109,44 @@ void lull_prv_begin_collective(struct lull_prv_writer *writer, uint32_t location
         return;
     }
     lull_prv_open_line(writer, location);
-    place->changes = true;
-    place->collective_at = place->pairs.length + 1;
+    track->changes = true;
+    track->collective_at = track->pairs.length + 1;
     for (int i = 0; i < N_PARAMETERS; i++) {
         char text[64];
         int length = snprintf(text, sizeof text, ":%llu:%0*d",
                               (unsigned long long)collective_parameters[i], LULL_PRV_FIELD, 0);
-        lull_prv_append(writer, &place->pairs, text, (size_t)length);
+        lull_prv_append(writer, &track->pairs, text, (size_t)length);
     }
 }
 
-static void patch_collective(struct lull_prv_writer *writer, struct lull_prv_writer_place *place,
+static void patch_collective(struct lull_prv_writer *writer, struct lull_prv_writer_track *track,
                              const uint64_t values[N_PARAMETERS])
 {
     for (int i = 0; i < N_PARAMETERS; i++) {
         size_t field = (size_t)i * PARAMETER_WIDTH + PARAMETER_WIDTH - LULL_PRV_FIELD;
-        if (place->collective_position != LULL_PRV_NO_POSITION) {
-            lull_prv_spool_patch(writer->spool, place->collective_position + field, values[i]);
+        if (track->collective_position != LULL_PRV_NO_POSITION) {
+            lull_prv_spool_patch(writer->spool, track->collective_position + field, values[i]);
             continue;
         }
         char text[LULL_PRV_FIELD + 1];
         snprintf(text, sizeof text, "%0*llu", LULL_PRV_FIELD, (unsigned long long)values[i]);
-        memcpy(place->pairs.data + place->collective_at - 1 + field, text, LULL_PRV_FIELD);
+        memcpy(track->pairs.data + track->collective_at - 1 + field, text, LULL_PRV_FIELD);
     }
-    place->collective_at = 0;
-    place->collective_position = LULL_PRV_NO_POSITION;
+    track->collective_at = 0;
+    track->collective_position = LULL_PRV_NO_POSITION;
 }
 
 void lull_prv_end_collective(struct lull_prv_writer *writer, uint32_t location,
                              const struct lull_event *event)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
+    struct lull_prv_writer_track *track = &writer->tracks[location];
     uint32_t process = writer->trace->locations[location].process;
     uint64_t comm = lull_prv_comm_id(writer, event->id);
-    bool begun = place->collective_at > 0 || place->collective_position != LULL_PRV_NO_POSITION;
+    bool begun = track->collective_at > 0 || track->collective_position != LULL_PRV_NO_POSITION;
     if (begun && is_standard(writer, location, event)) {
         bool root = event->collective.root >= 0 && (uint32_t)event->collective.root == process;
         const uint64_t values[] = {event->collective.sent, event->collective.received, root, comm};
-        patch_collective(writer, place, values);
+        patch_collective(writer, track, values);
         return;
     }
     lull_prv_add_own_pair(writer, location, LULL_PRV_OWN_EVENTS + 13, event->op + UINT64_C(1));

@@ -17,32 +17,32 @@
 
 /* The code to enter a region by: in a type that does not stack only one can be open. */
 static uint32_t code_of(const struct lull_prv_writer *writer,
-                        const struct lull_prv_writer_place *place, uint32_t region)
+                        const struct lull_prv_writer_track *track, uint32_t region)
 {
     const struct lull_prv_code *codes = writer->codes->regions;
     if (writer->trace->regions[region].whole != LULL_NONE)
         region = writer->trace->regions[region].whole;
-    for (uint32_t i = 0; !codes[region].nests && i < place->depth; i++)
-        if (codes[place->stack[i].code].type == codes[region].type)
+    for (uint32_t i = 0; !codes[region].nests && i < track->depth; i++)
+        if (codes[track->stack[i].code].type == codes[region].type)
             return writer->trace->n_regions + region;
     return region;
 }
 
 static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t region)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    uint32_t code = code_of(writer, place, region);
-    if (!lull_array_reserve(&place->stack, &place->capacity, (size_t)place->depth + 1,
-                            sizeof *place->stack)) {
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    uint32_t code = code_of(writer, track, region);
+    if (!lull_array_reserve(&track->stack, &track->capacity, (size_t)track->depth + 1,
+                            sizeof *track->stack)) {
         writer->out_of_memory = true;
         return;
     }
     uint8_t activity =
         lull_activity_on(&writer->trace->regions[region], writer->trace->locations[location].kind);
-    if (activity == LULL_PRV_INHERIT && place->depth > 0)
-        activity = place->stack[place->depth - 1].activity;
-    place->stack[place->depth++] = (struct lull_prv_frame){region, code, activity};
-    place->parallel_depth += writer->trace->regions[region].parallel;
+    if (activity == LULL_PRV_INHERIT && track->depth > 0)
+        activity = track->stack[track->depth - 1].activity;
+    track->stack[track->depth++] = (struct lull_prv_frame){region, code, activity};
+    track->parallel_depth += writer->trace->regions[region].parallel;
     writer->codes->regions[code].used = true;
     lull_prv_add_pair(writer, location, writer->codes->regions[code].type,
                       writer->codes->regions[code].value);
@@ -54,11 +54,11 @@ static void enter(struct lull_prv_writer *writer, uint32_t location, uint32_t re
 
 static void leave(struct lull_prv_writer *writer, uint32_t location)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    if (place->depth == 0)
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (track->depth == 0)
         return;
-    const struct lull_prv_frame *frame = &place->stack[--place->depth];
-    place->parallel_depth -= writer->trace->regions[frame->region].parallel;
+    const struct lull_prv_frame *frame = &track->stack[--track->depth];
+    track->parallel_depth -= writer->trace->regions[frame->region].parallel;
     lull_prv_add_pair(writer, location, writer->codes->regions[frame->code].type, 0);
     if (*writer->trace->regions[frame->region].site)
         lull_prv_add_pair(writer, location, LULL_PRV_CALLER, 0);
@@ -114,21 +114,21 @@ static void move_to(struct lull_prv_writer *writer, int64_t time)
 
 static void end_call(struct lull_prv_writer *writer, uint32_t location)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    if (place->call_end == LULL_PRV_NEVER)
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (track->call_end == LULL_PRV_NEVER)
         return;
-    place->call_end = LULL_PRV_NEVER;
+    track->call_end = LULL_PRV_NEVER;
     leave(writer, location);
 }
 
 /* What has ended by itself on a location by now. A deadline whose call was cut finds nothing. */
 static void end_due(struct lull_prv_writer *writer, uint32_t location)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
-    if (place->call_end <= writer->now)
+    struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (track->call_end <= writer->now)
         end_call(writer, location);
-    if (place->flush_end <= writer->now) {
-        place->flush_end = LULL_PRV_NEVER;
+    if (track->flush_end <= writer->now) {
+        track->flush_end = LULL_PRV_NEVER;
         lull_prv_add_pair(writer, location, LULL_PRV_FLUSH, 0);
     }
 }
@@ -138,9 +138,9 @@ static void pass_deadlines(struct lull_prv_writer *writer, int64_t time)
 {
     while (writer->n_heap > 0 && writer->heap[0].time < time) {
         struct lull_prv_deadline deadline = take_deadline(writer);
-        struct lull_prv_writer_place *place = &writer->places[deadline.location];
+        struct lull_prv_writer_track *track = &writer->tracks[deadline.location];
         move_to(writer, deadline.time);
-        place->last_time = writer->now > place->last_time ? writer->now : place->last_time;
+        track->last_time = writer->now > track->last_time ? writer->now : track->last_time;
         end_due(writer, deadline.location);
         lull_prv_update_state(writer, deadline.location);
     }
@@ -154,21 +154,21 @@ static void counters(struct lull_prv_writer *writer, uint32_t location,
 {
     if (event->readings.count == 0)
         return;
-    struct lull_prv_writer_place *place = lull_prv_open_line(writer, location);
+    struct lull_prv_writer_track *track = lull_prv_open_line(writer, location);
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
         uint32_t at = 0;
-        while (at < place->n_counters && place->counters[at].counter != reading->counter)
+        while (at < track->n_counters && track->counters[at].counter != reading->counter)
             at++;
-        if (!lull_array_reserve(&place->counters, &place->counters_capacity, (size_t)at + 1,
-                                sizeof *place->counters)) {
+        if (!lull_array_reserve(&track->counters, &track->counters_capacity, (size_t)at + 1,
+                                sizeof *track->counters)) {
             writer->out_of_memory = true;
             return;
         }
-        if (at == place->n_counters)
-            place->counters[place->n_counters++] =
+        if (at == track->n_counters)
+            track->counters[track->n_counters++] =
                 (struct lull_reading){.counter = reading->counter};
-        place->counters[at].value += reading->value;
+        track->counters[at].value += reading->value;
     }
 }
 
@@ -211,28 +211,28 @@ static void call(struct lull_prv_writer *writer, uint32_t location, const struct
 {
     end_call(writer, location);
     enter(writer, location, event->id);
-    writer->places[location].call_end = event->time + event->duration;
+    writer->tracks[location].call_end = event->time + event->duration;
     add_deadline(writer, event->time + event->duration, location);
 }
 
 static void flush(struct lull_prv_writer *writer, uint32_t location, const struct lull_event *event)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
+    struct lull_prv_writer_track *track = &writer->tracks[location];
     int64_t end = event->time + event->duration;
-    if (place->flush_end == LULL_PRV_NEVER)
+    if (track->flush_end == LULL_PRV_NEVER)
         lull_prv_add_pair(writer, location, LULL_PRV_FLUSH, 1);
-    if (place->flush_end == LULL_PRV_NEVER || place->flush_end < end)
-        place->flush_end = end;
+    if (track->flush_end == LULL_PRV_NEVER || track->flush_end < end)
+        track->flush_end = end;
     add_deadline(writer, end, location);
 }
 
 static void team(struct lull_prv_writer *writer, uint32_t location, const struct lull_event *event)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
+    struct lull_prv_writer_track *track = &writer->tracks[location];
     if (event->kind == LULL_EVENT_TEAM_BEGIN)
-        place->parallel_depth++;
-    else if (place->parallel_depth > 0)
-        place->parallel_depth--;
+        track->parallel_depth++;
+    else if (track->parallel_depth > 0)
+        track->parallel_depth--;
     own_event(writer, location, event);
 }
 
@@ -243,7 +243,7 @@ static void team(struct lull_prv_writer *writer, uint32_t location, const struct
 static void put_event(struct lull_prv_writer *writer, uint32_t location,
                       const struct lull_event *event)
 {
-    struct lull_prv_writer_place *place = &writer->places[location];
+    struct lull_prv_writer_track *track = &writer->tracks[location];
     if (BEGINS_OR_ENDS >> event->kind & 1)
         end_due(writer, location);
     switch (event->kind) {
@@ -283,8 +283,8 @@ static void put_event(struct lull_prv_writer *writer, uint32_t location,
         break;
     case LULL_EVENT_MEASURE_OFF:
     case LULL_EVENT_MEASURE_ON:
-        place->off = event->kind == LULL_EVENT_MEASURE_OFF;
-        lull_prv_add_pair(writer, location, LULL_PRV_TRACING, !place->off);
+        track->off = event->kind == LULL_EVENT_MEASURE_OFF;
+        lull_prv_add_pair(writer, location, LULL_PRV_TRACING, !track->off);
         break;
     case LULL_EVENT_MARKER:
         writer->codes->markers[event->id].used = true;
@@ -296,12 +296,12 @@ static void put_event(struct lull_prv_writer *writer, uint32_t location,
 }
 
 /* A thread lives from its first event to its last, among those that say how it spends its time. */
-static void note_life(struct lull_prv_writer_place *place, const struct lull_event *event)
+static void note_life(struct lull_prv_writer_track *track, const struct lull_event *event)
 {
     if (!(LULL_MASK_TIME >> event->kind & 1))
         return;
-    place->last_time = event->time;
-    place->began = event->kind != LULL_EVENT_THREAD_END;
+    track->last_time = event->time;
+    track->began = event->kind != LULL_EVENT_THREAD_END;
 }
 
 static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
@@ -311,7 +311,7 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
         const struct lull_event *event = &block->events[i];
         pass_deadlines(writer, event->time);
         move_to(writer, event->time);
-        note_life(&writer->places[block->location], event);
+        note_life(&writer->tracks[block->location], event);
         put_event(writer, block->location, event);
         lull_prv_update_state(writer, block->location);
     }
@@ -322,13 +322,13 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
 
 static void release(struct lull_prv_writer *writer)
 {
-    for (uint32_t l = 0; writer->places && l < writer->trace->n_locations; l++) {
-        free(writer->places[l].pairs.data);
-        free(writer->places[l].own.data);
-        free(writer->places[l].counters);
-        free(writer->places[l].stack);
+    for (uint32_t l = 0; writer->tracks && l < writer->trace->n_locations; l++) {
+        free(writer->tracks[l].pairs.data);
+        free(writer->tracks[l].own.data);
+        free(writer->tracks[l].counters);
+        free(writer->tracks[l].stack);
     }
-    free(writer->places);
+    free(writer->tracks);
     free(writer->in_line);
     free(writer->heap);
     lull_prv_matcher_free(&writer->matcher);
@@ -374,15 +374,15 @@ static lull_status prepare(struct lull_prv_writer *writer, const char *path, str
 {
     const struct lull_trace *trace = writer->trace;
     writer->codes = lull_prv_codes_make(trace, writer->arena);
-    writer->places = calloc(trace->n_locations, sizeof *writer->places);
+    writer->tracks = calloc(trace->n_locations, sizeof *writer->tracks);
     writer->in_line = calloc(trace->n_locations, sizeof *writer->in_line);
-    if (!writer->places || !writer->in_line)
+    if (!writer->tracks || !writer->in_line)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for %u locations", path,
                          trace->n_locations);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
-        struct lull_prv_writer_place *place = &writer->places[l];
-        place->call_end = place->flush_end = LULL_PRV_NEVER;
-        place->collective_position = LULL_PRV_NO_POSITION;
+        struct lull_prv_writer_track *track = &writer->tracks[l];
+        track->call_end = track->flush_end = LULL_PRV_NEVER;
+        track->collective_position = LULL_PRV_NO_POSITION;
         if (!trace->has_states)
             lull_prv_begin_state(writer, l, lull_prv_state_now(writer, l, false));
     }
@@ -406,7 +406,7 @@ lull_status lull_prv_writer_open(const struct lull_trace *trace, const char *pat
         release(writer);
         return status;
     }
-    *ret_writer =
-        (struct lull_writer){.state = writer, .block = write_block, .close = close_writer};
+    *ret_writer = (struct lull_writer){
+        .state = writer, .global_order = true, .block = write_block, .close = close_writer};
     return LULL_OK;
 }

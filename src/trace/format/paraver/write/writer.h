@@ -30,7 +30,7 @@ struct lull_prv_frame {
 };
 
 /* The line that is being gathered, and what goes on on a location. */
-struct lull_prv_writer_place {
+struct lull_prv_writer_track {
     struct lull_prv_text pairs;
     struct lull_prv_text own; /* lull's own events come last: parameters behind them are theirs */
     struct lull_reading *counters;
@@ -65,7 +65,7 @@ struct lull_prv_writer {
     struct lull_output *prv, *pcf, *row;
     struct lull_prv_spool *spool;
     bool gzip;
-    struct lull_prv_writer_place *places;
+    struct lull_prv_writer_track *tracks;
     uint32_t *in_line; /* locations with a line at `now`; as many as there are */
     uint32_t n_in_line;
     int64_t now, end;
@@ -88,7 +88,7 @@ void lull_prv_add_pair(struct lull_prv_writer *writer, uint32_t location, uint64
                        uint64_t value);
 void lull_prv_add_own_pair(struct lull_prv_writer *writer, uint32_t location, uint64_t type,
                            uint64_t value);
-struct lull_prv_writer_place *lull_prv_open_line(struct lull_prv_writer *writer, uint32_t location);
+struct lull_prv_writer_track *lull_prv_open_line(struct lull_prv_writer *writer, uint32_t location);
 void lull_prv_put_lines(struct lull_prv_writer *writer); /* all lines at writer->now */
 
 /* States that are rebuilt; `alive`: between the first and the last event of the location. */

@@ -8,7 +8,7 @@ enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 6 };
 /* ---- requests -----------------------------------------------------------------------------------
  *
  * A hash table with linear probing holds the open ones: memory follows their number, however long
- * one of them stays open. */
+ * one of them stays open. It is not the table of base because entries leave it, one for one. */
 
 static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
 {
@@ -175,8 +175,7 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
     return LULL_OK;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void add_message(struct lull_stream *stream, struct tape_out *out, unsigned kind,
                         int64_t time, const struct tape_request *message)

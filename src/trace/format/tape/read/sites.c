@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- definitions ------------------------------------------------------------------------------
- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields)
 {
@@ -40,16 +39,16 @@ struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
         fields->bad = true;
         return NULL;
     }
-    *ret_size = sizeof(struct lull_tape_site) + n * sizeof(struct lull_tape_place);
+    *ret_size = sizeof(struct lull_tape_site) + n * sizeof(struct lull_tape_address);
     struct lull_tape_site *site = calloc(1, *ret_size);
     if (!site)
         return NULL;
     *site = (struct lull_tape_site){.mark = UINT32_MAX, .whole = whole, .code = code, .n = n};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t object = lull_tape_field_u32(fields);
-        site->places[i].object = index_in(scope, LULL_TAPE_MAP_OBJECT, object);
-        site->places[i].offset = lull_tape_field_u64(fields);
-        fields->bad |= site->places[i].object == LULL_NONE;
+        site->addresses[i].object = index_in(scope, LULL_TAPE_MAP_OBJECT, object);
+        site->addresses[i].offset = lull_tape_field_u64(fields);
+        fields->bad |= site->addresses[i].object == LULL_NONE;
     }
     return site;
 }
@@ -63,25 +62,24 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
     copy->region = region;
     copy->next = data->sites;
     data->sites = copy;
-    data->n_places += site->n;
+    data->n_addresses += site->n;
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* A place of a site on its way to a name. */
+/* An address of a site on its way to a name. */
 struct lookup {
-    const struct lull_tape_place *place;
+    const struct lull_tape_address *address;
     const char *text; /* "exchange (heat.c:120)" */
     const char *path; /* with the functions that it was inlined in */
     bool main;        /* nothing of interest lies above */
     struct lull_symbol symbol;
 };
 
-static int by_place(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
-    const struct lull_tape_place *x = (*(const struct lookup *const *)a)->place;
-    const struct lull_tape_place *y = (*(const struct lookup *const *)b)->place;
+    const struct lull_tape_address *x = (*(const struct lookup *const *)a)->address;
+    const struct lull_tape_address *y = (*(const struct lookup *const *)b)->address;
     if (x->object != y->object)
         return x->object < y->object ? -1 : 1;
     return (x->offset > y->offset) - (x->offset < y->offset);
@@ -96,17 +94,18 @@ static const char *last_part(const char *path)
 static const char *text_of(const struct lull_tape_object *object, uint64_t offset,
                            const struct lull_symbol *symbol, struct lull_arena *arena)
 {
-    const char *place =
+    const char *address =
         *symbol->file ? lull_arena_printf(arena, "%s:%u", last_part(symbol->file), symbol->line)
                       : lull_arena_printf(arena, "%s+0x%llx", last_part(object->path),
                                           (unsigned long long)offset);
-    return *symbol->function ? lull_arena_printf(arena, "%s (%s)", symbol->function, place) : place;
+    return *symbol->function ? lull_arena_printf(arena, "%s (%s)", symbol->function, address)
+                             : address;
 }
 
 static void make_texts(const struct lull_tape_object *object, struct lookup *lookup,
                        struct lull_arena *arena)
 {
-    const uint64_t offset = lookup->place->offset;
+    const uint64_t offset = lookup->address->offset;
     const struct lull_symbol *symbol = &lookup->symbol;
     lookup->text = lookup->path = text_of(object, offset, symbol, arena);
     for (; symbol->caller; symbol = symbol->caller)
@@ -138,27 +137,27 @@ static struct lull_symbols *open_object(const struct lull_trace *trace,
     return symbols;
 }
 
-/* Each file is opened once, each place is looked up once. */
+/* Each file is opened once, each address is looked up once. */
 static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
 {
     const struct lull_tape_data *data = trace->format_data;
     struct lull_symbols *symbols = NULL;
     for (size_t i = 0; i < count; i++) {
         struct lookup *lookup = sorted[i], *last = i > 0 ? sorted[i - 1] : NULL;
-        const struct lull_tape_object *object = &data->objects[lookup->place->object];
-        if (last && by_place(&sorted[i - 1], &sorted[i]) == 0) {
+        const struct lull_tape_object *object = &data->objects[lookup->address->object];
+        if (last && by_address(&sorted[i - 1], &sorted[i]) == 0) {
             lookup->symbol = last->symbol;
             lookup->text = last->text;
             lookup->path = last->path;
             lookup->main = last->main;
             continue;
         }
-        if (!last || last->place->object != lookup->place->object) {
+        if (!last || last->address->object != lookup->address->object) {
             if (symbols)
                 lull_symbols_close(symbols);
             symbols = open_object(trace, object);
         }
-        lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->place->offset, trace->arena)
+        lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->address->offset, trace->arena)
                                  : (struct lull_symbol){"", "", 0, NULL};
         make_texts(object, lookup, trace->arena);
     }
@@ -213,10 +212,10 @@ lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *er
 {
     const struct lull_tape_data *data = trace->format_data;
     size_t count = 0;
-    if (data->n_places == 0)
+    if (data->n_addresses == 0)
         return LULL_OK;
-    struct lookup *lookups = calloc(data->n_places, sizeof *lookups);
-    struct lookup **sorted = calloc(data->n_places, sizeof *sorted);
+    struct lookup *lookups = calloc(data->n_addresses, sizeof *lookups);
+    struct lookup **sorted = calloc(data->n_addresses, sizeof *sorted);
     if (!lookups || !sorted) {
         free(lookups);
         free(sorted);
@@ -224,11 +223,11 @@ lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *er
     }
     for (const struct lull_tape_site *site = data->sites; site; site = site->next)
         for (uint32_t i = 0; i < site->n; i++) {
-            lookups[count].place = &site->places[i];
+            lookups[count].address = &site->addresses[i];
             sorted[count] = &lookups[count];
             count++;
         }
-    qsort(sorted, count, sizeof *sorted, by_place);
+    qsort(sorted, count, sizeof *sorted, by_address);
     find_names(trace, sorted, count);
     count = 0;
     for (const struct lull_tape_site *site = data->sites; site; site = site->next) {

@@ -2,7 +2,6 @@
 #include "trace/format/tape/read/stream.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *what,
@@ -164,8 +163,7 @@ static void decode_common(struct lull_stream *stream, struct tape_out *out, size
         decode_common_loop(stream, out, capacity, false);
 }
 
-/* ---- the stream -------------------------------------------------------------------------------
- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 /* A process that died inside a call left its record open behind the committed ones. */
 static void decode_open_call(struct lull_stream *stream, struct tape_out *out)

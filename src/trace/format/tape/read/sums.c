@@ -3,19 +3,16 @@
 #include "trace/format/tape/read/sums.h"
 #include "base/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4096 };
-
 static const char *path_of(const struct lull_trace *trace, const struct lull_tape_file *file,
                            char *path)
 {
-    lull_tape_file_path(trace, file, path, PATH_SIZE);
+    lull_tape_file_path(trace, file, path, LULL_TAPE_PATH);
     memcpy(path + strlen(path) - 4, "sums", 4);
     return path;
 }
@@ -72,7 +69,7 @@ static lull_status read_header(int fd, const char *path, const struct lull_tape_
 lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 uint64_t *ret_begin, uint64_t *ret_end, struct lull_error *err)
 {
-    char path[PATH_SIZE];
+    char path[LULL_TAPE_PATH];
     struct lull_tape_sums_header header;
     int fd = open(path_of(trace, file, path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -86,8 +83,7 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
     return LULL_OK;
 }
 
-/* ---- what is in a file ------------------------------------------------------------------------
- */
+/* ---- what is in a file ----------------------------------------------------------------------- */
 
 struct reader {
     const struct lull_trace *trace;
@@ -278,7 +274,7 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
                                 struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
-    char path[PATH_SIZE];
+    char path[LULL_TAPE_PATH];
     struct reader reader = {
         .trace = trace, .file = &data->files[location], .arena = arena, .err = err};
     reader.path = path_of(trace, reader.file, path);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4096, ATTEMPTS = 1000 };
+enum { ATTEMPTS = 1000 };
 
 static lull_status check_header(const char *path, const struct lull_tape_file *file,
                                 off_t file_size, struct lull_error *err)
@@ -90,7 +90,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
                                  struct lull_tape_file *file, struct lull_error *err)
 {
     unsigned char bytes[LULL_TAPE_CHUNK];
-    char tail_path[PATH_SIZE];
+    char tail_path[LULL_TAPE_PATH];
     size_t length = strlen(path);
     memcpy(tail_path, path, length + 1);
     memcpy(tail_path + length - 4, "tail", 4);
@@ -123,7 +123,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_error *err)
 {
-    char path[PATH_SIZE];
+    char path[LULL_TAPE_PATH];
     lull_tape_file_path(trace, file, path, sizeof path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -144,7 +144,7 @@ lull_status lull_tape_read_records(const struct lull_trace *trace,
         memcpy(bytes, file->tail + file->tail_size - left, *ret_got);
         return LULL_OK;
     }
-    char path[PATH_SIZE];
+    char path[LULL_TAPE_PATH];
     lull_tape_file_path(trace, file, path, sizeof path);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -189,7 +189,7 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
                           struct lull_mapping *ret_mapping, size_t *ret_in_file,
                           struct lull_error *err)
 {
-    char path[PATH_SIZE];
+    char path[LULL_TAPE_PATH];
     struct stat info;
     lull_tape_file_path(trace, file, path, sizeof path);
     const uint64_t in_file =

@@ -1,0 +1,177 @@
+#include "launch/recording.h"
+
+#include "launch/installed.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the recorder -------------------------------------------------------------------------- */
+
+static const char *find_library(const char *name, struct lull_arena *arena)
+{
+    char resolved[PATH_MAX];
+    for (const char *const *folder = lull_own_folders(arena); *folder; folder++) {
+        const char *path = lull_arena_printf(arena, "%s/%s", *folder, name);
+        if (access(path, R_OK) == 0 && realpath(path, resolved))
+            return lull_arena_strdup(arena, resolved);
+    }
+    return NULL;
+}
+
+static enum lull_mpi_family family_of(const struct lull_recording *recording,
+                                      const struct lull_recording_wish *wish)
+{
+    const struct lull_program *program = &recording->program;
+    if (wish->mpi_named)
+        return wish->mpi;
+    if (program->mpi != LULL_MPI_NONE)
+        return program->mpi;
+    /* What an interpreter or a shell loads later is most likely the launcher's. */
+    return program->interprets && recording->job.parallel ? recording->job.family : LULL_MPI_NONE;
+}
+
+/* What keeps a recorder out; NULL if nothing does. */
+static const char *obstacle(const struct lull_program *program)
+{
+    if (!program->elf)
+        return "is no program of this machine that could be looked into";
+    if (program->privileged)
+        return "runs with the rights of its owner (setuid), where no recorder is let in";
+    if (program->static_mpi)
+        return "has MPI linked into it: link it with the shared library of MPI to record it";
+    if (!program->dynamic)
+        return "is linked statically, so that nothing can be recorded";
+    return NULL;
+}
+
+/* Sets `library`, or the warning that there is none. */
+static void find_recorder(struct lull_recording *recording, const struct lull_recording_wish *wish,
+                          struct lull_arena *arena)
+{
+    const struct lull_program *program = &recording->program;
+    if (obstacle(program)) {
+        recording->warning = lull_arena_printf(arena, "'%s' %s; it runs without recording",
+                                               program->name, obstacle(program));
+        return;
+    }
+    enum lull_mpi_family family = family_of(recording, wish);
+    const char *name = family == LULL_MPI_NONE ? "liblull-record.so"
+                                               : lull_arena_printf(arena, "liblull-record-%s.so",
+                                                                   lull_mpi_family_name(family));
+    recording->library = find_library(name, arena);
+    if (!recording->library)
+        recording->warning = lull_arena_printf(
+            arena, "%s: not found beside lull%s; '%s' runs without recording", name,
+            family == LULL_MPI_NONE ? "" : " (built without that MPI)", program->name);
+}
+
+/* What will be recorded may be less than the user expects. */
+static const char *advice(const struct lull_recording *recording,
+                          const struct lull_recording_wish *wish, struct lull_arena *arena)
+{
+    const struct lull_program *program = &recording->program;
+    if (program->shell && !wish->follow)
+        return lull_arena_printf(
+            arena, "'%s' is run by a shell: what it starts is recorded only with --follow",
+            program->name);
+    if (recording->job.parallel && family_of(recording, wish) == LULL_MPI_NONE &&
+        !program->interprets)
+        return lull_arena_printf(arena,
+                                 "'%s' needs no MPI library that is known: its MPI calls, if any, "
+                                 "will not be seen (see --mpi)",
+                                 program->name);
+    return NULL;
+}
+
+/* ---- environment --------------------------------------------------------------------------- */
+
+static void set(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void set_flag(const char *name, bool on)
+{
+    set(name, on ? "1" : NULL);
+}
+
+/* Puts a library in front of a list in the environment, unless it is there. */
+static void put_in_front(const char *name, const char *library, char separator,
+                         struct lull_arena *arena)
+{
+    const char *list = getenv(name);
+    if (list && strstr(list, library))
+        return;
+    set(name,
+        list && *list ? lull_arena_printf(arena, "%s%c%s", library, separator, list) : library);
+}
+
+static void set_environment(const struct lull_recording *recording,
+                            const struct lull_recording_wish *wish, struct lull_arena *arena)
+{
+    set("LULL_RECORD_DIR", recording->run);
+    set("LULL_RECORD_BYTES",
+        wish->has_bytes ? lull_arena_printf(arena, "%llu", (unsigned long long)wish->bytes) : NULL);
+    set_flag("LULL_RECORD_PROFILE", wish->profile);
+    set("LULL_RECORD_COUNTERS", wish->counters);
+    set_flag("LULL_RECORD_FOLLOW", wish->follow);
+    set("LULL_RECORD_CALLPATH", wish->callpath);
+    put_in_front("LD_PRELOAD", recording->library, ':', arena);
+}
+
+/* ---- all together -------------------------------------------------------------------------- */
+
+static enum lull_target_found claim_target(struct lull_recording *recording,
+                                           const struct lull_recording_wish *wish,
+                                           struct lull_arena *arena, struct lull_error *err)
+{
+    const struct lull_target_options how = {.replace = wish->replace, .number = !wish->output};
+    const char *target = wish->output
+                             ? wish->output
+                             : lull_target_default(&recording->program, &recording->job, arena);
+    return lull_target_claim(target, &recording->job, &how, arena, &recording->run, err);
+}
+
+/* As lull_recording_prepare, but every rank has the warning. */
+static lull_status prepare(const char *word, const struct lull_recording_wish *wish,
+                           struct lull_arena *arena, struct lull_recording *recording,
+                           struct lull_error *err)
+{
+    struct lull_error refused;
+    lull_program_inspect(word, arena, &recording->program);
+    lull_job_describe(arena, &recording->job);
+    if (!recording->program.path)
+        return LULL_OK; /* exec says it best */
+    find_recorder(recording, wish, arena);
+    if (!recording->library)
+        return LULL_OK;
+    switch (claim_target(recording, wish, arena, &refused)) {
+    case LULL_TARGET_EXISTS:
+        return lull_fail(err, LULL_ERR_RANGE, "%s", refused.text);
+    case LULL_TARGET_FAILED:
+        recording->library = NULL;
+        recording->warning = lull_arena_printf(arena, "%s; '%s' runs without recording",
+                                               refused.text, recording->program.name);
+        return LULL_OK;
+    default:
+        recording->warning = advice(recording, wish, arena);
+        set_environment(recording, wish, arena);
+        return LULL_OK;
+    }
+}
+
+lull_status lull_recording_prepare(const char *word, const struct lull_recording_wish *wish,
+                                   struct lull_arena *arena, struct lull_recording *ret_recording,
+                                   struct lull_error *err)
+{
+    *ret_recording = (struct lull_recording){.library = NULL};
+    lull_status status = prepare(word, wish, arena, ret_recording, err);
+    if (ret_recording->job.rank != 0)
+        ret_recording->warning = NULL;
+    return status;
+}

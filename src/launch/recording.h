@@ -1,0 +1,39 @@
+/* A program made ready to be recorded: the recorder that fits it is found, the folder of the run is
+ * made, and the environment is set, so that the program loads the one and writes into the other. */
+#ifndef LULL_LAUNCH_RECORDING_H
+#define LULL_LAUNCH_RECORDING_H
+
+#include "base/error.h"
+#include "launch/target.h"
+
+#include <stdint.h>
+
+/* What the user wants; what is NULL or false is left to the recorder. */
+struct lull_recording_wish {
+    const char *output; /* folder of the run; NULL: named after the program and its size */
+    bool replace;       /* what is there, if it is a run */
+    bool has_bytes;
+    uint64_t bytes; /* with has_bytes: of the events of each process */
+    bool profile;   /* sums only */
+    bool follow;    /* record also what the program starts */
+    const char *counters, *callpath;
+    enum lull_mpi_family mpi; /* with mpi_named: which MPI the program uses */
+    bool mpi_named;
+};
+
+struct lull_recording {
+    struct lull_program program;
+    struct lull_job job;
+    const char *library; /* the recorder; NULL: the program will run without recording */
+    const char *run;     /* with `library`: the folder */
+    const char *warning; /* one line for the user, told by rank 0 only; NULL: nothing to say */
+};
+
+/* Changes the environment of this process, which the program inherits. Whatever is missing or
+ * refused, the program can be run all the same, without recording, and `warning` says why; fails
+ * only where a run would be overwritten. Strings live in `arena`. */
+lull_status lull_recording_prepare(const char *word, const struct lull_recording_wish *wish,
+                                   struct lull_arena *arena, struct lull_recording *ret_recording,
+                                   struct lull_error *err);
+
+#endif

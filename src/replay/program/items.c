@@ -1,0 +1,154 @@
+#include "replay/program/items.h"
+
+#include <string.h>
+
+enum time_kind { BURST, FIXED, NOT_KEPT };
+
+static struct lull_item *add_item(struct lull_items *m, uint8_t kind, int64_t time)
+{
+    struct lull_item *item = &m->out[m->count++];
+    *item = (struct lull_item){.kind = kind, .begin = time, .end = time};
+    return item;
+}
+
+static void hand_out(struct lull_items *m, enum time_kind kind, int64_t now, bool always)
+{
+    if (m->ns[kind] == 0 && !always)
+        return;
+    struct lull_item *item = add_item(m, kind == BURST ? LULL_ITEM_BURST : LULL_ITEM_FIXED, now);
+    item->begin = m->began[kind];
+    item->ns = m->ns[kind];
+    item->mark = m->mark;
+    item->region = m->user;
+    m->ns[kind] = 0;
+}
+
+static void hand_out_all(struct lull_items *m, int64_t now)
+{
+    hand_out(m, BURST, now, false);
+    hand_out(m, FIXED, now, false);
+}
+
+/* ---- spans --------------------------------------------------------------------------------- */
+
+static enum time_kind kind_of(const struct lull_items *m, const struct lull_step *span)
+{
+    static const bool fixed[LULL_STEP_ACTIVITIES] = {
+        [LULL_MPI_ONE_SIDED] = true, [LULL_MPI_IO] = true, [LULL_IO] = true, [LULL_FLUSH] = true};
+    if (span->kept_ns == m->kept_ns)
+        return NOT_KEPT;
+    return fixed[span->activity] ? FIXED : BURST;
+}
+
+/* Accounts for the span that was held longest, up to `limit`. */
+static void account(struct lull_items *m, uint32_t i, int64_t limit)
+{
+    const int64_t begin = m->held[i].begin;
+    const int64_t end = m->held[i].end < limit ? m->held[i].end : limit;
+    const uint8_t kind = m->held[i].kind;
+    if (begin >= end)
+        return;
+    if (m->held[i].mark != m->mark) {
+        hand_out_all(m, begin);
+        m->mark = m->held[i].mark;
+    }
+    if (kind != m->kind && m->kind != NOT_KEPT && m->options.pieces)
+        hand_out(m, m->kind, begin, false);
+    m->kind = kind;
+    m->user = m->held[i].user;
+    if (kind == NOT_KEPT)
+        return;
+    if (m->ns[kind] == 0)
+        m->began[kind] = begin;
+    m->ns[kind] += end - begin;
+}
+
+static void account_all(struct lull_items *m, int64_t limit)
+{
+    for (uint32_t i = 0; i < m->n_held; i++)
+        account(m, i, limit);
+    m->n_held = 0;
+}
+
+static void take_span(struct lull_items *m, const struct lull_step *span)
+{
+    if (m->n_held == LULL_ITEMS_HELD) {
+        account(m, 0, INT64_MAX);
+        m->n_held--;
+        memmove(m->held, m->held + 1, m->n_held * sizeof *m->held);
+    }
+    uint32_t i = m->n_held++;
+    m->held[i].begin = span->time;
+    m->held[i].end = span->span.end;
+    m->held[i].user = span->span.user;
+    m->held[i].mark = span->span.mark;
+    m->held[i].kind = kind_of(m, span);
+    m->kept_ns = span->kept_ns;
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static void begin_call(struct lull_items *m, int64_t now)
+{
+    hand_out(m, FIXED, now, false);
+    if (m->ns[BURST] == 0)
+        m->began[BURST] = now;
+    hand_out(m, BURST, now, m->options.pieces);
+}
+
+static void finish(struct lull_items *m, const struct lull_step *end)
+{
+    int64_t now = m->tail ? end->time : end->end.last_time;
+    account_all(m, now);
+    hand_out_all(m, now);
+}
+
+static void take_other(struct lull_items *m, const struct lull_step *step)
+{
+    switch (step->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        account_all(m, INT64_MAX);
+        begin_call(m, step->time);
+        break;
+    case LULL_STEP_FORK:
+    case LULL_STEP_JOIN:
+        if (m->options.master) {
+            account_all(m, INT64_MAX);
+            hand_out_all(m, step->time);
+            add_item(m, LULL_ITEM_MEET, step->time);
+        }
+        return;
+    case LULL_STEP_CALL_END:
+        account_all(m, INT64_MAX);
+        hand_out_all(m, step->time);
+        break;
+    case LULL_STEP_END:
+        finish(m, step);
+        return;
+    default:
+        break;
+    }
+    add_item(m, LULL_ITEM_STEP, step->time)->step = step;
+}
+
+uint32_t lull_items_take(struct lull_items *m, const struct lull_step *step,
+                         struct lull_item *ret_items)
+{
+    m->out = ret_items;
+    m->count = 0;
+    if (step->kind == LULL_STEP_SPAN)
+        take_span(m, step);
+    else if (LULL_ITEMS_WANT >> step->kind & 1)
+        take_other(m, step);
+    return m->count;
+}
+
+void lull_items_init(struct lull_items *items, const struct lull_trace *trace,
+                     const struct lull_items_options *options)
+{
+    *items = (struct lull_items){.options = *options,
+                                 .tail = trace->has_states,
+                                 .kind = NOT_KEPT,
+                                 .user = LULL_NONE,
+                                 .ns[FIXED] = options->shift};
+}

@@ -1,0 +1,87 @@
+/* Items: what a location did, as a replay needs it. Internal to the room.
+ *
+ * Made from steps (activity/step.h). The time that no network shortens (their kept time) is one of
+ * two things:
+ *  - a burst: computation, and MPI inside an OpenMP parallel region, whose length the other threads
+ *    decide as well;
+ *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush: no faster processor
+ *    shortens it either.
+ * What is behind the last event of a location is nobody's, unless the trace states what threads do.
+ */
+#ifndef LULL_REPLAY_PROGRAM_ITEMS_H
+#define LULL_REPLAY_PROGRAM_ITEMS_H
+
+#include "activity/pass.h"
+
+enum lull_item_kind {
+    LULL_ITEM_BURST, /* from begin to end: ns, less than end - begin where some of it was neither */
+    LULL_ITEM_FIXED, /* likewise */
+    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing */
+    LULL_ITEM_MEET   /* the master forks or joins */
+};
+
+struct lull_item {
+    uint8_t kind;    /* enum lull_item_kind */
+    uint8_t mark;    /* BURST, FIXED: of the innermost marked region; 0: in none */
+    uint32_t region; /* BURST, FIXED: innermost region of the user at its end, or LULL_NONE */
+    int64_t begin, end, ns;       /* STEP, MEET: begin and end are its time */
+    const struct lull_step *step; /* STEP: lives as long as the steps that it comes from */
+};
+
+/* The kinds of steps that items are made from. */
+#define LULL_ITEMS_WANT                                                                       \
+    ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_SPAN) | \
+     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |                        \
+     LULL_STEP_MASK(LULL_STEP_END))
+
+struct lull_items_options {
+    bool pieces; /* a BURST or FIXED for each stretch without a break, and a BURST before each call,
+                    of no length if there is nothing to compute: for who needs to know when each
+                    happened. Otherwise one BURST and one FIXED between two calls. */
+    bool master; /* MEET is told of masters alone */
+    int64_t shift; /* a FIXED of this length comes before all else; 0: none */
+};
+
+enum {
+    LULL_ITEMS_HELD = 4, /* spans behind the last event: in the tracer's flush, and after it */
+    LULL_ITEMS_OF_A_STEP = 3 * LULL_ITEMS_HELD + 3
+};
+
+/* What waits to become an item; fill with lull_items_init. */
+struct lull_items {
+    struct lull_items_options options;
+    bool tail; /* the time behind the last event counts */
+    uint8_t kind, mark;
+    uint32_t user;
+    int64_t kept_ns;  /* at the end of the last span */
+    int64_t ns[2];    /* BURST and FIXED that wait to be handed out ... */
+    int64_t began[2]; /* ... where they began ... */
+    uint32_t count;   /* ... and what is handed out */
+    struct lull_item *out;
+    struct {
+        int64_t begin, end;
+        uint32_t user;
+        uint8_t kind, mark;
+    } held[LULL_ITEMS_HELD]; /* the last spans, oldest first */
+    uint32_t n_held;
+};
+
+void lull_items_init(struct lull_items *items, const struct lull_trace *trace,
+                     const struct lull_items_options *options);
+/* The next step of the location, which makes up to LULL_ITEMS_OF_A_STEP items; how many. */
+uint32_t lull_items_take(struct lull_items *items, const struct lull_step *step,
+                         struct lull_item *ret_items);
+
+/* The items of one location, pulled. Those of a thread that follows its master (not the master, and
+ * not made by the program) hold the forks and joins of its master, too, and are cut there. */
+struct lull_item_cursor;
+lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t location,
+                                  const uint8_t *marks, const struct lull_items_options *options,
+                                  struct lull_item_cursor **ret_cursor, struct lull_error *err);
+/* The next items, which live until the next call; *ret_count is 0 at the end. */
+lull_status lull_item_cursor_next(struct lull_item_cursor *cursor,
+                                  const struct lull_item **ret_items, uint32_t *ret_count,
+                                  struct lull_error *err);
+void lull_item_cursor_close(struct lull_item_cursor *cursor); /* NULL is allowed */
+
+#endif

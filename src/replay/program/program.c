@@ -1,0 +1,204 @@
+#include "replay/replay.h"
+
+#include "replay/program/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static lull_status next(struct lull_program *program, uint32_t stream, struct lull_op *ops,
+                        uint32_t room, uint32_t *ret_count, struct lull_error *err)
+{
+    struct lull_replay *replay = program->data;
+    return lull_replay_stream_next(replay->streams[stream], ops, room, ret_count, err);
+}
+
+static void close_streams(struct lull_replay *replay)
+{
+    for (uint32_t s = 0; s < replay->n_streams; s++) {
+        lull_replay_stream_close(replay->streams[s]);
+        replay->streams[s] = NULL;
+    }
+    lull_lost_destroy(replay->lost); /* what was taken from it is back again */
+    replay->lost = NULL;
+}
+
+static lull_status rewind_all(struct lull_program *program, struct lull_error *err)
+{
+    struct lull_replay *replay = program->data;
+    close_streams(replay);
+    for (uint32_t s = 0; s < replay->n_streams; s++) {
+        lull_status status = lull_replay_stream_open(replay, s, &replay->streams[s], err);
+        if (status != LULL_OK)
+            return status;
+    }
+    return LULL_OK;
+}
+
+static void close_program(struct lull_program *program)
+{
+    struct lull_replay *replay = program->data;
+    close_streams(replay);
+    lull_survey_destroy(replay->own_survey);
+    pthread_mutex_destroy(&replay->lock);
+}
+
+void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end)
+{
+    *ret_begin = op->measured;
+    *ret_end = op->measured + (int64_t)((uint64_t)op->tag << 32 | op->comm);
+}
+
+uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream)
+{
+    const struct lull_replay *replay = program->data;
+    return replay->trace->locations[replay->locations[stream]].process;
+}
+
+bool lull_replay_is_master(const struct lull_program *program, uint32_t stream)
+{
+    const struct lull_replay *replay = program->data;
+    return replay->first_stream[replay->ranks[lull_replay_process(program, stream)]] == stream;
+}
+
+static const char *place(const struct lull_program *program, uint32_t rank,
+                         const struct lull_op *op, char *text, unsigned size)
+{
+    const char *call = op->region < program->n_regions ? program->regions[op->region] : "";
+    if (op->kind == LULL_OP_WAIT || op->kind == LULL_OP_COLLECTIVE)
+        snprintf(text, size, "rank %u%s%s", rank, *call ? " in " : "", call);
+    else
+        snprintf(text, size, "rank %u at %.9g s%s%s", rank, 1e-9 * (double)op->measured,
+                 *call ? " in " : "", call);
+    return text;
+}
+
+static const struct lull_program_class class_trace = {
+    .name = "trace", .next = next, .rewind = rewind_all, .close = close_program, .place = place};
+
+/* Group 0 is all ranks, group 1 + c the communicator c. */
+static lull_status make_groups(struct lull_program *program, struct lull_replay *replay,
+                               struct lull_error *err)
+{
+    const struct lull_trace *trace = replay->trace;
+    struct lull_group *groups =
+        lull_arena_try(program->arena, trace->n_comms + (size_t)1, sizeof *groups);
+    if (!groups)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    groups[0].size = replay->n_ranks;
+    for (uint32_t c = 0; c < trace->n_comms; c++) {
+        const struct lull_comm *comm = &trace->comms[c];
+        uint32_t *ranks =
+            comm->paradigm == LULL_PARADIGM_MPI
+                ? lull_arena_try(program->arena, comm->size + (size_t)1, sizeof *ranks)
+                : NULL;
+        if (!ranks)
+            continue;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < comm->size; i++) {
+            uint32_t process = lull_comm_member(comm, i);
+            uint32_t rank = process < trace->n_processes ? replay->ranks[process] : LULL_NONE;
+            if (rank != LULL_NONE)
+                ranks[n++] = rank;
+        }
+        bool contiguous = true;
+        for (uint32_t i = 1; i < n; i++)
+            contiguous &= ranks[i] == ranks[0] + i;
+        groups[1 + c] = (struct lull_group){
+            .size = n, .ranks = contiguous ? NULL : ranks, .first = n ? ranks[0] : 0};
+    }
+    program->groups = groups;
+    program->n_groups = trace->n_comms + 1;
+    return LULL_OK;
+}
+
+static bool has_stream(const struct lull_replay *replay, uint32_t location)
+{
+    const struct lull_location *l = &replay->trace->locations[location];
+    const struct lull_process *p = &replay->trace->processes[l->process];
+    return p->application == replay->options.application && l->kind == LULL_LOCATION_THREAD &&
+           (location == p->first_location ||
+            (replay->options.callers && replay->options.callers[location]));
+}
+
+/* Ranks in the order of processes, streams in that of locations: those of a rank are neighbours. */
+static void number_streams(struct lull_replay *replay)
+{
+    const struct lull_trace *trace = replay->trace;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        replay->ranks[p] = LULL_NONE;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        if (!has_stream(replay, l))
+            continue;
+        uint32_t process = trace->locations[l].process;
+        if (replay->ranks[process] == LULL_NONE) {
+            replay->first_stream[replay->n_ranks] = replay->n_streams;
+            replay->ranks[process] = replay->n_ranks++;
+        }
+        replay->meets[replay->ranks[process]] += trace->locations[l].role != LULL_THREAD_FREE;
+        replay->locations[replay->n_streams++] = l;
+    }
+    replay->first_stream[replay->n_ranks] = replay->n_streams;
+}
+
+static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    const struct lull_trace *trace = replay->trace;
+    size_t processes = trace->n_processes + (size_t)1, locations = trace->n_locations + (size_t)1;
+    replay->ranks = lull_arena_try(arena, processes, sizeof *replay->ranks);
+    replay->meets = lull_arena_try(arena, processes, sizeof *replay->meets);
+    replay->first_stream = lull_arena_try(arena, processes, sizeof *replay->first_stream);
+    replay->locations = lull_arena_try(arena, locations, sizeof *replay->locations);
+    replay->streams = lull_arena_try(arena, locations, sizeof(struct lull_replay_stream *));
+    if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->locations ||
+        !replay->streams)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    number_streams(replay);
+    return LULL_OK;
+}
+
+static const char *const *region_names(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    const char **names = lull_arena_zero(arena, trace->n_regions + (size_t)1, sizeof(const char *));
+    for (uint32_t i = 0; i < trace->n_regions; i++)
+        names[i] = trace->regions[i].name;
+    return names;
+}
+
+lull_status lull_replay_open(const struct lull_trace *trace,
+                             const struct lull_replay_options *options,
+                             struct lull_program **ret_program, struct lull_error *err)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_program *program = lull_arena_zero(arena, 1, sizeof *program);
+    struct lull_replay *replay = lull_arena_zero(arena, 1, sizeof *replay);
+    *program = (struct lull_program){.class = &class_trace,
+                                     .name = trace->path,
+                                     .arena = arena,
+                                     .n_regions = trace->n_regions,
+                                     .regions = region_names(trace, arena),
+                                     .data = replay};
+    replay->trace = trace;
+    replay->options = *options;
+    lull_status status = number_ranks(replay, arena, err);
+    if (status == LULL_OK)
+        status = make_groups(program, replay, err);
+    if (status == LULL_OK && !options->survey)
+        status = lull_survey_take(trace, options->application, &replay->own_survey, err);
+    if (status != LULL_OK) {
+        lull_arena_destroy(arena);
+        return status;
+    }
+    replay->survey = options->survey ? options->survey : replay->own_survey;
+    pthread_mutex_init(&replay->lock, NULL);
+    program->n_ranks = replay->n_ranks;
+    program->n_streams = replay->n_streams;
+    program->first_stream = replay->first_stream;
+    status = rewind_all(program, err);
+    if (status != LULL_OK) {
+        lull_program_close(program);
+        return status;
+    }
+    *ret_program = program;
+    return LULL_OK;
+}

@@ -1,0 +1,277 @@
+/* Operations wait in a queue until what a receive takes, or which communicator a collective
+ * operation is on, is known from further on in the trace. */
+#include "replay/program/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+lull_status lull_replay_no_memory(const stream_t *s, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                     s->replay->trace->path);
+}
+
+/* Room for one more behind `end` in an array of which [first, end) are in use: moves them to the
+ * front where that pays, else grows. */
+bool lull_replay_make_room(void **array, size_t *first, size_t *end, size_t *capacity, size_t size)
+{
+    if (*end < *capacity)
+        return true;
+    if (*first > *capacity / 2) {
+        memmove(*array, (char *)*array + *first * size, (*end - *first) * size);
+        *end -= *first;
+        *first = 0;
+        return true;
+    }
+    size_t larger = *capacity ? 2 * *capacity : 64;
+    void *fresh = realloc(*array, larger * size);
+    if (!fresh)
+        return false;
+    *array = fresh;
+    *capacity = larger;
+    return true;
+}
+
+/* ---- the queue ----------------------------------------------------------------------------- */
+
+struct entry *lull_replay_push(stream_t *s, uint8_t kind, uint32_t region, int64_t measured)
+{
+    size_t before = s->first;
+    if (!lull_replay_make_room((void **)&s->queue, &s->first, &s->end, &s->capacity,
+                               sizeof *s->queue))
+        return NULL;
+    s->base += before - s->first;
+    struct entry *entry = &s->queue[s->end++];
+    memset(entry, 0, sizeof *entry);
+    entry->op.kind = kind;
+    entry->op.region = region;
+    entry->op.measured = measured;
+    entry->op.request = LULL_OP_NO_REQUEST;
+    return entry;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static lull_status push_burst(stream_t *s, const struct lull_item *item, struct lull_error *err)
+{
+    const struct lull_replay_options *options = &s->replay->options;
+    int64_t ns = item->ns;
+    if (options->length) {
+        const struct lull_replay_burst burst = {.stream = s->index,
+                                                .region = item->region,
+                                                .mark = item->mark,
+                                                .fixed = item->kind == LULL_ITEM_FIXED,
+                                                .phase = s->phase,
+                                                .ordinal = s->ordinal++,
+                                                .begin = item->begin,
+                                                .end = item->end,
+                                                .ns = ns};
+        ns = options->length(options->context, &burst);
+    }
+    s->in_call_time += s->in_call ? ns : 0;
+    if (ns == 0 && !options->pieces)
+        return LULL_OK;
+    uint32_t region = item->region == LULL_NONE ? LULL_OP_NO_REGION : item->region;
+    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, region, item->begin);
+    if (!entry)
+        return lull_replay_no_memory(s, err);
+    uint64_t length = (uint64_t)(item->end - item->begin);
+    entry->op.duration = ns;
+    entry->op.tag = (uint32_t)(length >> 32);
+    entry->op.comm = (uint32_t)length;
+    entry->op.flags = item->kind == LULL_ITEM_FIXED ? LULL_OP_NOT_SCALED : 0;
+    return LULL_OK;
+}
+
+/* A call that waits for nobody keeps its length. */
+static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
+{
+    const uint8_t keep = s->replay->options.keep_calls;
+    bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IRECV ||
+                 call->op == LULL_CALL_ICOLLECTIVE;
+    bool kept = call->op == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE && !s->has_records
+                                            : moves && keep == LULL_KEEP_ALL;
+    if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
+        return LULL_OK;
+    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->call_began);
+    if (!entry)
+        return lull_replay_no_memory(s, err);
+    uint64_t length = (uint64_t)(call->time - call->call_began);
+    entry->op.duration = (int64_t)length;
+    entry->op.tag = (uint32_t)(length >> 32);
+    entry->op.comm = (uint32_t)length;
+    entry->op.flags = LULL_OP_NOT_SCALED;
+    return LULL_OK;
+}
+
+/* ---- items --------------------------------------------------------------------------------- */
+
+/* The threads of the process meet. */
+static lull_status push_sync(stream_t *s, struct lull_error *err)
+{
+    uint32_t threads = s->replay->meets[s->replay->ranks[s->process]];
+    if (threads < 2)
+        return LULL_OK;
+    struct entry *entry = lull_replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
+    if (!entry)
+        return lull_replay_no_memory(s, err);
+    entry->op.peer = threads;
+    entry->op.tag = s->syncs++;
+    return LULL_OK;
+}
+
+static lull_status end_call(stream_t *s, const struct lull_step *call, struct lull_error *err)
+{
+    lull_status status = lull_replay_guess(s, call, err);
+    if (status == LULL_OK)
+        status = push_kept(s, call, err);
+    if (status == LULL_OK)
+        status = lull_request_push_wait(s, err);
+    s->in_call = false;
+    s->call_region = LULL_OP_NO_REGION;
+    return status;
+}
+
+static lull_status take_step(stream_t *s, const struct lull_step *step, struct lull_error *err)
+{
+    if (step->kind == LULL_STEP_CALL_END)
+        return end_call(s, step, err);
+    if (step->kind == LULL_STEP_CALL_BEGIN) {
+        s->in_call = true;
+        s->has_records = s->received = s->posted = false;
+        s->call = step->op;
+        s->call_region = step->region;
+        s->in_call_time = 0;
+        return LULL_OK;
+    }
+    lull_status status = lull_replay_take_operation(s, step, err);
+    return status == LULL_OK && !s->in_call ? lull_request_push_wait(s, err) : status;
+}
+
+static lull_status take_item(stream_t *s, const struct lull_item *item, struct lull_error *err)
+{
+    if (item->kind == LULL_ITEM_STEP)
+        return take_step(s, item->step, err);
+    if (item->kind == LULL_ITEM_MEET)
+        return push_sync(s, err);
+    return push_burst(s, item, err);
+}
+
+/* ---- pulling ------------------------------------------------------------------------------- */
+
+static bool is_blocking(const struct lull_op *op)
+{
+    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT || op->kind == LULL_OP_SYNC ||
+           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
+}
+
+/* Too many operations wait for the first: it will be posted when it completes. */
+static void give_up_first(stream_t *s)
+{
+    struct entry *entry = &s->queue[s->first];
+    for (uint32_t i = 0; i < s->n_open; i++)
+        if (s->open[i].position == s->base + s->first)
+            s->open[i].position = NO_ENTRY;
+    entry->pending = false;
+    entry->dropped = true;
+}
+
+static lull_status read_items(stream_t *s, struct lull_error *err)
+{
+    const struct lull_item *items;
+    uint32_t count;
+    lull_status status = lull_item_cursor_next(s->cursor, &items, &count, err);
+    if (status != LULL_OK)
+        return status;
+    s->ended = count == 0;
+    for (uint32_t i = 0; i < count && status == LULL_OK; i++)
+        status = take_item(s, &items[i], err);
+    return status;
+}
+
+/* Until the first operation may be handed out, or there is none. */
+static lull_status prepare(stream_t *s, struct lull_error *err)
+{
+    for (;;) {
+        while (s->first < s->end && s->queue[s->first].dropped)
+            s->first++;
+        bool some = s->first < s->end;
+        if (some && !s->queue[s->first].pending)
+            return LULL_OK;
+        if (some && (s->ended || s->end - s->first > LULL_REPLAY_AHEAD)) {
+            give_up_first(s);
+            continue;
+        }
+        if (s->ended)
+            return LULL_OK;
+        lull_status status = read_items(s, err);
+        if (status != LULL_OK)
+            return status;
+    }
+}
+
+lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t room,
+                                    uint32_t *ret_count, struct lull_error *err)
+{
+    uint32_t count = 0;
+    lull_status status = prepare(s, err);
+    if (status != LULL_OK)
+        return status;
+    for (; s->first < s->end && count < room; s->first++) {
+        const struct entry *entry = &s->queue[s->first];
+        if (entry->pending)
+            break;
+        if (entry->dropped)
+            continue;
+        struct lull_op *op = &ops[count++];
+        *op = entry->op;
+        if (op->kind == LULL_OP_WAIT) {
+            op->requests = &s->waits[s->waits_first];
+            s->waits_first += op->n_requests;
+        }
+        if (is_blocking(op)) {
+            s->first++;
+            break;
+        }
+    }
+    *ret_count = count;
+    return LULL_OK;
+}
+
+lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
+                                    struct lull_replay_stream **ret_stream, struct lull_error *err)
+{
+    stream_t *s = calloc(1, sizeof *s);
+    if (!s)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                         replay->trace->path);
+    s->replay = replay;
+    s->index = index;
+    uint32_t location = replay->locations[index];
+    s->process = replay->trace->locations[location].process;
+    s->call_region = LULL_OP_NO_REGION;
+    const struct lull_items_options options = {
+        .pieces = replay->options.pieces, .shift = lull_survey_shift(replay->survey, s->process)};
+    lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,
+                                               &options, &s->cursor, err);
+    if (status != LULL_OK) {
+        free(s);
+        return status;
+    }
+    *ret_stream = s;
+    return LULL_OK;
+}
+
+void lull_replay_stream_close(struct lull_replay_stream *s)
+{
+    if (!s)
+        return;
+    lull_item_cursor_close(s->cursor);
+    free(s->queue);
+    free(s->open);
+    free(s->free_numbers);
+    free(s->call_waits);
+    free(s->waits);
+    lull_hash_free(&s->collectives);
+    free(s);
+}

@@ -1,0 +1,194 @@
+#include "replay/survey.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "replay/program/clocks.h"
+#include "replay/program/epoch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* The roots of the operations on one communicator. */
+struct roots {
+    uint32_t *processes;
+    size_t count, capacity;
+};
+
+/* The master of a process on its way. */
+struct visitor {
+    int64_t entered;           /* the collective operation that it is in */
+    struct lull_hash numbers; /* by communicator: its blocking operations so far */
+};
+
+struct lull_survey {
+    const struct lull_trace *trace;
+    uint32_t application, n_processes; /* of the application */
+    struct visitor *visitors;          /* these three by process of the trace */
+    struct lull_passages *passages;
+    int64_t *shifts;
+    pthread_mutex_t lock; /* of roots */
+    struct roots *roots;  /* [n_comms] */
+};
+
+static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                     survey->trace->path);
+}
+
+/* ---- roots --------------------------------------------------------------------------------- */
+
+static bool put_root(struct roots *roots, size_t number, uint32_t process)
+{
+    if (!lull_array_reserve(&roots->processes, &roots->capacity, number + 1,
+                            sizeof *roots->processes))
+        return false;
+    while (roots->count <= number)
+        roots->processes[roots->count++] = LULL_NONE;
+    roots->processes[number] = process;
+    return true;
+}
+
+static bool take_root(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
+{
+    struct visitor *visitor = &survey->visitors[process];
+    if (step->comm >= survey->trace->n_comms || step->collective.request != LULL_NO_REQUEST)
+        return true;
+    uint64_t *next = lull_hash_add(&visitor->numbers, &step->comm, sizeof step->comm, 0, NULL);
+    if (!next)
+        return false;
+    size_t number = (size_t)(*next)++;
+    if (step->collective.root != (int32_t)process)
+        return true;
+    pthread_mutex_lock(&survey->lock);
+    bool fits = put_root(&survey->roots[step->comm], number, process);
+    pthread_mutex_unlock(&survey->lock);
+    return fits;
+}
+
+uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number)
+{
+    const struct roots *roots = &survey->roots[comm];
+    return number < roots->count ? roots->processes[number] : LULL_NONE;
+}
+
+/* ---- clocks -------------------------------------------------------------------------------- */
+
+static bool take_passage(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
+{
+    struct lull_passages *passages = &survey->passages[process];
+    if (passages->count == LULL_CLOCKS_OPERATIONS ||
+        !lull_is_epoch(survey->trace, step, survey->n_processes))
+        return true;
+    if (!passages->items)
+        passages->items = malloc(LULL_CLOCKS_OPERATIONS * sizeof *passages->items);
+    if (!passages->items)
+        return false;
+    passages->items[passages->count++] =
+        (struct lull_passage){survey->visitors[process].entered, step->time};
+    return true;
+}
+
+void lull_survey_conclude(struct lull_survey *survey)
+{
+    lull_clocks_compare(survey->passages, survey->trace->n_processes, survey->shifts);
+}
+
+int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process)
+{
+    return survey->shifts[process];
+}
+
+/* ---- the pass ------------------------------------------------------------------------------ */
+
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    (void)worker;
+    struct lull_survey *survey = context;
+    const struct lull_trace *trace = survey->trace;
+    const uint32_t process = trace->locations[steps->location].process;
+    if (trace->processes[process].first_location != steps->location ||
+        trace->processes[process].application != survey->application)
+        return LULL_OK;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_COLLECTIVE_BEGIN)
+            survey->visitors[process].entered = step->time;
+        else if (step->kind == LULL_STEP_COLLECTIVE_END &&
+                 (!take_passage(survey, process, step) || !take_root(survey, process, step)))
+            return no_memory(survey, err);
+    }
+    return LULL_OK;
+}
+
+struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
+{
+    return (struct lull_consumer){.context = survey,
+                                  .wants = LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) |
+                                           LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
+                                  .steps = take_steps};
+}
+
+lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application,
+                             struct lull_survey **ret_survey, struct lull_error *err)
+{
+    struct lull_survey *survey;
+    lull_status status = lull_survey_create(trace, application, &survey, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_pass_options options = {.application = application, .masters_only = true};
+    const struct lull_consumer consumer = lull_survey_consumer(survey);
+    status = lull_pass_run(trace, &options, &consumer, 1, err);
+    if (status != LULL_OK) {
+        lull_survey_destroy(survey);
+        return status;
+    }
+    lull_survey_conclude(survey);
+    *ret_survey = survey;
+    return LULL_OK;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+lull_status lull_survey_create(const struct lull_trace *trace, uint32_t application,
+                               struct lull_survey **ret_survey, struct lull_error *err)
+{
+    struct lull_survey *survey = calloc(1, sizeof *survey);
+    if (!survey)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    const size_t n = trace->n_processes + (size_t)1;
+    pthread_mutex_init(&survey->lock, NULL);
+    survey->trace = trace;
+    survey->application = application;
+    survey->n_processes = lull_count_processes(trace, application);
+    survey->visitors = calloc(n, sizeof *survey->visitors);
+    survey->passages = calloc(n, sizeof *survey->passages);
+    survey->shifts = calloc(n, sizeof *survey->shifts);
+    survey->roots = calloc(trace->n_comms + (size_t)1, sizeof *survey->roots);
+    if (!survey->visitors || !survey->passages || !survey->shifts || !survey->roots) {
+        lull_status status = no_memory(survey, err);
+        lull_survey_destroy(survey);
+        return status;
+    }
+    *ret_survey = survey;
+    return LULL_OK;
+}
+
+void lull_survey_destroy(struct lull_survey *survey)
+{
+    if (!survey)
+        return;
+    for (uint32_t p = 0; survey->visitors && p < survey->trace->n_processes; p++)
+        lull_hash_free(&survey->visitors[p].numbers);
+    for (uint32_t p = 0; survey->passages && p < survey->trace->n_processes; p++)
+        free(survey->passages[p].items);
+    for (uint32_t c = 0; survey->roots && c < survey->trace->n_comms; c++)
+        free(survey->roots[c].processes);
+    pthread_mutex_destroy(&survey->lock);
+    free(survey->visitors);
+    free(survey->passages);
+    free(survey->shifts);
+    free(survey->roots);
+    free(survey);
+}

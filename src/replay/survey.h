@@ -1,0 +1,37 @@
+/* Survey: what a replay has to know of the whole run before its first operation.
+ *
+ * How far clocks that were never compared are apart (program/clocks.h says how that is known), and
+ * the roots of blocking collective operations, where tracers tell them to the root alone (Paraver).
+ * Filled by a pass in which other analyses may take part.
+ *
+ * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes. */
+#ifndef LULL_REPLAY_SURVEY_H
+#define LULL_REPLAY_SURVEY_H
+
+#include "activity/pass.h"
+
+struct lull_survey;
+
+/* Survives until lull_survey_destroy; the trace must live as long. */
+lull_status lull_survey_create(const struct lull_trace *trace, uint32_t application,
+                               struct lull_survey **ret_survey, struct lull_error *err);
+void lull_survey_destroy(struct lull_survey *survey); /* NULL is allowed */
+
+/* To be given to one pass over the whole run; masters are enough. */
+struct lull_consumer lull_survey_consumer(struct lull_survey *survey);
+
+/* All of that, with a pass of its own. */
+lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application,
+                             struct lull_survey **ret_survey, struct lull_error *err);
+
+/* To be called once behind the pass, before anything is asked. */
+void lull_survey_conclude(struct lull_survey *survey);
+
+/* What is to be added to the times of a process, at least 0 ns. */
+int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process);
+
+/* The root of the n-th blocking operation on a communicator, as a process, if a
+ * process said that it was; LULL_NONE. */
+uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number);
+
+#endif

@@ -1,0 +1,275 @@
+#include "study/analyse.h"
+
+#include "study/joint_pass.h"
+
+#include <math.h>
+#include <string.h>
+
+lull_status lull_run_fail(const struct lull_run *run, lull_status status, struct lull_error *err)
+{
+    if (status == LULL_OK || !err || strncmp(err->text, run->path, strlen(run->path)) == 0)
+        return status;
+    return lull_fail_prefix(err, status, "%s", run->path);
+}
+
+/* ---- which time ---------------------------------------------------------------------------- */
+
+/* A part of a run can be told as far as there are events. */
+static lull_status cut_windows(const struct lull_run *run, struct lull_arena *arena,
+                               struct lull_windows **windows, struct lull_error *err)
+{
+    struct lull_windows *known;
+    lull_status status =
+        lull_windows_of_time(run->trace, 0, run->trace->events_end, arena, &known, err);
+    if (status != LULL_OK)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: a part of the run needs events, and some threads have none",
+                         run->path);
+    *windows = lull_windows_intersect(*windows, known, arena);
+    return LULL_OK;
+}
+
+/* The windows that region and time leave; NULL is the whole run. */
+static lull_status choose_windows(const struct lull_run *run,
+                                  const struct lull_runs_options *options, struct lull_arena *arena,
+                                  struct lull_windows **ret_windows, struct lull_error *err)
+{
+    struct lull_windows *time = NULL, *region = NULL;
+    if ((options->has_window || options->region) && run->trace->events == LULL_EVENTS_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: holds sums of the whole run and no events (a profile): --window and "
+                         "--region need events",
+                         run->path);
+    if (options->has_window) {
+        lull_status status =
+            lull_windows_of_time(run->trace, options->from, options->to, arena, &time, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    if (options->region) {
+        lull_status status =
+            lull_windows_of_region(run->trace, options->region, arena, &region, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    *ret_windows =
+        time && region ? lull_windows_intersect(time, region, arena) : (time ? time : region);
+    if (*ret_windows && run->trace->events == LULL_EVENTS_FIRST)
+        return cut_windows(run, arena, ret_windows, err);
+    return LULL_OK;
+}
+
+/* ---- the numbers --------------------------------------------------------------------------- */
+
+static void measure(struct lull_run *run)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    run->processes = breakdown->n_processes;
+    run->min_threads = UINT32_MAX;
+    for (uint32_t i = 0; i < breakdown->n_processes; i++) {
+        uint32_t threads = breakdown->processes[i].n_cpu_threads;
+        run->threads += threads;
+        run->min_threads = threads < run->min_threads ? threads : run->min_threads;
+        run->max_threads = threads > run->max_threads ? threads : run->max_threads;
+    }
+}
+
+static void warn_of_flushing(const struct lull_run *run, struct lull_notices *notices)
+{
+    if (run->input->flush_share > LULL_FLUSH_WARNING)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: the tracer wrote its buffer for up to %.1f %% of the runtime of a "
+                         "thread, which disturbs the run that was measured",
+                         run->path, 100 * run->input->flush_share);
+}
+
+/* Says so where force would help. */
+static lull_status fail_of_metrics(const struct lull_run *run, lull_status status,
+                                   struct lull_arena *arena, struct lull_error *err)
+{
+    struct lull_pop_input *forced;
+    struct lull_error ignored;
+    lull_run_fail(run, status, err);
+    if (!err || lull_pop_from_breakdown(run->breakdown, true, arena, &forced, &ignored) != LULL_OK)
+        return status;
+    const struct lull_error doubted = *err;
+    return lull_fail(err, status, "%s; --force prints them all the same", doubted.text);
+}
+
+lull_status lull_run_evaluate(struct lull_run *run, const struct lull_runs_options *options,
+                              struct lull_notices *notices, struct lull_arena *arena,
+                              struct lull_error *err)
+{
+    measure(run);
+    lull_status status =
+        lull_pop_from_breakdown(run->breakdown, options->force, arena, &run->input, err);
+    if (status != LULL_OK)
+        return fail_of_metrics(run, status, arena, err);
+    warn_of_flushing(run, notices);
+    return LULL_OK;
+}
+
+const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
+                             struct lull_arena *arena)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const struct lull_trace *trace = run->trace;
+    bool *callers = NULL;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        int64_t ns = 0;
+        for (int parallel = 0; parallel < 2; parallel++)
+            ns += thread->times.ns[LULL_MPI_P2P][parallel] +
+                  thread->times.ns[LULL_MPI_COLLECTIVE][parallel];
+        if (thread->master || ns == 0)
+            continue;
+        if (!callers)
+            callers = lull_arena_zero(arena, trace->n_locations, sizeof *callers);
+        uint32_t rank = breakdown->processes[thread->process].rank;
+        for (uint32_t l = 0; l < trace->n_locations; l++) {
+            const struct lull_process *process = &trace->processes[trace->locations[l].process];
+            if (process->application == application && process->rank == rank &&
+                trace->locations[l].kind == thread->kind &&
+                trace->locations[l].number == thread->number)
+                callers[l] = true;
+        }
+    }
+    return callers;
+}
+
+/* ---- the runtime on an ideal network ------------------------------------------------------- */
+
+/* W: the longest time that a process spends outside MPI. */
+static double longest_outside(const struct lull_pop_input *input)
+{
+    double longest = 0;
+    for (uint32_t i = 0; i < input->n_processes; i++) {
+        const struct lull_pop_process *p = &input->processes[i];
+        longest = fmax(longest, p->serial_useful + p->parallel + p->other);
+    }
+    return longest;
+}
+
+/* A runtime that contradicts what was measured is not shown. */
+static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ideal,
+                       struct lull_notices *notices)
+{
+    static const double rounding = 1e-9;
+    struct lull_breakdown *breakdown = run->breakdown;
+    double runtime = 1e-9 * (double)ideal->runtime, slack = rounding * run->input->runtime;
+    const char *detail = ideal->detail;
+    breakdown->ideal_absent = ideal->absent;
+    if (!ideal->absent && runtime > run->input->runtime + slack) {
+        breakdown->ideal_absent = "messages arrive before they are sent";
+        detail = "it would be longer than the run, so that the clocks of the processes must differ";
+    } else if (!ideal->absent && runtime < longest_outside(run->input) - slack) {
+        breakdown->ideal_absent = "the times of threads contradict each other";
+        detail = "it would be shorter than the time that a process spends outside MPI";
+    }
+    if (breakdown->ideal_absent)
+        lull_notices_add(notices, LULL_NOTICE_INFO, "%s has no runtime on an ideal network: %s.",
+                         run->name, detail);
+    else
+        breakdown->ideal_runtime_ns = ideal->runtime;
+}
+
+/* Where the numbers so far leave it open. */
+static void complete_ideal(struct lull_run *run, const struct lull_runs_options *options,
+                           struct lull_notices *notices)
+{
+    if (options->no_replay || isfinite(run->input->ideal_runtime))
+        return;
+    if (run->breakdown->from_sums)
+        run->breakdown->ideal_absent = "needs events; there are sums only";
+    else if (options->region)
+        run->breakdown->ideal_absent = "only known for the whole run or a window of time";
+    else if (run->ideal)
+        take_ideal(run, run->ideal, notices);
+}
+
+/* ---- the events ---------------------------------------------------------------------------- */
+
+static void ignore_update(void *context, double share)
+{
+    (void)context;
+    (void)share;
+}
+
+static void ignore_begin(void *context, const char *what)
+{
+    (void)context;
+    (void)what;
+}
+
+static void ignore_end(void *context)
+{
+    (void)context;
+}
+
+static const struct lull_study_progress silence = {ignore_begin, ignore_update, ignore_end, NULL};
+
+/* Where no process can be in MPI, the runtime on an ideal network is the measured one. */
+static bool may_communicate(const struct lull_trace *trace)
+{
+    bool any = trace->has_states;
+    for (uint32_t i = 0; i < trace->n_regions; i++)
+        any |= trace->regions[i].paradigm == LULL_PARADIGM_MPI;
+    return any;
+}
+
+/* What the reading of events is to tell of the ideal network; false: nothing. */
+static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options,
+                        const struct lull_windows *windows, struct lull_ideal_options *ret_ideal)
+{
+    *ret_ideal = (struct lull_ideal_options){.has_span = options->has_window};
+    if (options->has_window && windows->counts[0] > 0) { /* the same for all processes */
+        ret_ideal->from = windows->intervals[0][0].begin;
+        ret_ideal->to = windows->intervals[0][0].end;
+    }
+    return !options->no_replay && !options->region && may_communicate(run->trace);
+}
+
+/* The only place that reads a run. */
+static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
+                            const struct lull_windows *windows, struct lull_arena *arena,
+                            struct lull_error *err)
+{
+    const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
+    const struct lull_breakdown_options wanted = {.windows = windows,
+                                                  .application = options->application,
+                                                  .regions = options->regions,
+                                                  .workers = options->workers,
+                                                  .progress = progress->update,
+                                                  .progress_context = progress->context};
+    struct lull_ideal_options ideal;
+    bool has_ideal = wants_ideal(run, options, windows, &ideal);
+    uint8_t source;
+    lull_status status = lull_breakdown_find_source(run->trace, &wanted, &source, err);
+    if (status != LULL_OK)
+        return status;
+    progress->begin(progress->context, run->path);
+    if (source == LULL_FROM_SUMS)
+        status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
+    else
+        status = lull_joint_pass_run(run->trace, &wanted, has_ideal ? &ideal : NULL,
+                                     options->companion, arena, &run->breakdown, &run->ideal, err);
+    progress->end(progress->context);
+    return status;
+}
+
+lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_error *err)
+{
+    struct lull_windows *windows = NULL;
+    lull_status status = choose_windows(run, options, arena, &windows, err);
+    if (status == LULL_OK)
+        status = read_run(run, options, windows, arena, err);
+    if (status == LULL_OK)
+        status = lull_run_evaluate(run, options, notices, arena, err);
+    if (status != LULL_OK)
+        return lull_run_fail(run, status, err);
+    complete_ideal(run, options, notices); /* which is one of the numbers */
+    status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
+    return lull_run_fail(run, status, err);
+}

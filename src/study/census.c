@@ -1,0 +1,105 @@
+#include "study/census.h"
+
+#include "trace/scan.h"
+
+/* One census per worker, added up at the end, so that workers share nothing. */
+struct counting {
+    struct lull_census *parts; /* [workers] */
+};
+
+static void count_readings(struct lull_census *census, const struct lull_event *event)
+{
+    for (uint32_t i = 0; i < event->readings.count; i++)
+        census->readings[event->readings.values[i].counter]++;
+}
+
+static void count_collective(struct lull_census *census, const struct lull_event *event)
+{
+    unsigned op = event->op < LULL_COLLECTIVES ? event->op : LULL_COLLECTIVE_UNKNOWN;
+    census->collectives[op]++;
+    census->collective_bytes[op] += event->collective.sent;
+}
+
+static void count_event(struct lull_census *census, const struct lull_event *event)
+{
+    census->events[event->kind]++;
+    switch (event->kind) {
+    case LULL_EVENT_SEND:
+        if (event->message.peer == LULL_PROC_NULL)
+            break; /* nothing is sent */
+        census->sent_bytes += event->message.bytes;
+        if (event->message.bytes > census->largest_message)
+            census->largest_message = event->message.bytes;
+        break;
+    case LULL_EVENT_RECV:
+        census->received_bytes += event->message.bytes;
+        break;
+    case LULL_EVENT_COLLECTIVE_END:
+        count_collective(census, event);
+        break;
+    case LULL_EVENT_RMA:
+        census->rma_bytes += event->transfer.bytes;
+        break;
+    case LULL_EVENT_IO:
+        census->io_bytes += event->transfer.bytes;
+        break;
+    case LULL_EVENT_COUNTERS:
+        count_readings(census, event);
+        break;
+    default:
+        break;
+    }
+}
+
+static lull_status count_block(void *context, unsigned worker, const struct lull_block *block,
+                               struct lull_error *err)
+{
+    (void)err;
+    struct lull_census *census = &((struct counting *)context)->parts[worker];
+    for (uint32_t i = 0; i < block->count; i++)
+        count_event(census, &block->events[i]);
+    return LULL_OK;
+}
+
+static void add(struct lull_census *sum, const struct lull_census *part, uint32_t n_counters)
+{
+    for (unsigned i = 0; i < LULL_EVENT_KINDS; i++)
+        sum->events[i] += part->events[i];
+    for (unsigned i = 0; i < LULL_COLLECTIVES; i++) {
+        sum->collectives[i] += part->collectives[i];
+        sum->collective_bytes[i] += part->collective_bytes[i];
+    }
+    sum->sent_bytes += part->sent_bytes;
+    sum->received_bytes += part->received_bytes;
+    if (part->largest_message > sum->largest_message)
+        sum->largest_message = part->largest_message;
+    sum->rma_bytes += part->rma_bytes;
+    sum->io_bytes += part->io_bytes;
+    for (uint32_t i = 0; i < n_counters; i++)
+        sum->readings[i] += part->readings[i];
+}
+
+lull_status lull_census_take(const struct lull_trace *trace, unsigned workers,
+                             void (*progress)(void *context, double share), void *progress_context,
+                             struct lull_arena *arena, struct lull_census **ret_census,
+                             struct lull_error *err)
+{
+    struct lull_scan_options options = {.workers = workers,
+                                        .application = LULL_NONE,
+                                        .unordered = true,
+                                        .progress = progress,
+                                        .progress_context = progress_context};
+    unsigned parts = lull_scan_workers(trace, &options);
+    struct counting counting = {lull_arena_zero(arena, parts, sizeof(*counting.parts))};
+    for (unsigned i = 0; i < parts; i++)
+        counting.parts[i].readings =
+            lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));
+    struct lull_visitor visitor = {.context = &counting, .block = count_block};
+    lull_status status = lull_scan(trace, &options, &visitor, err);
+    if (status != LULL_OK)
+        return status;
+    for (unsigned i = 1; i < parts; i++)
+        add(&counting.parts[0], &counting.parts[i], trace->n_counters);
+    *ret_census = counting.parts;
+    return LULL_OK;
+}

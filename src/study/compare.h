@@ -1,0 +1,34 @@
+/* Runs compared: do they belong together, which is the reference, how does the problem grow. */
+#ifndef LULL_STUDY_COMPARE_H
+#define LULL_STUDY_COMPARE_H
+
+#include "study/runs.h"
+
+/* Fails when two runs are certainly not of one program: both name at least three functions of
+ * the user, and none is in both. Tells what makes them hard to compare (other counters, the same
+ * run twice, a growth of work that is neither strong nor weak scaling). */
+lull_status lull_study_check(const struct lull_runs *runs, bool force, struct lull_notices *notices,
+                             struct lull_arena *arena, struct lull_error *err);
+
+/* The run called `name` (its path or name); NULL: the first, that with the fewest threads. Fails
+ * with the names that there are. */
+lull_status lull_study_reference(struct lull_runs *runs, const char *name, struct lull_arena *arena,
+                                 struct lull_error *err);
+
+/* How the problem grows with the threads. */
+enum lull_scaling_wish {
+    LULL_SCALING_NOT_SAID, /* taken as strong */
+    LULL_SCALING_AS_STRONG,
+    LULL_SCALING_AS_WEAK,
+    LULL_SCALING_BY_EVIDENCE /* lull_scaling_guess decides */
+};
+
+/* Sets the scaling of the runs and tells the choice, with the evidence where that decided. */
+void lull_study_scaling(struct lull_runs *runs, enum lull_scaling_wish wish,
+                        struct lull_notices *notices);
+
+/* Fills the values of all runs, which have their input. The values live in `arena`. */
+lull_status lull_study_compute(struct lull_runs *runs, struct lull_arena *arena,
+                               struct lull_error *err);
+
+#endif

@@ -1,0 +1,84 @@
+#include "study/joint_pass.h"
+
+/* What belongs to a joint pass while it goes on. */
+struct parts {
+    struct lull_collector *collector;
+    struct lull_ideal *ideal;
+};
+
+static void add_consumer(struct lull_joint_pass *joint, struct lull_consumer consumer)
+{
+    joint->consumers[joint->n_consumers++] = consumer;
+}
+
+static lull_status add_breakdown(struct lull_joint_pass *joint,
+                                 const struct lull_breakdown_options *options, struct parts *parts,
+                                 struct lull_error *err)
+{
+    lull_status status =
+        lull_collector_create(joint->trace, options, joint->workers, &parts->collector, err);
+    if (status != LULL_OK)
+        return status;
+    lull_collector_prepare(parts->collector, &joint->pass);
+    add_consumer(joint, lull_collector_consumer(parts->collector));
+    return LULL_OK;
+}
+
+static lull_status add_ideal(struct lull_joint_pass *joint, struct parts *parts,
+                             struct lull_error *err)
+{
+    if (!joint->wants_ideal)
+        return LULL_OK;
+    lull_status status =
+        lull_ideal_create(joint->trace, &joint->ideal, joint->workers, &parts->ideal, err);
+    if (status == LULL_OK)
+        lull_ideal_consumer(parts->ideal, &joint->consumers[joint->n_consumers++]);
+    return status;
+}
+
+static lull_status conclude(const struct parts *parts, struct lull_arena *arena,
+                            struct lull_breakdown **ret_breakdown,
+                            struct lull_ideal_result **ret_ideal, struct lull_error *err)
+{
+    struct lull_ideal_result *ideal = NULL;
+    lull_status status = lull_collector_result(parts->collector, arena, ret_breakdown, err);
+    if (status == LULL_OK && parts->ideal) {
+        ideal = lull_arena_zero(arena, 1, sizeof *ideal);
+        status = lull_ideal_conclude(parts->ideal, arena, ideal, err);
+    }
+    if (status == LULL_OK)
+        *ret_ideal = ideal;
+    return status;
+}
+
+lull_status lull_joint_pass_run(const struct lull_trace *trace,
+                                const struct lull_breakdown_options *options,
+                                const struct lull_ideal_options *ideal,
+                                const struct lull_companion *companion, struct lull_arena *arena,
+                                struct lull_breakdown **ret_breakdown,
+                                struct lull_ideal_result **ret_ideal, struct lull_error *err)
+{
+    struct lull_joint_pass joint = {.trace = trace,
+                                    .pass = {.workers = options->workers,
+                                             .application = options->application,
+                                             .progress = options->progress,
+                                             .progress_context = options->progress_context},
+                                    .wants_ideal = ideal != NULL};
+    struct parts parts = {0};
+    if (ideal)
+        joint.ideal = *ideal;
+    joint.ideal.application = options->application;
+    joint.workers = lull_pass_workers(trace, &joint.pass);
+    lull_status status = add_breakdown(&joint, options, &parts, err);
+    if (status == LULL_OK && companion)
+        status = companion->join(companion->context, &joint, err);
+    if (status == LULL_OK)
+        status = add_ideal(&joint, &parts, err);
+    if (status == LULL_OK)
+        status = lull_pass_run(trace, &joint.pass, joint.consumers, joint.n_consumers, err);
+    if (status == LULL_OK)
+        status = conclude(&parts, arena, ret_breakdown, ret_ideal, err);
+    lull_ideal_destroy(parts.ideal);
+    lull_collector_destroy(parts.collector);
+    return status;
+}

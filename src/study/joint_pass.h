@@ -1,0 +1,40 @@
+/* A joint pass: one reading of a run for all that want to see its steps: the breakdown, the runtime
+ * on an ideal network, and companions. */
+#ifndef LULL_STUDY_JOINT_PASS_H
+#define LULL_STUDY_JOINT_PASS_H
+
+#include "activity/pass.h"
+#include "metrics/breakdown/breakdown.h"
+#include "replay/ideal/ideal.h"
+
+enum { LULL_JOINT_PASS_MOST = 8 };
+
+/* What is set up before a trace is read. */
+struct lull_joint_pass {
+    const struct lull_trace *trace;
+    unsigned workers; /* of the pass */
+    struct lull_pass_options pass;
+    struct lull_ideal_options ideal;
+    bool wants_ideal;
+    struct lull_consumer consumers[LULL_JOINT_PASS_MOST];
+    uint32_t n_consumers;
+};
+
+/* Another analysis that takes part: it adds consumers, and sets of the options what nobody else
+ * needs (marks, the messages of the ideal runtime). */
+struct lull_companion {
+    lull_status (*join)(void *context, struct lull_joint_pass *joint, struct lull_error *err);
+    void *context;
+};
+
+/* Reads a trace of which there are events, in one pass. `ideal` is NULL, or its application, span
+ * and whether it is wanted at all; a companion (NULL: none) may want it, too. The results live in
+ * `arena`; *ret_ideal is filled if it was wanted. */
+lull_status lull_joint_pass_run(const struct lull_trace *trace,
+                                const struct lull_breakdown_options *options,
+                                const struct lull_ideal_options *ideal,
+                                const struct lull_companion *companion, struct lull_arena *arena,
+                                struct lull_breakdown **ret_breakdown,
+                                struct lull_ideal_result **ret_ideal, struct lull_error *err);
+
+#endif

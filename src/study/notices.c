@@ -1,0 +1,39 @@
+#include "study/notices.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, const char *format,
+                      ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return;
+    char *text = lull_arena_alloc(notices->arena, (size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    notices->items = lull_arena_grow(notices->arena, notices->items, &notices->capacity,
+                                     notices->count + 1, sizeof *notices->items);
+    notices->items[notices->count++] = (struct lull_notice){kind, text};
+}
+
+void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
+                             const char *path)
+{
+    struct lull_quirk *quirks;
+    uint32_t count = lull_trace_quirks(trace, notices->arena, &quirks);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_quirk *quirk = &quirks[i];
+        char times[32];
+        lull_format_count(quirk->count, times, sizeof times);
+        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s (%s %s%s%s)", path, quirk->kind,
+                         times, quirk->count == 1 ? "time" : "times",
+                         quirk->first[0] ? ", first at " : "", quirk->first);
+    }
+}

@@ -1,0 +1,38 @@
+/* Notices: what a study has to tell beside its numbers. Assumptions, choices, and oddities of an
+ * input that was read all the same, in the order in which they were found. Whoever shows the
+ * numbers shows them, too. */
+#ifndef LULL_STUDY_NOTICES_H
+#define LULL_STUDY_NOTICES_H
+
+#include "base/arena.h"
+#include "trace/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum lull_notice_kind {
+    LULL_NOTICE_INFO,
+    LULL_NOTICE_WARNING /* the user should know before he believes the numbers */
+};
+
+struct lull_notice {
+    enum lull_notice_kind kind;
+    const char *text; /* one line; it may hold names from a trace as they are there */
+};
+
+/* Begins as {.arena = ...}; everything lives there. */
+struct lull_notices {
+    struct lull_arena *arena;
+    struct lull_notice *items;
+    size_t count, capacity;
+};
+
+void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, const char *format,
+                      ...) __attribute__((format(printf, 3, 4)));
+
+/* One warning per kind of quirk that was met in the trace so far, with its count and where it was
+ * first met. `path` is what the user calls the trace. */
+void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
+                             const char *path);
+
+#endif

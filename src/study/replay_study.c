@@ -1,0 +1,270 @@
+#include "study/replay_study.h"
+
+#include "replay/measured_network.h"
+#include "sim/network/machine.h"
+#include "study/analyse.h"
+#include "study/compare.h"
+
+/* All that the steps share. */
+struct session {
+    const struct lull_supposition *supposition;
+    struct lull_replay_study *study;
+    struct lull_runs_options wanted;
+    const bool *callers; /* threads that communicate beside the masters */
+    struct lull_survey *survey;
+    struct lull_network_samples *samples;
+    struct lull_what_if *what_if; /* NULL: computations stay as they are */
+    struct lull_notices *notices;
+    struct lull_arena *arena;
+};
+
+static const struct lull_trace *measured_trace(const struct session *session)
+{
+    return session->study->runs.runs[0].trace;
+}
+
+/* ---- the measured run ---------------------------------------------------------------------- */
+
+static bool computes_otherwise(const struct lull_supposition *supposition)
+{
+    const struct lull_what_if_options *what_if = &supposition->what_if;
+    return what_if->no_noise || what_if->balance || what_if->n_regions;
+}
+
+static bool sweeps(const struct lull_supposition *supposition)
+{
+    return supposition->networks && supposition->networks->n_points > 1;
+}
+
+static lull_status prepare_what_if(struct session *session, struct lull_joint_pass *joint,
+                                   struct lull_error *err)
+{
+    const struct lull_supposition *supposition = session->supposition;
+    if (!computes_otherwise(supposition))
+        return LULL_OK;
+    lull_status status = lull_what_if_create(joint->trace, &supposition->what_if,
+                                             !sweeps(supposition), &session->what_if, err);
+    if (status != LULL_OK || !lull_what_if_learns(session->what_if))
+        return status;
+    joint->pass.marks = lull_what_if_marks(session->what_if);
+    return lull_what_if_consumer(session->what_if, &joint->consumers[joint->n_consumers++], err);
+}
+
+/* What the replays to come need of the run is found while it is read for its breakdown. */
+static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct session *session = context;
+    lull_status status =
+        lull_survey_create(joint->trace, session->wanted.application, &session->survey, err);
+    if (status == LULL_OK) {
+        joint->consumers[joint->n_consumers++] = lull_survey_consumer(session->survey);
+        status = lull_network_samples_create(joint->trace, joint->workers, &session->samples, err);
+    }
+    joint->wants_ideal = true;
+    joint->ideal.message = lull_network_samples_take;
+    joint->ideal.message_context = session->samples;
+    return status == LULL_OK ? prepare_what_if(session, joint, err) : status;
+}
+
+static lull_status load_measured(struct session *session, const char *path, struct lull_error *err)
+{
+    struct lull_runs *runs = &session->study->runs;
+    const struct lull_companion companion = {join_pass, session};
+    struct lull_runs_options wanted = session->wanted;
+    wanted.companion = &companion;
+    lull_status status =
+        lull_runs_load(&path, 1, &wanted, session->notices, session->arena, runs, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_run *run = &runs->runs[0];
+    if (!run->trace)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: is a saved profile, expected a trace with its events", path);
+    if (run->breakdown->from_sums || run->trace->events != LULL_EVENTS_ALL)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: cannot be replayed: it does not have the events of the whole run",
+                         path);
+    if (run->ideal->absent && !run->ideal->incomplete)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s: %s", path,
+                         run->ideal->absent, run->ideal->detail);
+    if (run->ideal->absent)
+        lull_notices_add(session->notices, LULL_NOTICE_WARNING,
+                         "%s: %s: %s; the replay goes on as if it were nothing", path,
+                         run->ideal->absent, run->ideal->detail);
+    session->callers = lull_run_callers(run, session->wanted.application, session->arena);
+    lull_survey_conclude(session->survey);
+    run->name = "measured";
+    return lull_network_samples_fit(session->samples, session->wanted.application, session->arena,
+                                    &session->study->measured, err);
+}
+
+/* One more column: the run of a replay. */
+static lull_status add_run(struct session *session, const char *name,
+                           struct lull_replayed *replayed, struct lull_error *err)
+{
+    struct lull_runs *runs = &session->study->runs;
+    struct lull_run *run = lull_runs_add(runs, runs->runs[0].path, session->arena);
+    run->name = name;
+    run->trace = replayed->trace;
+    replayed->trace = NULL; /* lull_runs_close closes it */
+    return lull_run_analyse(run, &session->wanted, session->notices, session->arena, err);
+}
+
+static lull_status replay_measured(struct session *session, struct lull_error *err)
+{
+    struct lull_replay_study *study = session->study;
+    struct lull_replay_wish wish = {.application = session->wanted.application,
+                                    .callers = session->callers,
+                                    .network = &study->measured,
+                                    .survey = session->survey,
+                                    .keep_calls = LULL_KEEP_ALL,
+                                    .run = true};
+    lull_status status =
+        lull_replayed_make(measured_trace(session), &wish, session->arena, &study->replayed, err);
+    return status == LULL_OK ? add_run(session, "replayed", &study->replayed, err) : status;
+}
+
+/* ---- what if ------------------------------------------------------------------------------- */
+
+static bool supposes_anything(const struct lull_supposition *supposition)
+{
+    return computes_otherwise(supposition) || supposition->networks || supposition->machine ||
+           supposition->cpu_speed > 0;
+}
+
+/* The machine's network between the nodes of the trace. */
+static lull_status take_machine(struct session *session, struct lull_network *network,
+                                struct lull_error *err)
+{
+    struct lull_placement placement;
+    const char *note;
+    lull_replay_placement(measured_trace(session), session->wanted.application, session->arena,
+                          &placement);
+    lull_status status =
+        lull_network_from_machine(session->supposition->machine, NULL, placement.n_ranks,
+                                  session->arena, network, &note, err);
+    if (status != LULL_OK)
+        return status;
+    network->placement = placement;
+    if (note)
+        lull_notices_add(session->notices, LULL_NOTICE_INFO, "%s.", note);
+    return LULL_OK;
+}
+
+static lull_status choose_network(struct session *session, uint64_t point,
+                                  struct lull_network *network, struct lull_error *err)
+{
+    const struct lull_supposition *supposition = session->supposition;
+    lull_status status = LULL_OK;
+    *network = session->study->measured;
+    if (supposition->networks)
+        status = lull_replay_read_network(
+            lull_sweep_spec(supposition->networks, point, 0, session->arena),
+            measured_trace(session), session->wanted.application, session->arena, network, err);
+    if (supposition->machine)
+        status = take_machine(session, network, err);
+    if (status == LULL_OK && supposition->cpu_speed > 0)
+        network->cpu_speed *= supposition->cpu_speed;
+    return status;
+}
+
+/* On the ideal network no call takes time; where the network says what a message costs the
+ * processor, it is not counted twice. */
+static uint8_t kept_on(const struct lull_network *network)
+{
+    if (network->class == lull_network_find("ideal"))
+        return LULL_KEEP_NONE;
+    return network->class == lull_network_find("hockney") ? LULL_KEEP_ALL : LULL_KEEP_OTHERS;
+}
+
+static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
+                           struct lull_replayed *ret_replayed, struct lull_error *err)
+{
+    struct lull_replay_wish wish = {.application = session->wanted.application,
+                                    .callers = session->callers,
+                                    .network = network,
+                                    .survey = session->survey,
+                                    .keep_calls = kept_on(network),
+                                    .what_if = session->what_if,
+                                    .run = run};
+    return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
+}
+
+static lull_status sweep(struct session *session, struct lull_error *err)
+{
+    const struct lull_sweep *networks = session->supposition->networks;
+    struct lull_supposed_point *points =
+        lull_arena_zero(session->arena, networks->n_points, sizeof *points);
+    for (uint64_t p = 0; p < networks->n_points; p++) {
+        struct lull_network network;
+        struct lull_replayed replayed;
+        lull_status status = choose_network(session, p, &network, err);
+        if (status == LULL_OK)
+            status = suppose(session, &network, false, &replayed, err);
+        if (status != LULL_OK)
+            return status;
+        points[p] = (struct lull_supposed_point){network.class->name, replayed.runtime};
+        lull_replayed_close(&replayed);
+    }
+    session->study->sweep = networks;
+    session->study->points = points;
+    return LULL_OK;
+}
+
+static lull_status what_if(struct session *session, struct lull_error *err)
+{
+    const struct lull_supposition *supposition = session->supposition;
+    struct lull_replayed *supposed = &session->study->supposed;
+    if (!supposes_anything(supposition))
+        return LULL_OK;
+    if (sweeps(supposition))
+        return sweep(session, err);
+    struct lull_network network;
+    lull_status status = choose_network(session, 0, &network, err);
+    if (status == LULL_OK)
+        status = suppose(session, &network, true, supposed, err);
+    return status == LULL_OK ? add_run(session, "what if", supposed, err) : status;
+}
+
+lull_status lull_replay_study_make(const char *path, const struct lull_supposition *supposition,
+                                   const struct lull_study_progress *progress,
+                                   struct lull_notices *notices, struct lull_arena *arena,
+                                   struct lull_replay_study *ret_study, struct lull_error *err)
+{
+    struct session session = {.supposition = supposition,
+                              .study = ret_study,
+                              .wanted = {.application = supposition->application,
+                                         .force = supposition->force,
+                                         .progress = progress},
+                              .notices = notices,
+                              .arena = arena};
+    *ret_study = (struct lull_replay_study){0};
+    lull_status status = load_measured(&session, path, err);
+    if (status == LULL_OK)
+        status = replay_measured(&session, err);
+    if (status == LULL_OK)
+        status = what_if(&session, err);
+    lull_what_if_destroy(session.what_if);
+    lull_network_samples_destroy(session.samples);
+    lull_survey_destroy(session.survey);
+    return status == LULL_OK ? lull_study_compute(&ret_study->runs, arena, err) : status;
+}
+
+void lull_replay_study_close(struct lull_replay_study *study)
+{
+    lull_replayed_close(&study->replayed);
+    lull_replayed_close(&study->supposed);
+    lull_runs_close(&study->runs);
+}
+
+lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
+                                       struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint64_t p = 0; status == LULL_OK && p < networks->n_points; p++) {
+        struct lull_network network;
+        status = lull_replay_read_network(lull_sweep_spec(networks, p, 0, arena), NULL, 0, arena,
+                                          &network, err);
+    }
+    return status;
+}

@@ -1,0 +1,48 @@
+/* A measured run, its replay on the network that its messages show, and what it would have been if
+ * something were different. */
+#ifndef LULL_STUDY_REPLAY_STUDY_H
+#define LULL_STUDY_REPLAY_STUDY_H
+
+#include "machine/machine.h"
+#include "sim/spec.h"
+#include "study/replayed.h"
+#include "study/runs.h"
+
+/* What is supposed to be different; what is NULL or 0 stays as measured. */
+struct lull_supposition {
+    uint32_t application;               /* index: which program of the trace is replayed */
+    bool force;                         /* go on where the tracer disturbed the run too much */
+    const struct lull_sweep *networks;  /* of one spec: the network */
+    const struct lull_machine *machine; /* the network of a machine; not with `networks` */
+    double cpu_speed;                   /* times as fast as measured */
+    struct lull_what_if_options what_if;
+};
+
+/* The run at one point of a sweep of networks. */
+struct lull_supposed_point {
+    const char *network; /* name of its class */
+    int64_t runtime;     /* ns */
+};
+
+struct lull_replay_study {
+    struct lull_runs runs; /* "measured", "replayed" and, unless swept or nothing was supposed,
+                              "what if"; with their values */
+    struct lull_network measured;   /* the network, as the messages of the trace show it */
+    const struct lull_sweep *sweep; /* of several points; NULL: none */
+    const struct lull_supposed_point *points; /* [sweep->n_points] */
+    struct lull_replayed replayed, supposed;  /* what the runs stand on */
+};
+
+/* Reads, replays and computes everything; results live in `arena`. Errors name the file. Ends with
+ * lull_replay_study_close in either case. */
+lull_status lull_replay_study_make(const char *path, const struct lull_supposition *supposition,
+                                   const struct lull_study_progress *progress,
+                                   struct lull_notices *notices, struct lull_arena *arena,
+                                   struct lull_replay_study *ret_study, struct lull_error *err);
+void lull_replay_study_close(struct lull_replay_study *study);
+
+/* Checks networks that the user typed, each point of the sweep, before a trace is read. */
+lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
+                                       struct lull_error *err);
+
+#endif

@@ -1,0 +1,87 @@
+#include "study/replayed.h"
+
+#include "replay/measured_network.h"
+#include "sim/engine/engine.h"
+#include "sim/setup.h"
+
+static lull_status simulate(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                            struct lull_arena *arena, struct lull_replayed *replayed,
+                            struct lull_error *err)
+{
+    struct lull_sim_result result;
+    if (wish->run && !(replayed->warp = lull_warp_create(replayed->program, trace)))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
+                         trace->path);
+    struct lull_sim_options options = {.network = wish->network,
+                                       .sink = wish->run ? lull_warp_sink(replayed->warp) : NULL};
+    lull_status status = lull_simulate(replayed->program, &options, arena, &result, NULL, err);
+    if (status != LULL_OK)
+        return status;
+    replayed->runtime = result.runtime;
+    replayed->messages = result.n_messages;
+    if (wish->run)
+        replayed->trace = lull_warp_trace(replayed->warp, result.runtime);
+    return LULL_OK;
+}
+
+void lull_replayed_close(struct lull_replayed *replayed)
+{
+    lull_trace_close(replayed->trace);
+    lull_warp_destroy(replayed->warp);
+    lull_program_close(replayed->program);
+    *replayed = (struct lull_replayed){0};
+}
+
+lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *ret_replayed,
+                               struct lull_error *err)
+{
+    struct lull_replayed replayed = {0};
+    struct lull_replay_options options = {.application = wish->application,
+                                          .callers = wish->callers,
+                                          .survey = wish->survey,
+                                          .pieces = wish->run,
+                                          .keep_calls = wish->keep_calls};
+    lull_status status = LULL_OK;
+    if (wish->what_if) {
+        lull_what_if_rewind(wish->what_if);
+        status = lull_what_if_conclude(wish->what_if, &options, err);
+    }
+    if (status == LULL_OK)
+        status = lull_replay_open(trace, &options, &replayed.program, err);
+    if (status == LULL_OK)
+        status = simulate(trace, wish, arena, &replayed, err);
+    if (status != LULL_OK) {
+        lull_replayed_close(&replayed);
+        return status;
+    }
+    *ret_replayed = replayed;
+    return LULL_OK;
+}
+
+/* ---- networks ------------------------------------------------------------------------------ */
+
+/* On the ideal network nobody waits for more than the data that he needs. */
+static const char rooted[] = "bcast:linear+scatter:linear+scatterv:linear+reduce:linear+"
+                             "gather:linear+gatherv:linear+scan:linear+exscan:linear";
+
+lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
+                                     uint32_t application, struct lull_arena *arena,
+                                     struct lull_network *ret_network, struct lull_error *err)
+{
+    struct lull_network network;
+    bool said = lull_spec_has(spec, "collectives") || lull_spec_has(spec, "algorithms");
+    lull_status status = lull_network_read(spec, NULL, 1, arena, &network, err);
+    if (status != LULL_OK)
+        return status;
+    if (network.class == lull_network_find("ideal") && !said) {
+        network.collectives = LULL_COLLECTIVES_ALGORITHM;
+        network.algorithms = rooted;
+    }
+    if (trace)
+        lull_replay_placement(trace, application, arena, &network.placement);
+    status = lull_network_check(&network, network.placement.n_ranks, err);
+    if (status == LULL_OK)
+        *ret_network = network;
+    return status;
+}

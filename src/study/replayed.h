@@ -1,0 +1,41 @@
+/* One replay of a measured run, and the run that it makes. */
+#ifndef LULL_STUDY_REPLAYED_H
+#define LULL_STUDY_REPLAYED_H
+
+#include "replay/warp/warp.h"
+#include "replay/what_if.h"
+#include "sim/network/network.h"
+
+/* A replay and the run that it makes. */
+struct lull_replayed {
+    int64_t runtime; /* ns */
+    uint64_t messages;
+    struct lull_program *program;
+    struct lull_warp *warp;   /* NULL: only the runtime was asked for */
+    struct lull_trace *trace; /* the run through the warp; likewise */
+};
+
+struct lull_replay_wish {
+    uint32_t application;
+    const bool *callers; /* replay/replay.h */
+    const struct lull_network *network;
+    const struct lull_survey *survey;
+    uint8_t keep_calls;           /* enum lull_replay_keep */
+    struct lull_what_if *what_if; /* made with `run` as its pieces; NULL: as measured */
+    bool run;                     /* the run is wanted, not only its length */
+};
+
+/* Ends with lull_replayed_close, after success only. */
+lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull_replay_wish *wish,
+                               struct lull_arena *arena, struct lull_replayed *ret_replayed,
+                               struct lull_error *err);
+void lull_replayed_close(struct lull_replayed *replayed);
+
+/* A network from what the user typed, with the nodes of the trace (NULL: only to check it). On the
+ * ideal network collectives with a root wait for it alone, unless the spec says otherwise. */
+struct lull_spec;
+lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
+                                     uint32_t application, struct lull_arena *arena,
+                                     struct lull_network *ret_network, struct lull_error *err);
+
+#endif

@@ -1,0 +1,143 @@
+#include "study/runs.h"
+
+#include "study/analyse.h"
+#include "study/run_name.h"
+#include "study/saved.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void warn_of_other_applications(const struct lull_run *run, uint32_t application,
+                                       struct lull_notices *notices)
+{
+    uint32_t left_out = run->trace->n_processes - run->processes;
+    if (left_out)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: holds %u applications; only number %u is analysed, the others (%u "
+                         "process%s) are left out (see --application)",
+                         run->path, run->trace->n_applications, application + 1, left_out,
+                         left_out == 1 ? "" : "es");
+}
+
+/* What the numbers stand on, where that is not all events of the run. */
+static void tell_of_sums(const struct lull_run *run, const struct lull_runs_options *options,
+                         struct lull_notices *notices)
+{
+    const struct lull_trace *trace = run->trace;
+    double end = 1e-9 * (double)trace->events_end, length = 1e-9 * (double)trace->duration;
+    if (trace->events == LULL_EVENTS_NONE)
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "%s holds sums and no events (a profile): its metrics are exact, but "
+                         "what needs single events cannot be told.",
+                         run->name);
+    else if (trace->events == LULL_EVENTS_FIRST && run->breakdown->from_sums)
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "%s: its events end at %.6g s of %.6g s; the metrics are those of the "
+                         "whole run, from its sums.",
+                         run->name, end, length);
+    else if (trace->events == LULL_EVENTS_FIRST && (options->region || options->has_window))
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: its events end at %.6g s of %.6g s; what comes after is left out",
+                         run->path, end, length);
+}
+
+struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena)
+{
+    runs->runs =
+        lull_arena_grow(arena, runs->runs, &runs->capacity, runs->count + 1, sizeof(*runs->runs));
+    struct lull_run *run = &runs->runs[runs->count];
+    *run = (struct lull_run){.path = path, .order = runs->count};
+    runs->count++;
+    return run;
+}
+
+static lull_status load_trace(const char *path, const struct lull_runs_options *options,
+                              struct lull_notices *notices, struct lull_arena *arena,
+                              struct lull_runs *runs, struct lull_error *err)
+{
+    struct lull_run *run = lull_runs_add(runs, path, arena);
+    lull_status status = lull_trace_open(path, &run->trace, err);
+    if (status != LULL_OK)
+        return lull_run_fail(run, status, err);
+    run->name = lull_run_name(path, arena);
+    if (options->application >= run->trace->n_applications)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: has no application %u, expected 1 to %u", path,
+                         options->application + 1, run->trace->n_applications);
+    status = lull_run_analyse(run, options, notices, arena, err);
+    if (status != LULL_OK)
+        return status;
+    tell_of_sums(run, options, notices);
+    lull_notices_add_quirks(notices, run->trace, path);
+    warn_of_other_applications(run, options->application, notices);
+    return LULL_OK;
+}
+
+static lull_status load_saved(const char *path, const struct lull_runs_options *options,
+                              struct lull_notices *notices, struct lull_arena *arena,
+                              struct lull_runs *runs, struct lull_error *err)
+{
+    struct lull_saved *saved;
+    uint32_t count;
+    if (options->region || options->has_window || options->application)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: is a saved profile, expected a trace with --region, --window or "
+                         "--application",
+                         path);
+    lull_status status = lull_saved_load(path, arena, &saved, &count, err);
+    for (uint32_t i = 0; status == LULL_OK && i < count; i++) {
+        struct lull_run *run = lull_runs_add(runs, path, arena);
+        run->name = saved[i].name;
+        run->breakdown = saved[i].breakdown;
+        status = lull_run_evaluate(run, options, notices, arena, err);
+        if (status == LULL_OK && options->regions && !run->breakdown->n_regions)
+            lull_notices_add(
+                notices, LULL_NOTICE_INFO,
+                "%s was saved without --by region or callsite, so its regions are not known.",
+                run->name);
+    }
+    return status;
+}
+
+/* By execution units, then processes, then as given. */
+static int compare_runs(const void *left, const void *right)
+{
+    const struct lull_run *a = left, *b = right;
+    if (a->threads != b->threads)
+        return a->threads < b->threads ? -1 : 1;
+    if (a->processes != b->processes)
+        return a->processes < b->processes ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+lull_status lull_runs_load(const char *const *paths, uint32_t count,
+                           const struct lull_runs_options *options, struct lull_notices *notices,
+                           struct lull_arena *arena, struct lull_runs *ret_runs,
+                           struct lull_error *err)
+{
+    *ret_runs = (struct lull_runs){0};
+    for (uint32_t i = 0; i < count; i++) {
+        lull_status status = lull_saved_recognise(paths[i])
+                                 ? load_saved(paths[i], options, notices, arena, ret_runs, err)
+                                 : load_trace(paths[i], options, notices, arena, ret_runs, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    qsort(ret_runs->runs, ret_runs->count, sizeof(*ret_runs->runs), compare_runs);
+    lull_run_make_names_differ(ret_runs, arena);
+    return LULL_OK;
+}
+
+void lull_runs_close(struct lull_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        lull_trace_close(runs->runs[i].trace);
+    *runs = (struct lull_runs){0};
+}
+
+const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena)
+{
+    if (run->min_threads == run->max_threads)
+        return lull_arena_printf(arena, "%u x %u", run->processes, run->max_threads);
+    return lull_arena_printf(arena, "%u x %u-%u", run->processes, run->min_threads,
+                             run->max_threads);
+}

@@ -1,0 +1,65 @@
+/* The runs of a study: opened, broken down, named, put in order. */
+#ifndef LULL_STUDY_RUNS_H
+#define LULL_STUDY_RUNS_H
+
+#include "metrics/pop/pop.h"
+#include "study/joint_pass.h"
+#include "study/notices.h"
+
+/* Long work, one piece after the other, for whoever wants to show it. */
+struct lull_study_progress {
+    void (*begin)(void *context, const char *what); /* `what` lives until the end */
+    void (*update)(void *context, double share);    /* 0 to 1; from any thread, one at a time */
+    void (*end)(void *context);
+    void *context;
+};
+
+struct lull_runs_options {
+    uint32_t application; /* index */
+    const char *region;   /* only the time inside; NULL: all */
+    bool has_window;
+    int64_t from, to;                           /* ns, if has_window */
+    bool regions;                               /* break down by region, too */
+    bool force;                                 /* go on where the result would be doubtful */
+    bool no_replay;                             /* do without the runtime on an ideal network */
+    unsigned workers;                           /* 0: all */
+    const struct lull_study_progress *progress; /* may be NULL */
+    const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
+};
+
+struct lull_run {
+    const char *path;         /* as the user gave it */
+    uint32_t order;           /* of the operands */
+    const char *name;         /* heads its column; different from those of other runs */
+    struct lull_trace *trace; /* NULL: a saved profile */
+    struct lull_breakdown *breakdown;
+    struct lull_ideal_result *ideal; /* NULL: was not looked for */
+    struct lull_pop_input *input;
+    uint32_t processes, threads;       /* all CPU threads */
+    uint32_t min_threads, max_threads; /* of a process */
+    struct lull_metric_value *values;  /* [lull_metric_count], once computed */
+};
+
+struct lull_runs {
+    struct lull_run *runs; /* by execution units, then processes, then as given */
+    uint32_t count;
+    size_t capacity;
+    uint32_t reference;
+    enum lull_scaling scaling;
+};
+
+/* Opens and analyses all runs: traces, and documents of saved profiles. Errors name the file.
+ * Ends with lull_runs_close in either case. */
+lull_status lull_runs_load(const char *const *paths, uint32_t count,
+                           const struct lull_runs_options *options, struct lull_notices *notices,
+                           struct lull_arena *arena, struct lull_runs *ret_runs,
+                           struct lull_error *err);
+void lull_runs_close(struct lull_runs *runs); /* leaves none */
+
+/* A new run at the end, with path and order set; earlier addresses of runs are stale. */
+struct lull_run *lull_runs_add(struct lull_runs *runs, const char *path, struct lull_arena *arena);
+
+/* "8 x 2": processes and threads of each; "8 x 1-4" where they differ. */
+const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena);
+
+#endif

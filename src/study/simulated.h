@@ -1,0 +1,54 @@
+/* Running the points of `lull simulate`: one, or those of a sweep. */
+#ifndef LULL_STUDY_SIMULATED_H
+#define LULL_STUDY_SIMULATED_H
+
+#include "machine/machine.h"
+#include "sim/noise/noise.h"
+#include "sim/setup.h"
+
+enum lull_simulate_spec {
+    LULL_SIMULATE_PATTERN,   /* NULL: a GOAL file */
+    LULL_SIMULATE_NETWORK,   /* NULL: the machine's */
+    LULL_SIMULATE_NOISE,     /* NULL: the machine's, or none */
+    LULL_SIMULATE_PLACEMENT, /* NULL: the machine's, or each rank on a node of its own */
+    LULL_SIMULATE_SPECS
+};
+
+struct lull_simulate_inputs {
+    struct lull_program *goal;          /* shared by all points; NULL: a pattern */
+    const struct lull_machine *machine; /* NULL: none */
+    const char *machine_path;
+    const struct lull_sweep *sweep;
+    const struct lull_delay *delays;
+    uint32_t n_delays;
+    uint64_t seed;
+    bool path;
+    const char *tape;            /* path of the run to write, NULL: none; only with one point */
+    void (*out_of_memory)(void); /* as lull_arena_create takes it */
+};
+
+struct lull_simulate_point {
+    struct lull_arena *arena;
+    struct lull_program *program;
+    const char *texts[LULL_SIMULATE_SPECS]; /* specs of this point, NULL where there is none */
+    const char *note;                       /* what the machine lacks for this; NULL */
+    struct lull_sim_result result;
+    double seconds; /* that the simulation took */
+    lull_status status;
+    bool usage; /* the failure is one of what the user typed */
+    struct lull_error err;
+    const char *const *problems; /* NULL, or as lull_simulate gives them */
+};
+
+/* Runs all points of the sweep on `workers` threads; the results do not depend on their number.
+ * A point is complete when its status is LULL_OK. */
+void lull_simulate_run(const struct lull_simulate_inputs *inputs,
+                       struct lull_simulate_point *points, unsigned workers);
+/* Releases what points hold, and the program of `goal`. */
+void lull_simulate_release(const struct lull_simulate_inputs *inputs,
+                           struct lull_simulate_point *points);
+
+/* Sends, receives, computations and messages. */
+uint64_t lull_simulate_events(const struct lull_sim_result *result);
+
+#endif

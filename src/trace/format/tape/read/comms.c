@@ -1,0 +1,183 @@
+/* Communicators of a tape. The processes of a recorded run define the same one apart from each
+ * other, and what they name in it may be defined later or not be there at all: so they are drafts
+ * until all definitions have been read. */
+#include "trace/format/tape/read/merge.h"
+
+/* Members are process numbers until merge_end knows that all is there; a list that does not fit
+ * its definition makes the definition bad. */
+static void read_members(struct lull_tape_merge *merge, struct lull_comm *comm, uint32_t listed,
+                         struct lull_tape_fields *fields)
+{
+    if (fields->bad || (size_t)(fields->end - fields->at) / sizeof(uint32_t) < listed) {
+        fields->bad = true;
+        return;
+    }
+    uint32_t *members = lull_arena_zero(merge->trace->arena, listed, sizeof *members);
+    for (uint32_t i = 0; i < listed; i++)
+        members[i] = lull_tape_field_u32(fields);
+    comm->members = members;
+}
+
+lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
+                                  const struct lull_tape_scope *scope, bool whole_run,
+                                  struct lull_tape_fields *fields, uint32_t *ret_index)
+{
+    struct lull_trace *trace = merge->trace;
+    uint64_t key = lull_tape_field_u64(fields);
+    uint32_t index = trace->n_comms;
+    bool fresh = true;
+    lull_status status = LULL_OK;
+    if (key != 0)
+        status =
+            lull_tape_unify(merge, LULL_TAPE_MAP_COMM, &key, sizeof key, index, &index, &fresh);
+    if (status != LULL_OK)
+        return status;
+    if (fresh) {
+        TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COMM, comms, n_comms)->members = NULL;
+        merge->drafts = lull_arena_grow(trace->arena, merge->drafts, &merge->drafts_capacity,
+                                        (size_t)index + 1, sizeof *merge->drafts);
+    }
+    struct lull_comm *comm = &trace->comms[index];
+    struct comm_draft *draft = &merge->drafts[index];
+    uint32_t paradigm = lull_tape_field_u32(fields), size = lull_tape_field_u32(fields);
+    comm->paradigm = paradigm < LULL_PARADIGMS ? (uint8_t)paradigm : LULL_PARADIGM_OTHER;
+    if (!fresh && comm->size != size)
+        return LULL_ERR_FORMAT;
+    comm->size = size;
+    comm->first = lull_tape_field_u32(fields);
+    draft->parent = lull_tape_field_u32(fields);
+    draft->remote = lull_tape_field_u32(fields);
+    draft->scope = scope;
+    draft->whole_run = whole_run;
+    uint32_t listed = lull_tape_field_u32(fields);
+    if (listed != 0 && listed != size)
+        return LULL_ERR_FORMAT;
+    if (listed != 0)
+        read_members(merge, comm, listed, fields);
+    comm->name = lull_tape_take_text(merge, fields);
+    *ret_index = index;
+    return LULL_OK;
+}
+
+static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
+{
+    return lull_tape_index_of(&draft->scope->maps[LULL_TAPE_MAP_COMM], id);
+}
+
+/* Index of thread `number` of a process, LULL_NONE if it has no tape. */
+static uint32_t thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
+{
+    uint32_t low = 0, high = trace->n_locations; /* its first location */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->locations[middle].process < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < trace->n_locations && trace->locations[low].process == process; low++)
+        if (trace->locations[low].number == number)
+            return low;
+    return LULL_NONE;
+}
+
+/* The members of a team are locations: in the scope of the run their indices, in that of a process
+ * thread numbers. */
+static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struct lull_error *err)
+{
+    struct lull_trace *trace = merge->trace;
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_comm *comm = &trace->comms[c];
+    const struct comm_draft *draft = &merge->drafts[c];
+    if (draft->whole_run)
+        return LULL_OK;
+    uint32_t process = (uint32_t)(draft->scope - data->scopes);
+    uint32_t *members = NULL;
+    bool missing = comm->size > trace->n_locations;
+    if (!missing)
+        members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
+    for (uint32_t r = 0; !missing && r < comm->size; r++) {
+        members[r] =
+            thread_index(trace, process, comm->members ? comm->members[r] : comm->first + r);
+        missing = members[r] == LULL_NONE;
+    }
+    if (missing)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: team '%s' has a thread without a tape",
+                         trace->path, comm->name);
+    comm->members = members;
+    return LULL_OK;
+}
+
+/* Whether a process that is not in the run was left out of it, and has not lost its tape: where
+ * processes are spawned, numbers are given to them before it shows whether they are recorded. */
+static bool is_outsider(const struct lull_trace *trace, uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    return number == UINT32_MAX ||
+           (data->spawns && lull_tape_process_index(trace, number) == LULL_NONE);
+}
+
+/* Of the members only those are kept that were recorded; which rank the others have is not known.
+ */
+static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
+{
+    struct lull_trace *trace = merge->trace;
+    const struct lull_tape_data *data = trace->format_data;
+    bool row = !comm->members && comm->size > 0, found = false;
+    uint32_t n = 0, most = row && comm->size > trace->n_processes ? trace->n_processes : comm->size;
+    if (row && (comm->first == UINT32_MAX || data->spawns))
+        for (uint32_t r = 0; r <= most && r < comm->size && !found; r++)
+            found = is_outsider(trace, comm->first + r);
+    for (uint32_t r = 0; comm->members && r < comm->size; r++)
+        found |= is_outsider(trace, comm->members[r]);
+    if (!found)
+        return false;
+    uint32_t *known = lull_arena_zero(trace->arena, (size_t)most + 1, sizeof *known);
+    for (uint32_t r = 0; comm->members && r < comm->size; r++) {
+        uint32_t process = lull_tape_process_index(trace, comm->members[r]);
+        if (process != LULL_NONE)
+            known[n++] = process;
+    }
+    for (uint32_t p = 0; row && comm->first != UINT32_MAX && p < trace->n_processes; p++)
+        if (data->process_numbers[p] - comm->first < comm->size)
+            known[n++] = p;
+    comm->members = known;
+    comm->size = n;
+    lull_trace_add_quirk(trace, "a communicator has members that were not recorded", "'%s'",
+                         comm->name);
+    return true;
+}
+
+lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
+                                   struct lull_error *err)
+{
+    struct lull_trace *trace = merge->trace;
+    struct lull_comm *comm = &trace->comms[c];
+    const struct comm_draft *draft = &merge->drafts[c];
+    comm->parent = mapped_comm(draft, draft->parent);
+    comm->remote = mapped_comm(draft, draft->remote);
+    if (comm->paradigm == LULL_PARADIGM_OPENMP)
+        return resolve_team(merge, c, err);
+    struct lull_tape_data *data = trace->format_data;
+    data->outside[c] = has_outsiders(merge, comm);
+    if (data->outside[c])
+        return LULL_OK;
+    bool missing = false;
+    if (comm->members) {
+        uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
+        for (uint32_t r = 0; r < comm->size; r++) {
+            members[r] = lull_tape_process_index(trace, comm->members[r]);
+            missing |= members[r] == LULL_NONE;
+        }
+        comm->members = members;
+    } else if (comm->size > 0) {
+        uint32_t first = lull_tape_process_index(trace, comm->first);
+        uint32_t last = lull_tape_process_index(trace, comm->first + comm->size - 1);
+        missing = first == LULL_NONE || last == LULL_NONE || last - first != comm->size - 1;
+        comm->first = first;
+    }
+    if (!missing)
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: communicator '%s' has a member without a tape",
+                     trace->path, comm->name);
+}

@@ -1,0 +1,119 @@
+/* Which files a tape has, by their names. */
+#include "base/text.h"
+#include "trace/format/tape/tape.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
+static bool parse_number(const char *text, size_t length, uint64_t *ret_number)
+{
+    return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
+}
+
+/* "12.3.tape" -> 12 and 3 and "tape" */
+static bool parse_file_name(const char *name, struct lull_tape_name *ret_name,
+                            const char **ret_what)
+{
+    const char *dot = strchr(name, '.');
+    const char *second = dot ? strchr(dot + 1, '.') : NULL;
+    uint64_t process, number;
+    if (!second || !parse_number(name, (size_t)(dot - name), &process) ||
+        !parse_number(dot + 1, (size_t)(second - dot - 1), &number) || process >= UINT32_MAX ||
+        number >= UINT32_MAX)
+        return false;
+    *ret_name = (struct lull_tape_name){(uint32_t)process, (uint32_t)number};
+    *ret_what = second + 1;
+    return true;
+}
+
+static void note_file(struct lull_trace *trace, struct lull_tape_name name, const char *what)
+{
+    struct lull_tape_data *data = trace->format_data;
+    if (strcmp(what, "tape") == 0) {
+        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
+                                      data->n_files + 1, sizeof *data->files);
+        data->files[data->n_files++] = (struct lull_tape_file){
+            .process = name.process, .number = name.number, .open_region = LULL_NONE};
+    } else if (strcmp(what, "sums") == 0) {
+        data->sums = lull_arena_grow(trace->arena, data->sums, &data->sums_capacity,
+                                     data->n_sums + 1, sizeof *data->sums);
+        data->sums[data->n_sums++] = name;
+    }
+}
+
+static lull_status list_group(struct lull_trace *trace, uint32_t group, struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    snprintf(path, sizeof path, "%s/%u", trace->path, group);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        struct lull_tape_name name;
+        const char *what;
+        if (parse_file_name(entry->d_name, &name, &what) && name.process / LULL_TAPE_GROUP == group)
+            note_file(trace, name, what);
+    }
+    closedir(folder);
+    return LULL_OK;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct lull_tape_file *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct lull_tape_name *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Which of the files, sorted, have sums beside them. */
+static void match_sums(struct lull_trace *trace)
+{
+    struct lull_tape_data *data = trace->format_data;
+    if (data->n_sums)
+        qsort(data->sums, data->n_sums, sizeof *data->sums, compare_names);
+    trace->has_sums = true;
+    size_t s = 0;
+    for (size_t f = 0; f < data->n_files; f++) {
+        const struct lull_tape_name name = {data->files[f].process, data->files[f].number};
+        while (s < data->n_sums && compare_names(&data->sums[s], &name) < 0)
+            s++;
+        data->files[f].has_sums = s < data->n_sums && compare_names(&data->sums[s], &name) == 0;
+        trace->has_sums &= data->files[f].has_sums;
+    }
+}
+
+lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    DIR *folder = opendir(trace->path);
+    if (!folder)
+        return lull_fail_errno(err, "%s: cannot open", trace->path);
+    lull_status status = LULL_OK;
+    for (struct dirent *entry; status == LULL_OK && (entry = readdir(folder));) {
+        uint64_t group;
+        if (parse_number(entry->d_name, strlen(entry->d_name), &group) &&
+            group <= UINT32_MAX / LULL_TAPE_GROUP)
+            status = list_group(trace, (uint32_t)group, err);
+    }
+    closedir(folder);
+    if (status != LULL_OK)
+        return status;
+    if (data->n_files == 0)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: holds no tape files, expected 0/0.0.tape",
+                         trace->path);
+    qsort(data->files, data->n_files, sizeof *data->files, compare_files);
+    match_sums(trace);
+    return LULL_OK;
+}

@@ -1,0 +1,152 @@
+/* How long a run was that did not say it: a recorded program was killed, or still goes on. */
+#include "trace/format/tape/read/sums.h"
+#include "trace/format/tape/tape.h"
+
+#include <stdlib.h>
+
+/* In ticks; empty: first > last. */
+struct span {
+    uint64_t first, last;
+};
+
+static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
+{
+    const struct lull_tape_record *record = &slots->record;
+    unsigned kind = lull_tape_kind_of(record->head);
+    bool call = kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV;
+    bool span = kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
+    unsigned extra = lull_tape_extra_of(record->head);
+    if ((span || kind == LULL_TAPE_CALL) && extra > 0)
+        return record->time + (count > 1 ? slots[1].u64[0] : 0);
+    if (call && extra > 0 && record->value == LULL_TAPE_OPEN)
+        return record->time + (count > extra ? slots[extra].u64[0] : 0);
+    return record->time + (span || call ? record->value : 0);
+}
+
+/* Widens the span by the records in one chunk. */
+static void span_chunk(const union lull_tape_slot *slots, size_t count, struct span *span)
+{
+    for (size_t i = 0; i < count; i += 1 + lull_tape_extra_of(slots[i].record.head)) {
+        unsigned kind = lull_tape_kind_of(slots[i].record.head);
+        if (kind == LULL_TAPE_PAD || kind == LULL_TAPE_NOTHING)
+            break;
+        uint64_t end = end_of(&slots[i], count - i);
+        span->first = slots[i].record.time < span->first ? slots[i].record.time : span->first;
+        span->last = end > span->last ? end : span->last;
+    }
+}
+
+/* A CALL behind the committed records that has begun and not ended; its fields may be being
+ * written just now, so that anything else found there means nothing. */
+static void find_open_call(struct lull_tape_file *file, const union lull_tape_slot *behind,
+                           struct span *span)
+{
+    const struct lull_tape_record *record = &behind->record;
+    const struct lull_tape_ids *regions = &file->ids->maps[LULL_TAPE_MAP_REGION];
+    uint32_t region = lull_tape_id_of(record->head);
+    if (lull_tape_kind_of(record->head) != LULL_TAPE_CALL || record->value != LULL_TAPE_OPEN ||
+        region >= regions->count || regions->index[region] == LULL_NONE ||
+        record->time < span->last)
+        return;
+    file->open_region = regions->index[region];
+    file->open_time = span->last = record->time;
+    span->first = record->time < span->first ? record->time : span->first;
+}
+
+/* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
+ * the messages in it. */
+static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
+                                union lull_tape_slot *slots, struct span *span,
+                                struct lull_error *err)
+{
+    uint64_t committed = file->header.committed;
+    uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
+    size_t got = 0;
+    lull_status status = LULL_OK;
+    for (uint64_t c = 0; status == LULL_OK && c < chunks; c++) {
+        if (c > 0 && c + 2 < chunks)
+            c = chunks - 2;
+        uint64_t begin = c * LULL_TAPE_CHUNK, left = committed - begin;
+        status = lull_tape_read_records(
+            trace, file, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots, &got, err);
+        if (status == LULL_OK)
+            span_chunk(slots, got / sizeof *slots, span);
+    }
+    if (status == LULL_OK)
+        status = lull_tape_read_records(trace, file, committed, sizeof *slots, slots, &got, err);
+    if (status == LULL_OK && got == sizeof *slots)
+        find_open_call(file, slots, span);
+    return status;
+}
+
+static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
+{
+    size_t segment = 0;
+    return file->clock->n_segments > 0 ? lull_tape_ns(file->clock, ticks, &segment)
+                                       : (int64_t)ticks;
+}
+
+enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
+
+/* Sums go on where events do not. The events of all locations end with those that end first. */
+static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_file *file,
+                            struct span *span, struct lull_error *err)
+{
+    const unsigned flags = file->header.flags;
+    if (flags & LULL_TAPE_PROFILE)
+        trace->events = LULL_EVENTS_NONE;
+    else if (flags & STOPPED && trace->events == LULL_EVENTS_ALL)
+        trace->events = LULL_EVENTS_FIRST;
+    if (flags & STOPPED) {
+        int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
+        trace->events_end = end < trace->events_end ? end : trace->events_end;
+    }
+    if (!(flags & (STOPPED | LULL_TAPE_PROFILE)) || !file->has_sums)
+        return LULL_OK;
+    uint64_t begin, end;
+    lull_status status = lull_tape_sums_life(trace, file, &begin, &end, err);
+    if (status != LULL_OK || (begin == 0 && end == 0))
+        return status;
+    span->first = begin < span->first ? begin : span->first;
+    span->last = end > span->last ? end : span->last;
+    return LULL_OK;
+}
+
+/* Without a RUN definition the records say where the run begins and ends; with one, locations that
+ * did not end in an orderly way may have gone on longer. */
+lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    if (!slots)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    trace->events_end = INT64_MAX;
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        struct lull_tape_file *file = &data->files[l];
+        struct span span = {UINT64_MAX, 0};
+        if (data->closed && file->header.flags & LULL_TAPE_CLOSED)
+            continue;
+        status = span_of_file(trace, file, slots, &span, err);
+        if (status == LULL_OK)
+            status = see_sums(trace, file, &span, err);
+        if (status != LULL_OK || span.first > span.last)
+            continue;
+        int64_t file_first = ns_of(file, span.first), file_last = ns_of(file, span.last);
+        first = file_first < first ? file_first : first;
+        last = file_last > last ? file_last : last;
+    }
+    free(slots);
+    if (!data->closed)
+        data->origin = first == INT64_MAX ? 0 : first;
+    int64_t duration;
+    if (last > data->origin && !__builtin_sub_overflow(last, data->origin, &duration) &&
+        (!data->closed || duration > trace->duration))
+        trace->duration = duration;
+    if (trace->events != LULL_EVENTS_FIRST || trace->events_end < data->origin)
+        trace->events_end = 0;
+    else if (__builtin_sub_overflow(trace->events_end, data->origin, &trace->events_end))
+        trace->events_end = trace->duration;
+    return status;
+}

@@ -1,0 +1,77 @@
+/* What the files share that read the definitions of a tape: definitions.c reads files and tells the
+ * kinds apart, kinds.c makes one definition of the trace, comms.c makes communicators. */
+#ifndef LULL_TRACE_FORMAT_TAPE_READ_MERGE_H
+#define LULL_TRACE_FORMAT_TAPE_READ_MERGE_H
+
+#include "base/hash.h"
+#include "tape/definition.h"
+#include "trace/format/tape/tape.h"
+
+/* What a communicator needs until all definitions have been read. */
+struct comm_draft {
+    uint32_t parent, remote; /* ids in `scope` */
+    const struct lull_tape_scope *scope;
+    bool whole_run;
+};
+
+struct lull_tape_merge {
+    struct lull_trace *trace;
+    struct lull_hash known[LULL_TAPE_MAPS]; /* content -> index */
+    size_t capacity[LULL_TAPE_MAPS], processes_capacity;
+    struct comm_draft *drafts; /* parallel to trace->comms */
+    size_t drafts_capacity;
+    uint64_t most_ids; /* of the file being read: as many as it has bytes of definitions */
+};
+
+/* The index of an id in its scope, LULL_NONE if it is not defined. */
+static inline uint32_t lull_tape_index_of(const struct lull_tape_ids *ids, uint32_t id)
+{
+    return id < ids->count ? ids->index[id] : LULL_NONE;
+}
+
+/* One more element at the end of an array of the trace. */
+#define TAPE_NEW_ELEMENT(merge, map, array, count)                                              \
+    ((merge)->trace->array =                                                                    \
+         lull_arena_grow((merge)->trace->arena, (merge)->trace->array, &(merge)->capacity[map], \
+                         (size_t)(merge)->trace->count + 1, sizeof *(merge)->trace->array),     \
+     &(merge)->trace->array[(merge)->trace->count++])
+
+/* Looks the content up; a new one gets `fresh` as its index and *ret_new. */
+lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
+                            const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
+                            bool *ret_new);
+
+/* The next field, a text, in the arena of the trace. */
+const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+
+/* ---- kinds.c: a definition of each kind, from its fields ------------------------------------- */
+
+void lull_tape_define_run(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                          bool whole_run, struct lull_tape_fields *fields);
+void lull_tape_define_clock(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                            struct lull_tape_fields *fields);
+void lull_tape_define_offset(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                             struct lull_tape_fields *fields);
+void lull_tape_define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                           struct lull_tape_fields *fields);
+void lull_tape_define_process(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                              uint32_t number, struct lull_tape_fields *fields);
+void lull_tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+void lull_tape_define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+void lull_tape_define_counter(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+void lull_tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+/* The index of a new region, or of the one that is this already. */
+lull_status lull_tape_define_site(struct lull_tape_merge *merge,
+                                  const struct lull_tape_scope *scope,
+                                  struct lull_tape_fields *fields, uint32_t *index);
+
+/* ---- comms.c --------------------------------------------------------------------------------- */
+
+lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
+                                  const struct lull_tape_scope *scope, bool whole_run,
+                                  struct lull_tape_fields *fields, uint32_t *ret_index);
+/* When all is read: process numbers become indices, ids of other communicators become indices. */
+lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
+                                   struct lull_error *err);
+
+#endif

@@ -1,0 +1,113 @@
+/* Several events in one record: ENTER and LEAVE of the same region with nothing between become one
+ * CALL; a CALL takes the message or collective that has its times with it. */
+#include "tape/encode.h"
+#include "trace/format/tape/write/writer.h"
+
+/* Limits of the slots that hold a message or collective beside its call. */
+static bool fits(const struct lull_event *call, uint32_t comm, uint64_t bytes)
+{
+    return (uint64_t)call->duration < LULL_TAPE_OPEN && comm < LULL_TAPE_NO_ROOT &&
+           bytes <= LULL_TAPE_BYTES_MASK;
+}
+
+/* The kind of record in which `call` and the blocking message behind it become one; 0 if none. */
+static unsigned message_call_kind(const struct lull_event *call, const struct lull_event *message)
+{
+    if ((message->kind != LULL_EVENT_SEND && message->kind != LULL_EVENT_RECV) ||
+        message->message.request != LULL_NO_REQUEST ||
+        !fits(call, message->id, message->message.bytes))
+        return 0;
+    if (message->kind == LULL_EVENT_SEND)
+        return message->time == call->time ? LULL_TAPE_CALL_SEND : 0;
+    return message->time == call->time + call->duration ? LULL_TAPE_CALL_RECV : 0;
+}
+
+static bool begins_with(const struct lull_event *call, const struct lull_event *begin)
+{
+    return begin->kind == LULL_EVENT_COLLECTIVE_BEGIN && begin->time == call->time &&
+           begin->collective.request == LULL_NO_REQUEST;
+}
+
+static bool ends_with(const struct lull_trace *trace, const struct lull_event *call,
+                      const struct lull_event *begin, const struct lull_event *end)
+{
+    int32_t root = end->collective.root;
+    return end->kind == LULL_EVENT_COLLECTIVE_END && end->time == call->time + call->duration &&
+           end->op == trace->regions[call->id].collective && end->op == begin->op &&
+           end->id == begin->id && end->collective.request == LULL_NO_REQUEST &&
+           end->collective.sent == begin->collective.sent &&
+           end->collective.received == begin->collective.received &&
+           root == begin->collective.root && root >= LULL_ANY &&
+           (root < 0 || (uint32_t)root < LULL_TAPE_NO_ROOT) &&
+           fits(call, end->id, end->collective.sent) &&
+           end->collective.received <= LULL_TAPE_BYTES_MASK;
+}
+
+lull_status lull_tape_release_pending(struct tape_writer *writer, uint32_t location,
+                                      struct lull_error *err)
+{
+    struct tape_location *out = &writer->locations[location];
+    lull_status status = LULL_OK;
+    for (unsigned i = 0; status == LULL_OK && i < out->n_pending; i++)
+        status = lull_tape_put_event(writer, location, &out->pending[i], err);
+    out->n_pending = 0;
+    return status;
+}
+
+/* True when the event went into what was held back. */
+static bool fold(struct tape_writer *writer, uint32_t location, const struct lull_event *event,
+                 lull_status *ret_status, struct lull_error *err)
+{
+    struct tape_location *out = &writer->locations[location];
+    struct lull_event *call = &out->pending[0];
+    union lull_tape_slot slots[2];
+    *ret_status = LULL_OK;
+    if (out->n_pending == 0)
+        return false;
+    if (call->kind == LULL_EVENT_ENTER) {
+        if (event->kind != LULL_EVENT_LEAVE || event->id != call->id)
+            return false;
+        call->kind = LULL_EVENT_CALL;
+        call->duration = event->time - call->time;
+        return true;
+    }
+    if (out->n_pending == 2) {
+        if (!ends_with(writer->trace, call, &out->pending[1], event))
+            return false;
+        uint32_t root =
+            event->collective.root < 0 ? LULL_TAPE_NO_ROOT : (uint32_t)event->collective.root;
+        lull_tape_put_collective_call(slots, LULL_TAPE_CALL_COLLECTIVE, (uint64_t)call->time,
+                                      call->id, (uint32_t)call->duration, event->id, root,
+                                      event->collective.sent, event->collective.received);
+    } else if (begins_with(call, event)) {
+        out->pending[out->n_pending++] = *event;
+        return true;
+    } else {
+        unsigned kind = message_call_kind(call, event);
+        if (kind == 0)
+            return false;
+        lull_tape_put_message_call(slots, kind, (uint64_t)call->time, call->id,
+                                   (uint32_t)call->duration, event->message.peer,
+                                   event->message.tag, event->id, event->message.bytes);
+    }
+    out->n_pending = 0;
+    *ret_status = lull_tape_put(writer, location, slots, 2, err);
+    return true;
+}
+
+lull_status lull_tape_take_event(struct tape_writer *writer, uint32_t location,
+                                 const struct lull_event *event, struct lull_error *err)
+{
+    lull_status status;
+    if (fold(writer, location, event, &status, err))
+        return status;
+    status = lull_tape_release_pending(writer, location, err);
+    if (status != LULL_OK)
+        return status;
+    if (event->kind != LULL_EVENT_ENTER && event->kind != LULL_EVENT_CALL)
+        return lull_tape_put_event(writer, location, event, err);
+    struct tape_location *out = &writer->locations[location];
+    out->pending[0] = *event;
+    out->n_pending = 1;
+    return LULL_OK;
+}

@@ -1,0 +1,50 @@
+/* The state of a writer of tapes. writer.c opens and closes it, fold.c takes the events, events.c
+ * makes records of them, buffers.c gathers their bytes and writes the files. */
+#ifndef LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
+#define LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
+
+#include "base/file.h"
+#include "trace/format/tape/tape.h"
+#include "trace/format/writer.h"
+
+struct tape_location {
+    unsigned char *buffer;
+    uint32_t used;
+    size_t capacity;
+    uint64_t flushed; /* bytes of records in the file */
+    /* Held back, because the next event may fold into them: an ENTER, or a CALL, or a CALL and
+     * its COLLECTIVE_BEGIN. */
+    struct lull_event pending[2];
+    uint8_t n_pending;
+    bool created;
+};
+
+struct tape_writer {
+    const struct lull_trace *trace;
+    struct lull_output *output;
+    struct tape_location *locations;
+    size_t buffered; /* sum of capacities */
+};
+
+/* Appends one record of a location; before one that would cross the end of a chunk, pads up to
+ * there. */
+lull_status lull_tape_put(struct tape_writer *writer, uint32_t location,
+                          const union lull_tape_slot *slots, size_t count, struct lull_error *err);
+
+/* Writes what is buffered of a location, and a header of LULL_TAPE_HEADER_SIZE bytes unless it is
+ * NULL. */
+lull_status lull_tape_flush(struct tape_writer *writer, uint32_t location, const void *header,
+                            struct lull_error *err);
+
+/* An event as a record of its own. */
+lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
+                                const struct lull_event *event, struct lull_error *err);
+
+/* The next event of a location: it goes into what is held back, or is held back, or is put. */
+lull_status lull_tape_take_event(struct tape_writer *writer, uint32_t location,
+                                 const struct lull_event *event, struct lull_error *err);
+/* Puts what is held back. */
+lull_status lull_tape_release_pending(struct tape_writer *writer, uint32_t location,
+                                      struct lull_error *err);
+
+#endif

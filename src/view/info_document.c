@@ -1,0 +1,261 @@
+#include "view/info_document.h"
+
+#include "lull_features.h"
+#include "trace/format.h"
+
+#include <time.h>
+
+struct extent {
+    uint32_t threads, streams, nodes;
+};
+
+static struct extent measure(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct extent extent = {0};
+    bool *used = lull_arena_zero(arena, trace->n_nodes + 1, sizeof(*used));
+    for (uint32_t i = 0; i < trace->n_locations; i++) {
+        if (trace->locations[i].kind == LULL_LOCATION_DEVICE)
+            extent.streams++;
+        else
+            extent.threads++;
+    }
+    for (uint32_t i = 0; i < trace->n_processes; i++) {
+        uint32_t node = trace->processes[i].node;
+        if (node == LULL_NONE || used[node])
+            continue;
+        used[node] = true;
+        extent.nodes++;
+    }
+    return extent;
+}
+
+static struct lull_cell when(int64_t ns, struct lull_arena *arena)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm parts;
+    char text[64];
+    if (ns <= 0 || !gmtime_r(&seconds, &parts) ||
+        !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts))
+        return lull_cell_absent("not recorded");
+    return lull_cell_text(lull_arena_strdup(arena, text));
+}
+
+static void add_facts(struct lull_document *document, const struct lull_trace *trace,
+                      const char *path, struct lull_arena *arena)
+{
+    struct extent extent = measure(trace, arena);
+    lull_document_fact(document, "run", "Run", lull_cell_text(path));
+    lull_document_fact(document, "format", "Format", lull_cell_text(trace->format->summary));
+    lull_document_fact(document, "producer", "Producer",
+                       *trace->producer ? lull_cell_text(trace->producer)
+                                        : lull_cell_absent("not recorded"));
+    lull_document_fact(document, "start", "Start", when(trace->start_realtime, arena));
+    lull_document_fact(document, "duration", "Duration", lull_cell_time(trace->duration));
+    if (trace->n_applications > 1)
+        lull_document_fact(document, "applications", "Applications",
+                           lull_cell_count(trace->n_applications));
+    lull_document_fact(document, "nodes", "Nodes",
+                       extent.nodes ? lull_cell_count(extent.nodes)
+                                    : lull_cell_absent("not recorded"));
+    lull_document_fact(document, "processes", "Processes", lull_cell_count(trace->n_processes));
+    lull_document_fact(document, "threads", "Threads", lull_cell_count(extent.threads));
+    if (extent.streams)
+        lull_document_fact(document, "device_streams", "Device streams",
+                           lull_cell_count(extent.streams));
+    lull_document_fact(document, "clock_resolution", "Clock tick",
+                       trace->clock_resolution > 0 ? lull_cell_text(lull_arena_printf(
+                                                         arena, "%.6g ns", trace->clock_resolution))
+                                                   : lull_cell_absent("not recorded"));
+    lull_document_fact(document, "clock_error", "Clock error between locations",
+                       trace->clock_error >= 0 ? lull_cell_text(lull_arena_printf(
+                                                     arena, "up to %.6g ns", trace->clock_error))
+                                               : lull_cell_absent("not known"));
+}
+
+static void add_kept(struct lull_document *document, const struct lull_trace *trace,
+                     struct lull_arena *arena)
+{
+    if (trace->events == LULL_EVENTS_NONE)
+        lull_document_fact(document, "events_kept", "Events kept",
+                           lull_cell_text("none, sums only (a profile)"));
+    else if (trace->events == LULL_EVENTS_FIRST)
+        lull_document_fact(document, "events_kept", "Events kept",
+                           lull_cell_text(lull_arena_printf(arena, "until %.6g s",
+                                                            1e-9 * (double)trace->events_end)));
+    if (trace->events != LULL_EVENTS_ALL)
+        lull_document_fact(
+            document, "sums", "Sums of the whole run",
+            lull_cell_text(trace->has_sums ? "of all threads" : "not of all threads"));
+}
+
+static void add_events(struct lull_document *document, const struct lull_census *census)
+{
+    uint64_t total = 0;
+    struct lull_table *table = lull_document_table(document, "events", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Events");
+    lull_table_column(table, "count", "number");
+    for (unsigned kind = 0; kind < LULL_EVENT_KINDS; kind++) {
+        if (!census->events[kind])
+            continue;
+        const char *name = lull_event_kind_name(kind);
+        uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(census->events[kind]));
+        total += census->events[kind];
+    }
+    uint32_t row = lull_table_row(table, "total", "total", LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_count(total));
+}
+
+static void add_transfer(struct lull_table *table, const char *id, const char *label,
+                         uint64_t count, uint64_t bytes)
+{
+    if (!count)
+        return;
+    uint32_t row = lull_table_row(table, id, label, LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_count(count));
+    lull_table_set(table, row, 1, lull_cell_bytes(bytes));
+}
+
+static void add_communication(struct lull_document *document, const struct lull_census *census,
+                              struct lull_arena *arena)
+{
+    const uint64_t *events = census->events;
+    if (!events[LULL_EVENT_SEND] && !events[LULL_EVENT_RECV] && !events[LULL_EVENT_RMA] &&
+        !events[LULL_EVENT_IO] && !events[LULL_EVENT_COLLECTIVE_END])
+        return;
+    struct lull_table *table = lull_document_table(document, "communication", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Communication");
+    lull_table_column(table, "count", "number");
+    lull_table_column(table, "bytes", "bytes");
+    add_transfer(table, "sent", "messages sent", events[LULL_EVENT_SEND], census->sent_bytes);
+    add_transfer(table, "received", "messages received", events[LULL_EVENT_RECV],
+                 census->received_bytes);
+    for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
+        add_transfer(
+            table, lull_collective_name(op),
+            lull_arena_printf(arena, "%s (calls of all processes)", lull_collective_name(op)),
+            census->collectives[op], census->collective_bytes[op]);
+    add_transfer(table, "rma", "one-sided transfers", events[LULL_EVENT_RMA], census->rma_bytes);
+    add_transfer(table, "io", "input and output", events[LULL_EVENT_IO], census->io_bytes);
+}
+
+static void add_counters(struct lull_document *document, const struct lull_trace *trace,
+                         const struct lull_census *census)
+{
+    static const char *const roles[] = {[LULL_COUNTER_OTHER] = "",
+                                        [LULL_COUNTER_INSTRUCTIONS] = "instructions",
+                                        [LULL_COUNTER_CYCLES] = "cycles"};
+    if (!trace->n_counters)
+        return;
+    struct lull_table *table = lull_document_table(document, "counters", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Counters");
+    lull_table_column(table, "readings", "readings");
+    lull_table_column(table, "unit", "unit");
+    lull_table_column(table, "role", "serves as");
+    for (uint32_t i = 0; i < trace->n_counters; i++) {
+        const struct lull_counter *counter = &trace->counters[i];
+        uint32_t row = lull_table_row(table, counter->name, counter->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(census->readings[i]));
+        lull_table_set(table, row, 1, lull_cell_text(counter->unit));
+        lull_table_set(table, row, 2, lull_cell_text(roles[counter->role]));
+    }
+}
+
+/* Thread teams are communicators of OpenMP; there may be thousands, and they say nothing here. */
+static void add_communicators(struct lull_document *document, const struct lull_trace *trace,
+                              struct lull_arena *arena)
+{
+    struct lull_table *table = NULL;
+    for (uint32_t i = 0; i < trace->n_comms; i++) {
+        const struct lull_comm *comm = &trace->comms[i];
+        if (comm->paradigm != LULL_PARADIGM_MPI)
+            continue;
+        if (!table) {
+            table = lull_document_table(document, "communicators", "", LULL_BY_COLUMN);
+            lull_table_corner(table, "Communicators");
+            lull_table_column(table, "size", "processes");
+        }
+        uint32_t row = lull_table_row(
+            table, lull_arena_printf(arena, "%u", i),
+            *comm->name ? comm->name : lull_arena_printf(arena, "(no name, number %u)", i),
+            LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(comm->size));
+    }
+}
+
+static void add_quirks(struct lull_document *document, const struct lull_trace *trace,
+                       struct lull_arena *arena)
+{
+    struct lull_quirk *quirks;
+    uint32_t count = lull_trace_quirks(trace, arena, &quirks);
+    if (!count) {
+        lull_document_note(document, LULL_NOTE_INFO, "No oddities were found in this trace.");
+        return;
+    }
+    struct lull_table *table = lull_document_table(document, "quirks", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Oddities");
+    lull_table_column(table, "count", "times");
+    lull_table_column(table, "first", "first at");
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row =
+            lull_table_row(table, lull_arena_printf(arena, "%u", i), quirks[i].kind, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(quirks[i].count));
+        lull_table_set(table, row, 1, lull_cell_text(quirks[i].first));
+    }
+}
+
+struct lull_document *lull_info_run(const struct lull_trace *trace,
+                                    const struct lull_census *census, const char *path,
+                                    struct lull_arena *arena)
+{
+    struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
+    add_facts(document, trace, path, arena);
+    add_kept(document, trace, arena);
+    add_events(document, census);
+    add_communication(document, census, arena);
+    add_counters(document, trace, census);
+    add_communicators(document, trace, arena);
+    add_quirks(document, trace, arena);
+    return document;
+}
+
+static void add_features(struct lull_document *document)
+{
+    static const struct lull_feature features[] = {LULL_FEATURES};
+    struct lull_table *table = lull_document_table(document, "features", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Feature");
+    lull_table_column(table, "built", "built in");
+    lull_table_column(table, "purpose", "serves to");
+    lull_table_column(table, "reason", "why not");
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        uint32_t row = lull_table_row(table, features[i].name, features[i].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(features[i].built ? "yes" : "no"));
+        lull_table_set(table, row, 1, lull_cell_text(features[i].what));
+        lull_table_set(table, row, 2, lull_cell_text(features[i].why_not));
+    }
+}
+
+static void add_formats(struct lull_document *document)
+{
+    struct lull_table *table = lull_document_table(document, "formats", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Trace format");
+    lull_table_column(table, "reads", "reads");
+    lull_table_column(table, "writes", "writes");
+    lull_table_column(table, "summary", "");
+    for (size_t i = 0; lull_formats[i]; i++) {
+        const struct lull_format *format = lull_formats[i];
+        uint32_t row = lull_table_row(table, format->name, format->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(format->reader ? "yes" : "no"));
+        lull_table_set(table, row, 1, lull_cell_text(format->writer_open ? "yes" : "no"));
+        lull_table_set(table, row, 2, lull_cell_text(format->summary));
+    }
+}
+
+struct lull_document *lull_info_build(struct lull_arena *arena)
+{
+    struct lull_document *document = lull_document_create(arena, "lull-build/1", "");
+    lull_document_fact(document, "version", "lull", lull_cell_text(LULL_VERSION));
+    add_features(document);
+    add_formats(document);
+    return document;
+}

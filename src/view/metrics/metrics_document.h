@@ -1,0 +1,35 @@
+/* The document of `lull metrics`: efficiencies of runs side by side, and what stands behind them.
+ */
+#ifndef LULL_VIEW_METRICS_METRICS_DOCUMENT_H
+#define LULL_VIEW_METRICS_METRICS_DOCUMENT_H
+
+#include "study/notices.h"
+#include "view/metrics/metrics_tables.h"
+
+/* One table per run with a row for each of its parts: regions, call sites, processes, threads. */
+struct lull_metrics_part {
+    const char *name; /* "region" */
+    bool regions;     /* needs runs broken down by region */
+    void (*add)(struct lull_document *document, const struct lull_runs *runs,
+                struct lull_arena *arena);
+};
+
+const struct lull_metrics_part *lull_metrics_part_find(const char *name); /* NULL if unknown */
+
+struct lull_metrics_wish {
+    enum lull_scheme_choice scheme;
+    bool nag; /* the multiplicative scheme of hybrid runs in NAG's variant */
+    bool raw, counters;
+    const struct lull_metrics_part *part; /* NULL: none */
+    bool reference_named;                 /* by the user */
+    const char *region, *window;          /* as the user typed them; NULL: the whole run */
+};
+
+/* "lull-metrics/1". The runs have their values. Runs, wish and notices outlive the document, whose
+ * JSON holds the profiles of the runs. */
+struct lull_document *lull_metrics_document(const struct lull_runs *runs,
+                                            const struct lull_metrics_wish *wish,
+                                            const struct lull_notices *notices,
+                                            struct lull_arena *arena);
+
+#endif

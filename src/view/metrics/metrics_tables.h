@@ -1,0 +1,49 @@
+/* The tables of `lull metrics`. */
+#ifndef LULL_VIEW_METRICS_METRICS_TABLES_H
+#define LULL_VIEW_METRICS_METRICS_TABLES_H
+
+#include "report/document.h"
+#include "study/runs.h"
+
+/* The scheme that the user wants efficiencies to be split by. */
+enum lull_scheme_choice {
+    LULL_CHOICE_USUAL, /* multiplicative for runs with one thread per process, else additive */
+    LULL_CHOICE_ADDITIVE,
+    LULL_CHOICE_MULTIPLICATIVE,
+    LULL_CHOICE_ALL
+};
+
+/* ALL counts as USUAL. */
+bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid);
+enum lull_scheme lull_scheme_of(bool additive, bool hybrid);
+
+/* The tree of a scheme below the common rows, with one column per run. */
+void lull_table_of_scheme(struct lull_document *document, const struct lull_runs *runs,
+                          enum lull_scheme scheme, struct lull_arena *arena);
+
+/* Times and counters behind the efficiencies, and where the time of all threads went. */
+void lull_table_of_times(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+void lull_table_of_activities(struct lull_document *document, const struct lull_runs *runs,
+                              struct lull_arena *arena);
+
+/* All counters, summed over the useful time of all threads. */
+void lull_table_of_counters(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena);
+
+/* One table per run, with one row per region (and a second one of the OpenMP parallel regions),
+ * call site, process or thread. */
+void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
+void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena);
+void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena);
+void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
+
+/* A note that follows the lowest efficiencies of the largest run down the tree. */
+void lull_note_of_loss(struct lull_document *document, const struct lull_runs *runs,
+                       enum lull_scheme scheme, struct lull_arena *arena);
+
+#endif

@@ -1,0 +1,286 @@
+/* Tables of the parts of a run: regions, processes, threads. */
+#include "view/metrics/metrics_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct lull_table *table_of_parts(struct lull_document *document, const char *what,
+                                         const char *title, const char *corner,
+                                         const struct lull_run *run, struct lull_arena *arena)
+{
+    struct lull_table *table =
+        lull_document_table(document, lull_arena_printf(arena, "%s:%s", what, run->name),
+                            lull_arena_printf(arena, "%s of %s", title, run->name), LULL_BY_COLUMN);
+    lull_table_corner(table, corner);
+    return table;
+}
+
+static int by_exclusive_time(const void *left, const void *right)
+{
+    const struct lull_region_breakdown *a = left, *b = right;
+    if (a->exclusive_ns != b->exclusive_ns)
+        return a->exclusive_ns < b->exclusive_ns ? 1 : -1;
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->site, b->site);
+}
+
+/* Length of the windows of all threads: what shares refer to. */
+static double time_of_threads(const struct lull_breakdown *breakdown)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < breakdown->n_processes; i++)
+        sum += (double)breakdown->processes[i].window_ns * breakdown->processes[i].n_cpu_threads;
+    return sum > 0 ? sum : 1;
+}
+
+/* Calls from all places together: they have one name, and are neighbours. */
+static uint32_t whole_regions(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                              struct lull_region_breakdown **ret_regions)
+{
+    struct lull_region_breakdown *regions =
+        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++) {
+        const struct lull_region_breakdown *from = &breakdown->regions[i];
+        struct lull_region_breakdown *to = count ? &regions[count - 1] : NULL;
+        if (!to || strcmp(to->name, from->name) != 0) {
+            regions[count++] = *from;
+            continue;
+        }
+        to->visits += from->visits;
+        to->inclusive_ns += from->inclusive_ns;
+        to->exclusive_ns += from->exclusive_ns;
+        to->useful_ns += from->useful_ns;
+    }
+    *ret_regions = regions;
+    return count;
+}
+
+static uint32_t sites_of(const struct lull_breakdown *breakdown, struct lull_arena *arena,
+                         struct lull_region_breakdown **ret_regions)
+{
+    struct lull_region_breakdown *regions =
+        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < breakdown->n_regions; i++)
+        if (*breakdown->regions[i].site)
+            regions[count++] = breakdown->regions[i];
+    *ret_regions = regions;
+    return count;
+}
+
+/* `first` text columns belong to the caller; the rest is the same for all such tables. */
+static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
+                       const struct lull_region_breakdown *region,
+                       const struct lull_breakdown *breakdown)
+{
+    double share = (double)region->exclusive_ns / time_of_threads(breakdown);
+    lull_table_set(table, row, first, lull_cell_text(lull_activity_name(region->activity)));
+    lull_table_set(table, row, first + 1, lull_cell_count(region->visits));
+    lull_table_set(table, row, first + 2,
+                   breakdown->from_sums ? lull_cell_absent("needs events; there are sums only")
+                                        : lull_cell_time(region->inclusive_ns));
+    lull_table_set(table, row, first + 3, lull_cell_time(region->exclusive_ns));
+    lull_table_set(table, row, first + 4, lull_cell_share(share));
+}
+
+static void add_region_columns(struct lull_table *table)
+{
+    static const char *const columns[][2] = {{"activity", "counts as"},
+                                             {"visits", "visits"},
+                                             {"inclusive", "inclusive"},
+                                             {"exclusive", "exclusive"},
+                                             {"share", "share"}};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+}
+
+static void add_regions(struct lull_document *document, const struct lull_run *run,
+                        struct lull_arena *arena)
+{
+    struct lull_region_breakdown *regions;
+    uint32_t count = whole_regions(run->breakdown, arena, &regions);
+    if (count > 1)
+        qsort(regions, count, sizeof(*regions), by_exclusive_time);
+    struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
+    add_region_columns(table);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!regions[i].visits)
+            continue;
+        uint32_t row = lull_table_row(table, regions[i].name, regions[i].name, LULL_NO_ROW);
+        set_region(table, row, 0, &regions[i], run->breakdown);
+    }
+}
+
+static void add_call_sites(struct lull_document *document, const struct lull_run *run,
+                           struct lull_arena *arena)
+{
+    struct lull_region_breakdown *regions;
+    uint32_t count = sites_of(run->breakdown, arena, &regions);
+    if (count == 0) {
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s has no call sites: lull record writes them, other tracers may not.",
+                           run->name);
+        return;
+    }
+    qsort(regions, count, sizeof(*regions), by_exclusive_time);
+    struct lull_table *table =
+        table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
+    lull_table_column(table, "site", "called from");
+    add_region_columns(table);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
+        uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
+        set_region(table, row, 1, &regions[i], run->breakdown);
+    }
+}
+
+static void add_parallel_regions(struct lull_document *document, const struct lull_run *run,
+                                 struct lull_arena *arena)
+{
+    static const char *const columns[][2] = {{"executions", "executions"},
+                                             {"loss", "loss"},
+                                             {"imbalance", "imbalance"},
+                                             {"schedule", "fork, join,\nschedule"},
+                                             {"lock", "locks"},
+                                             {"mpi", "MPI"},
+                                             {"rest", "other"}};
+    struct lull_pop_parallel *parallels;
+    uint32_t count = lull_pop_parallels(run->breakdown, arena, &parallels);
+    if (run->breakdown->from_sums)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%s: the OpenMP parallel regions are not told apart by cause, which "
+                           "needs events.",
+                           run->name);
+    if (!count)
+        return;
+    struct lull_table *table =
+        table_of_parts(document, "parallel_regions",
+                       "OpenMP parallel regions (loss as share of the time of all threads)",
+                       "Parallel region", run, arena);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_pop_parallel *parallel = &parallels[i];
+        const double shares[] = {parallel->loss, parallel->imbalance, parallel->schedule,
+                                 parallel->lock, parallel->mpi,       parallel->rest};
+        uint32_t row = lull_table_row(table, parallel->name, parallel->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(parallel->executions));
+        for (uint32_t k = 0; k < sizeof shares / sizeof *shares; k++)
+            lull_table_set(table, row, k + 1, lull_cell_share(shares[k]));
+    }
+}
+
+void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        add_regions(document, &runs->runs[i], arena);
+        add_parallel_regions(document, &runs->runs[i], arena);
+    }
+}
+
+/* The activities that any thread of the run spent time in, useful first. */
+struct activities {
+    unsigned list[LULL_ACTIVITIES];
+    uint32_t count;
+};
+
+static int64_t time_in(const struct lull_thread_breakdown *thread, unsigned activity)
+{
+    return thread->times.ns[activity][0] + thread->times.ns[activity][1];
+}
+
+static struct activities activities_of(const struct lull_breakdown *breakdown)
+{
+    struct activities activities = {.count = 0};
+    for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        bool any = activity == LULL_USEFUL;
+        for (uint32_t i = 0; i < breakdown->n_threads && !any; i++)
+            any = time_in(&breakdown->threads[i], activity) != 0;
+        if (any)
+            activities.list[activities.count++] = activity;
+    }
+    return activities;
+}
+
+static void add_activity_columns(struct lull_table *table, const struct activities *activities)
+{
+    lull_table_column(table, "share", "useful\nshare");
+    for (uint32_t i = 0; i < activities->count; i++)
+        lull_table_column(table, lull_activity_id(activities->list[i]),
+                          lull_activity_name(activities->list[i]));
+}
+
+/* The sums of `count` threads, as one row. */
+static void set_times(struct lull_table *table, uint32_t row, const struct activities *activities,
+                      const struct lull_thread_breakdown *threads, uint32_t count,
+                      int64_t window_ns)
+{
+    int64_t useful = 0;
+    for (uint32_t i = 0; i < activities->count; i++) {
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < count; k++)
+            sum += time_in(&threads[k], activities->list[i]);
+        lull_table_set(table, row, i + 1, lull_cell_time(sum));
+        useful += activities->list[i] == LULL_USEFUL ? sum : 0;
+    }
+    double all = (double)window_ns * count;
+    if (all > 0)
+        lull_table_set(table, row, 0, lull_cell_share((double)useful / all));
+}
+
+void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->runs[i].breakdown->regions)
+            add_call_sites(document, &runs->runs[i], arena);
+}
+
+void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        struct activities activities = activities_of(breakdown);
+        struct lull_table *table =
+            table_of_parts(document, "processes", "Processes (sums over their threads)", "Process",
+                           &runs->runs[i], arena);
+        add_activity_columns(table, &activities);
+        for (uint32_t p = 0; p < breakdown->n_processes; p++) {
+            const struct lull_process_breakdown *process = &breakdown->processes[p];
+            uint32_t row =
+                lull_table_row(table, lull_arena_printf(arena, "%u", process->rank),
+                               lull_arena_printf(arena, "rank %u", process->rank), LULL_NO_ROW);
+            set_times(table, row, &activities, &breakdown->threads[process->first_thread],
+                      process->n_cpu_threads, process->window_ns);
+        }
+    }
+}
+
+void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        struct activities activities = activities_of(breakdown);
+        struct lull_table *table =
+            table_of_parts(document, "threads", "Threads", "Thread", &runs->runs[i], arena);
+        add_activity_columns(table, &activities);
+        for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+            const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+            const struct lull_process_breakdown *process = &breakdown->processes[thread->process];
+            bool device = thread->kind == LULL_LOCATION_DEVICE;
+            uint32_t row =
+                lull_table_row(table,
+                               lull_arena_printf(arena, "%u.%s%u", process->rank, device ? "d" : "",
+                                                 thread->number),
+                               lull_arena_printf(arena, "rank %u %s %u", process->rank,
+                                                 device ? "stream" : "thread", thread->number),
+                               LULL_NO_ROW);
+            set_times(table, row, &activities, thread, 1, process->window_ns);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+#include "view/replay_document.h"
+
+#include "base/text.h"
+#include "view/metrics/metrics_tables.h"
+#include "view/notices_document.h"
+
+#include <math.h>
+
+static int64_t runtime_of(const struct lull_runs *runs, uint32_t run)
+{
+    return runs->runs[run].breakdown->runtime_ns;
+}
+
+static struct lull_cell ratio(int64_t top, int64_t bottom)
+{
+    return bottom > 0 ? lull_cell_number((double)top / (double)bottom, 3)
+                      : lull_cell_absent("no time");
+}
+
+/* One row for each point. */
+static void add_sweep(struct lull_document *document, const struct lull_replay_study *study,
+                      struct lull_arena *arena)
+{
+    const struct lull_sweep *sweep = study->sweep;
+    struct lull_table *table = lull_document_table(document, "sweep", "What if", LULL_BY_COLUMN);
+    lull_table_corner(table, "Network");
+    for (uint32_t axis = 0; axis < sweep->n_axes; axis++)
+        lull_table_column(table, sweep->axes[axis].key, sweep->axes[axis].key);
+    lull_table_column(table, "runtime", "Runtime");
+    lull_table_column(table, "speedup", "Times as fast as measured");
+    for (uint64_t p = 0; p < sweep->n_points; p++) {
+        const struct lull_supposed_point *point = &study->points[p];
+        const char *id = lull_arena_printf(arena, "%llu", (unsigned long long)p);
+        uint32_t row = lull_table_row(table, id, point->network, LULL_NO_ROW);
+        for (uint32_t axis = 0; axis < sweep->n_axes; axis++)
+            lull_table_set(table, row, axis, lull_cell_text(lull_sweep_value(sweep, p, axis)));
+        lull_table_set(table, row, sweep->n_axes, lull_cell_time(point->runtime));
+        lull_table_set(table, row, sweep->n_axes + 1,
+                       ratio(runtime_of(&study->runs, 0), point->runtime));
+    }
+}
+
+static void add_runtimes(struct lull_document *document, const struct lull_runs *runs)
+{
+    struct lull_table *table = lull_document_table(document, "replay", "Replay", LULL_BY_ROW);
+    lull_table_corner(table, "Quantity");
+    uint32_t runtime = lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW);
+    uint32_t error = lull_table_row(table, "difference", "Difference from measured", LULL_NO_ROW);
+    uint32_t speedup = 0; /* of what-ifs alone */
+    if (runs->count > 2)
+        speedup = lull_table_row(table, "speedup", "Times as fast as replayed", LULL_NO_ROW);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        int64_t ns = runtime_of(runs, i);
+        uint32_t column = lull_table_column(table, runs->runs[i].name, runs->runs[i].name);
+        lull_table_set(table, runtime, column, lull_cell_time(ns));
+        if (i > 0)
+            lull_table_set(table, error, column,
+                           lull_cell_share((double)ns / (double)runtime_of(runs, 0) - 1));
+        if (i > 1)
+            lull_table_set(table, speedup, column, ratio(runtime_of(runs, 1), ns));
+    }
+}
+
+static const char *rate(double bandwidth, struct lull_arena *arena)
+{
+    char text[32];
+    if (isinf(bandwidth))
+        return "without limit";
+    if (bandwidth >= 1e9)
+        return lull_arena_printf(arena, "%.3g GB/s", bandwidth * 1e-9);
+    snprintf(text, sizeof text, "%.3g MB/s", bandwidth * 1e-6);
+    return lull_arena_strdup(arena, text);
+}
+
+/* "latency 1.2 us, bandwidth 3.4 GB/s", twice where nodes differ from what is between them. */
+static const char *describe_network(const struct lull_network *network, struct lull_arena *arena)
+{
+    char latency[32], far[32];
+    const double *in = network->values[LULL_LEVEL_NODE];
+    const double *between = network->values[LULL_LEVEL_CLUSTER];
+    lull_format_time(llround(in[0]), latency, sizeof latency);
+    lull_format_time(llround(between[0]), far, sizeof far);
+    if (in[0] == between[0] && in[1] == between[1])
+        return lull_arena_printf(arena, "latency %s, bandwidth %s", latency, rate(in[1], arena));
+    return lull_arena_printf(arena, "inside nodes latency %s, bandwidth %s; between nodes %s, %s",
+                             latency, rate(in[1], arena), far, rate(between[1], arena));
+}
+
+static void add_notes(struct lull_document *document, const struct lull_replay_study *study,
+                      struct lull_arena *arena)
+{
+    int64_t measured = runtime_of(&study->runs, 0), replayed = runtime_of(&study->runs, 1);
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "The measured network, as the messages of the trace show it: %s.",
+                       describe_network(&study->measured, arena));
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "Replayed on it, the run takes %.2f %% %s time than measured: what is asked "
+                       "of the replay is uncertain by as much.",
+                       100 * fabs((double)replayed / (double)measured - 1),
+                       replayed < measured ? "less" : "more");
+}
+
+struct lull_document *lull_replay_document(const struct lull_replay_study *study,
+                                           enum lull_scheme_choice scheme,
+                                           const struct lull_notices *notices,
+                                           struct lull_arena *arena)
+{
+    const struct lull_runs *runs = &study->runs;
+    bool hybrid = lull_pop_is_hybrid(runs->runs[0].input);
+    bool additive = lull_choice_is_additive(scheme, hybrid);
+    struct lull_document *document = lull_document_create(arena, "lull-replay/1", "");
+    lull_document_add_notices(document, notices);
+    if (study->sweep)
+        add_sweep(document, study, arena);
+    add_runtimes(document, runs);
+    lull_table_of_scheme(document, runs, lull_scheme_of(additive, hybrid), arena);
+    add_notes(document, study, arena);
+    return document;
+}

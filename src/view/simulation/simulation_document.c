@@ -1,0 +1,252 @@
+#include "view/simulation/simulation_document.h"
+
+#include <string.h>
+
+static const struct {
+    const char *id, *label;
+} parts[LULL_PATH_PARTS] = {
+    [LULL_PATH_COMPUTE] = {"compute", "Computation"},
+    [LULL_PATH_NOISE] = {"noise", "Noise and delays"},
+    [LULL_PATH_OVERHEAD] = {"overhead", "Overhead of messages"},
+    [LULL_PATH_LATENCY] = {"latency", "Latency"},
+    [LULL_PATH_BANDWIDTH] = {"bandwidth", "Bandwidth"},
+    [LULL_PATH_WAITING] = {"waiting", "Waiting for the network"},
+};
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+/* ---- one simulation -------------------------------------------------------------------------- */
+
+static void write_ends(struct lull_json *json, const void *data)
+{
+    const struct lull_sim_result *result = data;
+    lull_json_array_begin(json);
+    for (uint32_t r = 0; r < result->n_ranks; r++)
+        lull_json_int(json, result->ranks[r].end);
+    lull_json_array_end(json);
+}
+
+static void add_settings(struct lull_document *document, const struct lull_simulate_inputs *inputs,
+                         const struct lull_simulate_point *point)
+{
+    const char *noise = point->texts[LULL_SIMULATE_NOISE];
+    const char *placement = point->texts[LULL_SIMULATE_PLACEMENT];
+    lull_document_fact(document, "program", "Program", lull_cell_text(point->program->name));
+    lull_document_fact(document, "network", "Network",
+                       lull_cell_text(point->texts[LULL_SIMULATE_NETWORK]));
+    if (placement)
+        lull_document_fact(document, "placement", "Placement", lull_cell_text(placement));
+    lull_document_fact(document, "noise", "Noise", lull_cell_text(noise ? noise : "none"));
+    lull_document_fact(document, "seed", "Seed", lull_cell_count(inputs->seed));
+}
+
+static void add_path(struct lull_document *document, const struct lull_simulate_point *point)
+{
+    const struct lull_sim_result *result = &point->result;
+    struct lull_table *table =
+        lull_document_table(document, "path", "Longest path", LULL_BY_COLUMN);
+    lull_table_corner(table, "Spent on");
+    uint32_t time = lull_table_column(table, "time", "Time");
+    uint32_t part = lull_table_column(table, "share", "Share");
+    for (unsigned p = 0; p < LULL_PATH_PARTS; p++) {
+        uint32_t row = lull_table_row(table, parts[p].id, parts[p].label, LULL_NO_ROW);
+        lull_table_set(table, row, time, lull_cell_time(result->path[p]));
+        lull_table_set(table, row, part, lull_cell_share(share(result->path[p], result->runtime)));
+        for (uint32_t r = 0;
+             p == LULL_PATH_COMPUTE && result->path_compute && r < point->program->n_regions; r++) {
+            if (result->path_compute[r] == 0)
+                continue;
+            const char *name = point->program->regions[r];
+            uint32_t child = lull_table_row(table, name, name, row);
+            lull_table_set(table, child, time, lull_cell_time(result->path_compute[r]));
+            lull_table_set(table, child, part,
+                           lull_cell_share(share(result->path_compute[r], result->runtime)));
+        }
+    }
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "The longest path ends on rank %u and passes from rank to rank %llu times.",
+                       result->path_rank, (unsigned long long)result->path_hops);
+}
+
+enum measure { END, COMPUTE, NOISE, OVERHEAD, WAITING, SENT, BYTES_SENT, MEASURES };
+
+static const struct {
+    const char *id, *label;
+} measures[MEASURES] = {
+    [END] = {"end", "End"},
+    [COMPUTE] = {"compute", "Computation"},
+    [NOISE] = {"noise", "Noise and delays"},
+    [OVERHEAD] = {"overhead", "Overhead of messages"},
+    [WAITING] = {"waiting", "Waiting"},
+    [SENT] = {"sent", "Messages sent"},
+    [BYTES_SENT] = {"bytes_sent", "Bytes sent"},
+};
+
+/* With several processors a rank may do more than time passes: then it does not wait. */
+static int64_t measure_of(const struct lull_sim_rank *rank, unsigned measure)
+{
+    int64_t busy = rank->compute + rank->noise + rank->overhead;
+    switch (measure) {
+    case END:
+        return rank->end;
+    case COMPUTE:
+        return rank->compute;
+    case NOISE:
+        return rank->noise;
+    case OVERHEAD:
+        return rank->overhead;
+    case WAITING:
+        return rank->end > busy ? rank->end - busy : 0;
+    case SENT:
+        return (int64_t)rank->sent;
+    default:
+        return (int64_t)rank->bytes_sent;
+    }
+}
+
+static struct lull_cell cell_of(int64_t value, unsigned measure)
+{
+    return measure < SENT    ? lull_cell_time(value)
+           : measure == SENT ? lull_cell_count((uint64_t)value)
+                             : lull_cell_bytes((uint64_t)value);
+}
+
+static void add_summary(struct lull_document *document, const struct lull_sim_result *result)
+{
+    struct lull_table *table = lull_document_table(document, "ranks", "Ranks", LULL_BY_ROW);
+    uint32_t least = lull_table_column(table, "min", "Min");
+    uint32_t mean = lull_table_column(table, "mean", "Mean");
+    uint32_t most = lull_table_column(table, "max", "Max");
+    uint32_t where = lull_table_column(table, "max_rank", "Rank of max");
+    for (unsigned m = 0; m < MEASURES; m++) {
+        int64_t low = INT64_MAX, high = INT64_MIN;
+        double sum = 0;
+        uint32_t at = 0;
+        for (uint32_t r = 0; r < result->n_ranks; r++) {
+            int64_t value = measure_of(&result->ranks[r], m);
+            low = value < low ? value : low;
+            at = value > high ? r : at;
+            high = value > high ? value : high;
+            sum += (double)value;
+        }
+        uint32_t row = lull_table_row(table, measures[m].id, measures[m].label, LULL_NO_ROW);
+        lull_table_set(table, row, least, cell_of(low, m));
+        lull_table_set(table, row, mean, cell_of((int64_t)(sum / result->n_ranks + 0.5), m));
+        lull_table_set(table, row, most, cell_of(high, m));
+        lull_table_set(table, row, where, lull_cell_count(at));
+    }
+}
+
+static void add_ranks(struct lull_document *document, const struct lull_sim_result *result,
+                      struct lull_arena *arena)
+{
+    struct lull_table *table =
+        lull_document_table(document, "per_rank", "Every rank", LULL_BY_COLUMN);
+    lull_table_corner(table, "Rank");
+    for (unsigned m = 0; m < MEASURES; m++)
+        lull_table_column(table, measures[m].id, measures[m].label);
+    for (uint32_t r = 0; r < result->n_ranks; r++) {
+        const char *name = lull_arena_printf(arena, "%u", r);
+        uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
+        for (unsigned m = 0; m < MEASURES; m++)
+            lull_table_set(table, row, m, cell_of(measure_of(&result->ranks[r], m), m));
+    }
+}
+
+struct lull_document *lull_simulate_one(const struct lull_simulate_inputs *inputs,
+                                        const struct lull_simulate_point *points, bool per_rank,
+                                        struct lull_arena *arena)
+{
+    const struct lull_sim_result *result = &points[0].result;
+    struct lull_document *document = lull_document_create(arena, "lull-simulate/1", "");
+    add_settings(document, inputs, &points[0]);
+    lull_document_fact(document, "ranks", "Ranks", lull_cell_count(result->n_ranks));
+    lull_document_fact(document, "events", "Events", lull_cell_count(lull_simulate_events(result)));
+    lull_document_fact(document, "messages", "Messages", lull_cell_count(result->n_messages));
+    lull_document_fact(document, "runtime", "Runtime", lull_cell_time(result->runtime));
+    if (inputs->path)
+        add_path(document, &points[0]);
+    add_summary(document, result);
+    if (per_rank)
+        add_ranks(document, result, arena);
+    if (points[0].note)
+        lull_document_note(document, LULL_NOTE_INFO, "%s.", points[0].note);
+    lull_document_attach(document, "rank_end_ns", write_ends, result);
+    return document;
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+struct sweep_data {
+    const struct lull_simulate_inputs *inputs;
+    const struct lull_simulate_point *points;
+};
+
+static void write_points(struct lull_json *json, const void *data)
+{
+    const struct sweep_data *sweep_data = data;
+    const struct lull_sweep *sweep = sweep_data->inputs->sweep;
+    lull_json_array_begin(json);
+    for (uint64_t p = 0; p < sweep->n_points; p++) {
+        lull_json_object_begin(json);
+        for (uint32_t a = 0; a < sweep->n_axes; a++) {
+            lull_json_key(json, sweep->axes[a].key);
+            lull_json_string(json, lull_sweep_value(sweep, p, a));
+        }
+        lull_json_key(json, "runtime_ns");
+        lull_json_int(json, sweep_data->points[p].result.runtime);
+        lull_json_key(json, "rank_end_ns");
+        write_ends(json, &sweep_data->points[p].result);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
+static void add_point(struct lull_table *table, const struct lull_sweep *sweep, uint64_t number,
+                      const struct lull_simulate_point *points, bool path, struct lull_arena *arena)
+{
+    const struct lull_sim_result *result = &points[number].result;
+    const char *id = lull_arena_printf(arena, "%llu", (unsigned long long)number);
+    uint32_t row = lull_table_row(table, id, lull_sweep_value(sweep, number, 0), LULL_NO_ROW);
+    uint32_t column = 0;
+    for (uint32_t a = 1; a < sweep->n_axes; a++)
+        lull_table_set(table, row, column++, lull_cell_text(lull_sweep_value(sweep, number, a)));
+    lull_table_set(table, row, column++, lull_cell_time(result->runtime));
+    if (points[0].result.runtime > 0)
+        lull_table_set(
+            table, row, column,
+            lull_cell_number((double)result->runtime / (double)points[0].result.runtime, 3));
+    column++;
+    for (unsigned p = 0; path && p < LULL_PATH_PARTS; p++)
+        lull_table_set(table, row, column++,
+                       lull_cell_share(share(result->path[p], result->runtime)));
+}
+
+struct lull_document *lull_simulate_sweep(const struct lull_simulate_inputs *inputs,
+                                          const struct lull_simulate_point *points,
+                                          struct lull_arena *arena)
+{
+    const struct lull_sweep *sweep = inputs->sweep;
+    struct lull_document *document = lull_document_create(arena, "lull-simulate/1", "");
+    lull_document_fact(document, "seed", "Seed", lull_cell_count(inputs->seed));
+    lull_document_fact(document, "points", "Points", lull_cell_count(sweep->n_points));
+    struct lull_table *table = lull_document_table(
+        document, "sweep", "Runtime, its ratio to the first, and shares of the longest path",
+        LULL_BY_COLUMN);
+    lull_table_corner(table, sweep->axes[0].key);
+    for (uint32_t a = 1; a < sweep->n_axes; a++)
+        lull_table_column(table, sweep->axes[a].key, sweep->axes[a].key);
+    lull_table_column(table, "runtime", "Runtime");
+    lull_table_column(table, "ratio", "Ratio");
+    for (unsigned p = 0; inputs->path && p < LULL_PATH_PARTS; p++)
+        lull_table_column(table, parts[p].id, parts[p].id);
+    for (uint64_t p = 0; p < sweep->n_points; p++)
+        add_point(table, sweep, p, points, inputs->path, arena);
+    struct sweep_data *data = lull_arena_zero(arena, 1, sizeof *data);
+    *data = (struct sweep_data){inputs, points};
+    lull_document_attach(document, "points", write_points, data);
+    return document;
+}

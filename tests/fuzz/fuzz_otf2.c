@@ -1,0 +1,57 @@
+/* OTF2 archives from a blob: the anchor, the global definitions, and of two locations the events
+ * and the local definitions, as fuzz_split cuts them. A part of length 0 does not exist.
+ * fuzz/pack_otf2.py makes such a blob of an archive. */
+#include "support/check_trace.h"
+#include "support/fuzz_folder.h"
+#include "trace/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__lsan_default_suppressions(void);
+
+/* libotf2 (2.3, 3.0) loses memory in many places where it finds damage: for an archive or a file that
+ * it cannot open, for a definition that breaks off. What it allocates is not looked at. */
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libopen-trace-format2\nleak:libotf2\n";
+}
+
+static const char *const files[] = {"traces.otf2",  "traces.def",   "traces/0.evt",
+                                    "traces/1.evt", "traces/0.def", "traces/1.def"};
+enum { FILES = sizeof files / sizeof *files };
+
+static void write_archive(const uint8_t *data, size_t size)
+{
+    struct fuzz_part parts[FILES];
+    char path[4400];
+    snprintf(path, sizeof path, "%s/traces", fuzz_folder());
+    mkdir(path, 0700);
+    fuzz_split(data, size, parts, FILES);
+    for (size_t i = 0; i < FILES; i++)
+        fuzz_write(files[i], parts[i].bytes, parts[i].size, 0, 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[4400];
+    struct lull_trace *trace;
+    struct lull_error err = {""}, broken = {""};
+    write_archive(data, size);
+    snprintf(path, sizeof path, "%s/traces.otf2", fuzz_folder());
+    lull_status status = lull_trace_open(path, &trace, &err);
+    if (status == LULL_OK) {
+        status = check_trace(trace, 1, &err, &broken);
+        if (broken.text[0]) {
+            fprintf(stderr, "%s\n", broken.text);
+            abort();
+        }
+        lull_trace_close(trace);
+    }
+    if (status != LULL_OK && (!err.text[0] || strchr(err.text, '\n')))
+        abort();
+    return 0;
+}

@@ -1,0 +1,62 @@
+#include "support/fuzz_folder.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char folder[4096];
+
+static void remove_folder(void)
+{
+    lull_remove_tree(folder, NULL);
+}
+
+const char *fuzz_folder(void)
+{
+    if (folder[0])
+        return folder;
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/lull-fuzz-XXXXXX",
+             parent && *parent               ? parent
+             : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+                                             : "/tmp");
+    if (!mkdtemp(folder) || atexit(remove_folder) != 0)
+        abort();
+    return folder;
+}
+
+void fuzz_write(const char *name, const uint8_t *bytes, size_t size, size_t top, size_t gap)
+{
+    char path[4400];
+    snprintf(path, sizeof path, "%s/%s", fuzz_folder(), name);
+    unlink(path);
+    if (size == 0)
+        return;
+    FILE *out = fopen(path, "wb");
+    if (!out)
+        abort();
+    if (gap == 0 || top > size)
+        top = size;
+    fwrite(bytes, 1, top, out);
+    if (top < size) {
+        fseek(out, (long)gap, SEEK_SET);
+        fwrite(bytes + top, 1, size - top, out);
+    }
+    fclose(out);
+}
+
+void fuzz_split(const uint8_t *data, size_t size, struct fuzz_part *parts, size_t count)
+{
+    size_t at = 2 * count;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = size >= 2 * count ? data[2 * i] | (size_t)data[2 * i + 1] << 8 : 0;
+        if (at >= size)
+            length = 0;
+        else if (length > size - at)
+            length = size - at;
+        parts[i] = (struct fuzz_part){length ? data + at : NULL, length};
+        at += length;
+    }
+}

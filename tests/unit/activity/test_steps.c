@@ -1,0 +1,216 @@
+/* Steps of small traces, worked out by hand from the words of activity/step.h. */
+#include "activity/pass.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const regions[] = {"main",    "MPI_Send",       "MPI_Allreduce",
+                                      "MPI_Put", "!$omp parallel", NULL};
+enum { MAIN, SEND, ALLREDUCE, PUT, PARALLEL };
+
+enum { LINES = 64, LINE = 96 };
+struct told {
+    char lines[LINES][LINE];
+    uint32_t count;
+};
+
+static void tell(struct told *told, const struct lull_step *step)
+{
+    char *line = told->lines[told->count++];
+    const char *kind = lull_step_kind_name(step->kind);
+    assert_true(told->count < LINES);
+    if (step->kind == LULL_STEP_SPAN)
+        snprintf(line, LINE, "%s %lld-%lld %s%s kept %lld", kind, (long long)step->time,
+                 (long long)step->span.end,
+                 step->activity == LULL_ACTIVITY_DISABLED  ? "off"
+                 : step->activity == LULL_ACTIVITY_OUTSIDE ? "outside"
+                                                           : lull_activity_id(step->activity),
+                 step->parallel ? " inside" : "", (long long)step->kept_ns);
+    else
+        snprintf(line, LINE, "%s %lld kept %lld", kind, (long long)step->time,
+                 (long long)step->kept_ns);
+}
+
+static void check_steps(const struct lull_trace *trace, uint32_t location,
+                        const struct lull_windows *windows, const char *const *expected)
+{
+    const struct lull_pass_options options = {.application = LULL_NONE, .windows = windows};
+    const uint32_t wants = LULL_STEPS_ALL & ~LULL_STEP_MASK(LULL_STEP_VISIT);
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    struct lull_error err;
+    struct told told = {.count = 0};
+    assert_int_equal(lull_step_cursor_open(trace, location, wants, &options, &cursor, &err),
+                     LULL_OK);
+    do {
+        assert_int_equal(lull_step_cursor_next(cursor, &steps, &err), LULL_OK);
+        for (uint32_t i = 0; i < steps.count; i++)
+            tell(&told, &steps.steps[i]);
+    } while (steps.count > 0);
+    lull_step_cursor_close(cursor);
+    uint32_t n = 0;
+    for (; expected[n]; n++)
+        assert_string_equal(n < told.count ? told.lines[n] : "(no more)", expected[n]);
+    assert_int_equal(told.count, n);
+}
+
+static void add(struct lull_trace *trace, uint32_t location, int64_t time, unsigned kind,
+                uint32_t id)
+{
+    const struct lull_event event = memory_event(time, kind, id);
+    memory_trace_add(trace, location, &event);
+}
+
+static void add_call(struct lull_trace *trace, uint32_t location, int64_t time, uint32_t region,
+                     int64_t length)
+{
+    const struct lull_event event = memory_span(time, LULL_EVENT_CALL, region, length);
+    memory_trace_add(trace, location, &event);
+}
+
+static void add_send(struct lull_trace *trace, int64_t time)
+{
+    struct lull_event event = memory_event(time, LULL_EVENT_SEND, 0);
+    event.message.peer = 1;
+    event.message.request = LULL_NO_REQUEST;
+    memory_trace_add(trace, 0, &event);
+}
+
+static struct lull_trace *make_trace(int64_t duration)
+{
+    struct lull_trace *trace = memory_trace_simple(2, 1, duration, regions);
+    memory_trace_world(trace, 2);
+    return trace;
+}
+
+/* A send from 10 to 20 whose message is recorded at its very end, then a one-sided call: only the
+ * send is not kept. */
+static void test_calls(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make_trace(100);
+    add(trace, 0, 0, LULL_EVENT_ENTER, MAIN);
+    add_call(trace, 0, 10, SEND, 10);
+    add_send(trace, 20);
+    add_call(trace, 0, 30, PUT, 5);
+    add(trace, 0, 80, LULL_EVENT_LEAVE, MAIN);
+    check_steps(trace, 0, NULL,
+                (const char *const[]){"span 0-10 useful kept 10", "call begin 10 kept 10",
+                                      "send 20 kept 10", "span 10-20 mpi_p2p kept 10",
+                                      "call end 20 kept 10", "span 20-30 useful kept 20",
+                                      "call begin 30 kept 20", "span 30-35 mpi_one_sided kept 25",
+                                      "call end 35 kept 25", "span 35-80 useful kept 70",
+                                      "span 80-100 other kept 90", "end 100 kept 90", NULL});
+    lull_trace_close(trace);
+}
+
+/* MPI that MPI calls belongs to the outer call; MPI inside a parallel region is kept. */
+static void test_nested_and_parallel(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make_trace(60);
+    add(trace, 0, 0, LULL_EVENT_ENTER, MAIN);
+    add(trace, 0, 5, LULL_EVENT_ENTER, ALLREDUCE);
+    add(trace, 0, 6, LULL_EVENT_ENTER, SEND);
+    add(trace, 0, 8, LULL_EVENT_LEAVE, SEND);
+    add(trace, 0, 10, LULL_EVENT_LEAVE, ALLREDUCE);
+    add(trace, 0, 20, LULL_EVENT_ENTER, PARALLEL);
+    add_call(trace, 0, 22, SEND, 3);
+    add(trace, 0, 40, LULL_EVENT_LEAVE, PARALLEL);
+    add(trace, 0, 60, LULL_EVENT_LEAVE, MAIN);
+    check_steps(trace, 0, NULL,
+                (const char *const[]){"span 0-5 useful kept 5", "call begin 5 kept 5",
+                                      "span 5-6 mpi_collective kept 5", "span 6-8 mpi_p2p kept 5",
+                                      "span 8-10 mpi_collective kept 5", "call end 10 kept 5",
+                                      "span 10-20 useful kept 15", "fork 20 kept 15",
+                                      "span 20-22 useful inside kept 17", "call begin 22 kept 17",
+                                      "span 22-25 mpi_p2p inside kept 20", "call end 25 kept 20",
+                                      "span 25-40 useful inside kept 35", "join 40 kept 35",
+                                      "span 40-60 useful kept 55", "end 60 kept 55", NULL});
+    lull_trace_close(trace);
+}
+
+/* A pause in a call, and a window from 4 to 30: neither of them is kept outside. */
+static void test_pause_and_window(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make_trace(50);
+    add(trace, 0, 0, LULL_EVENT_ENTER, MAIN);
+    add(trace, 0, 10, LULL_EVENT_MEASURE_OFF, LULL_NONE);
+    add(trace, 0, 14, LULL_EVENT_MEASURE_ON, LULL_NONE);
+    add(trace, 0, 20, LULL_EVENT_ENTER, SEND);
+    add(trace, 0, 40, LULL_EVENT_LEAVE, SEND);
+    add(trace, 0, 50, LULL_EVENT_LEAVE, MAIN);
+    struct lull_interval interval = {4, 30};
+    struct lull_interval *intervals[] = {&interval, &interval};
+    uint32_t counts[] = {1, 1};
+    const struct lull_windows windows = {2, intervals, counts};
+    check_steps(trace, 0, &windows,
+                (const char *const[]){"span 0-4 outside kept 0", "span 4-10 useful kept 6",
+                                      "span 10-14 off kept 6", "span 14-20 useful kept 12",
+                                      "call begin 20 kept 12", "span 20-30 mpi_p2p kept 12",
+                                      "span 30-40 outside kept 12", "call end 40 kept 12",
+                                      "span 40-50 outside kept 12", "end 50 kept 12", NULL});
+    lull_trace_close(trace);
+}
+
+/* A trace that was cut: what is open ends with the run. */
+static void test_cut(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make_trace(50);
+    add(trace, 0, 10, LULL_EVENT_ENTER, PARALLEL);
+    add(trace, 0, 20, LULL_EVENT_ENTER, SEND);
+    add_send(trace, 25);
+    check_steps(trace, 0, NULL,
+                (const char *const[]){"span 0-10 other kept 10", "fork 10 kept 10",
+                                      "span 10-20 useful inside kept 20", "call begin 20 kept 20",
+                                      "send 25 kept 25", "span 20-50 mpi_p2p inside kept 50",
+                                      "call end 50 kept 50", "join 50 kept 50", "end 50 kept 50",
+                                      NULL});
+    lull_trace_close(trace);
+}
+
+static void test_names_of_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint8_t collective;
+        enum lull_call call;
+    } cases[] = {
+        {"MPI_Send", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_SEND},
+        {"pmpi_isend_", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_ISEND},
+        {"MPI_Irecv_c", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_IRECV},
+        {"mpi_waitall__", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_WAITALL},
+        {"MPI_Testsome", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_TEST},
+        {"MPI_Sendrecv_replace", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_SENDRECV},
+        {"MPI_Allreduce", LULL_COLLECTIVE_ALLREDUCE, LULL_CALL_COLLECTIVE},
+        {"MPI_Ibarrier", LULL_COLLECTIVE_BARRIER, LULL_CALL_ICOLLECTIVE},
+        {"MPI_Comm_rank", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_OTHER},
+        {"MPI_Sendx", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_OTHER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lull_region region = {.name = cases[i].name,
+                                           .paradigm = LULL_PARADIGM_MPI,
+                                           .collective = cases[i].collective};
+        assert_int_equal(lull_call_of_region(&region), cases[i].call);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_nested_and_parallel),
+        cmocka_unit_test(test_pause_and_window),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_names_of_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* Runs opened for a study: their order, what is told about them, and what is refused. */
+#include "study/runs.h"
+#include "support/folder.h"
+#include "support/golden_data.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct lull_arena *arena;
+static struct lull_notices notices;
+static struct lull_runs runs;
+static struct lull_error err;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = lull_arena_create(NULL);
+    notices = (struct lull_notices){.arena = arena};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lull_runs_close(&runs);
+    lull_arena_destroy(arena);
+    return 0;
+}
+
+static lull_status load(const char *const *paths, uint32_t count,
+                        const struct lull_runs_options *options)
+{
+    return lull_runs_load(paths, count, options, &notices, arena, &runs, &err);
+}
+
+static bool told(enum lull_notice_kind kind, const char *part)
+{
+    for (size_t i = 0; i < notices.count; i++)
+        if (notices.items[i].kind == kind && strstr(notices.items[i].text, part))
+            return true;
+    return false;
+}
+
+/* By threads, then processes, then as given. omp2 and mpi2 have two threads each. */
+static void test_order(void **state)
+{
+    (void)state;
+    const char *const paths[] = {golden_data("mpi2.prv", arena), golden_data("omp2.prv", arena),
+                                 golden_data("mpi1.prv", arena), golden_data("mpi2.prv", arena)};
+    const struct lull_runs_options options = {.no_replay = true};
+    assert_int_equal(load(paths, 4, &options), LULL_OK);
+    assert_int_equal(runs.count, 4);
+    static const uint32_t order[] = {2, 1, 0, 3}, processes[] = {1, 1, 2, 2},
+                          threads[] = {1, 2, 2, 2};
+    static const char *const shapes[] = {"1 x 1", "1 x 2", "2 x 1", "2 x 1"};
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(runs.runs[i].order, order[i]);
+        assert_int_equal(runs.runs[i].processes, processes[i]);
+        assert_int_equal(runs.runs[i].threads, threads[i]);
+        assert_string_equal(lull_run_shape(&runs.runs[i], arena), shapes[i]);
+    }
+    assert_string_equal(runs.runs[0].name, "mpi1");
+    assert_string_equal(runs.runs[2].name, paths[0]); /* twice the same name */
+    assert_true(runs.runs[3].name != runs.runs[2].name &&
+                strcmp(runs.runs[3].name, runs.runs[2].name) != 0);
+}
+
+static void test_shape_of_uneven_run(void **state)
+{
+    (void)state;
+    const struct lull_run uneven = {.processes = 8, .min_threads = 1, .max_threads = 4};
+    assert_string_equal(lull_run_shape(&uneven, arena), "8 x 1-4");
+}
+
+/* The numbers of tests/golden/README.md: mpi2 runs 600 us, of which its ranks use 500 and 400. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    const char *path = golden_data("mpi2.prv", arena);
+    const struct lull_runs_options options = {0};
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    const struct lull_pop_input *input = runs.runs[0].input;
+    assert_float_equal(input->runtime, 600e-6, 1e-12);
+    assert_int_equal(input->n_processes, 2);
+    assert_float_equal(input->processes[0].useful, 500e-6, 1e-12);
+    assert_float_equal(input->processes[1].useful, 400e-6, 1e-12);
+    assert_true(told(LULL_NOTICE_INFO, "has no runtime on an ideal network"));
+}
+
+/* Every piece of work that begins ends, also where it fails; shares stay between 0 and 1. */
+struct watch {
+    const char *what;
+    unsigned begun, ended;
+    double share;
+};
+
+static void begin(void *context, const char *what)
+{
+    struct watch *watch = context;
+    assert_int_equal(watch->begun, watch->ended);
+    watch->what = what;
+    watch->begun++;
+}
+
+static void update(void *context, double share)
+{
+    struct watch *watch = context;
+    assert_int_equal(watch->begun, watch->ended + 1);
+    assert_true(share >= 0 && share <= 1);
+}
+
+static void end(void *context)
+{
+    ((struct watch *)context)->ended++;
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    const char *path = golden_data("replay2.prv", arena);
+    struct watch watch = {0};
+    const struct lull_study_progress progress = {begin, update, end, &watch};
+    const struct lull_runs_options options = {.progress = &progress};
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_int_equal(watch.begun, watch.ended);
+    assert_true(watch.begun > 0);
+    assert_string_equal(watch.what, path);
+}
+
+static void test_progress_of_failure(void **state)
+{
+    (void)state;
+    const char *path = folder_path("cut.prv");
+    static const char text[] = "#Paraver (01/01/2024 at 12:00):1000_ns:1(1):1:1(1:1),0\n"
+                               "1:1:1:1:1:0:500:1\n"
+                               "1:1:1:1:1:200:\n";
+    folder_write(path, text, sizeof text - 1);
+    struct watch watch = {0};
+    const struct lull_study_progress progress = {begin, update, end, &watch};
+    const struct lull_runs_options options = {.progress = &progress, .workers = 1};
+    assert_int_equal(load(&path, 1, &options), LULL_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "cut.prv"));
+    assert_int_equal(watch.begun, watch.ended);
+}
+
+/* The path stands in front of every error, and only once. */
+static void check_refused(const char *path, const struct lull_runs_options *options,
+                          const char *part)
+{
+    assert_true(load(&path, 1, options) != LULL_OK);
+    assert_memory_equal(err.text, path, strlen(path));
+    assert_null(strstr(err.text + strlen(path), path));
+    if (!strstr(err.text, part))
+        fail_msg("'%s', expected '%s'", err.text, part);
+    lull_runs_close(&runs);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    const struct lull_runs_options plain = {0}, third = {.application = 2},
+                                   elsewhere = {.region = "nowhere"},
+                                   late = {.has_window = true, .from = 10000000, .to = 20000000};
+    check_refused(golden_data("missing.prv", arena), &plain, "No such file");
+    check_refused(golden_data("two-programs.prv", arena), &third,
+                  "has no application 3, expected 1 to 2");
+    check_refused(golden_data("mpi1.prv", arena), &elsewhere, "nowhere");
+    check_refused(golden_data("mpi1.prv", arena), &late, "");
+    check_refused(golden_data("flushing.prv", arena), &plain, "; --force prints them all the same");
+}
+
+static void test_forced(void **state)
+{
+    (void)state;
+    const char *path = golden_data("flushing.prv", arena);
+    const struct lull_runs_options options = {.force = true};
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_true(told(LULL_NOTICE_WARNING, "the tracer wrote its buffer"));
+}
+
+static void test_other_applications(void **state)
+{
+    (void)state;
+    const char *path = golden_data("two-programs.prv", arena);
+    const struct lull_runs_options options = {.application = 1};
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_int_equal(runs.runs[0].processes, 1);
+    assert_true(told(LULL_NOTICE_WARNING, "holds 2 applications; only number 2 is analysed"));
+}
+
+static int set_up_folder(void **state)
+{
+    (void)state;
+    return folder_make() ? 0 : 1;
+}
+
+static int tear_down_folder(void **state)
+{
+    (void)state;
+    folder_remove();
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_order),    TEST(test_shape_of_uneven_run), TEST(test_numbers),
+        TEST(test_progress), TEST(test_progress_of_failure), TEST(test_refused),
+        TEST(test_forced),   TEST(test_other_applications),
+    };
+    return cmocka_run_group_tests(tests, set_up_folder, tear_down_folder);
+}
