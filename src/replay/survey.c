@@ -16,7 +16,7 @@ struct roots {
 
 /* The master of a process on its way. */
 struct visitor {
-    int64_t entered;           /* the collective operation that it is in */
+    int64_t entered;          /* the collective operation that it is in */
     struct lull_hash numbers; /* by communicator: its blocking operations so far */
 };
 

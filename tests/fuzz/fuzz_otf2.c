@@ -13,8 +13,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
 
-/* libotf2 (2.3, 3.0) loses memory in many places where it finds damage: for an archive or a file that
- * it cannot open, for a definition that breaks off. What it allocates is not looked at. */
+/* libotf2 (2.3, 3.0) loses memory in many places where it finds damage: for an archive or a file
+ * that it cannot open, for a definition that breaks off. What it allocates is not looked at. */
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libopen-trace-format2\nleak:libotf2\n";
