@@ -8,7 +8,13 @@
 #include "replay/ideal/channels.h"
 #include "replay/ideal/share.h"
 
+#include <sched.h>
+
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
+/* Where ranks of different shares wait for each other at every step of a program, letters are
+ * answered at once, and going to sleep for each would take ten times as long as the evaluation. So
+ * a share yields its processor this often before it sleeps: some 50 us. */
+enum { YIELDS_BEFORE_SLEEP = 200 };
 
 static void hand_over(struct share *share, uint32_t to)
 {
@@ -37,11 +43,13 @@ struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
     if (outbox->batch && outbox->batch->count == LETTERS_OF_BATCH)
         hand_over(share, to);
     if (!outbox->batch) {
-        outbox->batch = malloc(sizeof *outbox->batch);
+        outbox->batch = share->spare ? share->spare : malloc(sizeof *outbox->batch);
         if (!outbox->batch) {
             lull_share_no_memory(share);
             return NULL;
         }
+        if (outbox->batch == share->spare)
+            share->spare = share->spare->next;
         outbox->batch->next = NULL;
         outbox->batch->from = share->index;
         outbox->batch->count = 0;
@@ -59,10 +67,16 @@ void lull_post_flush(struct share *share)
             hand_over(share, to);
 }
 
+/* Whoever waits gets letters at once, others in larger batches. */
 void lull_post_flush_now_and_then(struct share *share)
 {
-    if (++share->blocks >= BLOCKS_BETWEEN_LETTERS)
-        lull_post_flush(share);
+    bool now = ++share->blocks >= BLOCKS_BETWEEN_LETTERS;
+    if (now)
+        share->blocks = 0;
+    for (uint32_t to = 0; to < share->ideal->n_shares; to++)
+        if (share->outboxes[to].batch &&
+            (now || atomic_load_explicit(&share->ideal->shares[to]->waits, memory_order_relaxed)))
+            hand_over(share, to);
 }
 
 /* Reads what has come. */
@@ -84,7 +98,8 @@ void lull_post_take(struct share *share)
             else
                 lull_gather_letter(share, batch->from, letter);
         }
-        free(batch);
+        batch->next = share->spare;
+        share->spare = batch;
         atomic_fetch_sub(&share->ideal->unsettled, 1);
     }
 }
@@ -136,11 +151,21 @@ static void decide(struct lull_ideal *ideal)
     lull_post_rouse_all(ideal);
 }
 
-/* Until a letter comes or everything is decided. */
-void lull_post_sleep(struct share *share, enum sleep why)
+static bool comes_soon(struct share *share)
 {
     struct lull_ideal *ideal = share->ideal;
-    lull_post_flush(share);
+    for (int i = 0; i < YIELDS_BEFORE_SLEEP && ideal->n_shares > 1; i++) {
+        if (atomic_load_explicit(&share->has_mail, memory_order_acquire) ||
+            atomic_load_explicit(&ideal->stopped, memory_order_relaxed))
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+static void sleep_until_roused(struct share *share, enum sleep why)
+{
+    struct lull_ideal *ideal = share->ideal;
     pthread_mutex_lock(&share->lock);
     if (share->inbox || atomic_load(&ideal->stopped)) {
         pthread_mutex_unlock(&share->lock);
@@ -158,4 +183,14 @@ void lull_post_sleep(struct share *share, enum sleep why)
     share->roused = false;
     share->sleep = AWAKE;
     pthread_mutex_unlock(&share->lock);
+}
+
+/* Until a letter comes or everything is decided. */
+void lull_post_sleep(struct share *share, enum sleep why)
+{
+    atomic_store_explicit(&share->waits, true, memory_order_relaxed);
+    lull_post_flush(share);
+    if (!comes_soon(share))
+        sleep_until_roused(share, why);
+    atomic_store_explicit(&share->waits, false, memory_order_relaxed);
 }

@@ -280,6 +280,7 @@ struct share {
 
     struct outbox *outboxes; /* [n_shares] */
     struct ports *ports;     /* [n_shares] */
+    struct batch *spare;     /* read, to be filled again */
     uint32_t blocks;         /* since letters were handed over */
 
     bool recorded[FORMS_OF_CALLS];                /* a call of this kind has records */
@@ -294,6 +295,7 @@ struct share {
     bool roused;
     enum sleep sleep;
     atomic_bool has_mail;
+    atomic_bool waits; /* for letters */
 };
 
 enum state { EVALUATING, OVER, STUCK };
