@@ -11,9 +11,8 @@
 #include <sched.h>
 
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
-/* Where ranks of different shares wait for each other at every step of a program, letters are
- * answered at once, and going to sleep for each would take ten times as long as the evaluation. So
- * a share yields its processor this often before it sleeps: some 50 us. */
+/* Letters are often answered at once, and going to sleep for each would take ten times as long as
+ * the evaluation. So a share yields its processor this often before it sleeps: some 50 us. */
 enum { YIELDS_BEFORE_SLEEP = 200 };
 
 static void hand_over(struct share *share, uint32_t to)
@@ -32,7 +31,7 @@ static void hand_over(struct share *share, uint32_t to)
         target->inbox = batch;
     target->inbox_last = batch;
     atomic_store_explicit(&target->has_mail, true, memory_order_release);
-    if (target->sleep != AWAKE)
+    if (target->sleep != AWAKE && !share->helps)
         pthread_cond_signal(&target->wake);
     pthread_mutex_unlock(&target->lock);
 }
@@ -106,10 +105,11 @@ void lull_post_take(struct share *share)
 
 /* ---- rest ---------------------------------------------------------------------------------- */
 
-static void rouse_share(struct share *share)
+/* If it sleeps for that reason; AWAKE: for any. */
+static void rouse_share(struct share *share, enum sleep why)
 {
     pthread_mutex_lock(&share->lock);
-    if (share->sleep != AWAKE && !share->roused) {
+    if (share->sleep != AWAKE && (why == AWAKE || share->sleep == why) && !share->roused) {
         share->roused = true;
         atomic_fetch_add(&share->ideal->unsettled, 1);
         pthread_cond_signal(&share->wake);
@@ -120,7 +120,7 @@ static void rouse_share(struct share *share)
 void lull_post_rouse_all(struct lull_ideal *ideal)
 {
     for (unsigned s = 0; s < ideal->n_shares; s++)
-        rouse_share(ideal->shares[s]);
+        rouse_share(ideal->shares[s], AWAKE);
 }
 
 static bool is_anybody_unread(const struct lull_ideal *ideal)
@@ -151,23 +151,64 @@ static void decide(struct lull_ideal *ideal)
     lull_post_rouse_all(ideal);
 }
 
-static bool comes_soon(struct share *share)
+/* Reads the letters of a share and lets its streams go on. The share is locked. */
+static void evaluate(struct share *share)
 {
-    struct lull_ideal *ideal = share->ideal;
-    for (int i = 0; i < YIELDS_BEFORE_SLEEP && ideal->n_shares > 1; i++) {
-        if (atomic_load_explicit(&share->has_mail, memory_order_acquire) ||
-            atomic_load_explicit(&ideal->stopped, memory_order_relaxed))
-            return true;
-        sched_yield();
+    lull_post_take(share);
+    lull_share_run(share);
+    lull_post_flush(share);
+    if (share->pool.queued < atomic_load_explicit(&share->ideal->bound, memory_order_relaxed))
+        atomic_store(&share->hungry, true);
+}
+
+/* Whether there were letters for a share that nobody else was at. What goes wrong is told by the
+ * share of the worker that is here. */
+static bool serve(struct share *own, struct share *share)
+{
+    if (!atomic_load_explicit(&share->has_mail, memory_order_acquire) ||
+        pthread_mutex_trylock(&share->evaluation) != 0)
+        return false;
+    share->helps = true;
+    evaluate(share);
+    share->helps = false;
+    lull_status status = share->status;
+    const struct lull_error err = share->error;
+    pthread_mutex_unlock(&share->evaluation);
+    if (share != own && atomic_load(&share->hungry))
+        rouse_share(share, RESTING);
+    if (status != LULL_OK && share != own) {
+        pthread_mutex_lock(&own->evaluation);
+        lull_share_fail(own, status, &err);
+        pthread_mutex_unlock(&own->evaluation);
     }
-    return false;
+    return status == LULL_OK;
+}
+
+/* Serves its own share and those that others have no time for, until no letters come any more:
+ * where ranks of different shares wait for each other at every step of a program, one thread that
+ * does the work of all is faster than all of them that take turns. What it posts meanwhile wakes
+ * nobody, because it reads that itself. */
+static void serve_all(struct share *own)
+{
+    struct lull_ideal *ideal = own->ideal;
+    for (int idle = 0; idle < YIELDS_BEFORE_SLEEP && !atomic_load(&ideal->stopped);) {
+        bool served = false;
+        for (unsigned s = 0; s < ideal->n_shares; s++)
+            served |= serve(own, ideal->shares[(own->index + s) % ideal->n_shares]);
+        if (ideal->n_shares == 1)
+            return;
+        idle = served ? 0 : idle + 1;
+        if (!served)
+            sched_yield();
+    }
 }
 
 static void sleep_until_roused(struct share *share, enum sleep why)
 {
     struct lull_ideal *ideal = share->ideal;
     pthread_mutex_lock(&share->lock);
-    if (share->inbox || atomic_load(&ideal->stopped)) {
+    if (share->inbox || atomic_load(&ideal->stopped) ||
+        (why == RESTING && atomic_load(&share->hungry))) {
         pthread_mutex_unlock(&share->lock);
         return;
     }
@@ -189,8 +230,10 @@ static void sleep_until_roused(struct share *share, enum sleep why)
 void lull_post_sleep(struct share *share, enum sleep why)
 {
     atomic_store_explicit(&share->waits, true, memory_order_relaxed);
-    lull_post_flush(share);
-    if (!comes_soon(share))
-        sleep_until_roused(share, why);
+    pthread_mutex_lock(&share->evaluation);
+    evaluate(share);
+    pthread_mutex_unlock(&share->evaluation);
+    serve_all(share);
+    sleep_until_roused(share, why);
     atomic_store_explicit(&share->waits, false, memory_order_relaxed);
 }

@@ -26,6 +26,7 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     share->index = index;
     share->free_message = LULL_NONE;
     pthread_mutex_init(&share->lock, NULL);
+    pthread_mutex_init(&share->evaluation, NULL);
     pthread_cond_init(&share->wake, NULL);
     share->circles = calloc(ideal->trace->n_comms + (size_t)1, sizeof *share->circles);
     share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
@@ -71,6 +72,7 @@ void lull_share_destroy(struct share *share)
     lull_channels_free(share);
     lull_gather_free(share);
     pthread_mutex_destroy(&share->lock);
+    pthread_mutex_destroy(&share->evaluation);
     pthread_cond_destroy(&share->wake);
     free(share);
 }

@@ -288,6 +288,9 @@ struct share {
     lull_status status;                           /* of the first failure */
     struct lull_error error;
 
+    pthread_mutex_t evaluation; /* held by whoever touches any of the above */
+    bool helps;                 /* whoever holds it goes on to serve other shares */
+
     /* for others, under the lock */
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -296,6 +299,8 @@ struct share {
     enum sleep sleep;
     atomic_bool has_mail;
     atomic_bool waits; /* for letters */
+    /* Since reading was last chosen from, something has become welcome. */
+    atomic_bool hungry;
 };
 
 enum state { EVALUATING, OVER, STUCK };

@@ -317,4 +317,6 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
         lull_crew_resume(share, stream);
     else
         go_on(share, stream);
+    if (stream->blocked == RUNNABLE || stream->blocked == ENDED)
+        atomic_store_explicit(&share->hungry, true, memory_order_relaxed);
 }
