@@ -346,7 +346,7 @@ void lull_script_progress(struct lull_engine *engine, uint32_t id, struct lull_m
     if (--script->pending == 0) {
         script->path = script->later_path;
         lull_push(engine, LULL_RUN_SCRIPT,
-                  script->resume > engine->now ? script->resume : engine->now, engine->seq++,
+                  script->resume > engine->now ? script->resume : engine->now,
                   rank_at(&engine->program->groups[script->group], script->call.me), id);
     }
 }

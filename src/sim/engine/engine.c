@@ -22,6 +22,9 @@ static bool is_uniform(const struct lull_network *network)
 static lull_status check_options(const struct lull_program *program,
                                  const struct lull_sim_options *options, struct lull_error *err)
 {
+    if (program->n_ranks > LULL_MOST_RANKS)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%u ranks, at most %u can be simulated",
+                         program->n_ranks, LULL_MOST_RANKS);
     for (uint32_t i = 0; i < options->n_delays; i++) {
         const struct lull_delay *delay = &options->delays[i];
         if (delay->rank >= program->n_ranks)
@@ -93,8 +96,9 @@ static lull_status open_ranks(struct lull_engine *engine)
         struct lull_rank_state *rank = &fabric->ranks[r];
         rank->posted = rank->posted_last = LULL_NO_TRANSFER;
         rank->unexpected = rank->unexpected_last = LULL_NO_TRANSFER;
-        for (unsigned i = 0; i < 3; i++)
-            rank->blocked[i] = LULL_NO_TRANSFER;
+        if (engine->compat)
+            rank->blocked[LULL_LINE_SEND] = rank->blocked[LULL_LINE_COMPUTE] = LULL_NO_TRANSFER;
+        rank->blocked_messages = LULL_NO_TRANSFER;
     }
     uint64_t extra;
     lull_status status = count_processors(engine, &extra);
@@ -120,6 +124,8 @@ static lull_status open_run(struct lull_engine *engine)
     if (!engine->delay_over)
         return lull_run_out_of_memory(engine);
     lull_status status = open_ranks(engine);
+    if (status == LULL_OK)
+        status = lull_channel_open(engine);
     if (status == LULL_OK && engine->class->open)
         status = engine->class->open(&engine->fabric, engine->err);
     if (status != LULL_OK)
@@ -132,6 +138,7 @@ static void close_run(struct lull_engine *engine)
     struct lull_fabric *fabric = &engine->fabric;
     lull_graph_close_run(engine);
     lull_stream_close_run(engine);
+    lull_channel_close(engine);
     lull_queue_close(&engine->queue);
     lull_matcher_close(&engine->matcher);
     lull_path_destroy(fabric->path);
@@ -153,7 +160,7 @@ static void close_run(struct lull_engine *engine)
 
 static void handle(struct lull_engine *engine, const struct lull_entry *entry)
 {
-    switch ((enum lull_event_of_run)(entry->seq_kind & 7)) {
+    switch ((enum lull_event_of_run)(entry->key & LULL_RUN_KINDS)) {
     case LULL_RUN_START:
         lull_compat_start(engine, entry);
         break;
@@ -187,7 +194,7 @@ static void handle(struct lull_engine *engine, const struct lull_entry *entry)
  * while the events before are handled hides most of that. */
 static inline void fetch_first(const struct lull_engine *engine, const struct lull_entry *entry)
 {
-    unsigned kind = entry->seq_kind & 7;
+    unsigned kind = entry->key & LULL_RUN_KINDS;
     lull_fetch(&engine->fabric.ranks[entry->rank]);
     lull_fetch((const char *)&engine->fabric.ranks[entry->rank] + 64);
     if (kind <= LULL_RUN_UNBLOCK)
@@ -200,7 +207,7 @@ static inline void fetch_first(const struct lull_engine *engine, const struct lu
 
 static inline void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
 {
-    unsigned kind = entry->seq_kind & 7;
+    unsigned kind = entry->key & LULL_RUN_KINDS;
     const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
     if (kind == LULL_RUN_START) {
@@ -227,7 +234,7 @@ static inline bool is_posted(const struct lull_engine *engine, uint32_t rank, ui
 
 static inline void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
 {
-    unsigned kind = entry->seq_kind & 7;
+    unsigned kind = entry->key & LULL_RUN_KINDS;
     const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
     if (kind == LULL_RUN_START)
@@ -242,7 +249,7 @@ static inline void fetch_fourth(const struct lull_engine *engine, const struct l
 {
     const struct lull_transfer *transfers = engine->fabric.transfers;
     uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if ((entry->seq_kind & 7) == LULL_RUN_ADVANCE && is_posted(engine, entry->rank, posted))
+    if ((entry->key & LULL_RUN_KINDS) == LULL_RUN_ADVANCE && is_posted(engine, entry->rank, posted))
         lull_graph_fetch_next(engine, entry->rank, transfers[posted].owner);
 }
 
@@ -330,6 +337,8 @@ static lull_status run(struct lull_engine *engine)
             prefetch_run(engine);
         n_runs = engine->queue.n_runs;
         engine->now = entry.time;
+        engine->at = entry.rank;
+        engine->key = entry.key;
         handle(engine, &entry);
         if (engine->n_released)
             lull_graph_start_released(engine);

@@ -182,7 +182,7 @@ static bool is_later(struct lull_engine *engine, enum lull_event_of_run kind, ui
         return false;
     if (engine->op_path)
         *path_of(engine, kind, rank, op) = moment.path;
-    lull_push(engine, kind, moment.time, engine->seq++, rank, op);
+    lull_push(engine, kind, moment.time, rank, op);
     return true;
 }
 
@@ -235,6 +235,7 @@ static void keep_op(struct lull_engine *engine, uint32_t id, uint32_t rank, uint
 static void start(struct lull_engine *engine, const struct lull_released *released)
 {
     uint32_t rank = released->rank, id = lull_transfer_new(engine);
+    engine->at = rank;
     if (id == LULL_NO_TRANSFER)
         return;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);

@@ -198,6 +198,8 @@ static void send(struct lull_engine *engine, uint32_t id, struct lull_moment mom
     rank->sent++;
     rank->bytes_sent += transfer->bytes;
     engine->result.n_sends++;
+    if (engine->channels)
+        lull_channel_sent(engine, id);
     engine->class->send(&engine->fabric, id, moment.time);
 }
 
@@ -228,17 +230,27 @@ void lull_schedule(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
                    struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
-    uint64_t seq = engine->seq++;
+    uint64_t number = lull_next_number(engine);
     if (engine->compat)
-        fabric->transfers[message].seq = seq;
+        fabric->transfers[message].seq = number;
     if (fabric->path)
         fabric->transfer_path[message] = moment.path;
-    lull_push(engine, LULL_RUN_ADVANCE, moment.time, seq, rank, message);
+    lull_push_numbered(engine, LULL_RUN_ADVANCE, moment.time, number, rank, message);
 }
 
-void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
+void lull_postpone(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
+                   struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
+    if (fabric->path)
+        fabric->transfer_path[message] = moment.path;
+    lull_push_numbered(engine, LULL_RUN_ADVANCE, moment.time, engine->key >> LULL_RUN_KIND_BITS,
+                       rank, message);
+}
+
+static void match_arrived(struct lull_engine *engine, uint32_t message, struct lull_moment moment)
+{
+    struct lull_fabric *fabric = &engine->fabric;
     uint32_t receive_id = lull_match_message(&engine->matcher, message);
     if (fabric->path)
         fabric->transfer_path[message] = moment.path;
@@ -246,6 +258,20 @@ void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_mome
         return;
     fabric->transfers[message].partner = receive_id;
     engine->class->match(fabric, message, receive_id, moment.time);
+}
+
+void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
+{
+    struct lull_engine *engine = lull_engine_of(fabric);
+    if (!engine->channels) {
+        match_arrived(engine, message, moment);
+        return;
+    }
+    if (!lull_channel_is_next(engine, message))
+        return;
+    struct lull_transfer channel = fabric->transfers[message];
+    for (; message != LULL_NO_TRANSFER; message = lull_channel_held(engine, &channel))
+        match_arrived(engine, message, moment);
 }
 
 void lull_started(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)

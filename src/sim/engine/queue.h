@@ -1,4 +1,4 @@
-/* Queue of events in the order (time, seq).
+/* Queue of events in the order (time, key).
  *
  * A monotone radix heap with digits of six bits: an entry lies at the level of the highest digit in
  * which its time differs from that of the run, in the bucket of its own digit there. The lowest
@@ -18,8 +18,8 @@
 
 /* 24 bytes. */
 struct lull_entry {
-    int64_t time;      /* >= 0 */
-    uint64_t seq_kind; /* seq << 3 | kind; all different */
+    int64_t time; /* >= 0 */
+    uint64_t key; /* orders what happens at the same time; all different */
     uint32_t rank, id;
 };
 
@@ -69,7 +69,7 @@ bool lull_queue_refill(struct lull_queue *queue);
 
 static inline bool lull_entry_less(const struct lull_entry *a, const struct lull_entry *b)
 {
-    return a->time < b->time || (a->time == b->time && a->seq_kind < b->seq_kind);
+    return a->time < b->time || (a->time == b->time && a->key < b->key);
 }
 
 static inline void lull_queue_append(struct lull_queue *queue, struct lull_bucket *bucket,

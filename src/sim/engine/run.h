@@ -3,7 +3,8 @@
  * engine.c   set-up, loop and result          operation.c  transfers; what back-ends call
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
  * stream.c   streams and their requests       collect.c    collective operations
- * sync.c     threads of a rank                diagnose.c   what is left over at the end
+ * sync.c     threads of a rank                channel.c    messages that keep their order
+ * diagnose.c what is left over at the end
  *
  * An event is handled to its end before the next; what it releases (streams that go on, operations
  * of a graph) is put into a list and started after it, so that nothing calls itself. Transfers do
@@ -29,10 +30,15 @@ enum lull_event_of_run {
     LULL_RUN_SCRIPT   /* next step of a collective operation */
 };
 
+enum { LULL_RUN_KIND_BITS = 3, LULL_RUN_KINDS = 7, LULL_NUMBER_BITS = 33 };
+
+/* The source of an event stands in the highest bits of its key. */
+#define LULL_MOST_RANKS (UINT32_C(1) << (64 - LULL_NUMBER_BITS - LULL_RUN_KIND_BITS))
+
 #define LULL_TIME_MOST (INT64_C(1) << 62)
 
 /* compat: lists of what waits for processor 0 and NIC 0 of a rank */
-enum { LULL_LINE_SEND, LULL_LINE_COMPUTE, LULL_LINE_MESSAGE };
+enum { LULL_LINE_SEND, LULL_LINE_COMPUTE };
 
 enum lull_stream_state {
     LULL_STREAM_READY,
@@ -99,6 +105,7 @@ struct lull_script {
 
 struct lull_collectives; /* collect.c */
 struct lull_syncs;       /* sync.c */
+struct lull_channels;    /* channel.c */
 
 struct lull_engine {
     struct lull_fabric fabric; /* the first member: back-ends hold this */
@@ -115,7 +122,9 @@ struct lull_engine {
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;
     int64_t now;
-    uint64_t seq;
+    uint64_t key;                 /* of the event that is handled */
+    uint32_t at;                  /* the rank that acts */
+    uint64_t seq;                 /* compat: number of the next event */
     struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
     uint32_t *over_path;          /* with the longest path: of `over` */
 
@@ -136,6 +145,7 @@ struct lull_engine {
     size_t n_deferred, deferred_room;
     struct lull_syncs *syncs;
     struct lull_collectives *collectives;
+    struct lull_channels *channels; /* NULL: messages need not be kept in order */
 
     uint32_t *end_path; /* [n_ranks]: of `end` */
     struct lull_delay *delays;
@@ -155,11 +165,26 @@ static inline struct lull_transfer *lull_transfer_at(const struct lull_engine *e
     return &engine->fabric.transfers[id];
 }
 
-static inline void lull_push(struct lull_engine *engine, enum lull_event_of_run kind, int64_t time,
-                             uint64_t seq, uint32_t rank, uint32_t id)
+/* What orders the events of one time: the rank that caused them, then its own count of them. With
+ * compat: the order in which they were put into the queue. */
+static inline uint64_t lull_next_number(struct lull_engine *engine)
 {
-    struct lull_entry entry = {time, seq << 3 | kind, rank, id};
+    if (engine->compat)
+        return engine->seq++;
+    return (uint64_t)engine->at << LULL_NUMBER_BITS | engine->fabric.ranks[engine->at].caused++;
+}
+
+static inline void lull_push_numbered(struct lull_engine *engine, enum lull_event_of_run kind,
+                                      int64_t time, uint64_t number, uint32_t rank, uint32_t id)
+{
+    struct lull_entry entry = {time, number << LULL_RUN_KIND_BITS | kind, rank, id};
     lull_queue_push(&engine->queue, &entry);
+}
+
+static inline void lull_push(struct lull_engine *engine, enum lull_event_of_run kind, int64_t time,
+                             uint32_t rank, uint32_t id)
+{
+    lull_push_numbered(engine, kind, time, lull_next_number(engine), rank, id);
 }
 
 static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
@@ -263,6 +288,17 @@ uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script);
 lull_status lull_sync_begin(struct lull_engine *engine, uint32_t stream, const struct lull_op *op,
                             struct lull_moment moment);
 void lull_sync_close(struct lull_engine *engine);
+
+/* --- channel.c --- */
+
+lull_status lull_channel_open(struct lull_engine *engine);
+void lull_channel_close(struct lull_engine *engine);
+/* With `channels`: a send begins; its message is the next of its channel. */
+void lull_channel_sent(struct lull_engine *engine, uint32_t message);
+/* Whether all messages before this one have arrived; else it is held. */
+bool lull_channel_is_next(struct lull_engine *engine, uint32_t message);
+/* A message was let through: the one that was held for it, or LULL_NO_TRANSFER. */
+uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfer *before);
 
 /* --- diagnose.c --- */
 

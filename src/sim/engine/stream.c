@@ -441,6 +441,7 @@ static lull_status run_stream(struct lull_engine *engine, uint32_t s)
     struct lull_program *program = engine->program;
     struct lull_op ops[BATCH];
     struct lull_moment moment = {engine->now, engine->stream_path ? engine->stream_path[s] : 0};
+    engine->at = engine->streams[s].rank;
     if (engine->sink)
         tell_resumed(engine, s);
     engine->streams[s].state = LULL_STREAM_READY;
@@ -481,7 +482,7 @@ void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_mome
     if (engine->stream_path)
         engine->stream_path[s] = moment.path;
     if (moment.time > engine->now)
-        lull_push(engine, LULL_RUN_RESUME, moment.time, engine->seq++, stream->rank, s);
+        lull_push(engine, LULL_RUN_RESUME, moment.time, stream->rank, s);
     else
         lull_stream_wake(engine, s);
 }

@@ -138,7 +138,7 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
                         lull_cost(b * v[G_BYTE]));
     message->phase |= THERE;
     if (moment.time > now)
-        lull_schedule(fabric, id, at, moment);
+        lull_postpone(fabric, id, at, moment);
     else
         arrive(fabric, id, moment);
 }

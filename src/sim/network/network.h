@@ -89,7 +89,7 @@ struct lull_transfer; /* sim/network/transfer.h: a message on its way */
  * is ready for it, `advance` each time an event comes that the back-end scheduled for the message,
  * and `match` once: when a receive was posted and the back-end has said (lull_arrived) that the
  * envelope is there. The back-end says when the operations are over (lull_sent, lull_received).
- * Envelopes of one pair of ranks must arrive in the order in which they were sent.
+ * Envelopes of one channel that pass the same NIC must arrive in the order in which they were sent.
  *
  * Processors and NICs are *reserved*: who asks first gets them first, from max(now, free) on; see
  * sim/network/transfer.h. A message that must wait for something shared (buses, links) is kept by

@@ -1,4 +1,4 @@
-/* The queue against a sorted list: the order is (time, seq), whatever is put in when. */
+/* The queue against a sorted list: the order is (time, key), whatever is put in when. */
 #include "sim/engine/queue.h"
 #include "stats/random.h"
 
@@ -63,7 +63,7 @@ static void check(uint64_t seed, int64_t spread, unsigned past)
         }
         expected = take_least(&list);
         assert_true(lull_queue_pop(&queue, &got));
-        if (got.time != expected.time || got.seq_kind != expected.seq_kind)
+        if (got.time != expected.time || got.key != expected.key)
             fail_msg("seed %llu, step %u: %lld instead of %lld", (unsigned long long)seed, step,
                      (long long)got.time, (long long)expected.time);
         now = got.time;
