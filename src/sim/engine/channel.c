@@ -3,7 +3,10 @@
  * Where a rank has one NIC they do so by themselves: NICs serve in the order of request. Ranks of a
  * graph may have several, which a large and a small message pass at the same time; then what comes
  * too early is held back until those before it have come. Messages are numbered in each channel:
- * `child` of a message on its way is its number. */
+ * `child` of a message on its way is its number.
+ *
+ * Where events are handled in any order, messages of a channel keep theirs because one stream sends
+ * them and one receives them; here it is noticed when that is not so. */
 #include "sim/engine/run.h"
 
 #include <stdlib.h>
@@ -12,8 +15,10 @@ enum { NONE = LULL_NO_TRANSFER, FIRST_ROOM = 64 };
 
 struct channel {
     uint32_t source, target, comm, tag;
-    uint32_t sent, arrived; /* messages; sent == 0: the place is free */
-    uint32_t held;          /* messages that came too early, through `link` */
+    bool used;
+    uint16_t sender, receiver; /* streams of the ranks, from 1; 0: not known */
+    uint32_t sent, arrived;    /* messages */
+    uint32_t held;             /* messages that came too early, through `link` */
 };
 
 struct lull_channels {
@@ -24,11 +29,8 @@ struct lull_channels {
 lull_status lull_channel_open(struct lull_engine *engine)
 {
     const struct lull_graph *graph = engine->program->graph;
-    bool several = false;
-    for (uint32_t r = 0; graph && r < engine->program->n_ranks; r++)
-        several |= graph->ranks[r].n_nics > 1;
-    if (!several || engine->compat)
-        return LULL_OK;
+    for (uint32_t r = 0; graph && !engine->compat && r < engine->program->n_ranks; r++)
+        engine->holds_back |= graph->ranks[r].n_nics > 1;
     engine->channels = calloc(1, sizeof *engine->channels);
     return engine->channels ? LULL_OK : lull_run_out_of_memory(engine);
 }
@@ -48,7 +50,7 @@ static struct channel *find(const struct lull_channels *all, const struct lull_t
     hash = (hash ^ hash >> 32) * UINT64_C(0x94d049bb133111eb);
     for (size_t at = hash >> 32;; at++) {
         struct channel *channel = &all->channels[at & (all->room - 1)];
-        if (channel->sent == 0 ||
+        if (!channel->used ||
             (channel->source == message->source && channel->target == message->target &&
              channel->comm == message->comm && channel->tag == message->tag))
             return channel;
@@ -63,7 +65,7 @@ static bool grow(struct lull_channels *all)
         return false;
     for (size_t i = 0; i < all->room; i++) {
         const struct channel *old = &all->channels[i];
-        if (old->sent)
+        if (old->used)
             *find(&larger, &(struct lull_transfer){.source = old->source,
                                                    .target = old->target,
                                                    .comm = old->comm,
@@ -74,24 +76,45 @@ static bool grow(struct lull_channels *all)
     return true;
 }
 
-void lull_channel_sent(struct lull_engine *engine, uint32_t id)
+/* The channel, new if need be; NULL: no memory. */
+static struct channel *find_or_add(struct lull_engine *engine, const struct lull_transfer *message)
 {
     struct lull_channels *all = engine->channels;
-    struct lull_transfer *message = lull_transfer_at(engine, id);
     if (2 * all->n >= all->room && !grow(all)) {
         lull_run_out_of_memory(engine);
-        return;
+        return NULL;
     }
     struct channel *channel = find(all, message);
-    if (channel->sent == 0) {
+    if (!channel->used) {
         *channel = (struct channel){.source = message->source,
                                     .target = message->target,
                                     .comm = message->comm,
                                     .tag = message->tag,
+                                    .used = true,
                                     .held = NONE};
         all->n++;
     }
-    message->child = ++channel->sent;
+    return channel;
+}
+
+bool lull_channel_of_one_stream(struct lull_engine *engine, const struct lull_transfer *transfer)
+{
+    struct channel *channel = find_or_add(engine, transfer);
+    if (!channel)
+        return true; /* fails otherwise */
+    bool receives = transfer->flags & LULL_TRANSFER_RECEIVE;
+    uint16_t *stream = receives ? &channel->receiver : &channel->sender;
+    if (*stream == 0)
+        *stream = (uint16_t)(transfer->cpu + 1);
+    return *stream == transfer->cpu + 1;
+}
+
+void lull_channel_sent(struct lull_engine *engine, uint32_t id)
+{
+    struct lull_transfer *message = lull_transfer_at(engine, id);
+    struct channel *channel = find_or_add(engine, message);
+    if (channel)
+        message->child = ++channel->sent;
 }
 
 bool lull_channel_is_next(struct lull_engine *engine, uint32_t id)

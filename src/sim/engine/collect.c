@@ -13,7 +13,9 @@ enum { NONE = UINT32_MAX, PRIVATE = 0x40000000 };
 struct lull_instance {
     struct lull_op op; /* of the rank that began first */
     uint32_t first_rank, arrived;
-    uint32_t waiting; /* closed form: records, through `link` */
+    uint32_t waiting;        /* closed form: records, through `link` */
+    struct lull_moment last; /* closed form: of the rank that came last, of those the highest */
+    uint32_t last_rank;
     uint32_t comm;
     uint8_t algorithm;
     struct lull_collective_shape shape;
@@ -34,7 +36,6 @@ struct lull_collectives {
     struct lull_script *scripts;
     uint32_t n_scripts, script_free;
     size_t script_room;
-    uint32_t next_comm;
 };
 
 lull_status lull_collect_open(struct lull_engine *engine)
@@ -60,15 +61,6 @@ void lull_collect_close(struct lull_engine *engine)
     free(all->groups);
     free(all->scripts);
     free(all);
-}
-
-void lull_collect_roots(struct lull_engine *engine)
-{
-    struct lull_collectives *all = engine->collectives;
-    for (uint32_t i = 0; i < all->n_scripts; i++) {
-        lull_path_root(engine->fabric.path, &all->scripts[i].path);
-        lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
-    }
 }
 
 /* --- groups -------------------------------------------------------------------------------- */
@@ -149,6 +141,20 @@ static void drop_complete(struct group *group, uint32_t size)
     }
 }
 
+void lull_collect_roots(struct lull_engine *engine)
+{
+    struct lull_collectives *all = engine->collectives;
+    for (uint32_t g = 0; g < engine->program->n_groups; g++)
+        for (size_t i = 0; i < all->groups[g].n; i++)
+            lull_path_root(
+                engine->fabric.path,
+                &instance_at(&all->groups[g], all->groups[g].first + (uint32_t)i)->last.path);
+    for (uint32_t i = 0; i < all->n_scripts; i++) {
+        lull_path_root(engine->fabric.path, &all->scripts[i].path);
+        lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
+    }
+}
+
 /* --- taking part --------------------------------------------------------------------------- */
 
 static void describe(const struct lull_op *op, char *text, size_t size)
@@ -175,22 +181,29 @@ static lull_status mismatch(struct lull_engine *engine, const struct lull_instan
         rank, b, program->class->place(program, rank, op, place_b, sizeof place_b));
 }
 
+static uint8_t choose(const struct lull_engine *engine, const struct lull_op *op)
+{
+    uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
+    if (engine->options->network->collectives != LULL_COLLECTIVES_ALGORITHM)
+        return 0;
+    return lull_collective_choose(engine->options->network, op->collective,
+                                  engine->program->groups[op->comm].size, bytes);
+}
+
 static void begin_instance(struct lull_engine *engine, struct lull_instance *instance,
-                           const struct lull_op *op, uint32_t rank)
+                           const struct lull_op *op, uint32_t number, uint32_t rank)
 {
     uint32_t size = engine->program->groups[op->comm].size;
-    uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
     *instance = (struct lull_instance){.op = *op, .first_rank = rank, .waiting = NONE};
-    instance->comm = PRIVATE | (engine->collectives->next_comm++ & (PRIVATE - 1));
+    instance->comm =
+        PRIVATE | ((op->comm * (PRIVATE / engine->program->n_groups) + number) & (PRIVATE - 1));
     instance->shape =
         (struct lull_collective_shape){.operation = op->collective,
                                        .widest = engine->collectives->groups[op->comm].widest,
                                        .n_ranks = size,
                                        .sent_least = UINT64_MAX,
                                        .received_least = UINT64_MAX};
-    if (engine->options->network->collectives == LULL_COLLECTIVES_ALGORITHM)
-        instance->algorithm =
-            lull_collective_choose(engine->options->network, op->collective, size, bytes);
+    instance->algorithm = choose(engine, op);
 }
 
 static void add_shape(struct lull_collective_shape *shape, const struct lull_op *op)
@@ -226,11 +239,15 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
         instance = instance_at(group, number);
         if (instance->op.collective != op->collective || instance->op.peer != op->peer)
             return mismatch(engine, instance, number, rank, op);
+        if (engine->any_order && choose(engine, op) != instance->algorithm) {
+            engine->needs_order = true; /* the first in time chooses for all */
+            return LULL_ERR_UNSUPPORTED;
+        }
     } else {
         instance = new_instance(group);
         if (!instance)
             return lull_run_out_of_memory(engine);
-        begin_instance(engine, instance, op, rank);
+        begin_instance(engine, instance, op, number, rank);
     }
     instance->arrived++;
     add_shape(&instance->shape, op);
@@ -250,10 +267,10 @@ static void record_over(struct lull_engine *engine, uint32_t id, struct lull_mom
         lull_transfer_free(engine, id);
 }
 
-/* The last rank has arrived at `moment`; all leave together. */
-static void leave(struct lull_engine *engine, const struct lull_instance *instance,
-                  struct lull_moment moment)
+/* All ranks have arrived; they leave together. */
+static void leave(struct lull_engine *engine, const struct lull_instance *instance)
 {
+    struct lull_moment moment = instance->last;
     const struct lull_network *network = engine->options->network;
     struct lull_collective_shape shape = instance->shape, empty = shape;
     empty.sent_least = empty.sent_most = empty.sent_sum = 0;
@@ -304,7 +321,7 @@ static uint32_t rank_at(const struct lull_group *group, uint32_t position)
 }
 
 static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
-                           const struct lull_collective_transfer *part)
+                           const struct lull_collective_transfer *part, uint32_t number)
 {
     const struct lull_script *script = &engine->collectives->scripts[script_id];
     const struct lull_group *group = &engine->program->groups[script->group];
@@ -320,6 +337,7 @@ static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
     transfer->comm = script->comm;
     transfer->bytes = part->bytes;
     transfer->owner = script_id;
+    transfer->open_next = number;
     transfer->cpu = lull_transfer_at(engine, script->record)->cpu;
     lull_run_release(engine, id, (struct lull_moment){engine->now, script->path});
 }
@@ -332,15 +350,17 @@ static void begin_step(struct lull_engine *engine, uint32_t id, uint32_t step, u
             struct lull_collective_transfer part;
             lull_collective_transfer(&engine->collectives->scripts[id].call, step, i, &part);
             if (!engine->compat || part.send == (pass == 0))
-                begin_transfer(engine, id, &part);
+                begin_transfer(engine, id, &part, i + 1);
         }
 }
 
-void lull_script_progress(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+void lull_script_progress(struct lull_engine *engine, uint32_t id, uint32_t part,
+                          struct lull_moment moment)
 {
     struct lull_script *script = &engine->collectives->scripts[id];
-    if (moment.time >= script->resume) {
+    if (moment.time == script->resume ? part >= script->latest : moment.time > script->resume) {
         script->resume = moment.time;
+        script->latest = part;
         script->later_path = moment.path;
     }
     if (--script->pending == 0) {
@@ -363,10 +383,11 @@ void lull_script_step(struct lull_engine *engine, uint32_t id)
         return;
     }
     script->pending = n + 1; /* one for this function */
+    script->latest = 0;
     script->resume = engine->now;
     script->later_path = script->path;
     begin_step(engine, id, script->step - 1, n);
-    lull_script_progress(engine, id, (struct lull_moment){INT64_MIN, 0});
+    lull_script_progress(engine, id, 0, (struct lull_moment){INT64_MIN, 0});
 }
 
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
@@ -381,8 +402,14 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
     if (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED) {
         lull_transfer_at(engine, record)->link = instance->waiting;
         instance->waiting = record;
+        bool later = moment.time == instance->last.time ? rank >= instance->last_rank
+                                                        : moment.time > instance->last.time;
+        if (later) {
+            instance->last = moment;
+            instance->last_rank = rank;
+        }
         if (instance->arrived == group->size)
-            leave(engine, instance, moment);
+            leave(engine, instance);
         drop_complete(&engine->collectives->groups[op->comm], group->size);
         return engine->status;
     }

@@ -154,6 +154,7 @@ static void close_run(struct lull_engine *engine)
     free(engine->over_path);
     free(engine->end_path);
     free(engine->delay_over);
+    free(engine->next_events);
 }
 
 /* --- loop ---------------------------------------------------------------------------------- */
@@ -309,6 +310,35 @@ static lull_status compact_path(struct lull_engine *engine)
     return lull_path_end_compact(path, engine->err);
 }
 
+void lull_run_next(struct lull_engine *engine, const struct lull_entry *entry)
+{
+    bool late = (entry->key & LULL_RUN_KINDS) == LULL_RUN_RESUME;
+    if (late) { /* what was put off waits for those that are behind; messages must keep their order
+                 */
+        lull_queue_push(&engine->queue, entry);
+        return;
+    }
+    if (engine->n_next == engine->next_room && engine->next_at > engine->n_next / 2) {
+        engine->n_next -= engine->next_at;
+        memmove(engine->next_events, engine->next_events + engine->next_at,
+                engine->n_next * sizeof *entry);
+        engine->next_at = 0;
+    }
+    if (!lull_run_grow((void **)&engine->next_events, &engine->next_room, engine->n_next + 1,
+                       sizeof *engine->next_events))
+        lull_run_out_of_memory(engine);
+    else
+        engine->next_events[engine->n_next++] = *entry;
+}
+
+static inline bool take_event(struct lull_engine *engine, struct lull_entry *ret_entry)
+{
+    if (engine->next_at == engine->n_next)
+        return lull_queue_pop(&engine->queue, ret_entry);
+    *ret_entry = engine->next_events[engine->next_at++];
+    return true;
+}
+
 static lull_status check_events(struct lull_engine *engine, const struct lull_entry *entry)
 {
     if (engine->status != LULL_OK)
@@ -328,7 +358,7 @@ static lull_status run(struct lull_engine *engine)
     const struct lull_sim_options *options = engine->options;
     uint64_t n = 0, n_runs = 0;
     struct lull_entry entry;
-    while (lull_queue_pop(&engine->queue, &entry)) {
+    while (take_event(engine, &entry)) {
         lull_status status = check_events(engine, &entry);
         if (status != LULL_OK)
             return status;
@@ -354,10 +384,25 @@ static lull_status run(struct lull_engine *engine)
 
 /* --- result -------------------------------------------------------------------------------- */
 
+/* The end of a rank's streams; with compat only processors count. */
+static struct lull_moment end_of_streams(const struct lull_engine *engine, uint32_t r)
+{
+    struct lull_moment end = {0, 0};
+    const uint32_t *first = engine->program->first_stream;
+    uint32_t begin = first ? first[r] : r;
+    for (uint32_t s = begin; s < (first ? first[r + 1] : r + 1) && !engine->compat; s++)
+        if (s == begin || engine->streams[s].resume > end.time)
+            end = (struct lull_moment){engine->streams[s].resume,
+                                       engine->stream_path ? engine->stream_path[s] : 0};
+    return end;
+}
+
 static struct lull_moment end_of(const struct lull_engine *engine, uint32_t r)
 {
     const struct lull_rank_state *rank = &engine->fabric.ranks[r];
     struct lull_moment end = {rank->end, engine->end_path ? engine->end_path[r] : 0};
+    if (!engine->graph)
+        end = end_of_streams(engine, r);
     for (unsigned cpu = 0; cpu <= rank->last_cpu; cpu++) {
         struct lull_clock clock = lull_cpu(&engine->fabric, r, cpu);
         if (*clock.busy > end.time)
@@ -411,9 +456,14 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
     return LULL_OK;
 }
 
-/* One simulation; with `places` it is known at the end where operations come from. */
+/* How a simulation is carried out: it changes nothing in the result. */
+struct manner {
+    bool any_order; /* events in any order; fails where that may not be */
+    bool places;    /* it is known at the end where operations come from */
+};
+
 static lull_status simulate(struct lull_program *program, const struct lull_sim_options *options,
-                            bool places, struct lull_arena *arena,
+                            struct manner manner, struct lull_arena *arena,
                             struct lull_sim_result *ret_result, const char *const **ret_problems,
                             bool *ret_left_over, struct lull_error *err)
 {
@@ -427,10 +477,11 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->program = program;
     engine->options = options;
     engine->class = options->network->class;
-    engine->sink = places ? NULL : options->sink;
-    engine->keeps_ops = places || options->sink;
+    engine->sink = manner.places ? NULL : options->sink;
+    engine->keeps_ops = manner.places || options->sink;
     engine->compat = engine->class->compat;
     engine->scaled = options->network->cpu_speed != 1;
+    engine->any_order = manner.any_order;
     engine->err = err;
     lull_queue_open(&engine->queue);
     lull_matcher_open(&engine->matcher, &engine->fabric);
@@ -448,6 +499,14 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     return status;
 }
 
+/* Threads of one rank share its random numbers and its delays, and a sink is told in order. */
+static bool may_take_any_order(const struct lull_program *program,
+                               const struct lull_sim_options *options)
+{
+    return options->network->class->any_order && !program->graph && !options->sink &&
+           (program->n_streams == program->n_ranks || (!options->noise && !options->n_delays));
+}
+
 lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
                           struct lull_arena *arena, struct lull_sim_result *ret_result,
                           const char *const **ret_problems, struct lull_error *err)
@@ -456,9 +515,16 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
     if (status != LULL_OK)
         return status;
     bool left_over = false;
-    status = simulate(program, options, false, arena, ret_result, ret_problems, &left_over, err);
+    /* Whatever fails out of order is done again in order, for the words and for what needs it. */
+    if (may_take_any_order(program, options) &&
+        simulate(program, options, (struct manner){.any_order = true}, arena, ret_result, NULL,
+                 &left_over, err) == LULL_OK)
+        return LULL_OK;
+    status = simulate(program, options, (struct manner){false, false}, arena, ret_result,
+                      ret_problems, &left_over, err);
     if (!left_over || program->graph || options->sink)
         return status;
     /* What is left over has forgotten where it comes from: the same once more, with places. */
-    return simulate(program, options, true, arena, ret_result, ret_problems, &left_over, err);
+    return simulate(program, options, (struct manner){.places = true}, arena, ret_result,
+                    ret_problems, &left_over, err);
 }

@@ -198,7 +198,7 @@ static void send(struct lull_engine *engine, uint32_t id, struct lull_moment mom
     rank->sent++;
     rank->bytes_sent += transfer->bytes;
     engine->result.n_sends++;
-    if (engine->channels)
+    if (engine->holds_back)
         lull_channel_sent(engine, id);
     engine->class->send(&engine->fabric, id, moment.time);
 }
@@ -263,7 +263,7 @@ static void match_arrived(struct lull_engine *engine, uint32_t message, struct l
 void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
-    if (!engine->channels) {
+    if (!engine->holds_back) {
         match_arrived(engine, message, moment);
         return;
     }
@@ -301,7 +301,7 @@ static void over(struct lull_engine *engine, uint32_t id, uint32_t rank, struct 
     if (engine->graph)
         lull_graph_op_done(engine, rank, transfer->owner, moment);
     else if (transfer->flags & LULL_TRANSFER_OF_SCRIPT)
-        lull_script_progress(engine, transfer->owner, moment);
+        lull_script_progress(engine, transfer->owner, transfer->open_next, moment);
     else
         lull_stream_complete(engine, id, moment);
 }

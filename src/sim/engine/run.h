@@ -53,6 +53,7 @@ struct lull_stream {
     uint32_t open, open_last; /* requests that were not waited for, through open_next */
     uint32_t awaited;         /* with a sink: those to be told of */
     uint32_t wait_for;        /* requests that are not complete */
+    uint32_t latest;          /* request that `resume` comes from, or LULL_OP_NO_REQUEST */
     uint32_t link;            /* in a SYNC */
     int64_t resume;           /* not before this */
     uint64_t iteration;
@@ -99,6 +100,7 @@ struct lull_script {
     uint32_t record; /* the transfer that stands for the operation */
     uint32_t group, comm;
     uint32_t step, pending;
+    uint32_t latest;           /* part of the step that `resume` comes from, from 1; 0: none */
     uint32_t path, later_path; /* of the moment of this step, of the next */
     int64_t resume;
 };
@@ -110,6 +112,9 @@ struct lull_channels;    /* channel.c */
 struct lull_engine {
     struct lull_fabric fabric; /* the first member: back-ends hold this */
     struct lull_queue queue;
+    struct lull_entry
+        *next_events; /* any_order: first in, first out; n_next of them from next_at */
+    size_t next_at, n_next, next_room;
     struct lull_matcher matcher;
     struct lull_program *program;
     const struct lull_sim_options *options;
@@ -117,7 +122,9 @@ struct lull_engine {
     const struct lull_sim_sink *sink; /* NULL: none */
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
-    bool scaled; /* the network's processors have another speed */
+    bool scaled;      /* the network's processors have another speed */
+    bool any_order;   /* events need not be handled in the order of their times */
+    bool needs_order; /* with any_order: but they do, so all must begin again */
     uint32_t n_transfers, transfer_room;
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;
@@ -145,7 +152,8 @@ struct lull_engine {
     size_t n_deferred, deferred_room;
     struct lull_syncs *syncs;
     struct lull_collectives *collectives;
-    struct lull_channels *channels; /* NULL: messages need not be kept in order */
+    struct lull_channels *channels;
+    bool holds_back; /* messages might overtake others of their channel otherwise */
 
     uint32_t *end_path; /* [n_ranks]: of `end` */
     struct lull_delay *delays;
@@ -174,11 +182,16 @@ static inline uint64_t lull_next_number(struct lull_engine *engine)
     return (uint64_t)engine->at << LULL_NUMBER_BITS | engine->fabric.ranks[engine->at].caused++;
 }
 
+void lull_run_next(struct lull_engine *engine, const struct lull_entry *entry);
+
 static inline void lull_push_numbered(struct lull_engine *engine, enum lull_event_of_run kind,
                                       int64_t time, uint64_t number, uint32_t rank, uint32_t id)
 {
     struct lull_entry entry = {time, number << LULL_RUN_KIND_BITS | kind, rank, id};
-    lull_queue_push(&engine->queue, &entry);
+    if (engine->any_order)
+        lull_run_next(engine, &entry);
+    else
+        lull_queue_push(&engine->queue, &entry);
 }
 
 static inline void lull_push(struct lull_engine *engine, enum lull_event_of_run kind, int64_t time,
@@ -276,7 +289,9 @@ void lull_collect_close(struct lull_engine *engine);
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                const struct lull_op *op, uint32_t record,
                                struct lull_moment moment);
-void lull_script_progress(struct lull_engine *engine, uint32_t script, struct lull_moment moment);
+/* A part of the script's step is over. */
+void lull_script_progress(struct lull_engine *engine, uint32_t script, uint32_t part,
+                          struct lull_moment moment);
 void lull_script_step(struct lull_engine *engine, uint32_t script);
 void lull_collect_roots(struct lull_engine *engine); /* of the longest path */
 /* Closed forms: a rank that has not come yet, for a record that waits; or LULL_OP_ANY. */
@@ -288,12 +303,15 @@ uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script);
 lull_status lull_sync_begin(struct lull_engine *engine, uint32_t stream, const struct lull_op *op,
                             struct lull_moment moment);
 void lull_sync_close(struct lull_engine *engine);
+void lull_sync_roots(struct lull_engine *engine); /* of the longest path */
 
 /* --- channel.c --- */
 
 lull_status lull_channel_open(struct lull_engine *engine);
 void lull_channel_close(struct lull_engine *engine);
-/* With `channels`: a send begins; its message is the next of its channel. */
+/* any_order: whether all sends of the channel, and all receives, are those of one stream. */
+bool lull_channel_of_one_stream(struct lull_engine *engine, const struct lull_transfer *transfer);
+/* With `holds_back`: a send begins; its message is the next of its channel. */
 void lull_channel_sent(struct lull_engine *engine, uint32_t message);
 /* Whether all messages before this one have arrived; else it is held. */
 bool lull_channel_is_next(struct lull_engine *engine, uint32_t message);

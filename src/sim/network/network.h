@@ -103,6 +103,10 @@ struct lull_network_class {
      * receives, then computations; a computation counts as done when it starts; what finds its
      * processor or NIC busy comes again when they are free, in the order of first insertion. */
     bool compat;
+    /* All times follow from when sends and receives begin; nothing is shared. Then events may be
+     * handled in any order that keeps each channel's own, and without wildcards the engine needs no
+     * queue: each stream runs until it is blocked. `match` must not look at its `now`. */
+    bool any_order;
     /* Checks values against each other; each is within its limits already. NULL: nothing. */
     lull_status (*check)(const struct lull_network *network, struct lull_error *err);
     /* Prepares one simulation: sets fabric->state, in memory of fabric->arena. NULL: nothing. */
