@@ -151,6 +151,7 @@ static uint32_t take_request(struct lull_engine *engine, struct lull_stream *str
 static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
 {
     struct lull_stream *stream = &engine->streams[s];
+    stream->latest = LULL_OP_NO_REQUEST;
     if (op->flags & LULL_OP_WAIT_ALL) {
         uint32_t id = stream->open;
         stream->open = stream->open_last = NONE;
@@ -363,6 +364,7 @@ static lull_status collective(struct lull_engine *engine, uint32_t s, const stru
         return engine->status;
     if (op->request == LULL_OP_NO_REQUEST) {
         transfer->flags |= LULL_TRANSFER_OPEN;
+        engine->streams[s].latest = LULL_OP_NO_REQUEST;
         await(engine, s, id);
     }
     engine->result.n_collectives++;
@@ -508,7 +510,6 @@ void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_mome
 {
     struct lull_stream *stream = &engine->streams[s];
     stream->resume = moment.time;
-    stream->latest = LULL_OP_NO_REQUEST;
     stream->state = LULL_STREAM_READY;
     if (engine->stream_path)
         engine->stream_path[s] = moment.path;
@@ -523,7 +524,15 @@ void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_mome
 void lull_stream_run_ready(struct lull_engine *engine)
 {
     for (size_t i = 0; i < engine->n_ready && engine->status == LULL_OK; i++) {
-        lull_status status = run_stream(engine, engine->ready[i]);
+        uint32_t s = engine->ready[i];
+        lull_status status;
+        bool on;
+        do { /* any_order: until it is blocked */
+            status = run_stream(engine, s);
+            on = engine->any_order && engine->n_ready > i + 1 &&
+                 engine->ready[engine->n_ready - 1] == s;
+            engine->n_ready -= on;
+        } while (on && status == LULL_OK && engine->status == LULL_OK);
         if (engine->status == LULL_OK)
             engine->status = status;
     }

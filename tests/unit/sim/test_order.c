@@ -156,12 +156,53 @@ static void at_one_time_the_lower_source_comes_first(void **state)
     }
 }
 
+static const struct lull_program_class *by_hand;
+static uint32_t pulled[MOST], n_pulled;
+
+static lull_status next(struct lull_program *program, uint32_t stream, struct lull_op *ret_ops,
+                        uint32_t room, uint32_t *ret_count, struct lull_error *err)
+{
+    if (n_pulled < MOST)
+        pulled[n_pulled++] = stream;
+    return by_hand->next(program, stream, ret_ops, room, ret_count, err);
+}
+
+/* Each stream is asked for its next operations until it is blocked, whatever the time; only a sink
+ * is told everything in order. */
+static void hockney_and_ideal_need_no_queue(void **state)
+{
+    static const char *const networks[] = {"hockney", "ideal"};
+    static const uint32_t expected[] = {0, 0, 0, 0, 1, 1, 1, 1};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct lull_program *program = stream_program(2, NULL, 8);
+        struct lull_program_class watched = *program->class;
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_network network = network_of(networks[i], NULL);
+        by_hand = program->class;
+        watched.next = next;
+        program->class = &watched;
+        for (uint32_t s = 0; s < 2; s++)
+            for (unsigned k = 0; k < 3; k++)
+                stream_program_add(program, s, op_compute(100));
+        n_pulled = 0;
+        assert_int_equal(simulate(program, &network, arena).runtime, 300);
+        assert_int_equal(n_pulled, 8);
+        for (unsigned k = 0; k < 8; k++)
+            assert_int_equal(pulled[k], expected[k]);
+        program->class = by_hand;
+        lull_arena_destroy(arena);
+        lull_program_close(program);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_message_does_not_pass_a_large_one),
         cmocka_unit_test(nor_through_another_nic),
         cmocka_unit_test(at_one_time_the_lower_source_comes_first),
+        cmocka_unit_test(hockney_and_ideal_need_no_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
