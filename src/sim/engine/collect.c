@@ -239,7 +239,7 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
         instance = instance_at(group, number);
         if (instance->op.collective != op->collective || instance->op.peer != op->peer)
             return mismatch(engine, instance, number, rank, op);
-        if (engine->any_order && choose(engine, op) != instance->algorithm) {
+        if (!engine->by_time && choose(engine, op) != instance->algorithm) {
             engine->needs_order = true; /* the first in time chooses for all */
             return LULL_ERR_UNSUPPORTED;
         }

@@ -459,6 +459,7 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
 /* How a simulation is carried out: it changes nothing in the result. */
 struct manner {
     bool any_order; /* events in any order; fails where that may not be */
+    int64_t window; /* rank by rank for so many ns; 0: by time */
     bool places;    /* it is known at the end where operations come from */
 };
 
@@ -482,8 +483,9 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->compat = engine->class->compat;
     engine->scaled = options->network->cpu_speed != 1;
     engine->any_order = manner.any_order;
+    engine->by_time = !manner.any_order && manner.window <= 1;
     engine->err = err;
-    lull_queue_open(&engine->queue);
+    lull_queue_open(&engine->queue, manner.window);
     lull_matcher_open(&engine->matcher, &engine->fabric);
     lull_status status = open_run(engine);
     if (status == LULL_OK)
@@ -499,12 +501,20 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     return status;
 }
 
-/* Threads of one rank share its random numbers and its delays, and a sink is told in order. */
+/* Threads of one rank share its random numbers and its delays. */
 static bool may_take_any_order(const struct lull_program *program,
                                const struct lull_sim_options *options)
 {
-    return options->network->class->any_order && !program->graph && !options->sink &&
+    return options->network->class->any_order && !program->graph &&
            (program->n_streams == program->n_ranks || (!options->noise && !options->n_delays));
+}
+
+static struct manner fastest(const struct lull_program *program,
+                             const struct lull_sim_options *options)
+{
+    const struct lull_network_class *class = options->network->class;
+    return (struct manner){.any_order = may_take_any_order(program, options),
+                           .window = class->lookahead ? class->lookahead(options->network) : 0};
 }
 
 lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
@@ -515,12 +525,13 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
     if (status != LULL_OK)
         return status;
     bool left_over = false;
-    /* Whatever fails out of order is done again in order, for the words and for what needs it. */
-    if (may_take_any_order(program, options) &&
-        simulate(program, options, (struct manner){.any_order = true}, arena, ret_result, NULL,
-                 &left_over, err) == LULL_OK)
+    /* Whatever fails out of order is done again by time, for the words and for what needs it. A
+     * sink is told by time. */
+    struct manner manner = fastest(program, options);
+    if (!options->sink && (manner.any_order || manner.window > 1) &&
+        simulate(program, options, manner, arena, ret_result, NULL, &left_over, err) == LULL_OK)
         return LULL_OK;
-    status = simulate(program, options, (struct manner){false, false}, arena, ret_result,
+    status = simulate(program, options, (struct manner){.places = false}, arena, ret_result,
                       ret_problems, &left_over, err);
     if (!left_over || program->graph || options->sink)
         return status;

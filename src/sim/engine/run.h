@@ -123,8 +123,9 @@ struct lull_engine {
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
     bool scaled;      /* the network's processors have another speed */
-    bool any_order;   /* events need not be handled in the order of their times */
-    bool needs_order; /* with any_order: but they do, so all must begin again */
+    bool by_time;     /* events are handled in the order of their times */
+    bool any_order;   /* in any order: there is no queue */
+    bool needs_order; /* not by_time, but they must be, so all must begin again */
     uint32_t n_transfers, transfer_room;
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;

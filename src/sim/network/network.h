@@ -107,6 +107,10 @@ struct lull_network_class {
      * handled in any order that keeps each channel's own, and without wildcards the engine needs no
      * queue: each stream runs until it is blocked. `match` must not look at its `now`. */
     bool any_order;
+    /* ns: what a rank causes for another one comes at least so much later, and all else that an
+     * event of a rank touches is its own, so that ranks can be followed apart for so long. NULL: 0.
+     */
+    int64_t (*lookahead)(const struct lull_network *network);
     /* Checks values against each other; each is within its limits already. NULL: nothing. */
     lull_status (*check)(const struct lull_network *network, struct lull_error *err);
     /* Prepares one simulation: sets fabric->state, in memory of fabric->arena. NULL: nothing. */
