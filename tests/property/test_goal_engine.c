@@ -19,6 +19,8 @@
 static uint64_t seed = 4;
 static unsigned cases = 10000;
 
+static unsigned workers; /* 1 to 8, by turns */
+
 struct peer {
     const char *network;
     void (*run)(const char *text, const struct slow_network *network,
@@ -41,7 +43,7 @@ static lull_status simulate(const struct peer *peer, const char *text,
 {
     struct lull_program *program = NULL;
     struct lull_network network;
-    const struct lull_sim_options options = {.network = &network};
+    const struct lull_sim_options options = {.network = &network, .workers = workers};
     lull_network_init(&network, lull_network_find(peer->network));
     set_number(&network, "L", numbers->latency);
     set_number(&network, "o", numbers->overhead);
@@ -108,6 +110,7 @@ static void run(const struct peer *peer, const struct random_goal_options *optio
     for (unsigned i = 0; i < count; i++) {
         struct slow_network network;
         lull_random_seed(&random, seed + i);
+        workers = 1 + i % 8;
         draw_network(&random, &network);
         char *text = random_goal(&random, options);
         complete += compare(peer, text, &network, i);

@@ -56,7 +56,7 @@ static void add_collective(struct draw *draw)
                                          LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_REDUCE,
                                          LULL_COLLECTIVE_ALLTOALL,  LULL_COLLECTIVE_ALLGATHER,
                                          LULL_COLLECTIVE_SCAN,      LULL_COLLECTIVE_ALLTOALLV};
-    uint8_t operation = operations[below(draw, chance(draw, 20) ? 8 : 7)];
+    uint8_t operation = operations[below(draw, chance(draw, draw->options->unequal) ? 8 : 7)];
     bool rooted = operation == LULL_COLLECTIVE_BCAST || operation == LULL_COLLECTIVE_REDUCE;
     uint32_t root = rooted ? below(draw, draw->n_ranks) : LULL_OP_ANY;
     uint64_t bytes = below(draw, 3) * 1500;

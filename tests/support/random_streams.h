@@ -11,6 +11,7 @@ struct random_streams_options {
     uint32_t ranks, streams, rounds; /* at most; streams of a rank */
     unsigned wildcards;              /* per cent of receives with any source or tag */
     unsigned shared;                 /* per cent of messages that any stream may have sent */
+    unsigned unequal; /* per cent of collective operations with other sizes on each rank */
 };
 
 struct lull_program *random_streams(struct lull_random *random,

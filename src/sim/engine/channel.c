@@ -120,7 +120,9 @@ void lull_channel_sent(struct lull_engine *engine, uint32_t id)
 bool lull_channel_is_next(struct lull_engine *engine, uint32_t id)
 {
     struct lull_transfer *message = lull_transfer_at(engine, id);
-    struct channel *channel = find(engine->channels, message);
+    struct channel *channel = find_or_add(engine, message);
+    if (!channel)
+        return false;
     if (message->child == channel->arrived + 1) {
         channel->arrived++;
         return true;

@@ -24,9 +24,12 @@ struct lull_instance {
 struct group {
     bool open;
     enum lull_level widest;
-    uint32_t *next;    /* [size]: number of the next operation of each position */
-    uint32_t *by_rank; /* positions in ascending order of ranks; NULL: a range */
-    uint32_t first;    /* number of the oldest instance */
+    uint32_t n_own;     /* members that are ranks of this engine */
+    uint64_t begun;     /* instances, so far */
+    uint64_t signature; /* of all of them: operation, root, algorithm */
+    uint32_t *next;     /* [size]: number of the next operation of each position */
+    uint32_t *by_rank;  /* positions in ascending order of ranks; NULL: a range */
+    uint32_t first;     /* number of the oldest instance */
     size_t at, n, room;
     struct lull_instance *instances; /* ring of n from `at` on */
 };
@@ -48,11 +51,22 @@ lull_status lull_collect_open(struct lull_engine *engine)
     return all->groups ? LULL_OK : lull_run_out_of_memory(engine);
 }
 
+bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *b)
+{
+    for (uint32_t i = 0; a->collectives && i < a->program->n_groups; i++) {
+        const struct group *x = &a->collectives->groups[i], *y = &b->collectives->groups[i];
+        if (x->n_own && y->n_own && (x->begun != y->begun || x->signature != y->signature))
+            return false;
+    }
+    return true;
+}
+
 void lull_collect_close(struct lull_engine *engine)
 {
     struct lull_collectives *all = engine->collectives;
     if (!all)
         return;
+    engine->collectives = NULL;
     for (uint32_t i = 0; all->groups && i < engine->program->n_groups; i++) {
         free(all->groups[i].next);
         free(all->groups[i].by_rank);
@@ -72,6 +86,14 @@ static int by_rank(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
+static uint32_t count_own(const struct lull_engine *engine, const struct lull_group *of)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < of->size; i++)
+        count += (of->ranks ? of->ranks[i] : of->first + i) - engine->first_rank < engine->n_own;
+    return count;
+}
+
 static bool open_group(struct lull_engine *engine, uint32_t index)
 {
     const struct lull_group *of = &engine->program->groups[index];
@@ -79,6 +101,7 @@ static bool open_group(struct lull_engine *engine, uint32_t index)
     group->open = true;
     group->widest = lull_placement_widest(&engine->options->network->placement, of);
     group->next = calloc(of->size + (size_t)1, sizeof *group->next);
+    group->n_own = count_own(engine, of);
     if (!group->next || !of->ranks)
         return group->next;
     group->by_rank = malloc((of->size + (size_t)1) * sizeof *group->by_rank);
@@ -132,9 +155,9 @@ static struct lull_instance *new_instance(struct group *group)
     return instance_at(group, group->first + (uint32_t)group->n - 1);
 }
 
-static void drop_complete(struct group *group, uint32_t size)
+static void drop_complete(struct group *group)
 {
-    while (group->n && group->instances[group->at].arrived == size) {
+    while (group->n && group->instances[group->at].arrived == group->n_own) {
         group->at = (group->at + 1) & (group->room - 1);
         group->first++;
         group->n--;
@@ -204,6 +227,10 @@ static void begin_instance(struct lull_engine *engine, struct lull_instance *ins
                                        .sent_least = UINT64_MAX,
                                        .received_least = UINT64_MAX};
     instance->algorithm = choose(engine, op);
+    struct group *group = &engine->collectives->groups[op->comm];
+    uint64_t what = (uint64_t)op->peer << 16 | (uint64_t)op->collective << 8 | instance->algorithm;
+    group->begun++;
+    group->signature = (group->signature ^ what) * UINT64_C(0x100000001b3) + 1;
 }
 
 static void add_shape(struct lull_collective_shape *shape, const struct lull_op *op)
@@ -410,7 +437,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
         }
         if (instance->arrived == group->size)
             leave(engine, instance);
-        drop_complete(&engine->collectives->groups[op->comm], group->size);
+        drop_complete(&engine->collectives->groups[op->comm]);
         return engine->status;
     }
     uint32_t root = op->peer == LULL_OP_ANY ? 0 : position_of(engine, op->comm, op->peer);
@@ -428,7 +455,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                              .group = op->comm,
                              .comm = instance->comm,
                              .path = moment.path};
-    drop_complete(&engine->collectives->groups[op->comm], group->size);
+    drop_complete(&engine->collectives->groups[op->comm]);
     lull_script_step(engine, id);
     return engine->status;
 }

@@ -77,14 +77,13 @@ static lull_status open_paths(struct lull_engine *engine)
     return LULL_OK;
 }
 
-void lull_graph_close_run(struct lull_engine *engine)
+void lull_graph_close(struct lull_engine *engine)
 {
     for (uint32_t r = 0; engine->op_path && r < engine->program->n_ranks; r++)
         free(engine->op_path[r]);
     free(engine->op_path);
     free(engine->graph);
     free(engine->steps);
-    free(engine->released);
 }
 
 static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)
@@ -109,13 +108,17 @@ static lull_status release_first(struct lull_engine *engine, uint32_t r)
     return engine->status;
 }
 
-lull_status lull_graph_open_run(struct lull_engine *engine)
+lull_status lull_graph_open(struct lull_engine *engine)
 {
     lull_status status = pack_all(engine);
-    if (status == LULL_OK && engine->fabric.path)
-        status = open_paths(engine);
-    for (uint32_t r = 0; r < engine->program->n_ranks && status == LULL_OK; r++)
-        status = release_first(engine, r);
+    return status == LULL_OK && engine->fabric.path ? open_paths(engine) : status;
+}
+
+lull_status lull_graph_start(struct lull_engine *engine)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < engine->n_own && status == LULL_OK; i++)
+        status = release_first(engine, engine->first_rank + i);
     return status;
 }
 

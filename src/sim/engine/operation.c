@@ -195,6 +195,7 @@ static void send(struct lull_engine *engine, uint32_t id, struct lull_moment mom
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     struct lull_rank_state *rank = &engine->fabric.ranks[transfer->source];
     transfer->flags |= LULL_TRANSFER_HELD;
+    transfer->partner = LULL_NO_TRANSFER;
     rank->sent++;
     rank->bytes_sent += transfer->bytes;
     engine->result.n_sends++;

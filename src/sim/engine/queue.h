@@ -122,16 +122,14 @@ static inline void lull_queue_push(struct lull_queue *queue, const struct lull_e
         lull_queue_side_push(queue, entry);
 }
 
-/* false: the queue is empty. */
-static inline bool lull_queue_pop(struct lull_queue *queue, struct lull_entry *ret_entry)
+/* false: the window is over. */
+static inline bool lull_queue_pop_run(struct lull_queue *queue, struct lull_entry *ret_entry)
 {
     if (queue->run_at == queue->run.count) {
-        if (queue->side.count) {
-            lull_queue_side_pop(queue, ret_entry);
-            return true;
-        }
-        if (!lull_queue_refill(queue))
+        if (queue->side.count == 0)
             return false;
+        lull_queue_side_pop(queue, ret_entry);
+        return true;
     }
     const struct lull_entry *first = &queue->run.entries[queue->run_at];
     if (queue->side.count && lull_queue_less(queue, &queue->side.entries[0], first)) {
@@ -141,6 +139,13 @@ static inline bool lull_queue_pop(struct lull_queue *queue, struct lull_entry *r
     *ret_entry = *first;
     queue->run_at++;
     return true;
+}
+
+/* false: the queue is empty. */
+static inline bool lull_queue_pop(struct lull_queue *queue, struct lull_entry *ret_entry)
+{
+    return lull_queue_pop_run(queue, ret_entry) ||
+           (lull_queue_refill(queue) && lull_queue_pop_run(queue, ret_entry));
 }
 
 /* The entry of the run that is `ahead` others away; NULL: not at hand. */

@@ -1,6 +1,7 @@
 /* The engine from inside: one simulation, and the files that it consists of.
  *
- * engine.c   set-up, loop and result          operation.c  transfers; what back-ends call
+ * engine.c   set-up and result                loop.c       events, one after the other
+ * shard.c    several threads                  operation.c  transfers; what back-ends call
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
  * stream.c   streams and their requests       collect.c    collective operations
  * sync.c     threads of a rank                channel.c    messages that keep their order
@@ -108,6 +109,7 @@ struct lull_script {
 struct lull_collectives; /* collect.c */
 struct lull_syncs;       /* sync.c */
 struct lull_channels;    /* channel.c */
+struct lull_shards;      /* shard.c */
 
 struct lull_engine {
     struct lull_fabric fabric; /* the first member: back-ends hold this */
@@ -122,13 +124,18 @@ struct lull_engine {
     const struct lull_sim_sink *sink; /* NULL: none */
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
-    bool scaled;      /* the network's processors have another speed */
-    bool by_time;     /* events are handled in the order of their times */
-    bool any_order;   /* in any order: there is no queue */
-    bool needs_order; /* not by_time, but they must be, so all must begin again */
+    bool scaled;        /* the network's processors have another speed */
+    bool by_time;       /* events are handled in the order of their times */
+    bool any_order;     /* in any order: there is no queue */
+    bool needs_order;   /* not by_time, but they must be, so all must begin again */
+    int64_t window;     /* as of the queue */
+    uint64_t n_handled; /* events */
     uint32_t n_transfers, transfer_room;
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;
+    struct lull_shards *shards; /* NULL: this engine has all ranks */
+    uint32_t shard;             /* which one this is */
+    uint32_t first_rank, n_own; /* its ranks */
     int64_t now;
     uint64_t key;                 /* of the event that is handled */
     uint32_t at;                  /* the rank that acts */
@@ -184,6 +191,7 @@ static inline uint64_t lull_next_number(struct lull_engine *engine)
 }
 
 void lull_run_next(struct lull_engine *engine, const struct lull_entry *entry);
+void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry); /* shard.c */
 
 static inline void lull_push_numbered(struct lull_engine *engine, enum lull_event_of_run kind,
                                       int64_t time, uint64_t number, uint32_t rank, uint32_t id)
@@ -191,6 +199,8 @@ static inline void lull_push_numbered(struct lull_engine *engine, enum lull_even
     struct lull_entry entry = {time, number << LULL_RUN_KIND_BITS | kind, rank, id};
     if (engine->any_order)
         lull_run_next(engine, &entry);
+    else if (rank - engine->first_rank >= engine->n_own)
+        lull_shard_send(engine, &entry);
     else
         lull_queue_push(&engine->queue, &entry);
 }
@@ -209,6 +219,19 @@ static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
 
 /* Room for one more element in an array that is grown with realloc; false: no memory. */
 bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
+
+/* --- engine.c --- */
+
+/* An engine for other ranks of the same simulation, without any; NULL: no memory. */
+struct lull_engine *lull_run_follower(const struct lull_engine *leader);
+void lull_run_close_follower(struct lull_engine *engine);
+
+/* --- loop.c --- */
+
+/* Handles all events. */
+lull_status lull_run_all(struct lull_engine *engine);
+/* Handles those of the first window of the queue. */
+lull_status lull_run_window(struct lull_engine *engine);
 
 /* --- operation.c --- */
 
@@ -232,8 +255,9 @@ void lull_compat_unblock(struct lull_engine *engine, const struct lull_entry *en
 
 /* --- graph.c --- */
 
-lull_status lull_graph_open_run(struct lull_engine *engine);
-void lull_graph_close_run(struct lull_engine *engine);
+lull_status lull_graph_open(struct lull_engine *engine); /* of all ranks */
+void lull_graph_close(struct lull_engine *engine);
+lull_status lull_graph_start(struct lull_engine *engine); /* its own ranks */
 void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t op,
                            struct lull_moment moment);
 void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
@@ -263,8 +287,9 @@ struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event
 
 /* --- stream.c --- */
 
-lull_status lull_stream_open_run(struct lull_engine *engine);
-void lull_stream_close_run(struct lull_engine *engine);
+lull_status lull_stream_open(struct lull_engine *engine); /* of all ranks */
+void lull_stream_close(struct lull_engine *engine);
+lull_status lull_stream_start(struct lull_engine *engine); /* of its own ranks */
 /* A record of a stream is over: its request is complete at `moment`. */
 void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
 /* The stream goes on at `moment`. */
@@ -286,6 +311,8 @@ static inline uint32_t lull_stream_of(const struct lull_engine *engine,
 
 lull_status lull_collect_open(struct lull_engine *engine);
 void lull_collect_close(struct lull_engine *engine);
+/* Whether the ranks of two engines called the same operations. */
+bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *b);
 /* `record` stands for the operation until it is complete. */
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                const struct lull_op *op, uint32_t record,
@@ -322,6 +349,8 @@ uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfe
 /* --- diagnose.c --- */
 
 /* Whether something is left over; then fails, with the words for a table in *ret_problems. */
+/* Whether operations of this engine's ranks are not over. */
+bool lull_run_has_left_over(struct lull_engine *engine);
 lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *arena,
                               const char *const **ret_problems);
 

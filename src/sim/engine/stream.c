@@ -10,7 +10,7 @@
 
 enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
 
-lull_status lull_stream_open_run(struct lull_engine *engine)
+lull_status lull_stream_open(struct lull_engine *engine)
 {
     const struct lull_program *program = engine->program;
     size_t n = program->n_streams ? program->n_streams : 1;
@@ -22,12 +22,15 @@ lull_status lull_stream_open_run(struct lull_engine *engine)
     if (!engine->streams || (engine->fabric.path && !engine->stream_path) ||
         (engine->sink && !engine->stream_ops))
         return lull_run_out_of_memory(engine);
-    lull_status status = lull_collect_open(engine);
-    if (status == LULL_OK && program->class->rewind)
-        status = program->class->rewind(engine->program, engine->err);
-    if (status != LULL_OK)
-        return status;
-    for (uint32_t r = 0, s = 0; r < program->n_ranks; r++) {
+    return program->class->rewind ? program->class->rewind(engine->program, engine->err) : LULL_OK;
+}
+
+lull_status lull_stream_start(struct lull_engine *engine)
+{
+    const struct lull_program *program = engine->program;
+    uint32_t first = engine->first_rank;
+    uint32_t s = program->first_stream ? program->first_stream[first] : first;
+    for (uint32_t r = first; r < first + engine->n_own; r++) {
         uint32_t end = program->first_stream ? program->first_stream[r + 1] : r + 1;
         for (uint32_t cpu = 0; s < end; s++, cpu++) {
             struct lull_stream *stream = &engine->streams[s];
@@ -40,15 +43,11 @@ lull_status lull_stream_open_run(struct lull_engine *engine)
     return engine->status;
 }
 
-void lull_stream_close_run(struct lull_engine *engine)
+void lull_stream_close(struct lull_engine *engine)
 {
-    lull_collect_close(engine);
-    lull_sync_close(engine);
     free(engine->streams);
     free(engine->stream_path);
     free(engine->stream_ops);
-    free(engine->ready);
-    free(engine->deferred);
 }
 
 void lull_stream_roots(struct lull_engine *engine)

@@ -93,6 +93,12 @@ struct lull_fabric {
     uint32_t *extra_path;
 };
 
+/* Clocks of a rank's processors and NICs beyond the first. */
+static inline uint64_t lull_clocks_beyond(const struct lull_rank_state *rank)
+{
+    return rank->last_cpu + 2 * (uint64_t)rank->last_nic;
+}
+
 /* The numbers that hold between two ranks. */
 static inline const double *lull_between(const struct lull_fabric *fabric, uint32_t a, uint32_t b)
 {
