@@ -39,6 +39,11 @@ struct lull_collectives {
     struct lull_script *scripts;
     uint32_t n_scripts, script_free;
     size_t script_room;
+    struct { /* the last choice of an algorithm: names are looked up for it */
+        uint64_t bytes;
+        uint32_t size;
+        uint8_t operation, algorithm;
+    } choice;
 };
 
 lull_status lull_collect_open(struct lull_engine *engine)
@@ -206,11 +211,20 @@ static lull_status mismatch(struct lull_engine *engine, const struct lull_instan
 
 static uint8_t choose(const struct lull_engine *engine, const struct lull_op *op)
 {
+    struct lull_collectives *all = engine->collectives;
     uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
+    uint32_t size = engine->program->groups[op->comm].size;
     if (engine->options->network->collectives != LULL_COLLECTIVES_ALGORITHM)
         return 0;
-    return lull_collective_choose(engine->options->network, op->collective,
-                                  engine->program->groups[op->comm].size, bytes);
+    if (all->choice.bytes != bytes || all->choice.size != size ||
+        all->choice.operation != op->collective) {
+        all->choice.algorithm =
+            lull_collective_choose(engine->options->network, op->collective, size, bytes);
+        all->choice.bytes = bytes;
+        all->choice.size = size;
+        all->choice.operation = op->collective;
+    }
+    return all->choice.algorithm;
 }
 
 static void begin_instance(struct lull_engine *engine, struct lull_instance *instance,

@@ -142,10 +142,11 @@ static void close_own(struct lull_engine *engine)
     lull_channel_close(engine);
     lull_collect_close(engine);
     lull_sync_close(engine);
-    free(engine->fabric.transfers);
+    lull_large_free(engine->fabric.transfers,
+                    engine->transfer_room * sizeof *engine->fabric.transfers);
+    lull_large_free(engine->gone, engine->transfer_room * sizeof *engine->gone);
     free(engine->fabric.transfer_path);
     free(engine->transfer_ops);
-    free(engine->gone);
     free(engine->over_path);
     free(engine->delay_over);
     free(engine->next_events);
@@ -161,7 +162,7 @@ static void close_shared(struct lull_engine *engine)
     lull_stream_close(engine);
     lull_path_destroy(fabric->path);
     lull_arena_destroy(fabric->arena);
-    free(fabric->ranks);
+    lull_large_free(fabric->ranks, fabric->n_ranks * sizeof *fabric->ranks);
     free(fabric->rank_path);
     free(fabric->extra);
     free(fabric->extra_path);

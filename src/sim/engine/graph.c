@@ -82,8 +82,9 @@ void lull_graph_close(struct lull_engine *engine)
     for (uint32_t r = 0; engine->op_path && r < engine->program->n_ranks; r++)
         free(engine->op_path[r]);
     free(engine->op_path);
-    free(engine->graph);
-    free(engine->steps);
+    lull_large_free(engine->graph, engine->program->n_ranks * sizeof *engine->graph);
+    if (engine->steps)
+        lull_large_free(engine->steps, engine->program->graph->n_ops * sizeof *engine->steps);
 }
 
 static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)

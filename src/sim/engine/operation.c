@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEW_AHEAD = 8 }; /* transfers that are fetched before they are new */
+
 bool lull_run_grow(void **array, size_t *room, size_t need, size_t size)
 {
     if (need <= *room)
@@ -29,12 +31,12 @@ static bool grow_transfers(struct lull_engine *engine)
     if (room > UINT32_MAX)
         return false;
     struct lull_transfer *transfers = lull_large_grow(
-        fabric->transfers, engine->n_transfers * sizeof *transfers, room * sizeof *transfers);
+        fabric->transfers, engine->transfer_room * sizeof *transfers, room * sizeof *transfers);
     if (!transfers)
         return false;
     fabric->transfers = transfers;
     uint32_t *gone =
-        lull_large_grow(engine->gone, engine->n_gone * sizeof *gone, room * sizeof *gone);
+        lull_large_grow(engine->gone, engine->transfer_room * sizeof *gone, room * sizeof *gone);
     if (!gone)
         return false;
     engine->gone = gone;
@@ -61,6 +63,8 @@ uint32_t lull_transfer_new(struct lull_engine *engine)
     uint32_t id;
     if (engine->n_gone) {
         id = engine->gone[--engine->n_gone];
+        if (engine->n_gone >= NEW_AHEAD)
+            lull_fetch(lull_transfer_at(engine, engine->gone[engine->n_gone - NEW_AHEAD]));
     } else {
         if (engine->n_transfers == engine->transfer_room && !grow_transfers(engine)) {
             lull_run_out_of_memory(engine);

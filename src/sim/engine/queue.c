@@ -15,21 +15,31 @@ void lull_queue_open(struct lull_queue *queue, int64_t window)
         queue->scale = UINT64_MAX / (uint64_t)window + 1;
 }
 
+/* Slabs begin small, so that small simulations stay small. */
+static size_t slab_chunks(size_t slab)
+{
+    return slab < 4 ? (size_t)SLAB_CHUNKS / 16 : SLAB_CHUNKS;
+}
+
+static void release(const struct lull_entries *entries)
+{
+    lull_large_free(entries->entries, entries->capacity * sizeof *entries->entries);
+}
+
 void lull_queue_close(struct lull_queue *queue)
 {
     for (size_t i = 0; i < queue->n_slabs; i++)
-        free(queue->slabs[i]);
+        lull_large_free(queue->slabs[i], slab_chunks(i) * sizeof(struct lull_chunk));
     free(queue->slabs);
-    free(queue->run.entries);
-    free(queue->side.entries);
-    free(queue->scratch.entries);
+    release(&queue->run);
+    release(&queue->side);
+    release(&queue->scratch);
     free(queue->counts);
     memset(queue, 0, sizeof *queue);
 }
 
 /* --- chunks -------------------------------------------------------------------------------- */
 
-/* Slabs begin small, so that small simulations stay small. */
 static bool new_slab(struct lull_queue *queue)
 {
     if (queue->n_slabs == queue->slab_room) {
@@ -40,7 +50,7 @@ static bool new_slab(struct lull_queue *queue)
         queue->slabs = slabs;
         queue->slab_room = room;
     }
-    size_t n = queue->n_slabs < 4 ? (size_t)SLAB_CHUNKS / 16 : SLAB_CHUNKS;
+    size_t n = slab_chunks(queue->n_slabs);
     struct lull_chunk *chunks = lull_large_alloc(n * sizeof *chunks);
     if (!chunks)
         return false;
@@ -87,9 +97,9 @@ static bool reserve(struct lull_queue *queue, struct lull_entries *entries, size
 {
     if (capacity <= entries->capacity)
         return true;
-    size_t used = entries->count * sizeof *entries->entries;
     struct lull_entry *more =
-        lull_large_grow(entries->entries, used, capacity * sizeof *entries->entries);
+        lull_large_grow(entries->entries, entries->capacity * sizeof *entries->entries,
+                        capacity * sizeof *entries->entries);
     if (!more) {
         queue->out_of_memory = true;
         return false;
@@ -193,13 +203,12 @@ static void merge_sort(const struct lull_queue *queue, struct lull_entry *entrie
         memcpy(entries, in, count * sizeof *entries);
 }
 
-static void sort(const struct lull_queue *queue, struct lull_entry *entries, size_t count,
-                 struct lull_entry *scratch)
+static void sort(struct lull_queue *queue, struct lull_entry *entries, size_t count)
 {
     if (count <= SORTED_AT_ONCE)
         insertion_sort(queue, entries, count);
-    else
-        merge_sort(queue, entries, count, scratch);
+    else if (piece_end(queue, entries, 0, count) < count && reserve(queue, &queue->scratch, count))
+        merge_sort(queue, entries, count, queue->scratch.entries);
 }
 
 /* --- from buckets to the run --------------------------------------------------------------- */
@@ -246,14 +255,14 @@ static void deal_out(struct lull_queue *queue, const struct lull_bucket *bucket)
                 chunk->entries[i];
     for (size_t i = 0, begin = 0; i < spread.n; begin = counts[i++])
         if (counts[i] - begin > 1)
-            sort(queue, run + begin, counts[i] - begin, queue->scratch.entries);
+            sort(queue, run + begin, counts[i] - begin);
 }
 
 /* The bucket becomes the run. */
 static bool take(struct lull_queue *queue, struct lull_bucket *bucket)
 {
     size_t count = bucket->count, n = 0;
-    if (!reserve(queue, &queue->run, count) || !reserve(queue, &queue->scratch, count))
+    if (!reserve(queue, &queue->run, count))
         return false;
     if (queue->scale && !queue->counts) {
         queue->counts = malloc((MOST_PIECES + 2) * sizeof *queue->counts);
@@ -272,7 +281,7 @@ static bool take(struct lull_queue *queue, struct lull_bucket *bucket)
         n += bucket->first->count;
     }
     if (!queue->scale)
-        sort(queue, queue->run.entries, count, queue->scratch.entries);
+        sort(queue, queue->run.entries, count);
     queue->run.count = count;
     return true;
 }

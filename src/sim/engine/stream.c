@@ -10,10 +10,15 @@
 
 enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
 
+static size_t room_of_streams(const struct lull_program *program)
+{
+    return program->n_streams ? program->n_streams : 1;
+}
+
 lull_status lull_stream_open(struct lull_engine *engine)
 {
     const struct lull_program *program = engine->program;
-    size_t n = program->n_streams ? program->n_streams : 1;
+    size_t n = room_of_streams(program);
     engine->streams = lull_large_zero(n, sizeof *engine->streams);
     if (engine->fabric.path)
         engine->stream_path = calloc(n, sizeof *engine->stream_path);
@@ -45,7 +50,7 @@ lull_status lull_stream_start(struct lull_engine *engine)
 
 void lull_stream_close(struct lull_engine *engine)
 {
-    free(engine->streams);
+    lull_large_free(engine->streams, room_of_streams(engine->program) * sizeof *engine->streams);
     free(engine->stream_path);
     free(engine->stream_ops);
 }
