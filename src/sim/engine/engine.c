@@ -183,6 +183,7 @@ struct lull_engine *lull_run_follower(const struct lull_engine *leader)
     engine->window = leader->window;
     engine->graph = leader->graph;
     engine->steps = leader->steps;
+    engine->waits = leader->waits;
     engine->from_start = leader->from_start;
     engine->streams = leader->streams;
     if (open_own(engine, leader->window) == LULL_OK)

@@ -26,8 +26,7 @@ static void handle(struct lull_engine *engine, const struct lull_entry *entry)
                               lull_graph_moment(engine, LULL_RUN_STARTED, entry->rank, entry->id));
         break;
     case LULL_RUN_DONE:
-        lull_graph_op_done(engine, entry->rank, entry->id,
-                           lull_graph_moment(engine, LULL_RUN_DONE, entry->rank, entry->id));
+        lull_graph_done_event(engine, entry->rank, entry->id);
         break;
     case LULL_RUN_RESUME:
         lull_stream_wake(engine, entry->id);
@@ -213,6 +212,8 @@ static inline lull_status handle_whole(struct lull_engine *engine, const struct 
     if (status != LULL_OK)
         return status;
     prefetch(engine);
+    bool again = engine->by_time && entry->time == engine->now && engine->front > entry->key;
+    engine->front = again ? engine->front : entry->key;
     engine->now = entry->time;
     engine->at = entry->rank;
     engine->key = entry->key;

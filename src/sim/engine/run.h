@@ -79,7 +79,9 @@ struct lull_graph_step {
 
 enum {
     LULL_STEP_KIND = 3,
-    LULL_STEP_LARGE = 4, /* its parameters do not fit */
+    LULL_STEP_LARGE = 4,    /* its parameters do not fit */
+    LULL_STEP_QUEUED = 8,   /* its end stands in the queue */
+    LULL_STEP_SEVERAL = 16, /* it has several requirements */
     LULL_STEP_LISTED = UINT8_MAX,
     LULL_STEP_ANY_TAG = UINT16_MAX
 };
@@ -88,6 +90,14 @@ static inline uint32_t lull_step_waits(const struct lull_graph_step *step)
 {
     return step->flags & LULL_STEP_LARGE ? step->many_waits : step->waits;
 }
+
+/* For an operation with several requirements: the last one of those whose end is known. */
+struct lull_graph_wait {
+    int64_t time;
+    uint64_t number; /* of its event */
+    uint32_t op;
+    uint32_t edge; /* the last one that leads from there to here: of that operation */
+};
 
 struct lull_released {
     uint32_t rank, op;
@@ -137,14 +147,17 @@ struct lull_engine {
     uint32_t shard;             /* which one this is */
     uint32_t first_rank, n_own; /* its ranks */
     int64_t now;
-    uint64_t key;                 /* of the event that is handled */
-    uint32_t at;                  /* the rank that acts */
-    uint64_t seq;                 /* compat: number of the next event */
+    uint64_t key;   /* of the event that is handled */
+    uint64_t front; /* the highest one at this moment: without latency, events cause others that
+                       have lower keys, which come late */
+    uint32_t at;    /* the rank that acts */
+    uint64_t seq;   /* compat: number of the next event */
     struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
     uint32_t *over_path;          /* with the longest path: of `over` */
 
     struct lull_graph_step **graph; /* by rank; NULL: streams */
     struct lull_graph_step *steps;  /* of all ranks */
+    struct lull_graph_wait *waits;  /* as steps; NULL: every end is an event */
     bool from_start;                /* it has requirements that are met by a start */
     uint32_t **op_path;             /* with the longest path: by rank, [n_ops] of the moments when
                                        operations will be done, then of those when they start */
@@ -263,6 +276,8 @@ void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t o
 void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
                         struct lull_moment moment);
 void lull_graph_start_released(struct lull_engine *engine);
+/* The event of its end has come. */
+void lull_graph_done_event(struct lull_engine *engine, uint32_t rank, uint32_t op);
 /* Prefetching for an operation that starts or ends soon, in this order. */
 static inline void lull_graph_fetch(const struct lull_engine *engine, uint32_t rank, uint32_t op)
 {
