@@ -1,14 +1,9 @@
 /* The ideal runtime of random programs, whose steps are handed over by 1 to 8 threads in random
  * blocks and any order, against an independent longest path.
- *
- * A program is drawn in the order of measured time: the thread whose clock is behind acts next. So
- * messages of a channel match as they are recorded, even where several threads of a process send or
- * receive on it, and whoever waits (for a message, a collective operation) looks again later. While
- * it is drawn, each thread also has an ideal clock, which is the longest path to where it is:
- * everything that it waits for is known by then. */
+ * (support/random_run.h). */
 #include "activity/pass.h"
 #include "replay/ideal/ideal.h"
-#include "support/memory_trace.h"
+#include "support/random_run.h"
 #include "support/seed.h"
 
 #include <setjmp.h>
@@ -21,631 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESSES = 6, THREADS = 3, COMMS = 4, TAGS = 2, PLAN = 40, MOST_WORKERS = 8 };
-enum { PROGRAMS = 3000 };
-
-enum region { P2P, COLLECTIVE, RANK, PARALLEL };
-static const char *const names[] = {"MPI_Sendrecv", "MPI_Allreduce", "MPI_Comm_rank",
-                                    "OpenMP Parallel", NULL};
-
-/* ---- a program ------------------------------------------------------------------------------- */
-
-struct sent {
-    int64_t ideal;
-    struct sent *next;
-};
-
-/* Between two processes, on a communicator, with a tag. */
-struct channel {
-    struct sent *first, *last;
-};
-
-/* A collective operation that all members come to in turn. */
-struct gathering {
-    uint8_t op;
-    uint32_t comm, root; /* ranks */
-    bool non_blocking, root_known;
-    bool arrived[2 * PROCESSES]; /* by rank */
-    int64_t ideal[2 * PROCESSES];
-};
-
-enum doing { AT_WORK, SENDING, RECEIVING, GATHERING, WAITING, LEAVING, DONE };
-
-struct thread {
-    uint32_t process, index, location;
-    enum doing doing;
-    bool in_region, free; /* of a parallel region; free: on its own */
-    int64_t clock, kept;  /* measured */
-    int64_t ideal, taken; /* ideal time, and how much of `kept` is in it */
-    int64_t done;         /* what this call waits for */
-    uint32_t left;        /* actions */
-    uint32_t tries;
-    struct channel *channel; /* that it receives from */
-    uint32_t source, comm, call_region;
-    int32_t tag;
-    uint8_t call;
-    uint32_t gathering;   /* that it is in */
-    uint32_t flying;      /* non-blocking, begun by it; LULL_NONE */
-    int64_t flying_began; /* ideal */
-    bool flying_arrived;
-    uint64_t requests;
-    struct lull_step *steps;
-    size_t count, capacity;
-    struct lull_channels *channels;
-};
-
-struct process {
-    uint32_t n_threads;
-    uint32_t done_with; /* of the plan */
-    bool busy;          /* one of its threads is in a collective operation */
-    bool non_blocking;  /* one of them has one in flight */
-};
-
-struct program {
-    struct lull_random *random;
-    struct lull_trace *trace;
-    uint32_t n_processes, n_threads, n_plan;
-    struct process processes[PROCESSES];
-    struct thread threads[PROCESSES * THREADS];
-    struct channel channels[PROCESSES][PROCESSES][COMMS][TAGS];
-    struct gathering plan[PLAN];
-    bool late_comms; /* non-blocking operations tell their communicator when they end */
-    uint64_t sent, received, gathered;
-    struct lull_arena *arena;
-    uint64_t forgets; /* this send is not recorded; 0: none */
-};
-
-static int64_t draw(struct program *p, uint64_t bound)
-{
-    return (int64_t)lull_random_below(p->random, bound);
-}
-
-static struct lull_step *add(struct thread *t, unsigned kind)
-{
-    if (t->count == t->capacity) {
-        t->capacity = t->capacity ? 2 * t->capacity : 64;
-        t->steps = realloc(t->steps, t->capacity * sizeof *t->steps);
-    }
-    struct lull_step *step = &t->steps[t->count++];
-    *step = (struct lull_step){.time = t->clock,
-                               .kept_ns = t->kept,
-                               .kind = (uint8_t)kind,
-                               .parallel = t->in_region,
-                               .region = t->call_region,
-                               .comm = LULL_NONE,
-                               .channel = LULL_NONE};
-    return step;
-}
-
-/* Time passes; in a parallel region and outside MPI it is kept. */
-static void spend(struct program *p, struct thread *t, int64_t length, bool in_mpi)
-{
-    (void)p;
-    bool counts = t->in_region || (!in_mpi && (t->index == 0 || t->free));
-    t->clock += length;
-    t->kept += counts ? length : 0;
-}
-
-static void take_time(struct thread *t)
-{
-    t->ideal += t->kept - t->taken;
-    t->taken = t->kept;
-}
-
-static void begin_call(struct program *p, struct thread *t, uint8_t call, enum region region)
-{
-    t->call = call;
-    t->call_region = region;
-    add(t, LULL_STEP_CALL_BEGIN)->op = call;
-    take_time(t);
-    t->done = t->ideal;
-    spend(p, t, draw(p, 40), true);
-}
-
-static void leave_call(struct program *p, struct thread *t)
-{
-    spend(p, t, draw(p, 20), true);
-    t->doing = LEAVING;
-}
-
-static void end_call(struct program *p, struct thread *t)
-{
-    add(t, LULL_STEP_CALL_END)->op = t->call;
-    t->call_region = LULL_NONE;
-    take_time(t);
-    t->ideal = t->done > t->ideal ? t->done : t->ideal;
-    t->doing = AT_WORK;
-    spend(p, t, 1 + draw(p, 30), false);
-}
-
-/* ---- messages -------------------------------------------------------------------------------- */
-
-static void message_step(struct program *p, struct thread *t, unsigned kind, uint32_t peer)
-{
-    struct lull_step *step = add(t, kind);
-    bool sends = kind == LULL_STEP_SEND;
-    const struct lull_channel channel = {sends ? t->process : peer, sends ? peer : t->process,
-                                         lull_comm_canonical(p->trace, t->comm), t->tag};
-    step->comm = t->comm;
-    step->channel = lull_channels_find(t->channels, &channel);
-    step->message.bytes = 8;
-    step->message.request = draw(p, 2) ? LULL_NO_REQUEST : t->requests++;
-    step->message.peer = (int32_t)peer;
-    step->message.tag = t->tag;
-}
-
-static void send(struct program *p, struct thread *t)
-{
-    uint32_t target = (uint32_t)draw(p, p->n_processes);
-    t->comm = (uint32_t)draw(p, COMMS - 2);
-    t->tag = (int32_t)draw(p, TAGS);
-    struct channel *channel = &p->channels[t->process][target][t->comm][t->tag];
-    struct sent *sent = lull_arena_zero(p->arena, 1, sizeof *sent);
-    sent->ideal = t->ideal;
-    if (channel->first)
-        channel->last->next = sent;
-    else
-        channel->first = sent;
-    channel->last = sent;
-    if (++p->sent != p->forgets)
-        message_step(p, t, LULL_STEP_SEND, target);
-}
-
-static void choose_channel(struct program *p, struct thread *t)
-{
-    for (int tries = 0; tries < 6; tries++) {
-        t->source = (uint32_t)draw(p, p->n_processes);
-        t->comm = (uint32_t)draw(p, COMMS - 2);
-        t->tag = (int32_t)draw(p, TAGS);
-        t->channel = &p->channels[t->source][t->process][t->comm][t->tag];
-        if (t->channel->first)
-            break;
-    }
-}
-
-/* False: there is none yet. */
-static bool receive(struct program *p, struct thread *t)
-{
-    struct sent *sent = t->channel->first;
-    if (!sent)
-        return false;
-    t->channel->first = sent->next;
-    t->done = sent->ideal > t->done ? sent->ideal : t->done;
-    p->received++;
-    message_step(p, t, LULL_STEP_RECV, t->source);
-    return true;
-}
-
-static void go_on_receiving(struct program *p, struct thread *t)
-{
-    if (receive(p, t) && draw(p, 3) == 0) { /* a call that completes several */
-        choose_channel(p, t);
-        spend(p, t, 1, true);
-        return;
-    }
-    if (t->channel->first == NULL && t->tries-- > 0 && draw(p, 8)) {
-        spend(p, t, 1 + draw(p, 20), true);
-        return;
-    }
-    if (draw(p, 4) == 0)
-        send(p, t);
-    leave_call(p, t);
-}
-
-/* Outside of any call each operation waits for itself. */
-static void bare_operation(struct program *p, struct thread *t)
-{
-    t->call_region = LULL_NONE;
-    take_time(t);
-    t->done = t->ideal;
-    choose_channel(p, t);
-    if (draw(p, 2) || !receive(p, t))
-        send(p, t);
-    t->ideal = t->done;
-    spend(p, t, 1 + draw(p, 10), false);
-}
-
-/* ---- collective operations ------------------------------------------------------------------- */
-
-static uint32_t size_of(const struct lull_trace *trace, uint32_t comm)
-{
-    uint32_t remote = trace->comms[comm].remote;
-    return trace->comms[comm].size + (remote == LULL_NONE ? 0 : trace->comms[remote].size);
-}
-
-/* In the sequence of both groups of an inter-communicator. */
-static uint32_t rank_of(const struct lull_trace *trace, uint32_t comm, uint32_t process)
-{
-    uint32_t rank = lull_comm_rank(&trace->comms[comm], process),
-             remote = trace->comms[comm].remote;
-    if (rank != LULL_NONE || remote == LULL_NONE)
-        return rank;
-    rank = lull_comm_rank(&trace->comms[remote], process);
-    return rank == LULL_NONE ? LULL_NONE : trace->comms[comm].size + rank;
-}
-
-/* Which others a rank needs. */
-static bool needs(const struct gathering *g, uint32_t rank, uint32_t other)
-{
-    switch (g->op) {
-    case LULL_COLLECTIVE_BCAST:
-    case LULL_COLLECTIVE_SCATTER:
-        return g->root_known ? rank != g->root && other == g->root : true;
-    case LULL_COLLECTIVE_REDUCE:
-    case LULL_COLLECTIVE_GATHER:
-        return g->root_known && rank == g->root;
-    case LULL_COLLECTIVE_SCAN:
-    case LULL_COLLECTIVE_EXSCAN:
-        return other < rank;
-    case LULL_COLLECTIVE_NEIGHBOUR:
-        return false;
-    default:
-        return true;
-    }
-}
-
-static bool is_ready(struct program *p, const struct gathering *g, uint32_t rank, int64_t *ret_time)
-{
-    *ret_time = g->ideal[rank];
-    for (uint32_t other = 0; other < size_of(p->trace, g->comm); other++) {
-        if (!needs(g, rank, other))
-            continue;
-        if (!g->arrived[other])
-            return false;
-        *ret_time = g->ideal[other] > *ret_time ? g->ideal[other] : *ret_time;
-    }
-    return true;
-}
-
-static void arrive(struct program *p, const struct thread *t, struct gathering *g, int64_t ideal)
-{
-    uint32_t rank = rank_of(p->trace, g->comm, t->process), arrived = 0;
-    g->arrived[rank] = true;
-    g->ideal[rank] = ideal;
-    for (uint32_t other = 0; other < size_of(p->trace, g->comm); other++)
-        arrived += g->arrived[other];
-    p->gathered += arrived == size_of(p->trace, g->comm) && arrived > 1;
-}
-
-static void collective_step(struct program *p, struct thread *t, unsigned kind,
-                            const struct gathering *g, uint64_t request, bool with_comm)
-{
-    struct lull_step *step = add(t, kind);
-    uint32_t remote = p->trace->comms[g->comm].remote,
-             rank = rank_of(p->trace, g->comm, t->process);
-    bool is_remote = remote != LULL_NONE && rank >= p->trace->comms[g->comm].size;
-    step->comm = !with_comm ? LULL_NONE : is_remote ? remote : g->comm;
-    step->op = g->op;
-    step->collective.request = request;
-    step->collective.root = LULL_ANY;
-    for (uint32_t process = 0; g->root_known && process < p->n_processes; process++)
-        if (rank_of(p->trace, g->comm, process) == g->root)
-            step->collective.root = (int32_t)process;
-}
-
-/* The next of the plan that a process takes part in; LULL_NONE: there is none. */
-static uint32_t next_of_plan(struct program *p, uint32_t process)
-{
-    struct process *own = &p->processes[process];
-    while (own->done_with < p->n_plan &&
-           rank_of(p->trace, p->plan[own->done_with].comm, process) == LULL_NONE)
-        own->done_with++;
-    return own->done_with < p->n_plan ? own->done_with : LULL_NONE;
-}
-
-static bool begin_gathering(struct program *p, struct thread *t)
-{
-    struct process *own = &p->processes[t->process];
-    uint32_t index = next_of_plan(p, t->process);
-    if (index == LULL_NONE || own->busy)
-        return false;
-    struct gathering *g = &p->plan[index];
-    if (g->non_blocking && own->non_blocking)
-        return false;
-    own->done_with++;
-    begin_call(p, t, g->non_blocking ? LULL_CALL_ICOLLECTIVE : LULL_CALL_COLLECTIVE, COLLECTIVE);
-    t->gathering = index;
-    if (!g->non_blocking) {
-        own->busy = true;
-        arrive(p, t, g, t->ideal);
-        if (draw(p, 2))
-            collective_step(p, t, LULL_STEP_COLLECTIVE_BEGIN, g, LULL_NO_REQUEST, false);
-        t->doing = GATHERING;
-        return true;
-    }
-    own->non_blocking = true;
-    t->flying = index;
-    t->flying_began = t->ideal;
-    arrive(p, t, g, t->ideal);
-    collective_step(p, t, LULL_STEP_COLLECTIVE_BEGIN, g, 1000 + index, !p->late_comms);
-    leave_call(p, t);
-    return true;
-}
-
-static void begin_wait(struct program *p, struct thread *t)
-{
-    begin_call(p, t, LULL_CALL_WAIT, P2P);
-    t->doing = WAITING;
-}
-
-/* In a blocking one, or in the wait for one that does not block. */
-static void go_on_gathering(struct program *p, struct thread *t)
-{
-    bool waits = t->doing == WAITING;
-    uint32_t index = waits ? t->flying : t->gathering;
-    struct gathering *g = &p->plan[index];
-    int64_t time;
-    if (!is_ready(p, g, rank_of(p->trace, g->comm, t->process), &time)) {
-        spend(p, t, 1 + draw(p, 20), true);
-        return;
-    }
-    collective_step(p, t, LULL_STEP_COLLECTIVE_END, g, waits ? 1000 + index : LULL_NO_REQUEST,
-                    true);
-    t->done = time > t->done ? time : t->done;
-    if (waits) {
-        t->flying = LULL_NONE;
-        p->processes[t->process].non_blocking = false;
-    } else {
-        p->processes[t->process].busy = false;
-    }
-    leave_call(p, t);
-}
-
-/* ---- parallel regions ------------------------------------------------------------------------ */
-
-static struct thread *threads_of(struct program *p, uint32_t process)
-{
-    struct thread *t = p->threads;
-    while (t->process != process)
-        t++;
-    return t;
-}
-
-/* All threads of a team are at the same ideal time where their master forks and joins, whether
- * they ever communicate or not. */
-static void meet(struct program *p, struct thread *master)
-{
-    int64_t latest = 0;
-    for (uint32_t i = 0; i < p->processes[master->process].n_threads; i++) {
-        struct thread *t = &master[i];
-        if (t->free)
-            continue;
-        take_time(t);
-        latest = t->ideal > latest ? t->ideal : latest;
-    }
-    for (uint32_t i = 0; i < p->processes[master->process].n_threads; i++)
-        if (!master[i].free)
-            master[i].ideal = latest;
-}
-
-static void change_region(struct program *p, struct thread *t)
-{
-    struct thread *master = threads_of(p, t->process);
-    bool leaves = t->in_region;
-    if (t->free || t->flying != LULL_NONE || (t != master && !leaves && !master->in_region))
-        return;
-    for (uint32_t i = 1; t == master && leaves && i < p->processes[t->process].n_threads; i++)
-        if (master[i].in_region)
-            return; /* it waits for its team */
-    t->call_region = PARALLEL;
-    add(t, leaves ? LULL_STEP_JOIN : LULL_STEP_FORK);
-    t->call_region = LULL_NONE;
-    if (t == master)
-        meet(p, t);
-    t->in_region = !leaves;
-}
-
-/* ---- drawing --------------------------------------------------------------------------------- */
-
-static bool may_call(const struct thread *t)
-{
-    return t->index == 0 || t->free || t->in_region;
-}
-
-static void begin_something(struct program *p, struct thread *t)
-{
-    if (p->late_comms && t->flying != LULL_NONE) { /* before others wait for it in vain */
-        begin_wait(p, t);
-        return;
-    }
-    if (!may_call(t)) {
-        change_region(p, t);
-        return;
-    }
-    switch (draw(p, 10)) {
-    case 0:
-        change_region(p, t);
-        return;
-    case 1:
-        begin_call(p, t, LULL_CALL_OTHER, RANK);
-        leave_call(p, t);
-        return;
-    case 2:
-        bare_operation(p, t);
-        return;
-    case 3:
-    case 4:
-        if (begin_gathering(p, t))
-            return;
-        break;
-    case 5:
-        if (t->flying != LULL_NONE)
-            begin_wait(p, t);
-        return;
-    case 6:
-    case 7:
-        begin_call(p, t, LULL_CALL_OTHER, P2P);
-        choose_channel(p, t);
-        t->tries = 10;
-        t->doing = RECEIVING;
-        return;
-    default:
-        begin_call(p, t, LULL_CALL_OTHER, P2P);
-        t->doing = SENDING;
-    }
-}
-
-/* A thread that has done its part: it leaves its region, and what its process has still to gather
- * for is the master's. */
-static void finish_up(struct program *p, struct thread *t)
-{
-    if (t->flying != LULL_NONE)
-        begin_wait(p, t);
-    else if (t->index == 0 && next_of_plan(p, t->process) != LULL_NONE)
-        begin_gathering(p, t);
-    else if (t->in_region)
-        change_region(p, t);
-    else
-        t->doing = DONE;
-}
-
-static void act(struct program *p, struct thread *t)
-{
-    switch (t->doing) {
-    case SENDING:
-        send(p, t);
-        leave_call(p, t);
-        return;
-    case LEAVING:
-        end_call(p, t);
-        return;
-    case RECEIVING:
-        go_on_receiving(p, t);
-        return;
-    case GATHERING:
-    case WAITING:
-        go_on_gathering(p, t);
-        return;
-    default:
-        if (t->left > 0) {
-            t->left--;
-            begin_something(p, t);
-        } else {
-            finish_up(p, t);
-        }
-        if (t->doing == AT_WORK)
-            spend(p, t, 1 + draw(p, 60), false);
-    }
-}
-
-/* The thread that is behind; of several at the same time the first. */
-static struct thread *next_thread(struct program *p)
-{
-    struct thread *next = NULL;
-    for (uint32_t i = 0; i < p->n_threads; i++)
-        if (p->threads[i].doing != DONE && (!next || p->threads[i].clock < next->clock))
-            next = &p->threads[i];
-    return next;
-}
-
-/* The world, some of it in any order, and two groups with a communicator between them. */
-static void define_comms(struct program *p)
-{
-    struct lull_trace *trace = p->trace;
-    uint32_t n = p->n_processes, half = n / 2;
-    uint32_t *some = lull_arena_zero(trace->arena, n, sizeof *some);
-    for (uint32_t i = 0; i < n; i++)
-        some[i] = (i + (uint32_t)draw(p, 1)) % n;
-    for (uint32_t i = n; i-- > 1;) {
-        uint32_t other = (uint32_t)draw(p, i + 1), swap = some[i];
-        some[i] = some[other];
-        some[other] = swap;
-    }
-    trace->n_comms = COMMS;
-    trace->comms = lull_arena_zero(trace->arena, COMMS, sizeof *trace->comms);
-    for (uint32_t c = 0; c < COMMS; c++)
-        trace->comms[c] = (struct lull_comm){.name = "comm",
-                                             .size = n,
-                                             .parent = LULL_NONE,
-                                             .remote = LULL_NONE,
-                                             .paradigm = LULL_PARADIGM_MPI};
-    trace->comms[1].members = some;
-    trace->comms[1].size = 1 + (uint32_t)draw(p, n);
-    trace->comms[2].size = half;
-    trace->comms[2].remote = 3;
-    trace->comms[3].first = half;
-    trace->comms[3].size = n - half;
-    trace->comms[3].remote = 2;
-}
-
-static void define_plan(struct program *p)
-{
-    static const uint8_t ops[] = {
-        LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_BCAST,
-        LULL_COLLECTIVE_SCATTER, LULL_COLLECTIVE_REDUCE,    LULL_COLLECTIVE_GATHER,
-        LULL_COLLECTIVE_SCAN,    LULL_COLLECTIVE_EXSCAN,    LULL_COLLECTIVE_NEIGHBOUR};
-    p->n_plan = (uint32_t)draw(p, PLAN);
-    p->late_comms = draw(p, 2);
-    for (uint32_t i = 0; i < p->n_plan; i++) {
-        struct gathering *g = &p->plan[i];
-        g->comm = (uint32_t)draw(p, p->n_processes > 1 ? 3 : 2);
-        g->op = ops[draw(p, sizeof ops)];
-        g->root = (uint32_t)draw(p, size_of(p->trace, g->comm));
-        g->root_known = draw(p, 4);
-        g->non_blocking = draw(p, 3) == 0;
-    }
-}
-
-static void make_threads(struct program *p)
-{
-    uint32_t threads = p->n_threads / p->n_processes;
-    for (uint32_t l = 0; l < p->n_threads; l++) {
-        struct thread *t = &p->threads[l];
-        *t = (struct thread){.process = l / threads,
-                             .index = l % threads,
-                             .location = l,
-                             .left = (uint32_t)draw(p, 60),
-                             .flying = LULL_NONE,
-                             .call_region = LULL_NONE};
-        t->free = t->index > 0 && p->trace->locations[l].role == LULL_THREAD_FREE;
-        t->channels = lull_channels_create();
-        p->processes[t->process].n_threads = threads;
-        if (p->late_comms && t->index > 0) /* then it is not known whose turn it was */
-            t->left = 0;
-    }
-}
-
-static void draw_program(struct program *p, struct lull_random *random, bool forgets)
-{
-    *p = (struct program){.random = random, .arena = lull_arena_create(NULL)};
-    p->n_processes = 1 + (uint32_t)draw(p, PROCESSES);
-    uint32_t threads = 1 + (uint32_t)draw(p, 2) * (uint32_t)draw(p, THREADS);
-    p->n_threads = p->n_processes * threads;
-    p->trace = memory_trace_simple(p->n_processes, threads, 0, names);
-    for (uint32_t l = 0; l < p->n_threads; l++)
-        if (l % threads > 0)
-            p->trace->locations[l].role = draw(p, 3) ? LULL_THREAD_WORKER : LULL_THREAD_FREE;
-    define_comms(p);
-    define_plan(p);
-    make_threads(p);
-    p->forgets = forgets ? 1 + (uint64_t)draw(p, 30) : 0;
-    for (struct thread *t; (t = next_thread(p));)
-        act(p, t);
-    for (uint32_t i = 0; i < p->n_threads; i++)
-        if (p->threads[i].clock > p->trace->duration)
-            p->trace->duration = p->threads[i].clock;
-    for (uint32_t i = 0; i < p->n_threads; i++) {
-        struct thread *t = &p->threads[i];
-        spend(p, t, p->trace->duration - t->clock, t->index > 0);
-        add(t, LULL_STEP_END);
-        take_time(t);
-    }
-}
-
-static void free_program(struct program *p)
-{
-    for (uint32_t i = 0; i < p->n_threads; i++) {
-        free(p->threads[i].steps);
-        lull_channels_destroy(p->threads[i].channels);
-    }
-    lull_trace_close(p->trace);
-    lull_arena_destroy(p->arena);
-}
+enum { MOST_WORKERS = 8, PROGRAMS = 3000 };
 
 /* ---- handing it over ------------------------------------------------------------------------- */
 
 struct feed {
-    const struct program *program;
+    const struct random_run *run;
     const struct lull_consumer *consumer;
     unsigned workers;
     uint64_t seed;
@@ -658,38 +34,38 @@ struct feeder {
 };
 
 /* Some more steps of a location. */
-static lull_status hand_over(const struct feeder *feeder, const struct thread *t, size_t *at,
+static lull_status hand_over(const struct feeder *feeder, uint32_t location, size_t *at,
                              struct lull_random *random)
 {
-    size_t left = t->count - *at, most = 1 + (size_t)lull_random_below(random, 20);
-    const struct lull_steps steps = {.location = t->location,
+    const struct run_steps *own = &feeder->feed->run->locations[location];
+    size_t left = own->count - *at, most = 1 + (size_t)lull_random_below(random, 20);
+    const struct lull_steps steps = {.location = location,
                                      .count = (uint32_t)(left < most ? left : most),
-                                     .steps = t->steps + *at,
-                                     .channels = t->channels};
+                                     .steps = own->steps + *at,
+                                     .channels = own->channels};
     *at += steps.count;
     return feeder->feed->consumer->steps(feeder->feed->consumer->context, feeder->worker, &steps,
                                          NULL);
 }
 
-/* One of the worker's locations that are welcome and not at their end; NULL: none. *ret_unread:
- * some are not at their end. */
-static const struct thread *choose_location(const struct feeder *feeder, const size_t *at,
-                                            struct lull_random *random, bool *ret_unread)
+/* One of the worker's locations that are welcome and not at their end; LULL_NONE: none.
+ * *ret_unread: some are not at their end. */
+static uint32_t choose_location(const struct feeder *feeder, const size_t *at,
+                                struct lull_random *random, bool *ret_unread)
 {
-    const struct program *p = feeder->feed->program;
+    const struct random_run *run = feeder->feed->run;
     const struct lull_consumer *consumer = feeder->feed->consumer;
-    const struct thread *chosen = NULL;
-    uint32_t n = 0;
+    uint32_t chosen = LULL_NONE, n = 0;
     *ret_unread = false;
-    for (uint32_t l = 0; l < p->n_threads; l++) {
-        const struct thread *t = &p->threads[l];
-        if (lull_pass_worker_of(p->trace, feeder->feed->workers, t->process) != feeder->worker ||
-            at[l] == t->count)
+    for (uint32_t l = 0; l < run->n_locations; l++) {
+        uint32_t process = run->trace->locations[l].process;
+        if (lull_pass_worker_of(run->trace, feeder->feed->workers, process) != feeder->worker ||
+            at[l] == run->locations[l].count)
             continue;
         *ret_unread = true;
         if (consumer->welcome(consumer->context, feeder->worker, l) &&
             lull_random_below(random, ++n) == 0)
-            chosen = t;
+            chosen = l;
     }
     return chosen;
 }
@@ -699,14 +75,14 @@ static void *feed_share(void *context)
     const struct feeder *feeder = context;
     const struct lull_consumer *consumer = feeder->feed->consumer;
     struct lull_random random;
-    size_t at[PROCESSES * THREADS] = {0};
+    size_t at[RUN_PROCESSES * RUN_THREADS] = {0};
     bool unread = true;
     lull_status status = LULL_OK;
     lull_random_seed(&random, feeder->feed->seed + feeder->worker);
     while (status == LULL_OK) {
-        const struct thread *t = choose_location(feeder, at, &random, &unread);
-        if (t)
-            status = hand_over(feeder, t, &at[t->location], &random);
+        uint32_t location = choose_location(feeder, at, &random, &unread);
+        if (location != LULL_NONE)
+            status = hand_over(feeder, location, &at[location], &random);
         else if (unread)
             status = consumer->rest(consumer->context, feeder->worker, NULL);
         else
@@ -719,16 +95,16 @@ static void *feed_share(void *context)
     return NULL;
 }
 
-static struct lull_ideal_result evaluate(const struct program *p, unsigned workers, uint64_t seed,
-                                         size_t waiting)
+static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
+                                         uint64_t seed, size_t waiting)
 {
     struct lull_ideal_options options = {.waiting = waiting};
     struct lull_ideal_result result;
     struct lull_ideal *ideal;
     struct lull_consumer consumer;
-    assert_int_equal(lull_ideal_create(p->trace, &options, workers, &ideal, NULL), LULL_OK);
+    assert_int_equal(lull_ideal_create(run->trace, &options, workers, &ideal, NULL), LULL_OK);
     lull_ideal_consumer(ideal, &consumer);
-    struct feed feed = {.program = p, .consumer = &consumer, .workers = workers, .seed = seed};
+    struct feed feed = {.run = run, .consumer = &consumer, .workers = workers, .seed = seed};
     struct feeder feeders[MOST_WORKERS];
     pthread_t threads[MOST_WORKERS];
     for (unsigned w = 0; w < workers; w++) {
@@ -738,7 +114,7 @@ static struct lull_ideal_result evaluate(const struct program *p, unsigned worke
     for (unsigned w = 0; w < workers; w++)
         pthread_join(threads[w], NULL);
     assert_int_equal(atomic_load(&feed.status), LULL_OK);
-    assert_int_equal(lull_ideal_conclude(ideal, p->arena, &result, NULL), LULL_OK);
+    assert_int_equal(lull_ideal_conclude(ideal, run->arena, &result, NULL), LULL_OK);
     lull_ideal_destroy(ideal);
     return result;
 }
@@ -751,37 +127,36 @@ static unsigned programs(void)
     return text ? (unsigned)strtoul(text, NULL, 10) : lull_test_rounds(PROGRAMS);
 }
 
-static void check_program(struct program *p, uint64_t seed)
+static void check_run(const struct random_run *run, struct lull_random *random, uint64_t seed)
 {
-    unsigned workers = 1 + (unsigned)draw(p, MOST_WORKERS);
-    size_t waiting = draw(p, 2) ? 0 : 1 + (size_t)draw(p, 20);
-    struct lull_ideal_result result = evaluate(p, workers, seed, waiting);
+    unsigned workers = 1 + (unsigned)lull_random_below(random, MOST_WORKERS);
+    size_t waiting = lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
+    struct lull_ideal_result result = evaluate(run, workers, seed, waiting);
     int64_t wanted = 0;
-    for (uint32_t i = 0; i < p->n_threads; i++)
-        wanted = p->threads[i].ideal > wanted ? p->threads[i].ideal : wanted;
+    for (uint32_t i = 0; i < run->n_locations; i++)
+        wanted = run->locations[i].ideal > wanted ? run->locations[i].ideal : wanted;
     if (result.absent)
         fail_msg("seed %lu, %u workers: %s: %s", seed, workers, result.absent, result.detail);
     if (result.runtime != wanted)
         fail_msg("seed %lu, %u workers: %ld ns, the reference has %ld", seed, workers,
                  result.runtime, wanted);
-    assert_int_equal(result.messages, p->received);
-    assert_int_equal(result.unmatched_sends, p->sent - p->received);
-    assert_int_equal(result.collectives, p->gathered);
+    assert_int_equal(result.messages, run->received);
+    assert_int_equal(result.unmatched_sends, run->sent - run->received);
+    assert_int_equal(result.collectives, run->gathered);
 }
 
 static void programs_last_as_long_as_their_longest_path(void **state)
 {
     (void)state;
     uint64_t first = lull_test_seed();
-    struct program *p = malloc(sizeof *p);
+    struct random_run run;
     for (uint64_t seed = first; seed < first + programs(); seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
-        draw_program(p, &random, false);
-        check_program(p, seed);
-        free_program(p);
+        random_run_draw(&run, &random, false);
+        check_run(&run, &random, seed);
+        random_run_free(&run);
     }
-    free(p);
 }
 
 /* A send is missing: whether and where somebody waits for it does not depend on who reads what
@@ -791,16 +166,17 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
     (void)state;
     uint64_t first = lull_test_seed();
     unsigned absent = 0, count = programs() / 4 + 1;
-    struct program *p = malloc(sizeof *p);
+    struct random_run run;
     for (uint64_t seed = first; seed < first + count; seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
-        draw_program(p, &random, true);
-        struct lull_ideal_result alone = evaluate(p, 1, seed, 0);
+        random_run_draw(&run, &random, true);
+        struct lull_ideal_result alone = evaluate(&run, 1, seed, 0);
         for (unsigned round = 0; round < 3; round++) {
-            unsigned workers = 1 + (unsigned)draw(p, MOST_WORKERS);
-            size_t waiting = draw(p, 2) ? 0 : 1 + (size_t)draw(p, 20);
-            struct lull_ideal_result result = evaluate(p, workers, seed + round, waiting);
+            unsigned workers = 1 + (unsigned)lull_random_below(&random, MOST_WORKERS);
+            size_t waiting =
+                lull_random_below(&random, 2) ? 0 : 1 + (size_t)lull_random_below(&random, 20);
+            struct lull_ideal_result result = evaluate(&run, workers, seed + round, waiting);
             if (!alone.detail != !result.detail ||
                 (alone.detail && strcmp(alone.detail, result.detail) != 0))
                 fail_msg("seed %lu: '%s' by one, '%s' by %u workers", seed, alone.detail,
@@ -809,9 +185,8 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
                 assert_int_equal(alone.runtime, result.runtime);
         }
         absent += alone.absent != NULL;
-        free_program(p);
+        random_run_free(&run);
     }
-    free(p);
     assert_true(absent > 0);
     assert_true(count < 10 || absent < count);
 }

@@ -10,7 +10,7 @@
 #include "activity/pass.h"
 #include "base/array.h"
 #include "replay/ideal/channels.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/read.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ void lull_crew_destroy(struct crew *crew)
 /* Followers find it in their way; without any it is the master's alone. */
 static void add_meeting(struct share *share, struct crew *crew, struct note *note)
 {
-    bool beyond = share->ideal->options->has_span && note->time >= share->ideal->to;
+    bool beyond = share->ideal->has_span && note->time >= share->ideal->to;
     note->what = LULL_NONE;
     if (beyond)
         return;
@@ -117,7 +117,7 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
 static bool meet_before(struct share *share, struct stream *stream, const struct note *note)
 {
     struct crew *crew = stream->process->crew;
-    bool beyond = share->ideal->options->has_span && note->time > share->ideal->to;
+    bool beyond = share->ideal->has_span && note->time > share->ideal->to;
     bool ends = note->kind == LULL_STEP_CALL_END;
     while (stream->follows && stream->meeting <= crew->n_meetings) {
         const struct meeting *meeting = find_meeting(crew, stream->meeting);
@@ -224,7 +224,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
     else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
         note->number = share->queues[note->what].received++;
     else if ((note->kind == LULL_STEP_COLLECTIVE_BEGIN || note->kind == LULL_STEP_COLLECTIVE_END) &&
-             lull_ideal_stream_gathers(share, note))
+             lull_read_gathers(share, note))
         note->ticket = lull_gather_ticket(share, stream->process, note->what, note->op,
                                           note->flags & NOTE_REQUEST);
     if (!stream->calls) {
@@ -301,11 +301,13 @@ void lull_crew_steps(struct share *share, struct stream *stream, const struct lu
         bool is_last = step->kind == LULL_STEP_END;
         if (is_last || step->time > stream->until)
             stream->until = is_last ? INT64_MAX : step->time;
+        if (lull_read_is_silent(share, stream, step))
+            continue;
         struct note *note = lull_notes_push(&share->pool, &stream->notes);
-        if (!note)
+        if (note)
+            lull_read_note(share, stream, step, steps->channels, note);
+        else
             lull_share_no_memory(share);
-        else if (!lull_ideal_stream_read(share, stream, step, steps->channels, note))
-            lull_notes_unpush(&share->pool, &stream->notes);
     }
     if (steps->ledger && stream->until < INT64_MAX && steps->ledger->now > stream->until)
         stream->until = steps->ledger->now;

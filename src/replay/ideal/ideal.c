@@ -48,6 +48,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     ideal->trace = trace;
     ideal->options = options;
     ideal->to = trace->duration;
+    ideal->has_span = options->has_span;
     if (options->has_span) {
         ideal->from = options->from > 0 ? options->from : 0;
         ideal->to = options->to < trace->duration ? options->to : trace->duration;
@@ -108,6 +109,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
         ideal->share_of[location->process] != worker)
         return LULL_OK;
+    pthread_mutex_lock(&share->evaluation);
     lull_post_take(share);
     lull_share_run(share);
     struct stream *stream = lull_share_stream(share, steps->location);
@@ -117,46 +119,59 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         lull_ideal_stream_steps(share, stream, steps);
     lull_share_run(share);
     lull_post_flush_now_and_then(share);
-    return tell_failure(share, err);
+    atomic_store_explicit(&share->hungry, false, memory_order_relaxed);
+    lull_status status = tell_failure(share, err);
+    pthread_mutex_unlock(&share->evaluation);
+    return status;
+}
+
+/* Whether a location must not be read on, because too much waits already. */
+static bool is_blocked(const struct lull_ideal *ideal, const struct share *share, uint32_t location)
+{
+    const struct stream *stream = ideal->streams[location];
+    if (share->pool.queued < atomic_load_explicit(&ideal->bound, memory_order_relaxed) || !stream)
+        return false;
+    if (stream->process->crew)
+        return lull_crew_is_blocked(stream->process->crew);
+    return stream->blocked != RUNNABLE && stream->blocked != ENDED;
 }
 
 static bool is_welcome(void *context, unsigned worker, uint32_t location)
 {
     struct lull_ideal *ideal = context;
-    const struct share *share = ideal->shares[worker];
-    const struct stream *stream = ideal->streams[location];
-    if (share->pool.queued < atomic_load_explicit(&ideal->bound, memory_order_relaxed) || !stream)
-        return true;
-    if (stream->process->crew)
-        return !lull_crew_is_blocked(stream->process->crew) || !is_evaluating(ideal);
-    return stream->blocked == RUNNABLE || stream->blocked == ENDED || !is_evaluating(ideal);
+    struct share *share = ideal->shares[worker];
+    pthread_mutex_lock(&share->evaluation);
+    bool blocked = is_blocked(ideal, share, location);
+    pthread_mutex_unlock(&share->evaluation);
+    return !blocked || !is_evaluating(ideal);
+}
+
+static lull_status failure_of(struct share *share, struct lull_error *err)
+{
+    pthread_mutex_lock(&share->evaluation);
+    lull_status status = tell_failure(share, err);
+    pthread_mutex_unlock(&share->evaluation);
+    return status;
 }
 
 static lull_status rest(void *context, unsigned worker, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
-    struct share *share = ideal->shares[worker];
-    if (!is_evaluating(ideal))
-        return LULL_OK;
-    lull_post_sleep(share, RESTING);
-    if (is_evaluating(ideal)) {
-        lull_post_take(share);
-        lull_share_run(share);
-    }
-    return tell_failure(share, err);
+    if (is_evaluating(ideal))
+        lull_post_sleep(ideal->shares[worker], RESTING);
+    atomic_store(&ideal->shares[worker]->hungry, false);
+    return failure_of(ideal->shares[worker], err);
 }
 
 static lull_status finish(void *context, unsigned worker, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
-    struct share *share = ideal->shares[worker];
-    while (is_evaluating(ideal) && share->status == LULL_OK && !atomic_load(&ideal->stopped)) {
-        lull_post_take(share);
-        lull_share_run(share);
-        if (share->status == LULL_OK)
-            lull_post_sleep(share, SERVING);
+    lull_status status = LULL_OK;
+    while (is_evaluating(ideal) && status == LULL_OK && !atomic_load(&ideal->stopped)) {
+        lull_post_sleep(ideal->shares[worker], SERVING);
+        status = failure_of(ideal->shares[worker], err);
     }
-    return tell_failure(share, err);
+    return status;
 }
 
 static void stop(void *context)

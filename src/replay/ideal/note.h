@@ -141,12 +141,4 @@ static inline void lull_notes_pop(struct note_pool *pool, struct note_queue *que
     lull_notes_tidy(pool, queue);
 }
 
-/* Takes back what was pushed last. */
-static inline void lull_notes_unpush(struct note_pool *pool, struct note_queue *queue)
-{
-    pool->queued--;
-    queue->last_at--;
-    lull_notes_tidy(pool, queue);
-}
-
 #endif

@@ -26,6 +26,7 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     share->index = index;
     share->free_message = LULL_NONE;
     pthread_mutex_init(&share->lock, NULL);
+    pthread_mutex_init(&share->evaluation, NULL);
     pthread_cond_init(&share->wake, NULL);
     share->circles = calloc(ideal->trace->n_comms + (size_t)1, sizeof *share->circles);
     share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
@@ -36,12 +37,18 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     return NULL;
 }
 
-static void free_batches(struct share *share)
+static void free_list(struct batch *batch)
 {
-    for (struct batch *batch = share->inbox, *next; batch; batch = next) {
+    for (struct batch *next; batch; batch = next) {
         next = batch->next;
         free(batch);
     }
+}
+
+static void free_batches(struct share *share)
+{
+    free_list(share->inbox);
+    free_list(share->spare);
     for (unsigned s = 0; s < share->ideal->n_shares; s++) {
         if (share->outboxes)
             free(share->outboxes[s].batch);
@@ -65,6 +72,7 @@ void lull_share_destroy(struct share *share)
     lull_channels_free(share);
     lull_gather_free(share);
     pthread_mutex_destroy(&share->lock);
+    pthread_mutex_destroy(&share->evaluation);
     pthread_cond_destroy(&share->wake);
     free(share);
 }
@@ -88,6 +96,8 @@ static struct stream *create_stream(struct share *share, struct process *process
     stream->location = location;
     stream->calls = trace->processes[process->index].first_location == location;
     stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
+    /* who meets the master in between, and whose messages somebody wants to know all about */
+    stream->tells_calls = stream->follows || share->ideal->options->message;
     share->ideal->streams[location] = stream;
     return stream;
 }

@@ -5,7 +5,8 @@
  * Only its worker touches it. What others must know is posted to them as letters, which hold no
  * pointers, in batches (post.c).
  *
- * stream.c   one thread: steps become notes, notes become time
+ * read.h     what of a step matters: steps become notes
+ * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
  * gather.c   collective operations
  * crew.c     the threads of one process: their common order, and where they meet
@@ -145,6 +146,7 @@ struct reading {
     bool completed;       /* something in this call */
     bool waits;           /* this call, for something */
     bool over;            /* the analysed span */
+    bool lost;            /* of a call that has ended nothing was recorded */
     bool lost_collective; /* nothing is known of a non-blocking one */
 };
 
@@ -155,6 +157,7 @@ struct stream {
     uint8_t blocked;                /* enum blocked */
     bool calls;                     /* communicates; before, nothing is evaluated */
     bool follows;                   /* meets the master of its process */
+    bool tells_calls;               /* its notes tell where its calls begin and end */
     bool in_call;                   /* of MPI */
     bool completed;                 /* something in this call */
     int64_t time;                   /* ideal */
@@ -277,12 +280,16 @@ struct share {
 
     struct outbox *outboxes; /* [n_shares] */
     struct ports *ports;     /* [n_shares] */
+    struct batch *spare;     /* read, to be filled again */
     uint32_t blocks;         /* since letters were handed over */
 
     bool recorded[FORMS_OF_CALLS];                /* a call of this kind has records */
     uint64_t n_received, n_collectives, n_nobody; /* the last: sent to other applications */
     lull_status status;                           /* of the first failure */
     struct lull_error error;
+
+    pthread_mutex_t evaluation; /* held by whoever touches any of the above */
+    bool helps;                 /* whoever holds it goes on to serve other shares */
 
     /* for others, under the lock */
     pthread_mutex_t lock;
@@ -291,6 +298,9 @@ struct share {
     bool roused;
     enum sleep sleep;
     atomic_bool has_mail;
+    atomic_bool waits; /* for letters */
+    /* Since reading was last chosen from, something has become welcome. */
+    atomic_bool hungry;
 };
 
 enum state { EVALUATING, OVER, STUCK };
@@ -298,6 +308,7 @@ enum state { EVALUATING, OVER, STUCK };
 struct lull_ideal {
     const struct lull_trace *trace;
     const struct lull_ideal_options *options;
+    bool has_span;
     int64_t from, to;      /* the analysed span */
     struct share **shares; /* [n_shares] */
     unsigned n_shares;
@@ -333,12 +344,6 @@ void lull_share_run(struct share *share);
 /* stream.c */
 void lull_ideal_stream_steps(struct share *share, struct stream *stream,
                              const struct lull_steps *steps);
-/* Whether a step makes a note; SEND and RECV are without their numbers. */
-bool lull_ideal_stream_read(struct share *share, struct stream *stream,
-                            const struct lull_step *step, const struct lull_channels *channels,
-                            struct note *ret_note);
-/* Whether it is known where its process arrives with this note. */
-bool lull_ideal_stream_gathers(const struct share *share, const struct note *note);
 void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
 void lull_ideal_stream_resume(struct share *share, struct stream *stream);
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,

@@ -1,0 +1,70 @@
+#include "replay/ideal/read.h"
+
+#include "base/array.h"
+#include "replay/ideal/channels.h"
+
+/* NULL: no memory, which is noted. */
+static struct route *find_route(struct share *share, struct stream *stream, uint32_t channel)
+{
+    if (!lull_array_reserve(&stream->routes, &stream->route_capacity, (size_t)channel + 1,
+                            sizeof *stream->routes)) {
+        lull_share_no_memory(share);
+        return NULL;
+    }
+    while (stream->n_routes <= channel)
+        stream->routes[stream->n_routes++] = (struct route){LULL_NONE, LULL_NONE};
+    return &stream->routes[channel];
+}
+
+uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
+                        const struct lull_channels *channels)
+{
+    struct route *route = find_route(share, stream, channel);
+    return route ? route->link = lull_channel_link(share, lull_channels_at(channels, channel))
+                 : LULL_NONE;
+}
+
+uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
+                         const struct lull_channels *channels)
+{
+    struct route *route = find_route(share, stream, channel);
+    return route ? route->queue = lull_channel_queue(share, lull_channels_at(channels, channel))
+                 : LULL_NONE;
+}
+
+bool lull_read_leaves_records(struct reading *reading, uint8_t call)
+{
+    reading->lost_collective |= call == LULL_CALL_ICOLLECTIVE;
+    if (call == LULL_CALL_TEST)
+        return reading->lost_collective;
+    return call != LULL_CALL_OTHER && call != LULL_CALL_ISEND && call != LULL_CALL_ISSEND &&
+           call != LULL_CALL_IRECV;
+}
+
+bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
+                         const struct lull_step *step)
+{
+    int64_t to = share->ideal->to;
+    return reading->in_call ? step->kind == LULL_STEP_CALL_END && step->time > to
+                            : step->time >= to;
+}
+
+bool lull_read_is_known(const struct share *share, const struct note *note)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
+           note->op != LULL_COLLECTIVE_UNKNOWN;
+}
+
+bool lull_read_is_alone(const struct share *share, uint32_t comm)
+{
+    const struct lull_comm *c = &share->ideal->trace->comms[comm];
+    return c->size == 1 && c->remote == LULL_NONE;
+}
+
+bool lull_read_gathers(const struct share *share, const struct note *note)
+{
+    bool begins = note->kind == LULL_STEP_COLLECTIVE_BEGIN;
+    return begins == ((note->flags & NOTE_REQUEST) != 0) && lull_read_is_known(share, note) &&
+           !lull_read_is_alone(share, note->what);
+}

@@ -1,0 +1,171 @@
+/* What of a step matters; internal to the room.
+ *
+ * A call that waits for nothing takes no time, and leaves no note. So most steps are silent: they
+ * only change what is known of the call that a thread is in. In headers, because they are asked
+ * for every step. */
+#ifndef LULL_REPLAY_IDEAL_READ_H
+#define LULL_REPLAY_IDEAL_READ_H
+
+#include "activity/channel.h"
+#include "replay/ideal/share.h"
+
+/* A link or a queue, from its channel for the first time; LULL_NONE: no memory, which is noted. */
+uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
+                        const struct lull_channels *channels);
+uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
+                         const struct lull_channels *channels);
+/* Whether a call of which nothing was recorded should have left something. */
+bool lull_read_leaves_records(struct reading *reading, uint8_t call);
+/* Whether a step is behind the analysed span. Nothing in it waits for what comes then, except for
+ * the arrival of a call that reaches beyond. */
+bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
+                         const struct lull_step *step);
+/* COLLECTIVE_*: whether its communicator and operation are known. */
+bool lull_read_is_known(const struct share *share, const struct note *note);
+/* Tracers may give all the communicators of one process the same definition. */
+bool lull_read_is_alone(const struct share *share, uint32_t comm);
+/* Whether it is known where its process arrives with this note. */
+bool lull_read_gathers(const struct share *share, const struct note *note);
+
+static inline bool lull_read_is_silent(struct share *share, struct stream *stream,
+                                       const struct lull_step *step)
+{
+    struct reading *reading = &stream->reading;
+    if (share->ideal->has_span) {
+        if (reading->over)
+            return true;
+        reading->over = lull_read_is_beyond(share, reading, step);
+        if (reading->over)
+            return false;
+    }
+    switch (step->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        reading->in_call = true;
+        reading->completed = reading->waits = reading->lost = false;
+        reading->call_began = step->time;
+        reading->call_kept = step->kept_ns;
+        return !stream->tells_calls;
+    case LULL_STEP_CALL_END:
+        reading->in_call = false;
+        if (reading->completed)
+            share->recorded[step->op] = true;
+        else
+            reading->lost = lull_read_leaves_records(reading, step->op);
+        return !(reading->waits || reading->lost || stream->tells_calls);
+    case LULL_STEP_SEND_DONE:
+        reading->completed = true;
+        return true;
+    case LULL_STEP_RECV_POST:
+        return ++reading->posts < UINT8_MAX;
+    case LULL_STEP_COLLECTIVE_BEGIN: /* of a blocking one the end says more, at the same time */
+        return step->collective.request == LULL_NO_REQUEST;
+    case LULL_STEP_SEND:
+    case LULL_STEP_RECV:
+    case LULL_STEP_COLLECTIVE_END:
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_END:
+        return false;
+    case LULL_STEP_FORK:
+    case LULL_STEP_JOIN:
+        reading->call_kept = step->kept_ns;
+        return !stream->process->crew;
+    default:
+        return true;
+    }
+}
+
+static inline void lull_read_message(struct share *share, struct stream *stream,
+                                     const struct lull_step *step,
+                                     const struct lull_channels *channels, struct note *note)
+{
+    stream->reading.completed = true;
+    note->what = LULL_NONE;
+    note->value = step->message.bytes;
+    note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+    if ((uint32_t)step->message.peer >= share->ideal->trace->n_processes)
+        return; /* to or from nobody */
+    const struct route *route =
+        step->channel < stream->n_routes ? &stream->routes[step->channel] : NULL;
+    if (step->kind == LULL_STEP_SEND) {
+        note->what = route && route->link != LULL_NONE
+                         ? route->link
+                         : lull_read_link(share, stream, step->channel, channels);
+        if (!stream->process->crew && note->what != LULL_NONE)
+            note->number = share->links[note->what].sent++;
+        return;
+    }
+    stream->reading.waits = true;
+    note->what = route && route->queue != LULL_NONE
+                     ? route->queue
+                     : lull_read_queue(share, stream, step->channel, channels);
+    if (!stream->process->crew && note->what != LULL_NONE)
+        note->number = share->queues[note->what].received++;
+}
+
+/* An operation happens when its call begins. Where a thread meets its master in between, that is
+ * told by the note of the begin, and the time of this one is its own. */
+static inline void lull_read_place(const struct stream *stream, struct note *note)
+{
+    const struct reading *reading = &stream->reading;
+    if (!reading->in_call) {
+        note->flags = NOTE_MOVES | NOTE_WAITS;
+    } else if (stream->follows) {
+        note->flags = 0;
+    } else {
+        note->flags = NOTE_MOVES;
+        note->kept = reading->call_kept;
+    }
+}
+
+/* The note of a step that is not silent. SEND, RECV and COLLECTIVE_* of a crew are without their
+ * numbers. */
+static inline void lull_read_note(struct share *share, struct stream *stream,
+                                  const struct lull_step *step,
+                                  const struct lull_channels *channels, struct note *ret_note)
+{
+    struct reading *reading = &stream->reading;
+    ret_note->time = step->time;
+    ret_note->kept = step->kept_ns;
+    ret_note->kind = reading->over ? LULL_STEP_END : step->kind;
+    ret_note->op = step->op;
+    ret_note->flags = NOTE_MOVES;
+    ret_note->posts = reading->posts;
+    reading->posts = 0;
+    switch (ret_note->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        ret_note->what = step->region;
+        break;
+    case LULL_STEP_CALL_END:
+        ret_note->what = step->region;
+        ret_note->value = (uint64_t)reading->call_began;
+        ret_note->flags = reading->lost ? NOTE_MOVES | NOTE_LOST : NOTE_MOVES;
+        break;
+    case LULL_STEP_SEND:
+    case LULL_STEP_RECV:
+        lull_read_place(stream, ret_note);
+        lull_read_message(share, stream, step, channels, ret_note);
+        break;
+    case LULL_STEP_COLLECTIVE_BEGIN:
+    case LULL_STEP_COLLECTIVE_END:
+        lull_read_place(stream, ret_note);
+        ret_note->what = step->comm;
+        ret_note->number = (uint32_t)step->collective.root;
+        ret_note->ticket = LULL_NONE;
+        ret_note->value = step->collective.request;
+        ret_note->flags |= step->collective.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+        reading->waits |= step->kind == LULL_STEP_COLLECTIVE_END;
+        reading->completed |=
+            step->kind == LULL_STEP_COLLECTIVE_BEGIN || lull_read_is_known(share, ret_note);
+        break;
+    case LULL_STEP_FORK:
+    case LULL_STEP_JOIN:
+        ret_note->flags = stream->follows ? 0 : NOTE_MOVES; /* else no more than a point of time */
+        break;
+    case LULL_STEP_END:
+        break;
+    default: /* RECV_POST, CANCEL */
+        ret_note->flags = 0;
+    }
+}
+
+#endif
