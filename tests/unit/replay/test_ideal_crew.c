@@ -67,6 +67,7 @@ static void time_is_kept_before_the_fork(void **state)
     struct lull_consumer consumer;
     struct lull_ideal *ideal;
     memory_trace_world(trace, 2);
+    trace->locations[1].role = trace->locations[3].role = LULL_THREAD_WORKER;
     for (int i = 0; i < 4; i++)
         channels[i] = lull_channels_create();
     assert_int_equal(lull_ideal_create(trace, &options, 1, &ideal, NULL), LULL_OK);
