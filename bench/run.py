@@ -56,8 +56,10 @@ class Bench:
     def lull(self, *words):
         return [os.path.join(self.build, "lull")] + list(words)
 
-    def metrics(self, run, threads=1):
-        return self.lull("metrics", "--threads", str(threads), self.path(run))
+    def metrics(self, run, threads=1, ideal=True):
+        """As users call it, with the runtime on an ideal network, or without that."""
+        return self.lull("metrics", "--threads", str(threads), self.path(run),
+                         *([] if ideal else ["--no-replay"]))
 
     def pairs(self, a, b):
         Usage(a)
@@ -76,21 +78,45 @@ class Bench:
         print("%-52s %-28s %-14s %s" % self.rows[-1], flush=True)
 
     def rate(self, name, command, amount, unit, target):
-        """Amount per second of wall time of a command with one thread."""
+        """Amount per second of processor time of a command with one thread."""
         if not self.wanted(name):
             return
         taken = [a for a, _ in self.pairs(command, None)]
-        self.add(name, spread([amount / a.wall for a in taken], "%.0f") + " " + unit, target,
+        self.add(name, spread([amount / a.cpu for a in taken], "%.0f") + " " + unit, target,
                  "peak %.0f MiB" % max(a.peak_mib for a in taken))
 
-    def ratio(self, name, a, b, target):
-        """How many times faster `a` is than `b`, by wall time."""
+    def compare(self, name, a, b, target, what, form):
+        """`form` of the times of `a` and `b`: processor time of one thread, else wall time."""
         if not self.wanted(name):
             return
-        taken = self.pairs(a, b)
-        self.add(name, spread([y.wall / x.wall for x, y in taken]) + " x", target,
-                 "%.2f s against %.2f s" % (statistics.median(x.wall for x, _ in taken),
-                                            statistics.median(y.wall for _, y in taken)))
+        taken = [(getattr(x, what), getattr(y, what)) for x, y in self.pairs(a, b)]
+        self.add(name, spread([form(x, y) for x, y in taken]) + " x", target,
+                 "%.2f s against %.2f s" % (statistics.median(x for x, _ in taken),
+                                            statistics.median(y for _, y in taken)))
+
+    def ratio(self, name, a, b, target):
+        """How many times faster `a` is than `b`, both with one thread."""
+        self.compare(name, a, b, target, "cpu", lambda x, y: y / x)
+
+    def times(self, name, a, b, target):
+        """How many times as long as `b` `a` takes, both with one thread."""
+        self.compare(name, a, b, target, "cpu", lambda x, y: x / y)
+
+    def two_threads(self, name, run):
+        """How many times faster two threads are than one, with the ideal runtime and without."""
+        for ideal, how in ((True, ""), (False, ", without the ideal runtime")):
+            self.compare(name + ": two threads against one" + how,
+                         self.metrics(run, 2, ideal), self.metrics(run, 1, ideal), ">= 1.7 x",
+                         "wall", lambda x, y: y / x)
+
+    def both_ways(self, name, run, amount, unit, targets):
+        """Rates with the ideal runtime and without, and what it costs."""
+        with_it, without = self.metrics(run), self.metrics(run, ideal=False)
+        self.rate(name + ": metrics, one thread", with_it, amount, unit, targets[0])
+        self.rate(name + ": the same without the ideal runtime", without, amount, unit,
+                  targets[1])
+        self.times(name + ": with the ideal runtime against without", with_it, without,
+                   "<= 1.5 x")
 
 
 def prepare(bench, events):
@@ -137,25 +163,25 @@ def main():
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"
               % (counts["tape"], arguments.runs))
-        bench.rate("tape: metrics, one thread", bench.metrics("run"), counts["tape"] / 1e6,
-                   "M events/s", ">= 100")
-        bench.ratio("tape: two threads against one", bench.metrics("run", 2),
-                    bench.metrics("run"), ">= 1.7 x")
+        bench.both_ways("tape", "run", counts["tape"] / 1e6, "M events/s", (">= 70", ">= 100"))
+        bench.two_threads("tape", "run")
         if have_otf2:
-            anchor = bench.path("run_otf2/traces.otf2")
+            archive = "run_otf2/traces.otf2"
+            anchor = bench.path(archive)
             bare = [os.path.join(bench.build, "bench", "bench_bare_otf2"), anchor]
-            bench.ratio("OTF2: metrics against a bare libotf2 loop",
-                        bench.metrics("run_otf2/traces.otf2"), bare, ">= 0.8 x")
+            bench.ratio("OTF2: metrics against a bare libotf2 loop", bench.metrics(archive), bare,
+                        ">= 0.8 x")
             if shutil.which("otf2-print"):
-                bench.ratio("OTF2: metrics against otf2-print --silent",
-                            bench.metrics("run_otf2/traces.otf2"),
+                bench.ratio("OTF2: metrics against otf2-print --silent", bench.metrics(archive),
                             ["otf2-print", "--silent", anchor], ">= 2.5 x")
-            bench.ratio("OTF2: two threads against one",
-                        bench.metrics("run_otf2/traces.otf2", 2),
-                        bench.metrics("run_otf2/traces.otf2"), ">= 1.7 x")
-        bench.rate("Paraver .prv: metrics", bench.metrics("run.prv"), counts["prv MB"], "MB/s",
-                   ">= 500")
+            bench.both_ways("OTF2", archive, counts["tape"] / 1e6, "M events/s", ("", ""))
+            bench.two_threads("OTF2", archive)
+        bench.both_ways("Paraver .prv", "run.prv", counts["prv MB"], "MB/s", (">= 350", ">= 500"))
+        bench.two_threads("Paraver .prv", "run.prv")
         bench.ratio("Paraver .prv.gz: metrics against gzip -dc", bench.metrics("run.prv.gz"),
+                    ["gzip", "-dc", bench.path("run.prv.gz")], ">= 1 x")
+        bench.ratio("Paraver .prv.gz: the same without the ideal runtime",
+                    bench.metrics("run.prv.gz", ideal=False),
                     ["gzip", "-dc", bench.path("run.prv.gz")], ">= 1 x")
         os.makedirs(os.path.join(arguments.build, "bench"), exist_ok=True)
         with open(os.path.join(arguments.build, "bench", "spine.txt"), "w") as table:

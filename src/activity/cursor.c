@@ -1,6 +1,7 @@
 /* Steps pulled: a cursor on events with an interpreter behind it, whose steps gather in an array
  * that grows to what a block of events makes. */
 #include "activity/interpreter.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,11 @@ lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t locat
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a cursor", trace->path);
     if (options)
         cursor->options = *options;
+    if (!lull_array_reserve(&cursor->emitter.steps, &cursor->emitter.capacity, LULL_EMITTER_STEPS,
+                            sizeof(struct lull_step))) {
+        free(cursor);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a cursor", trace->path);
+    }
     const struct lull_consumer wish = {.wants = wants};
     lull_status status =
         lull_interpretation_create(trace, &cursor->options, &wish, 1, &cursor->shared, err);
@@ -56,7 +62,7 @@ lull_status lull_step_cursor_next(struct lull_step_cursor *cursor, struct lull_s
             return status;
     }
     *ret_steps = (struct lull_steps){.location = cursor->interpreter->location,
-                                     .count = cursor->emitter.count,
+                                     .count = (uint32_t)cursor->emitter.count,
                                      .steps = cursor->emitter.steps,
                                      .ledger = &cursor->interpreter->ledger,
                                      .channels = cursor->interpreter->channels};

@@ -1,8 +1,7 @@
 /* Steps gather in an array of the worker and are handed over when it is full, at the end of a block
  * of events, and where a consumer wants to see the ledger as it is. */
 #include "activity/interpreter.h"
-
-#include <stdlib.h>
+#include "base/array.h"
 
 void lull_emit_deliver(struct lull_interpreter *it)
 {
@@ -10,7 +9,7 @@ void lull_emit_deliver(struct lull_interpreter *it)
     if (out->n_consumers == 0)
         return;
     const struct lull_steps steps = {.location = it->location,
-                                     .count = out->count,
+                                     .count = (uint32_t)out->count,
                                      .steps = out->steps,
                                      .ledger = &it->ledger,
                                      .channels = it->channels};
@@ -21,24 +20,19 @@ void lull_emit_deliver(struct lull_interpreter *it)
             out->status = consumer->steps(consumer->context, out->worker, &steps, out->err);
 }
 
-/* Room for one more. Where there is none, the last step is lost and the status says so. */
+/* Room for one more. Where there is none, the last step is lost and the status says so: the owner
+ * begins with room for some. */
 void lull_emit_make_room(struct lull_interpreter *it)
 {
     struct lull_emitter *out = it->out;
-    if (out->n_consumers > 0 && out->capacity > 0) {
+    if (out->n_consumers > 0) {
         lull_emit_deliver(it);
         return;
     }
-    uint32_t capacity = out->capacity ? 2 * out->capacity : LULL_EMITTER_STEPS;
-    struct lull_step *steps =
-        capacity > out->capacity ? realloc(out->steps, capacity * sizeof *steps) : NULL;
-    if (steps) {
-        out->steps = steps;
-        out->capacity = capacity;
-    } else {
+    if (!lull_array_reserve(&out->steps, &out->capacity, out->count + 1, sizeof *out->steps)) {
         out->status =
-            lull_fail(out->err, LULL_ERR_MEMORY, "not enough memory for %u steps", out->capacity);
-        out->count -= out->count > 0;
+            lull_fail(out->err, LULL_ERR_MEMORY, "not enough memory for %zu steps", out->count + 1);
+        out->count--;
     }
 }
 

@@ -48,7 +48,7 @@ struct lull_emitter {
     lull_status status; /* of the first failure; nothing is handed over after it */
     struct lull_error *err;
     struct lull_step *steps; /* malloc'd, of the owner */
-    uint32_t count, capacity;
+    size_t count, capacity;
 };
 enum { LULL_EMITTER_STEPS = 512 };
 
@@ -91,7 +91,8 @@ struct lull_interpreter {
     uint32_t call_region; /* of the outermost open call of MPI */
     int64_t call_began;
     uint32_t parallel_region; /* the first known since the FORK */
-    uint32_t depth, capacity;
+    uint32_t depth;
+    size_t capacity;
     struct frame *stack;
     const struct region_code *codes; /* [n_regions] */
     int64_t analysed;                /* clock of the time inside windows, for inclusive times */

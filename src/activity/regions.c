@@ -1,9 +1,8 @@
 /* The stack of regions, and what entering and leaving them means. */
 #include "activity/interpreter.h"
+#include "base/array.h"
 
-#include <stdlib.h>
-
-enum { MAX_DEPTH = 1 << 20, FIRST_DEPTH = 16 };
+enum { MAX_DEPTH = 1 << 20 };
 
 /* ---- parallel regions ---------------------------------------------------------------------- */
 
@@ -71,12 +70,9 @@ static lull_status grow_stack(struct lull_interpreter *it, struct lull_error *er
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: process %u, thread %u: more than %d regions are open at once",
                          trace->path, trace->processes[it->process].rank, it->thread, MAX_DEPTH);
-    uint32_t capacity = it->capacity ? 2 * it->capacity : FIRST_DEPTH;
-    struct frame *stack = realloc(it->stack, capacity * sizeof *stack);
-    if (!stack)
-        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for %u open regions", capacity);
-    it->stack = stack;
-    it->capacity = capacity;
+    if (!lull_array_reserve(&it->stack, &it->capacity, it->depth + (size_t)1, sizeof *it->stack))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for %u open regions",
+                         it->depth + 1);
     return LULL_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "bench/launch.h"
+#include "base/array.h"
 
 #include "bench/timing.h"
 
@@ -67,14 +68,9 @@ struct stream {
 /* Reads what is there; false at the end, or when it is more than anybody should say. */
 static bool drain(struct stream *stream)
 {
-    if (stream->size + PIECE + 1 > stream->capacity) {
-        size_t capacity = 2 * stream->capacity + PIECE + 1;
-        char *text = capacity <= MOST_OUTPUT ? realloc(stream->text, capacity) : NULL;
-        if (!text)
-            return false;
-        stream->text = text;
-        stream->capacity = capacity;
-    }
+    size_t need = stream->size + PIECE + 1;
+    if (need > MOST_OUTPUT || !lull_array_reserve(&stream->text, &stream->capacity, need, 1))
+        return false;
     ssize_t got = read(stream->fd, stream->text + stream->size, PIECE);
     if (got < 0)
         return errno == EINTR;

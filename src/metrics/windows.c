@@ -1,5 +1,8 @@
-/* Windows. Those of a region come from one scan of the masters for ENTER, LEAVE and CALL. */
+/* Windows. Those of a region come from the visits that a pass over the masters tells. */
 #include "metrics/windows.h"
+
+#include "activity/pass.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -40,11 +43,10 @@ lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, i
 
 /* ---- windows of a region ------------------------------------------------------------------- */
 
+/* Those of a process, in order and apart from each other. */
 struct visits {
     struct lull_interval *intervals;
-    uint32_t count, capacity;
-    uint32_t depth;
-    int64_t entered;
+    size_t count, capacity;
 };
 
 struct search {
@@ -53,71 +55,39 @@ struct search {
     struct visits *visits; /* [n_processes]; each is touched for its master alone */
 };
 
-/* Visits that follow each other without a gap become one interval. */
+/* A visit is told when it ends, so that those inside it (of another region with the same name, or
+ * of the same) have come before: they are part of it. Visits that follow each other without a gap
+ * become one interval. */
 static bool add_visit(struct visits *visits, int64_t begin, int64_t end)
 {
     if (begin >= end)
         return true;
+    while (visits->count > 0 && visits->intervals[visits->count - 1].begin >= begin)
+        visits->count--;
     if (visits->count > 0 && visits->intervals[visits->count - 1].end >= begin) {
         struct lull_interval *last = &visits->intervals[visits->count - 1];
         last->end = end > last->end ? end : last->end;
         return true;
     }
-    if (visits->count == visits->capacity) {
-        uint32_t capacity = visits->capacity ? 2 * visits->capacity : 8;
-        void *intervals = realloc(visits->intervals, capacity * sizeof *visits->intervals);
-        if (!intervals)
-            return false;
-        visits->intervals = intervals;
-        visits->capacity = capacity;
-    }
+    if (!lull_array_reserve(&visits->intervals, &visits->capacity, visits->count + 1,
+                            sizeof *visits->intervals))
+        return false;
     visits->intervals[visits->count++] = (struct lull_interval){begin, end};
     return true;
 }
 
-static bool visit_event(struct visits *visits, const struct lull_event *event)
-{
-    switch (event->kind) {
-    case LULL_EVENT_CALL:
-        return visits->depth > 0 || add_visit(visits, event->time, event->time + event->duration);
-    case LULL_EVENT_ENTER:
-        if (visits->depth++ == 0)
-            visits->entered = event->time;
-        return true;
-    case LULL_EVENT_LEAVE:
-        if (visits->depth == 0 || --visits->depth > 0)
-            return true;
-        return add_visit(visits, visits->entered, event->time);
-    default:
-        return true;
-    }
-}
-
-static lull_status search_block(void *context, unsigned worker, const struct lull_block *block,
+static lull_status search_steps(void *context, unsigned worker, const struct lull_steps *steps,
                                 struct lull_error *err)
 {
     (void)worker;
     const struct search *search = context;
-    struct visits *visits = &search->visits[search->trace->locations[block->location].process];
-    for (uint32_t i = 0; i < block->count; i++) {
-        const struct lull_event *event = &block->events[i];
-        if (search->wanted[event->id] && !visit_event(visits, event))
+    struct visits *visits = &search->visits[search->trace->locations[steps->location].process];
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_VISIT && search->wanted[step->region] &&
+            !add_visit(visits, step->time, step->visit.end))
             return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the visits of a region");
     }
-    return LULL_OK;
-}
-
-static lull_status search_end(void *context, unsigned worker, uint32_t location,
-                              struct lull_error *err)
-{
-    (void)worker;
-    const struct search *search = context;
-    struct visits *visits = &search->visits[search->trace->locations[location].process];
-    if (visits->depth == 0)
-        return LULL_OK;
-    visits->depth = 0;
-    if (!add_visit(visits, visits->entered, search->trace->duration))
-        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the visits of a region");
     return LULL_OK;
 }
 
@@ -201,7 +171,7 @@ static bool keep_visits(const struct search *search, struct lull_arena *arena,
     for (uint32_t p = 0; p < windows->n_processes; p++) {
         const struct visits *visits = &search->visits[p];
         size_t size = visits->count * sizeof *visits->intervals;
-        windows->counts[p] = visits->count;
+        windows->counts[p] = (uint32_t)visits->count;
         windows->intervals[p] = lull_arena_alloc(arena, size);
         if (size)
             memcpy(windows->intervals[p], visits->intervals, size);
@@ -216,15 +186,10 @@ static lull_status run_search(struct search *search, const char *name, struct lu
     const struct lull_trace *trace = search->trace;
     if (!mark_wanted(trace, name, search->wanted))
         return no_such_region(trace, name, err);
-    const struct lull_scan_options options = {
-        .mask =
-            LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_CALL),
-        .application = LULL_NONE,
-        .masters_only = true,
-    };
-    const struct lull_visitor visitor = {
-        .context = search, .block = search_block, .end = search_end};
-    lull_status status = lull_scan(trace, &options, &visitor, err);
+    const struct lull_pass_options options = {.application = LULL_NONE, .masters_only = true};
+    const struct lull_consumer consumer = {
+        .context = search, .wants = LULL_STEP_MASK(LULL_STEP_VISIT), .steps = search_steps};
+    lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK)
         return status;
     struct lull_windows *windows = make_windows(trace->n_processes, arena);

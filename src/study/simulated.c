@@ -94,7 +94,7 @@ static lull_status prepare(const struct lull_simulate_inputs *inputs, uint64_t n
 }
 
 static lull_status simulate(const struct lull_simulate_inputs *inputs, const struct setup *setup,
-                            struct lull_simulate_point *point)
+                            unsigned workers, struct lull_simulate_point *point)
 {
     struct lull_sim_tape *tape = NULL;
     if (inputs->tape) {
@@ -109,6 +109,7 @@ static lull_status simulate(const struct lull_simulate_inputs *inputs, const str
                                        .n_delays = inputs->n_delays,
                                        .seed = inputs->seed,
                                        .path = inputs->path,
+                                       .workers = workers,
                                        .sink = tape ? lull_sim_tape_sink(tape) : NULL};
     int64_t begin = lull_clock_read(CLOCK_MONOTONIC);
     lull_status status = lull_simulate(point->program, &options, point->arena, &point->result,
@@ -126,6 +127,7 @@ static lull_status simulate(const struct lull_simulate_inputs *inputs, const str
 struct work {
     const struct lull_simulate_inputs *inputs;
     struct lull_simulate_point *points;
+    unsigned workers_each; /* threads of one simulation */
     atomic_ullong next;
 };
 
@@ -145,17 +147,18 @@ static void run_points(void *context, unsigned worker)
         point->usage = point->usage && point->status == LULL_ERR_RANGE;
         if (point->status != LULL_OK)
             continue;
-        point->status = simulate(work->inputs, &setup, point);
+        point->status = simulate(work->inputs, &setup, work->workers_each, point);
     }
 }
 
 void lull_simulate_run(const struct lull_simulate_inputs *inputs,
                        struct lull_simulate_point *points, unsigned workers)
 {
-    struct work work = {.inputs = inputs, .points = points};
+    uint64_t n_points = inputs->sweep->n_points;
+    struct work work = {inputs, points, n_points < workers ? workers / (unsigned)n_points : 1, 0};
     atomic_init(&work.next, 0);
-    if (workers > inputs->sweep->n_points)
-        workers = (unsigned)inputs->sweep->n_points;
+    if (workers > n_points)
+        workers = (unsigned)n_points;
     lull_parallel_run(workers, run_points, &work);
 }
 

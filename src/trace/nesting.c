@@ -208,26 +208,20 @@ static uint32_t take_regular(struct lull_nesting *nesting, const struct lull_eve
         const int64_t time = event->time;
         if (time < last)
             break;
-        if (in_calls >> event->kind & 1) {
-            last = time;
-            continue;
-        }
-        if (time < call_end)
-            break;
         if (event->kind == LULL_EVENT_CALL) {
-            if (event->duration < 0 || event->duration > INT64_MAX / 2 || time > INT64_MAX / 2)
+            if (time < call_end || ((uint64_t)event->duration | (uint64_t)time) >> 62)
                 break;
             call_end = time + event->duration;
         } else if (event->kind == LULL_EVENT_ENTER) {
-            if (depth == nesting->capacity)
+            if (time < call_end || depth == nesting->capacity)
                 break;
             open[depth++] = event->id;
             nesting->cut_begin = false;
         } else if (event->kind == LULL_EVENT_LEAVE) {
-            if (depth == 0 || open[depth - 1] != event->id)
+            if (time < call_end || depth == 0 || open[depth - 1] != event->id)
                 break;
             depth--;
-        } else {
+        } else if (!(in_calls >> event->kind & 1)) {
             break;
         }
         last = time;

@@ -14,7 +14,8 @@ The source has lines "*= ..." (or "!= ..."):
                           event of a rank has a line of its own; A/RANK and A/* those of
                           application A
     RANK what any         it occurs at least once
-    metric ID VALUE ERROR what `lull metrics` must find
+    prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
+                          must find
 Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank. Exit status
 77: this program cannot be compiled or run here.
 """
@@ -42,7 +43,7 @@ class Skip(Exception):
 
 
 def expectations(source, family):
-    ranks, spawned, alone, lines, any_number, metrics, crash = 2, [], False, {}, set(), [], None
+    ranks, spawned, alone, lines, any_number, crash = 2, [], False, {}, set(), None
     text = open(source).read()
     fortran = source.endswith(".f90")
     found = re.findall(r"^!= (.*)$" if fortran else r"^ \*= (.*)$", text, re.M)
@@ -63,10 +64,9 @@ def expectations(source, family):
                                                           " calls MPI_Finalize x1")]
     for line in always + found:
         alone = alone or line == "alone"
-        if line.startswith(("ranks ", "spawns ", "only ", "may ")) or line == "alone":
+        if line.startswith(("ranks ", "spawns ", "only ", "may ")):
             continue
-        if line.startswith("metric "):
-            metrics.append(line.split()[1:])
+        if line in ("alone", "prints metric"):
             continue
         match = re.match(r"(\S+) (.*) (x\d+|any)$", line)
         if not match:
@@ -78,7 +78,7 @@ def expectations(source, family):
                 any_number.add(key)
             else:
                 lines[key] = int(number[1:])
-    return ranks, alone, lines, any_number, metrics, crash
+    return ranks, alone, lines, any_number, "prints metric" in found, crash
 
 
 def compile_program(source, family, folder):
@@ -175,8 +175,6 @@ def compare(expected, any_number, got):
 
 
 def wrong_metrics(lull, run, metrics):
-    if not metrics:
-        return []
     done = subprocess.run([lull, "metrics", "--format", "json", run], capture_output=True,
                           text=True, check=False)
     if done.returncode != 0:
@@ -207,7 +205,10 @@ def check(options, folder):
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))
 
-    wrong += wrong_metrics(options.lull, run, metrics)
+    if metrics:
+        printed = [line.split()[1:] for line in done.stdout.splitlines()
+                   if line.startswith("metric ")]
+        wrong += wrong_metrics(options.lull, run, printed) or ([] if printed else ["no metric"])
 
     # The sums count every call, also those that one record stands for.
     calls = {what: number for what, number in expected.items() if " calls " in what}

@@ -1,10 +1,11 @@
-/* The engine with the network loggops-compat against the slow reference simulator, on random
- * programs: the end of every rank, exactly, and whether the program can be carried out at all.
- * LULL_SEED and LULL_CASES in the environment choose others. */
+/* The engine with the networks loggops-compat and loggops against slow reference simulators, on
+ * random programs: the end of every rank, exactly, and whether the program can be carried out at
+ * all. LULL_TEST_SEED and LULL_TEST_CASES in the environment choose others. */
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
 #include "support/random_goal.h"
 #include "support/slow_goal.h"
+#include "support/slow_loggops.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,17 @@
 static uint64_t seed = 4;
 static unsigned cases = 10000;
 
+static unsigned workers; /* 1 to 8, by turns */
+
+struct peer {
+    const char *network;
+    void (*run)(const char *text, const struct slow_network *network,
+                struct slow_result *ret_result);
+};
+
+static const struct peer compat = {"loggops-compat", slow_goal_run};
+static const struct peer loggops = {"loggops", slow_loggops_run};
+
 static void set_number(struct lull_network *network, const char *name, int64_t value)
 {
     uint32_t parameter = lull_network_parameter(network->class, name);
@@ -25,14 +37,14 @@ static void set_number(struct lull_network *network, const char *name, int64_t v
     lull_network_set(network, parameter, LULL_LEVELS, (double)value);
 }
 
-static lull_status simulate(const char *text, const struct slow_network *numbers,
-                            struct lull_arena *arena, struct lull_sim_result *ret_result,
-                            struct lull_error *err)
+static lull_status simulate(const struct peer *peer, const char *text,
+                            const struct slow_network *numbers, struct lull_arena *arena,
+                            struct lull_sim_result *ret_result, struct lull_error *err)
 {
     struct lull_program *program = NULL;
     struct lull_network network;
-    const struct lull_sim_options options = {.network = &network};
-    lull_network_init(&network, lull_network_find("loggops-compat"));
+    const struct lull_sim_options options = {.network = &network, .workers = workers};
+    lull_network_init(&network, lull_network_find(peer->network));
     set_number(&network, "L", numbers->latency);
     set_number(&network, "o", numbers->overhead);
     set_number(&network, "g", numbers->gap);
@@ -58,14 +70,15 @@ static void draw_network(struct lull_random *random, struct slow_network *networ
 }
 
 /* Returns whether the program could be carried out. */
-static bool compare(const char *text, const struct slow_network *network, unsigned number)
+static bool compare(const struct peer *peer, const char *text, const struct slow_network *network,
+                    unsigned number)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
     struct slow_result slow;
     struct lull_sim_result fast;
     struct lull_error err = {""};
-    slow_goal_run(text, network, &slow);
-    lull_status status = simulate(text, network, arena, &fast, &err);
+    peer->run(text, network, &slow);
+    lull_status status = simulate(peer, text, network, arena, &fast, &err);
     unsigned wrong = UINT32_MAX;
     for (unsigned r = 0; r < slow.n_ranks && status == LULL_OK; r++)
         if (fast.ranks[r].end != slow.ends[r])
@@ -90,16 +103,17 @@ static bool compare(const char *text, const struct slow_network *network, unsign
     return complete;
 }
 
-static void run(const struct random_goal_options *options, unsigned count)
+static void run(const struct peer *peer, const struct random_goal_options *options, unsigned count)
 {
     unsigned complete = 0;
     struct lull_random random;
     for (unsigned i = 0; i < count; i++) {
         struct slow_network network;
         lull_random_seed(&random, seed + i);
+        workers = 1 + i % 8;
         draw_network(&random, &network);
         char *text = random_goal(&random, options);
-        complete += compare(text, &network, i);
+        complete += compare(peer, text, &network, i);
         free(text);
     }
     print_message("seed %llu: %u cases agree, %u of them to the end\n", (unsigned long long)seed,
@@ -109,40 +123,41 @@ static void run(const struct random_goal_options *options, unsigned count)
 
 static void small_programs(void **state)
 {
-    (void)state;
-    run(&(struct random_goal_options){2, 5, 1, 1, 20, 20}, cases);
+    run(*state, &(struct random_goal_options){2, 5, 1, 1, 20, 20}, cases);
 }
 
 static void one_processor(void **state)
 {
-    (void)state;
-    run(&(struct random_goal_options){6, 40, 1, 1, 0, 0}, cases / 2);
+    run(*state, &(struct random_goal_options){6, 40, 1, 1, 0, 0}, cases / 2);
 }
 
 static void several_units(void **state)
 {
-    (void)state;
-    run(&(struct random_goal_options){5, 30, 3, 2, 10, 30}, cases / 2);
+    run(*state, &(struct random_goal_options){5, 30, 3, 2, 10, 30}, cases / 2);
 }
 
 static void large_programs(void **state)
 {
-    (void)state;
-    run(&(struct random_goal_options){16, 400, 2, 2, 0, 20}, cases / 100);
-    run(&(struct random_goal_options){3, 400, 1, 1, 0, 0}, cases / 100);
+    run(*state, &(struct random_goal_options){16, 400, 2, 2, 0, 20}, cases / 100);
+    run(*state, &(struct random_goal_options){3, 400, 1, 1, 0, 0}, cases / 100);
 }
 
 int main(void)
 {
-    if (getenv("LULL_SEED"))
-        seed = strtoull(getenv("LULL_SEED"), NULL, 10);
-    if (getenv("LULL_CASES"))
-        cases = (unsigned)strtoul(getenv("LULL_CASES"), NULL, 10);
+    if (getenv("LULL_TEST_SEED"))
+        seed = strtoull(getenv("LULL_TEST_SEED"), NULL, 10);
+    if (getenv("LULL_TEST_CASES"))
+        cases = (unsigned)strtoul(getenv("LULL_TEST_CASES"), NULL, 10);
+    void *peers[] = {(void *)(uintptr_t)&compat, (void *)(uintptr_t)&loggops};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_programs),
-        cmocka_unit_test(one_processor),
-        cmocka_unit_test(several_units),
-        cmocka_unit_test(large_programs),
+        cmocka_unit_test_prestate(small_programs, peers[0]),
+        cmocka_unit_test_prestate(one_processor, peers[0]),
+        cmocka_unit_test_prestate(several_units, peers[0]),
+        cmocka_unit_test_prestate(large_programs, peers[0]),
+        cmocka_unit_test_prestate(small_programs, peers[1]),
+        cmocka_unit_test_prestate(one_processor, peers[1]),
+        cmocka_unit_test_prestate(several_units, peers[1]),
+        cmocka_unit_test_prestate(large_programs, peers[1]),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

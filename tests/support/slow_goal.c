@@ -1,32 +1,17 @@
 #include "support/slow_goal.h"
 
-#include <stdio.h>
+#include "support/slow_goal_text.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum kind { SEND, RECEIVE, COMPUTE, MESSAGE }; /* what is released together starts in this order */
-enum { ANY = -1, UNITS = 256, LONGEST = 200 };
-
-struct operation {
-    enum kind kind;
-    int64_t size;
-    int peer, tag, cpu, nic;
-    unsigned waits; /* for so many others */
-    bool done;
-};
-
-struct requirement {
-    unsigned before, after; /* operations, from 0 */
-    bool from_start;
-};
 
 /* Something that waits in the queue, has arrived, or is posted. */
 struct item {
     int64_t time;
     uint64_t seq;
-    enum kind kind;
+    enum slow_kind kind;
     unsigned rank, operation; /* of the send, receive or computation */
-    struct operation what;
+    struct slow_operation what;
 };
 
 struct items {
@@ -35,10 +20,8 @@ struct items {
 };
 
 struct rank {
-    struct operation *operations;
-    struct requirement *requirements;
-    unsigned n_operations, n_requirements;
-    int64_t cpu_free[UNITS], send_free[UNITS], receive_free[UNITS];
+    struct slow_rank text;
+    int64_t cpu_free[SLOW_UNITS], send_free[SLOW_UNITS], receive_free[SLOW_UNITS];
     struct items posted, unexpected;
     unsigned *ready; /* released, not yet in the queue */
     unsigned n_ready;
@@ -53,19 +36,11 @@ struct simulation {
     unsigned touched[2], n_touched; /* ranks with something ready */
 };
 
-static void *room_for(void *array, unsigned count, size_t size)
-{
-    void *larger = realloc(array, (size_t)count * size);
-    if (!larger)
-        abort();
-    return larger;
-}
-
 static void append(struct items *list, const struct item *item)
 {
     if (list->count == list->room) {
         list->room = 2 * list->room + 16;
-        list->items = room_for(list->items, list->room, sizeof *list->items);
+        list->items = slow_room_for(list->items, list->room, sizeof *list->items);
     }
     list->items[list->count++] = *item;
 }
@@ -76,79 +51,6 @@ static struct item take(struct items *list, unsigned index)
     memmove(&list->items[index], &list->items[index + 1], (list->count - index - 1) * sizeof item);
     list->count--;
     return item;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static bool read_operation(const char *line, struct operation *operation)
-{
-    char word[16];
-    int at = 0;
-    *operation = (struct operation){.kind = COMPUTE};
-    if (sscanf(line, "l%*u: calc %ld%n", &operation->size, &at) != 1) {
-        operation->kind = SEND;
-        if (sscanf(line, "l%*u: send %ldb to %d%n", &operation->size, &operation->peer, &at) != 2) {
-            operation->kind = RECEIVE;
-            if (sscanf(line, "l%*u: recv %ldb from %d%n", &operation->size, &operation->peer,
-                       &at) != 2)
-                return false;
-        }
-    }
-    int value, length;
-    for (line += at; sscanf(line, " %15s %d%n", word, &value, &length) == 2; line += length)
-        *(strcmp(word, "tag") == 0   ? &operation->tag
-          : strcmp(word, "cpu") == 0 ? &operation->cpu
-                                     : &operation->nic) = value;
-    return true;
-}
-
-static void read_line(struct simulation *simulation, struct rank **rank, const char *line)
-{
-    unsigned number, other;
-    char word[16];
-    struct operation operation;
-    if (line[0] == '\0' || line[0] == '}')
-        return;
-    if (sscanf(line, "num_ranks %u", &simulation->n_ranks) == 1) {
-        simulation->ranks = calloc(simulation->n_ranks, sizeof *simulation->ranks);
-        return;
-    }
-    if (sscanf(line, "rank %u {", &number) == 1) {
-        *rank = &simulation->ranks[number];
-        return;
-    }
-    struct rank *r = *rank;
-    if (read_operation(line, &operation)) {
-        r->operations = room_for(r->operations, r->n_operations + 1, sizeof *r->operations);
-        r->operations[r->n_operations++] = operation;
-        return;
-    }
-    if (sscanf(line, "l%u %15s l%u", &number, word, &other) != 3)
-        abort();
-    r->requirements = room_for(r->requirements, r->n_requirements + 1, sizeof *r->requirements);
-    r->requirements[r->n_requirements++] =
-        (struct requirement){other - 1, number - 1, strcmp(word, "irequires") == 0};
-}
-
-static void read_text(struct simulation *simulation, const char *text)
-{
-    struct rank *rank = NULL;
-    char line[LONGEST];
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        if (length >= sizeof line)
-            abort();
-        memcpy(line, text, length);
-        line[length] = '\0';
-        read_line(simulation, &rank, line);
-        text += length + (text[length] == '\n');
-    }
-    for (unsigned r = 0; r < simulation->n_ranks; r++) {
-        rank = &simulation->ranks[r];
-        rank->ready = room_for(NULL, rank->n_operations + 1, sizeof *rank->ready);
-        for (unsigned i = 0; i < rank->n_requirements; i++)
-            rank->operations[rank->requirements[i].after].waits++;
-    }
 }
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -178,11 +80,11 @@ static void reached(struct simulation *simulation, unsigned rank, unsigned opera
 {
     struct rank *r = &simulation->ranks[rank];
     touch(simulation, rank);
-    r->operations[operation].done |= !start;
-    for (unsigned i = 0; i < r->n_requirements; i++) {
-        const struct requirement *requirement = &r->requirements[i];
+    r->text.operations[operation].done |= !start;
+    for (unsigned i = 0; i < r->text.n_requirements; i++) {
+        const struct slow_requirement *requirement = &r->text.requirements[i];
         if (requirement->before == operation && requirement->from_start == start &&
-            --r->operations[requirement->after].waits == 0)
+            --r->text.operations[requirement->after].waits == 0)
             r->ready[r->n_ready++] = requirement->after;
     }
 }
@@ -190,13 +92,13 @@ static void reached(struct simulation *simulation, unsigned rank, unsigned opera
 static void insert_ready(struct simulation *simulation, unsigned rank)
 {
     struct rank *r = &simulation->ranks[rank];
-    for (enum kind kind = SEND; kind <= COMPUTE; kind++)
+    for (enum slow_kind kind = SLOW_SEND; kind <= SLOW_COMPUTE; kind++)
         for (unsigned i = 0; i < r->n_ready; i++) {
-            const struct operation *operation = &r->operations[r->ready[i]];
+            const struct slow_operation *operation = &r->text.operations[r->ready[i]];
             if (operation->kind != kind)
                 continue;
             int64_t time = r->cpu_free[operation->cpu];
-            if (kind == SEND)
+            if (kind == SLOW_SEND)
                 time = later(time, r->send_free[operation->nic]);
             append(&simulation->queue,
                    &(struct item){time, simulation->seq++, kind, rank, r->ready[i], *operation});
@@ -242,7 +144,7 @@ static void send(struct simulation *simulation, struct item *item)
     *nic = t + n->gap + bytes * n->gap_per_byte;
     reached(simulation, item->rank, item->operation, true);
     struct item message = *item;
-    message.kind = MESSAGE;
+    message.kind = SLOW_MESSAGE;
     message.time = t + n->overhead + n->latency;
     message.seq = simulation->seq++;
     append(&simulation->queue, &message);
@@ -252,8 +154,8 @@ static void send(struct simulation *simulation, struct item *item)
 
 static bool fits(const struct item *receive, const struct item *message)
 {
-    return (receive->what.peer == ANY || receive->what.peer == (int)message->rank) &&
-           (receive->what.tag == ANY || receive->what.tag == message->what.tag);
+    return (receive->what.peer == SLOW_ANY || receive->what.peer == (int)message->rank) &&
+           (receive->what.tag == SLOW_ANY || receive->what.tag == message->what.tag);
 }
 
 /* Receive and message have met at a time. A waiting sender is released first, which matters for
@@ -319,12 +221,15 @@ static unsigned first_of(const struct items *queue)
 
 static void run(struct simulation *simulation)
 {
-    static void (*const handle[])(struct simulation * simulation, struct item * item) = {
-        [SEND] = send, [RECEIVE] = receive, [COMPUTE] = compute, [MESSAGE] = arrive};
+    static void (*const handle[])(struct simulation * simulation,
+                                  struct item * item) = {[SLOW_SEND] = send,
+                                                         [SLOW_RECEIVE] = receive,
+                                                         [SLOW_COMPUTE] = compute,
+                                                         [SLOW_MESSAGE] = arrive};
     for (unsigned r = 0; r < simulation->n_ranks; r++) {
         struct rank *rank = &simulation->ranks[r];
-        for (unsigned i = 0; i < rank->n_operations; i++)
-            if (rank->operations[i].waits == 0)
+        for (unsigned i = 0; i < rank->text.n_operations; i++)
+            if (rank->text.operations[i].waits == 0)
                 rank->ready[rank->n_ready++] = i;
         insert_ready(simulation, r);
     }
@@ -340,21 +245,26 @@ static void run(struct simulation *simulation)
 void slow_goal_run(const char *text, const struct slow_network *network,
                    struct slow_result *ret_result)
 {
-    struct simulation simulation = {.network = network};
-    read_text(&simulation, text);
+    struct slow_program program;
+    slow_program_read(&program, text);
+    struct simulation simulation = {.network = network, .n_ranks = program.n_ranks};
+    simulation.ranks = calloc(program.n_ranks, sizeof *simulation.ranks);
+    for (unsigned r = 0; r < program.n_ranks; r++) {
+        struct rank *rank = &simulation.ranks[r];
+        rank->text = program.ranks[r];
+        rank->ready = slow_room_for(NULL, rank->text.n_operations + 1, sizeof *rank->ready);
+    }
     run(&simulation);
     *ret_result = (struct slow_result){.n_ranks = simulation.n_ranks};
     ret_result->ends = calloc(simulation.n_ranks, sizeof *ret_result->ends);
     for (unsigned r = 0; r < simulation.n_ranks; r++) {
         struct rank *rank = &simulation.ranks[r];
-        for (unsigned cpu = 0; cpu < UNITS; cpu++)
+        for (unsigned cpu = 0; cpu < SLOW_UNITS; cpu++)
             ret_result->ends[r] = later(ret_result->ends[r], rank->cpu_free[cpu]);
-        for (unsigned i = 0; i < rank->n_operations; i++)
-            ret_result->done += rank->operations[i].done;
-        ret_result->operations += rank->n_operations;
+        for (unsigned i = 0; i < rank->text.n_operations; i++)
+            ret_result->done += rank->text.operations[i].done;
+        ret_result->operations += rank->text.n_operations;
         ret_result->unexpected += rank->unexpected.count;
-        free(rank->operations);
-        free(rank->requirements);
         free(rank->ready);
         free(rank->posted.items);
         free(rank->unexpected.items);
@@ -362,5 +272,6 @@ void slow_goal_run(const char *text, const struct slow_network *network,
     ret_result->complete =
         ret_result->done == ret_result->operations && ret_result->unexpected == 0;
     free(simulation.ranks);
+    slow_program_free(&program);
     free(simulation.queue.items);
 }

@@ -5,6 +5,8 @@
  * average. */
 #include "metrics/breakdown/executions.h"
 
+#include "base/array.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -38,7 +40,8 @@ struct lull_executions {
     bool inside;       /* the last one is there, but the master has not left it */
     struct lull_parallel_breakdown *sums;
     uint32_t *regions;
-    uint32_t n_sums, sums_capacity;
+    size_t sums_capacity, regions_capacity;
+    uint32_t n_sums;
     uint32_t last_sum;
     struct thread threads[];
 };
@@ -70,14 +73,9 @@ static inline void *queue_append(struct queue *queue)
         memmove(queue->items, queue_at(queue, 0), queue->count * queue->item_size);
         queue->head = 0;
     }
-    if (queue->head + queue->count == queue->capacity) {
-        size_t capacity = queue->capacity ? 2 * queue->capacity : 4;
-        unsigned char *items = realloc(queue->items, capacity * queue->item_size);
-        if (!items)
-            return NULL;
-        queue->items = items;
-        queue->capacity = capacity;
-    }
+    if (!lull_array_reserve(&queue->items, &queue->capacity, queue->head + queue->count + 1,
+                            queue->item_size))
+        return NULL;
     return queue_at(queue, queue->count++);
 }
 
@@ -278,18 +276,12 @@ static struct lull_parallel_breakdown *find_sum(struct lull_executions *executio
             return &executions->sums[index];
         }
     }
-    if (executions->n_sums == executions->sums_capacity) {
-        uint32_t capacity = executions->sums_capacity ? 2 * executions->sums_capacity : 8;
-        void *sums = realloc(executions->sums, capacity * sizeof *executions->sums);
-        if (sums)
-            executions->sums = sums;
-        void *regions = realloc(executions->regions, capacity * sizeof *executions->regions);
-        if (regions)
-            executions->regions = regions;
-        if (!sums || !regions)
-            return NULL;
-        executions->sums_capacity = capacity;
-    }
+    size_t need = executions->n_sums + (size_t)1;
+    if (!lull_array_reserve(&executions->sums, &executions->sums_capacity, need,
+                            sizeof *executions->sums) ||
+        !lull_array_reserve(&executions->regions, &executions->regions_capacity, need,
+                            sizeof *executions->regions))
+        return NULL;
     uint32_t index = executions->n_sums++;
     executions->last_sum = index;
     executions->regions[index] = region;

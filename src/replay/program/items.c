@@ -52,7 +52,7 @@ static void account(struct lull_items *m, uint32_t i, int64_t limit)
         hand_out_all(m, begin);
         m->mark = m->held[i].mark;
     }
-    if (kind != m->kind && m->kind != NOT_KEPT && m->options.pieces)
+    if (kind != m->kind && m->kind != NOT_KEPT && (m->options.pieces || !m->options.master))
         hand_out(m, m->kind, begin, false);
     m->kind = kind;
     m->user = m->held[i].user;

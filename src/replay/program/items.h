@@ -37,7 +37,7 @@ struct lull_item {
 struct lull_items_options {
     bool pieces; /* a BURST or FIXED for each stretch without a break, and a BURST before each call,
                     of no length if there is nothing to compute: for who needs to know when each
-                    happened. Otherwise one BURST and one FIXED between two calls. */
+                    happened. Otherwise one BURST and one FIXED between two calls of a master. */
     bool master; /* MEET is told of masters alone */
     int64_t shift; /* a FIXED of this length comes before all else; 0: none */
 };

@@ -13,7 +13,9 @@ enum { NONE = UINT32_MAX, PRIVATE = 0x40000000 };
 struct lull_instance {
     struct lull_op op; /* of the rank that began first */
     uint32_t first_rank, arrived;
-    uint32_t waiting; /* closed form: records, through `link` */
+    uint32_t waiting;        /* closed form: records, through `link` */
+    struct lull_moment last; /* closed form: of the rank that came last, of those the highest */
+    uint32_t last_rank;
     uint32_t comm;
     uint8_t algorithm;
     struct lull_collective_shape shape;
@@ -22,9 +24,12 @@ struct lull_instance {
 struct group {
     bool open;
     enum lull_level widest;
-    uint32_t *next;    /* [size]: number of the next operation of each position */
-    uint32_t *by_rank; /* positions in ascending order of ranks; NULL: a range */
-    uint32_t first;    /* number of the oldest instance */
+    uint32_t n_own;     /* members that are ranks of this engine */
+    uint64_t begun;     /* instances, so far */
+    uint64_t signature; /* of all of them: operation, root, algorithm */
+    uint32_t *next;     /* [size]: number of the next operation of each position */
+    uint32_t *by_rank;  /* positions in ascending order of ranks; NULL: a range */
+    uint32_t first;     /* number of the oldest instance */
     size_t at, n, room;
     struct lull_instance *instances; /* ring of n from `at` on */
 };
@@ -34,7 +39,11 @@ struct lull_collectives {
     struct lull_script *scripts;
     uint32_t n_scripts, script_free;
     size_t script_room;
-    uint32_t next_comm;
+    struct { /* the last choice of an algorithm: names are looked up for it */
+        uint64_t bytes;
+        uint32_t size;
+        uint8_t operation, algorithm;
+    } choice;
 };
 
 lull_status lull_collect_open(struct lull_engine *engine)
@@ -47,11 +56,22 @@ lull_status lull_collect_open(struct lull_engine *engine)
     return all->groups ? LULL_OK : lull_run_out_of_memory(engine);
 }
 
+bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *b)
+{
+    for (uint32_t i = 0; a->collectives && i < a->program->n_groups; i++) {
+        const struct group *x = &a->collectives->groups[i], *y = &b->collectives->groups[i];
+        if (x->n_own && y->n_own && (x->begun != y->begun || x->signature != y->signature))
+            return false;
+    }
+    return true;
+}
+
 void lull_collect_close(struct lull_engine *engine)
 {
     struct lull_collectives *all = engine->collectives;
     if (!all)
         return;
+    engine->collectives = NULL;
     for (uint32_t i = 0; all->groups && i < engine->program->n_groups; i++) {
         free(all->groups[i].next);
         free(all->groups[i].by_rank);
@@ -60,15 +80,6 @@ void lull_collect_close(struct lull_engine *engine)
     free(all->groups);
     free(all->scripts);
     free(all);
-}
-
-void lull_collect_roots(struct lull_engine *engine)
-{
-    struct lull_collectives *all = engine->collectives;
-    for (uint32_t i = 0; i < all->n_scripts; i++) {
-        lull_path_root(engine->fabric.path, &all->scripts[i].path);
-        lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
-    }
 }
 
 /* --- groups -------------------------------------------------------------------------------- */
@@ -80,6 +91,14 @@ static int by_rank(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
+static uint32_t count_own(const struct lull_engine *engine, const struct lull_group *of)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < of->size; i++)
+        count += (of->ranks ? of->ranks[i] : of->first + i) - engine->first_rank < engine->n_own;
+    return count;
+}
+
 static bool open_group(struct lull_engine *engine, uint32_t index)
 {
     const struct lull_group *of = &engine->program->groups[index];
@@ -87,6 +106,7 @@ static bool open_group(struct lull_engine *engine, uint32_t index)
     group->open = true;
     group->widest = lull_placement_widest(&engine->options->network->placement, of);
     group->next = calloc(of->size + (size_t)1, sizeof *group->next);
+    group->n_own = count_own(engine, of);
     if (!group->next || !of->ranks)
         return group->next;
     group->by_rank = malloc((of->size + (size_t)1) * sizeof *group->by_rank);
@@ -140,12 +160,26 @@ static struct lull_instance *new_instance(struct group *group)
     return instance_at(group, group->first + (uint32_t)group->n - 1);
 }
 
-static void drop_complete(struct group *group, uint32_t size)
+static void drop_complete(struct group *group)
 {
-    while (group->n && group->instances[group->at].arrived == size) {
+    while (group->n && group->instances[group->at].arrived == group->n_own) {
         group->at = (group->at + 1) & (group->room - 1);
         group->first++;
         group->n--;
+    }
+}
+
+void lull_collect_roots(struct lull_engine *engine)
+{
+    struct lull_collectives *all = engine->collectives;
+    for (uint32_t g = 0; g < engine->program->n_groups; g++)
+        for (size_t i = 0; i < all->groups[g].n; i++)
+            lull_path_root(
+                engine->fabric.path,
+                &instance_at(&all->groups[g], all->groups[g].first + (uint32_t)i)->last.path);
+    for (uint32_t i = 0; i < all->n_scripts; i++) {
+        lull_path_root(engine->fabric.path, &all->scripts[i].path);
+        lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
     }
 }
 
@@ -175,22 +209,42 @@ static lull_status mismatch(struct lull_engine *engine, const struct lull_instan
         rank, b, program->class->place(program, rank, op, place_b, sizeof place_b));
 }
 
+static uint8_t choose(const struct lull_engine *engine, const struct lull_op *op)
+{
+    struct lull_collectives *all = engine->collectives;
+    uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
+    uint32_t size = engine->program->groups[op->comm].size;
+    if (engine->options->network->collectives != LULL_COLLECTIVES_ALGORITHM)
+        return 0;
+    if (all->choice.bytes != bytes || all->choice.size != size ||
+        all->choice.operation != op->collective) {
+        all->choice.algorithm =
+            lull_collective_choose(engine->options->network, op->collective, size, bytes);
+        all->choice.bytes = bytes;
+        all->choice.size = size;
+        all->choice.operation = op->collective;
+    }
+    return all->choice.algorithm;
+}
+
 static void begin_instance(struct lull_engine *engine, struct lull_instance *instance,
-                           const struct lull_op *op, uint32_t rank)
+                           const struct lull_op *op, uint32_t number, uint32_t rank)
 {
     uint32_t size = engine->program->groups[op->comm].size;
-    uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
     *instance = (struct lull_instance){.op = *op, .first_rank = rank, .waiting = NONE};
-    instance->comm = PRIVATE | (engine->collectives->next_comm++ & (PRIVATE - 1));
+    instance->comm =
+        PRIVATE | ((op->comm * (PRIVATE / engine->program->n_groups) + number) & (PRIVATE - 1));
     instance->shape =
         (struct lull_collective_shape){.operation = op->collective,
                                        .widest = engine->collectives->groups[op->comm].widest,
                                        .n_ranks = size,
                                        .sent_least = UINT64_MAX,
                                        .received_least = UINT64_MAX};
-    if (engine->options->network->collectives == LULL_COLLECTIVES_ALGORITHM)
-        instance->algorithm =
-            lull_collective_choose(engine->options->network, op->collective, size, bytes);
+    instance->algorithm = choose(engine, op);
+    struct group *group = &engine->collectives->groups[op->comm];
+    uint64_t what = (uint64_t)op->peer << 16 | (uint64_t)op->collective << 8 | instance->algorithm;
+    group->begun++;
+    group->signature = (group->signature ^ what) * UINT64_C(0x100000001b3) + 1;
 }
 
 static void add_shape(struct lull_collective_shape *shape, const struct lull_op *op)
@@ -226,11 +280,15 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
         instance = instance_at(group, number);
         if (instance->op.collective != op->collective || instance->op.peer != op->peer)
             return mismatch(engine, instance, number, rank, op);
+        if (!engine->by_time && choose(engine, op) != instance->algorithm) {
+            engine->needs_order = true; /* the first in time chooses for all */
+            return LULL_ERR_UNSUPPORTED;
+        }
     } else {
         instance = new_instance(group);
         if (!instance)
             return lull_run_out_of_memory(engine);
-        begin_instance(engine, instance, op, rank);
+        begin_instance(engine, instance, op, number, rank);
     }
     instance->arrived++;
     add_shape(&instance->shape, op);
@@ -250,10 +308,10 @@ static void record_over(struct lull_engine *engine, uint32_t id, struct lull_mom
         lull_transfer_free(engine, id);
 }
 
-/* The last rank has arrived at `moment`; all leave together. */
-static void leave(struct lull_engine *engine, const struct lull_instance *instance,
-                  struct lull_moment moment)
+/* All ranks have arrived; they leave together. */
+static void leave(struct lull_engine *engine, const struct lull_instance *instance)
 {
+    struct lull_moment moment = instance->last;
     const struct lull_network *network = engine->options->network;
     struct lull_collective_shape shape = instance->shape, empty = shape;
     empty.sent_least = empty.sent_most = empty.sent_sum = 0;
@@ -304,7 +362,7 @@ static uint32_t rank_at(const struct lull_group *group, uint32_t position)
 }
 
 static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
-                           const struct lull_collective_transfer *part)
+                           const struct lull_collective_transfer *part, uint32_t number)
 {
     const struct lull_script *script = &engine->collectives->scripts[script_id];
     const struct lull_group *group = &engine->program->groups[script->group];
@@ -320,6 +378,7 @@ static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
     transfer->comm = script->comm;
     transfer->bytes = part->bytes;
     transfer->owner = script_id;
+    transfer->open_next = number;
     transfer->cpu = lull_transfer_at(engine, script->record)->cpu;
     lull_run_release(engine, id, (struct lull_moment){engine->now, script->path});
 }
@@ -332,21 +391,23 @@ static void begin_step(struct lull_engine *engine, uint32_t id, uint32_t step, u
             struct lull_collective_transfer part;
             lull_collective_transfer(&engine->collectives->scripts[id].call, step, i, &part);
             if (!engine->compat || part.send == (pass == 0))
-                begin_transfer(engine, id, &part);
+                begin_transfer(engine, id, &part, i + 1);
         }
 }
 
-void lull_script_progress(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+void lull_script_progress(struct lull_engine *engine, uint32_t id, uint32_t part,
+                          struct lull_moment moment)
 {
     struct lull_script *script = &engine->collectives->scripts[id];
-    if (moment.time >= script->resume) {
+    if (moment.time == script->resume ? part >= script->latest : moment.time > script->resume) {
         script->resume = moment.time;
+        script->latest = part;
         script->later_path = moment.path;
     }
     if (--script->pending == 0) {
         script->path = script->later_path;
         lull_push(engine, LULL_RUN_SCRIPT,
-                  script->resume > engine->now ? script->resume : engine->now, engine->seq++,
+                  script->resume > engine->now ? script->resume : engine->now,
                   rank_at(&engine->program->groups[script->group], script->call.me), id);
     }
 }
@@ -363,10 +424,11 @@ void lull_script_step(struct lull_engine *engine, uint32_t id)
         return;
     }
     script->pending = n + 1; /* one for this function */
+    script->latest = 0;
     script->resume = engine->now;
     script->later_path = script->path;
     begin_step(engine, id, script->step - 1, n);
-    lull_script_progress(engine, id, (struct lull_moment){INT64_MIN, 0});
+    lull_script_progress(engine, id, 0, (struct lull_moment){INT64_MIN, 0});
 }
 
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
@@ -381,9 +443,15 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
     if (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED) {
         lull_transfer_at(engine, record)->link = instance->waiting;
         instance->waiting = record;
+        bool later = moment.time == instance->last.time ? rank >= instance->last_rank
+                                                        : moment.time > instance->last.time;
+        if (later) {
+            instance->last = moment;
+            instance->last_rank = rank;
+        }
         if (instance->arrived == group->size)
-            leave(engine, instance, moment);
-        drop_complete(&engine->collectives->groups[op->comm], group->size);
+            leave(engine, instance);
+        drop_complete(&engine->collectives->groups[op->comm]);
         return engine->status;
     }
     uint32_t root = op->peer == LULL_OP_ANY ? 0 : position_of(engine, op->comm, op->peer);
@@ -401,7 +469,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                              .group = op->comm,
                              .comm = instance->comm,
                              .path = moment.path};
-    drop_complete(&engine->collectives->groups[op->comm], group->size);
+    drop_complete(&engine->collectives->groups[op->comm]);
     lull_script_step(engine, id);
     return engine->status;
 }

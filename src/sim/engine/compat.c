@@ -91,8 +91,8 @@ static void push_start(struct lull_engine *engine, uint32_t id)
     struct lull_moment moment = free_for(engine, transfer);
     if (engine->fabric.path)
         engine->fabric.transfer_path[id] = moment.path;
-    lull_push(engine, LULL_RUN_START, moment.time, transfer->seq,
-              receives ? transfer->target : transfer->source, id);
+    lull_push_numbered(engine, LULL_RUN_START, moment.time, transfer->seq,
+                       receives ? transfer->target : transfer->source, id);
 }
 
 void lull_compat_insert(struct lull_engine *engine, uint32_t id)
@@ -149,14 +149,14 @@ static uint32_t *message_line(const struct lull_engine *engine, const struct lul
     if ((message->cpu && message->cpu <= rank->last_cpu) ||
         (message->nic && message->nic <= rank->last_nic))
         return NULL;
-    return &rank->blocked[LULL_LINE_MESSAGE];
+    return &rank->blocked_messages;
 }
 
 static void push_unblock(struct lull_engine *engine, uint32_t id)
 {
     struct lull_transfer *message = lull_transfer_at(engine, id);
     message->time = free_for_message(engine, message).time;
-    lull_push(engine, LULL_RUN_UNBLOCK, message->time, message->seq, message->target, id);
+    lull_push_numbered(engine, LULL_RUN_UNBLOCK, message->time, message->seq, message->target, id);
 }
 
 static void advance(struct lull_engine *engine, const struct lull_entry *entry)
@@ -188,7 +188,7 @@ void lull_compat_advance(struct lull_engine *engine, const struct lull_entry *en
 void lull_compat_unblock(struct lull_engine *engine, const struct lull_entry *entry)
 {
     struct lull_transfer *message = lull_transfer_at(engine, entry->id);
-    if (message->seq != entry->seq_kind >> 3)
+    if (message->seq != entry->key >> LULL_RUN_KIND_BITS)
         return;
     uint32_t *line = message_line(engine, message);
     if (line && (*line != entry->id || message->time != entry->time))

@@ -292,6 +292,15 @@ static lull_status fail_unmatched(struct lull_engine *engine, const struct lefto
                      left->n_receives, left->n_sends, first);
 }
 
+bool lull_run_has_left_over(struct lull_engine *engine)
+{
+    struct leftovers left = {0};
+    bool has = !collect(engine, &left) || left.n_open > 0;
+    free(left.edges);
+    free(left.open);
+    return has;
+}
+
 lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *arena,
                               const char *const **ret_problems)
 {

@@ -1,13 +1,14 @@
 /* Set-up, loop and result of a simulation. */
 #include "sim/engine/engine.h"
 
+#include "base/parallel.h"
+
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
+#include "sim/engine/shard.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { TELL_EVERY = 1 << 16 };
 
 /* --- set-up -------------------------------------------------------------------------------- */
 
@@ -22,6 +23,9 @@ static bool is_uniform(const struct lull_network *network)
 static lull_status check_options(const struct lull_program *program,
                                  const struct lull_sim_options *options, struct lull_error *err)
 {
+    if (program->n_ranks > LULL_MOST_RANKS)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%u ranks, at most %u can be simulated",
+                         program->n_ranks, LULL_MOST_RANKS);
     for (uint32_t i = 0; i < options->n_delays; i++) {
         const struct lull_delay *delay = &options->delays[i];
         if (delay->rank >= program->n_ranks)
@@ -32,12 +36,6 @@ static lull_status check_options(const struct lull_program *program,
                              delay->rank);
     }
     return lull_network_check(options->network, program->n_ranks, err);
-}
-
-/* Clocks of a rank's processors and NICs beyond the first. */
-static uint64_t n_extra(const struct lull_rank_state *rank)
-{
-    return rank->last_cpu + 2 * (uint64_t)rank->last_nic;
 }
 
 /* The most processors and NICs of any rank: with compat all ranks have so many, because a message
@@ -74,7 +72,7 @@ static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_ex
         rank->last_cpu = (uint8_t)(n_cpus ? n_cpus - 1 : 0);
         rank->last_nic = (uint8_t)(n_nics ? n_nics - 1 : 0);
         rank->extra = (uint32_t)sum;
-        sum += n_extra(rank);
+        sum += lull_clocks_beyond(rank);
     }
     if (sum > UINT32_MAX)
         return lull_fail(engine->err, LULL_ERR_MEMORY, "too many processors");
@@ -93,8 +91,9 @@ static lull_status open_ranks(struct lull_engine *engine)
         struct lull_rank_state *rank = &fabric->ranks[r];
         rank->posted = rank->posted_last = LULL_NO_TRANSFER;
         rank->unexpected = rank->unexpected_last = LULL_NO_TRANSFER;
-        for (unsigned i = 0; i < 3; i++)
-            rank->blocked[i] = LULL_NO_TRANSFER;
+        if (engine->compat)
+            rank->blocked[LULL_LINE_SEND] = rank->blocked[LULL_LINE_COMPUTE] = LULL_NO_TRANSFER;
+        rank->blocked_messages = LULL_NO_TRANSFER;
     }
     uint64_t extra;
     lull_status status = count_processors(engine, &extra);
@@ -114,241 +113,112 @@ static lull_status open_ranks(struct lull_engine *engine)
                : lull_run_out_of_memory(engine);
 }
 
-static lull_status open_run(struct lull_engine *engine)
+/* What all engines of a simulation share. */
+static lull_status open_shared(struct lull_engine *engine)
 {
-    engine->delay_over = calloc(engine->options->n_delays + (size_t)1, sizeof *engine->delay_over);
-    if (!engine->delay_over)
-        return lull_run_out_of_memory(engine);
     lull_status status = open_ranks(engine);
     if (status == LULL_OK && engine->class->open)
         status = engine->class->open(&engine->fabric, engine->err);
     if (status != LULL_OK)
         return status;
-    return engine->program->graph ? lull_graph_open_run(engine) : lull_stream_open_run(engine);
+    return engine->program->graph ? lull_graph_open(engine) : lull_stream_open(engine);
 }
 
-static void close_run(struct lull_engine *engine)
+static lull_status open_own(struct lull_engine *engine, int64_t window)
 {
-    struct lull_fabric *fabric = &engine->fabric;
-    lull_graph_close_run(engine);
-    lull_stream_close_run(engine);
+    lull_queue_open(&engine->queue, window);
+    lull_matcher_open(&engine->matcher, &engine->fabric);
+    engine->delay_over = calloc(engine->options->n_delays + (size_t)1, sizeof *engine->delay_over);
+    if (!engine->delay_over)
+        return lull_run_out_of_memory(engine);
+    lull_status status = lull_channel_open(engine);
+    return status == LULL_OK ? lull_collect_open(engine) : status;
+}
+
+static void close_own(struct lull_engine *engine)
+{
     lull_queue_close(&engine->queue);
     lull_matcher_close(&engine->matcher);
+    lull_channel_close(engine);
+    lull_collect_close(engine);
+    lull_sync_close(engine);
+    lull_large_free(engine->fabric.transfers,
+                    engine->transfer_room * sizeof *engine->fabric.transfers);
+    lull_large_free(engine->gone, engine->transfer_room * sizeof *engine->gone);
+    free(engine->fabric.transfer_path);
+    free(engine->transfer_ops);
+    free(engine->over_path);
+    free(engine->delay_over);
+    free(engine->next_events);
+    free(engine->released);
+    free(engine->ready);
+    free(engine->deferred);
+}
+
+static void close_shared(struct lull_engine *engine)
+{
+    struct lull_fabric *fabric = &engine->fabric;
+    lull_graph_close(engine);
+    lull_stream_close(engine);
     lull_path_destroy(fabric->path);
     lull_arena_destroy(fabric->arena);
-    free(fabric->ranks);
-    free(fabric->transfers);
-    free(fabric->transfer_path);
+    lull_large_free(fabric->ranks, fabric->n_ranks * sizeof *fabric->ranks);
     free(fabric->rank_path);
     free(fabric->extra);
     free(fabric->extra_path);
-    free(engine->transfer_ops);
-    free(engine->gone);
-    free(engine->over_path);
     free(engine->end_path);
-    free(engine->delay_over);
 }
 
-/* --- loop ---------------------------------------------------------------------------------- */
-
-static void handle(struct lull_engine *engine, const struct lull_entry *entry)
+struct lull_engine *lull_run_follower(const struct lull_engine *leader)
 {
-    switch ((enum lull_event_of_run)(entry->seq_kind & 7)) {
-    case LULL_RUN_START:
-        lull_compat_start(engine, entry);
-        break;
-    case LULL_RUN_ADVANCE:
-        if (engine->compat)
-            lull_compat_advance(engine, entry);
-        else
-            engine->class->advance(&engine->fabric, entry->id, entry->time);
-        break;
-    case LULL_RUN_UNBLOCK:
-        lull_compat_unblock(engine, entry);
-        break;
-    case LULL_RUN_STARTED:
-        lull_graph_op_started(engine, entry->rank, entry->id,
-                              lull_graph_moment(engine, LULL_RUN_STARTED, entry->rank, entry->id));
-        break;
-    case LULL_RUN_DONE:
-        lull_graph_op_done(engine, entry->rank, entry->id,
-                           lull_graph_moment(engine, LULL_RUN_DONE, entry->rank, entry->id));
-        break;
-    case LULL_RUN_RESUME:
-        lull_stream_wake(engine, entry->id);
-        break;
-    case LULL_RUN_SCRIPT:
-        lull_script_step(engine, entry->id);
-        break;
-    }
+    struct lull_engine *engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return NULL;
+    engine->fabric = leader->fabric;
+    engine->fabric.transfers = NULL;
+    engine->program = leader->program;
+    engine->options = leader->options;
+    engine->class = leader->class;
+    engine->scaled = leader->scaled;
+    engine->window = leader->window;
+    engine->graph = leader->graph;
+    engine->steps = leader->steps;
+    engine->waits = leader->waits;
+    engine->from_start = leader->from_start;
+    engine->streams = leader->streams;
+    if (open_own(engine, leader->window) == LULL_OK)
+        return engine;
+    lull_run_close_follower(engine);
+    return NULL;
 }
 
-/* Events of many ranks alternate, so nearly everything they touch comes from far away. Fetching it
- * while the events before are handled hides most of that. */
-static inline void fetch_first(const struct lull_engine *engine, const struct lull_entry *entry)
+void lull_run_close_follower(struct lull_engine *engine)
 {
-    unsigned kind = entry->seq_kind & 7;
-    lull_fetch(&engine->fabric.ranks[entry->rank]);
-    lull_fetch((const char *)&engine->fabric.ranks[entry->rank] + 64);
-    if (kind <= LULL_RUN_UNBLOCK)
-        lull_fetch(&engine->fabric.transfers[entry->id]);
-    if (engine->graph)
-        lull_fetch(&engine->graph[entry->rank]);
-    else if (kind == LULL_RUN_RESUME)
-        lull_fetch(&engine->streams[entry->id]);
-}
-
-static inline void fetch_second(const struct lull_engine *engine, const struct lull_entry *entry)
-{
-    unsigned kind = entry->seq_kind & 7;
-    const struct lull_transfer *transfers = engine->fabric.transfers;
-    uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if (kind == LULL_RUN_START) {
-        uint32_t behind = transfers[entry->id].child; /* in line */
-        if (behind < engine->n_transfers)
-            lull_fetch(&transfers[behind]);
-        if (engine->graph)
-            lull_graph_fetch(engine, entry->rank, transfers[entry->id].owner);
-    } else if (kind == LULL_RUN_DONE) {
-        lull_graph_fetch(engine, entry->rank, entry->id);
-    } else if (kind == LULL_RUN_ADVANCE && posted < engine->n_transfers) {
-        lull_fetch(&transfers[posted]);
-    }
-}
-
-/* Whether a posted receive of the rank is at hand; a hashed rank only counts them. */
-static inline bool is_posted(const struct lull_engine *engine, uint32_t rank, uint32_t id)
-{
-    if (id >= engine->n_transfers)
-        return false;
-    const struct lull_transfer *transfer = &engine->fabric.transfers[id];
-    return (transfer->flags & LULL_TRANSFER_RECEIVE) && transfer->target == rank;
-}
-
-static inline void fetch_third(const struct lull_engine *engine, const struct lull_entry *entry)
-{
-    unsigned kind = entry->seq_kind & 7;
-    const struct lull_transfer *transfers = engine->fabric.transfers;
-    uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if (kind == LULL_RUN_START)
-        lull_graph_fetch_next(engine, entry->rank, transfers[entry->id].owner);
-    else if (kind == LULL_RUN_DONE)
-        lull_graph_fetch_next(engine, entry->rank, entry->id);
-    else if (kind == LULL_RUN_ADVANCE && is_posted(engine, entry->rank, posted))
-        lull_graph_fetch(engine, entry->rank, transfers[posted].owner);
-}
-
-static inline void fetch_fourth(const struct lull_engine *engine, const struct lull_entry *entry)
-{
-    const struct lull_transfer *transfers = engine->fabric.transfers;
-    uint32_t posted = engine->fabric.ranks[entry->rank].posted;
-    if ((entry->seq_kind & 7) == LULL_RUN_ADVANCE && is_posted(engine, entry->rank, posted))
-        lull_graph_fetch_next(engine, entry->rank, transfers[posted].owner);
-}
-
-enum { AHEAD_FIRST = 15, AHEAD_SECOND = 10, AHEAD_THIRD = 6, AHEAD_FOURTH = 3 };
-
-/* In this order, each when what it looks at was fetched by those before. */
-static inline void prefetch(const struct lull_engine *engine)
-{
-    const struct lull_entry *entry = lull_queue_ahead(&engine->queue, AHEAD_FIRST);
-    if (entry)
-        fetch_first(engine, entry);
-    entry = lull_queue_ahead(&engine->queue, AHEAD_SECOND);
-    if (entry)
-        fetch_second(engine, entry);
-    if (!engine->graph)
-        return;
-    entry = lull_queue_ahead(&engine->queue, AHEAD_THIRD);
-    if (entry)
-        fetch_third(engine, entry);
-    entry = lull_queue_ahead(&engine->queue, AHEAD_FOURTH);
-    if (entry)
-        fetch_fourth(engine, entry);
-}
-
-/* What that leaves out of the first entries of a run. */
-static void prefetch_run(const struct lull_engine *engine)
-{
-    const struct lull_entry *entry;
-    for (size_t i = 0; i < AHEAD_FIRST; i++)
-        if ((entry = lull_queue_ahead(&engine->queue, i)))
-            fetch_first(engine, entry);
-    for (size_t i = 0; i < AHEAD_SECOND; i++)
-        if ((entry = lull_queue_ahead(&engine->queue, i)))
-            fetch_second(engine, entry);
-}
-
-static lull_status compact_path(struct lull_engine *engine)
-{
-    struct lull_path *path = engine->fabric.path;
-    lull_path_begin_compact(path);
-    for (uint32_t i = 0; i < engine->n_transfers; i++) {
-        lull_path_root(path, &engine->fabric.transfer_path[i]);
-        lull_path_root(path, &engine->over_path[i]);
-    }
-    for (uint32_t r = 0; r < engine->fabric.n_ranks; r++) {
-        for (unsigned i = 0; i < 3; i++)
-            lull_path_root(path, &engine->fabric.rank_path[3 * (size_t)r + i]);
-        const struct lull_rank_state *rank = &engine->fabric.ranks[r];
-        for (uint64_t i = 0; i < n_extra(rank); i++)
-            lull_path_root(path, &engine->fabric.extra_path[rank->extra + i]);
-        lull_path_root(path, &engine->end_path[r]);
-    }
-    if (engine->graph)
-        lull_graph_roots(engine);
-    else
-        lull_stream_roots(engine);
-    return lull_path_end_compact(path, engine->err);
-}
-
-static lull_status check_events(struct lull_engine *engine, const struct lull_entry *entry)
-{
-    if (engine->status != LULL_OK)
-        return engine->status;
-    if (engine->queue.out_of_memory || engine->matcher.out_of_memory)
-        return lull_run_out_of_memory(engine);
-    if (entry->time > LULL_TIME_MOST)
-        return lull_fail(engine->err, LULL_ERR_RANGE,
-                         "simulation: rank %u: time passes 2^62 ns, 146 years", entry->rank);
-    if (engine->fabric.path && lull_path_is_full(engine->fabric.path))
-        return compact_path(engine);
-    return LULL_OK;
-}
-
-static lull_status run(struct lull_engine *engine)
-{
-    const struct lull_sim_options *options = engine->options;
-    uint64_t n = 0, n_runs = 0;
-    struct lull_entry entry;
-    while (lull_queue_pop(&engine->queue, &entry)) {
-        lull_status status = check_events(engine, &entry);
-        if (status != LULL_OK)
-            return status;
-        prefetch(engine);
-        if (engine->queue.n_runs != n_runs)
-            prefetch_run(engine);
-        n_runs = engine->queue.n_runs;
-        engine->now = entry.time;
-        handle(engine, &entry);
-        if (engine->n_released)
-            lull_graph_start_released(engine);
-        if (engine->n_ready)
-            lull_stream_run_ready(engine);
-        if (++n % TELL_EVERY == 0 && options->progress)
-            options->progress(options->progress_context, engine->now);
-    }
-    if (engine->queue.out_of_memory || engine->matcher.out_of_memory)
-        return lull_run_out_of_memory(engine);
-    return engine->status;
+    close_own(engine);
+    free(engine);
 }
 
 /* --- result -------------------------------------------------------------------------------- */
+
+/* The end of a rank's streams; with compat only processors count. */
+static struct lull_moment end_of_streams(const struct lull_engine *engine, uint32_t r)
+{
+    struct lull_moment end = {0, 0};
+    const uint32_t *first = engine->program->first_stream;
+    uint32_t begin = first ? first[r] : r;
+    for (uint32_t s = begin; s < (first ? first[r + 1] : r + 1) && !engine->compat; s++)
+        if (s == begin || engine->streams[s].resume > end.time)
+            end = (struct lull_moment){engine->streams[s].resume,
+                                       engine->stream_path ? engine->stream_path[s] : 0};
+    return end;
+}
 
 static struct lull_moment end_of(const struct lull_engine *engine, uint32_t r)
 {
     const struct lull_rank_state *rank = &engine->fabric.ranks[r];
     struct lull_moment end = {rank->end, engine->end_path ? engine->end_path[r] : 0};
+    if (!engine->graph)
+        end = end_of_streams(engine, r);
     for (unsigned cpu = 0; cpu <= rank->last_cpu; cpu++) {
         struct lull_clock clock = lull_cpu(&engine->fabric, r, cpu);
         if (*clock.busy > end.time)
@@ -402,9 +272,25 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
     return LULL_OK;
 }
 
-/* One simulation; with `places` it is known at the end where operations come from. */
+enum { FEWEST_RANKS = 512 }; /* for a thread */
+
+/* How a simulation is carried out: it changes nothing in the result. */
+struct manner {
+    bool any_order;    /* events in any order; fails where that may not be */
+    int64_t window;    /* rank by rank for so many ns; 0: by time */
+    unsigned n_shards; /* with a window: ranks are followed by so many threads, if at least 2 */
+    bool places;       /* it is known at the end where operations come from */
+};
+
+static lull_status run_alone(struct lull_engine *engine)
+{
+    engine->n_own = engine->program->n_ranks;
+    lull_status status = engine->graph ? lull_graph_start(engine) : lull_stream_start(engine);
+    return status == LULL_OK ? lull_run_all(engine) : status;
+}
+
 static lull_status simulate(struct lull_program *program, const struct lull_sim_options *options,
-                            bool places, struct lull_arena *arena,
+                            struct manner manner, struct lull_arena *arena,
                             struct lull_sim_result *ret_result, const char *const **ret_problems,
                             bool *ret_left_over, struct lull_error *err)
 {
@@ -418,25 +304,64 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->program = program;
     engine->options = options;
     engine->class = options->network->class;
-    engine->sink = places ? NULL : options->sink;
-    engine->keeps_ops = places || options->sink;
+    engine->sink = manner.places ? NULL : options->sink;
+    engine->keeps_ops = manner.places || options->sink;
     engine->compat = engine->class->compat;
     engine->scaled = options->network->cpu_speed != 1;
+    engine->any_order = manner.any_order;
+    engine->by_time = !manner.any_order && manner.window <= 1;
     engine->err = err;
-    lull_queue_open(&engine->queue);
-    lull_matcher_open(&engine->matcher, &engine->fabric);
-    lull_status status = open_run(engine);
+    engine->window = manner.window;
+    lull_status status = open_shared(engine);
     if (status == LULL_OK)
-        status = run(engine);
+        status = open_own(engine, manner.window);
+    if (status == LULL_OK)
+        status = manner.n_shards > 1 ? lull_shards_run(engine, manner.n_shards) : run_alone(engine);
     if (status == LULL_OK) {
         status = lull_run_diagnose(engine, arena, ret_problems);
         *ret_left_over = status != LULL_OK;
     }
     if (status == LULL_OK)
         status = take_result(engine, arena, ret_result);
-    close_run(engine);
+    close_own(engine);
+    close_shared(engine);
     free(engine);
     return status;
+}
+
+/* Threads of one rank share its random numbers and its delays. */
+static bool may_take_any_order(const struct lull_program *program,
+                               const struct lull_sim_options *options)
+{
+    return options->network->class->any_order && !program->graph &&
+           (program->n_streams == program->n_ranks || (!options->noise && !options->n_delays));
+}
+
+/* More threads than processors, or for few ranks, are only taken when they are asked for. */
+static unsigned count_shards(const struct lull_program *program,
+                             const struct lull_sim_options *options)
+{
+    unsigned wanted = options->workers;
+    if (wanted == 0) {
+        wanted = lull_worker_count();
+        if (program->n_ranks / FEWEST_RANKS < wanted)
+            wanted = program->n_ranks / FEWEST_RANKS;
+    }
+    if (options->path) /* follows all ranks in one memory */
+        return 1;
+    return wanted < program->n_ranks ? wanted : program->n_ranks;
+}
+
+static struct manner fastest(const struct lull_program *program,
+                             const struct lull_sim_options *options)
+{
+    const struct lull_network *network = options->network;
+    struct manner manner = {.any_order = may_take_any_order(program, options)};
+    if (network->class->lookahead && network->collectives == LULL_COLLECTIVES_ALGORITHM)
+        manner.window = network->class->lookahead(network);
+    if (manner.window > 1)
+        manner.n_shards = count_shards(program, options);
+    return manner;
 }
 
 lull_status lull_simulate(struct lull_program *program, const struct lull_sim_options *options,
@@ -447,9 +372,17 @@ lull_status lull_simulate(struct lull_program *program, const struct lull_sim_op
     if (status != LULL_OK)
         return status;
     bool left_over = false;
-    status = simulate(program, options, false, arena, ret_result, ret_problems, &left_over, err);
+    /* Whatever fails out of order is done again by time, for the words and for what needs it. A
+     * sink is told by time. */
+    struct manner manner = fastest(program, options);
+    if (!options->sink && (manner.any_order || manner.window > 1) &&
+        simulate(program, options, manner, arena, ret_result, NULL, &left_over, err) == LULL_OK)
+        return LULL_OK;
+    status = simulate(program, options, (struct manner){.places = false}, arena, ret_result,
+                      ret_problems, &left_over, err);
     if (!left_over || program->graph || options->sink)
         return status;
     /* What is left over has forgotten where it comes from: the same once more, with places. */
-    return simulate(program, options, true, arena, ret_result, ret_problems, &left_over, err);
+    return simulate(program, options, (struct manner){.places = true}, arena, ret_result,
+                    ret_problems, &left_over, err);
 }

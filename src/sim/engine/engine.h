@@ -46,8 +46,10 @@ struct lull_sim_options {
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;
-    bool path;                        /* find the longest path (costs time and memory) */
-    const struct lull_sim_sink *sink; /* NULL: none */
+    bool path;        /* find the longest path (costs time and memory, and takes one thread) */
+    unsigned workers; /* threads, where the network allows it; 0: lull_worker_count() where there
+                         are ranks enough */
+    const struct lull_sim_sink *sink;                   /* NULL: none */
     void (*progress)(void *context, int64_t simulated); /* now and then; NULL: not told */
     void *progress_context;
 };

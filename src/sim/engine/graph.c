@@ -26,6 +26,8 @@ static struct lull_graph_step pack(const struct lull_graph_rank *rank, uint32_t 
     const struct lull_graph_op *op = &rank->ops[i];
     bool any_tag = op->tag == LULL_OP_ANY;
     struct lull_graph_step step = {.flags = op->kind};
+    if (op->requires > 1)
+        step.flags |= LULL_STEP_SEVERAL;
     if (op->size > UINT32_MAX || op->requires > UINT16_MAX || op->cpu || op->nic ||
         (op->tag >= LULL_STEP_ANY_TAG && !any_tag)) {
         step.flags |= LULL_STEP_LARGE;
@@ -48,6 +50,11 @@ static lull_status pack_all(struct lull_engine *engine)
     engine->steps = lull_large_alloc(graph->n_ops * sizeof *engine->steps);
     if (!engine->graph || !engine->steps)
         return lull_run_out_of_memory(engine);
+    if (!engine->compat && !engine->fabric.path) {
+        engine->waits = lull_large_zero(graph->n_ops, sizeof *engine->waits);
+        if (!engine->waits)
+            return lull_run_out_of_memory(engine);
+    }
     struct lull_graph_step *steps = engine->steps;
     for (uint32_t r = 0; r < n_ranks; r++) {
         const struct lull_graph_rank *rank = &graph->ranks[r];
@@ -77,14 +84,16 @@ static lull_status open_paths(struct lull_engine *engine)
     return LULL_OK;
 }
 
-void lull_graph_close_run(struct lull_engine *engine)
+void lull_graph_close(struct lull_engine *engine)
 {
     for (uint32_t r = 0; engine->op_path && r < engine->program->n_ranks; r++)
         free(engine->op_path[r]);
     free(engine->op_path);
-    free(engine->graph);
-    free(engine->steps);
-    free(engine->released);
+    lull_large_free(engine->graph, engine->program->n_ranks * sizeof *engine->graph);
+    if (engine->steps)
+        lull_large_free(engine->steps, engine->program->graph->n_ops * sizeof *engine->steps);
+    if (engine->waits)
+        lull_large_free(engine->waits, engine->program->graph->n_ops * sizeof *engine->waits);
 }
 
 static void release(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)
@@ -109,22 +118,114 @@ static lull_status release_first(struct lull_engine *engine, uint32_t r)
     return engine->status;
 }
 
-lull_status lull_graph_open_run(struct lull_engine *engine)
+lull_status lull_graph_open(struct lull_engine *engine)
 {
     lull_status status = pack_all(engine);
-    if (status == LULL_OK && engine->fabric.path)
-        status = open_paths(engine);
-    for (uint32_t r = 0; r < engine->program->n_ranks && status == LULL_OK; r++)
-        status = release_first(engine, r);
+    return status == LULL_OK && engine->fabric.path ? open_paths(engine) : status;
+}
+
+lull_status lull_graph_start(struct lull_engine *engine)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < engine->n_own && status == LULL_OK; i++)
+        status = release_first(engine, engine->first_rank + i);
     return status;
 }
 
-/* One requirement of an operation is met. */
+static inline bool is_last(struct lull_graph_step *step)
+{
+    return (step->flags & LULL_STEP_LARGE ? --step->many_waits : --step->waits) == 0;
+}
+
+/* The end of an operation that others wait for comes as an event; once. */
+static void queue_end(struct lull_engine *engine, uint32_t r, const struct lull_graph_wait *end)
+{
+    struct lull_graph_step *step = &engine->graph[r][end->op];
+    if (step->flags & LULL_STEP_QUEUED)
+        return;
+    step->flags |= LULL_STEP_QUEUED;
+    lull_push_numbered(engine, LULL_RUN_DONE, end->time, end->number, r, end->op);
+}
+
+/* One requirement of an operation is met. Ends that are known and later may have been counted. */
 static inline void meet(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t path)
 {
     struct lull_graph_step *step = &engine->graph[r][op];
-    if ((step->flags & LULL_STEP_LARGE ? --step->many_waits : --step->waits) == 0)
-        release(engine, r, op, path);
+    if (!is_last(step))
+        return;
+    if (engine->waits && step->flags & LULL_STEP_SEVERAL) {
+        const struct lull_graph_wait *wait = &engine->waits[step - engine->steps];
+        if (wait->time > engine->now ||
+            (wait->time == engine->now && wait->number > engine->front >> LULL_RUN_KIND_BITS)) {
+            queue_end(engine, r, wait);
+            return;
+        }
+    }
+    release(engine, r, op, path);
+}
+
+/* It is known that `end` comes later; an event is only needed for the last requirement. Returns
+ * whether `op` has no other than this. */
+static bool meet_later(struct lull_engine *engine, uint32_t r, uint32_t op,
+                       struct lull_graph_wait *end, uint32_t edge)
+{
+    struct lull_graph_step *step = &engine->graph[r][op];
+    if (!(step->flags & LULL_STEP_SEVERAL))
+        return true;
+    struct lull_graph_wait *wait = &engine->waits[step - engine->steps];
+    end->edge = edge;
+    if (wait->time < end->time || (wait->time == end->time && wait->number <= end->number))
+        *wait = *end;
+    if (is_last(step))
+        queue_end(engine, r, wait);
+    return false;
+}
+
+static void done_later(struct lull_engine *engine, uint32_t r, uint32_t op, int64_t time)
+{
+    const struct lull_graph_step *step = &engine->graph[r][op];
+    struct lull_graph_wait end = {time, lull_next_number(engine), op, 0};
+    const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
+    bool alone = false;
+    if (step->n_next != LULL_STEP_LISTED)
+        for (unsigned i = 0; i < step->n_next; i++)
+            alone |= meet_later(engine, r, op + (uint32_t)step->next + i, &end, i);
+    else
+        for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++)
+            if (!(rank->edges[i] & LULL_GRAPH_FROM_START))
+                alone |= meet_later(engine, r, rank->edges[i], &end, i);
+    if (alone)
+        queue_end(engine, r, &end);
+}
+
+/* Starts an operation if this event is the end of its last requirement. */
+static void release_at_end(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t edge)
+{
+    struct lull_graph_step *step = &engine->graph[r][op];
+    const struct lull_graph_wait *wait = &engine->waits[step - engine->steps];
+    if (!(step->flags & LULL_STEP_SEVERAL))
+        is_last(step);
+    else if (lull_step_waits(step) > 0 || wait->time != engine->now || wait->edge != edge ||
+             wait->number != engine->key >> LULL_RUN_KIND_BITS)
+        return;
+    release(engine, r, op, 0);
+}
+
+void lull_graph_done_event(struct lull_engine *engine, uint32_t r, uint32_t op)
+{
+    if (!engine->waits) {
+        lull_graph_op_done(engine, r, op, lull_graph_moment(engine, LULL_RUN_DONE, r, op));
+        return;
+    }
+    const struct lull_graph_step *step = &engine->graph[r][op];
+    const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
+    if (step->n_next != LULL_STEP_LISTED)
+        for (unsigned i = 0; i < step->n_next; i++)
+            release_at_end(engine, r, op + (uint32_t)step->next + i, i);
+    else
+        for (uint32_t i = rank->ops[op].first_edge; i < rank->ops[op + 1].first_edge; i++)
+            if (!(rank->edges[i] & LULL_GRAPH_FROM_START))
+                release_at_end(engine, r, rank->edges[i], i);
 }
 
 static void release_listed(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t bit,
@@ -182,7 +283,7 @@ static bool is_later(struct lull_engine *engine, enum lull_event_of_run kind, ui
         return false;
     if (engine->op_path)
         *path_of(engine, kind, rank, op) = moment.path;
-    lull_push(engine, kind, moment.time, engine->seq++, rank, op);
+    lull_push(engine, kind, moment.time, rank, op);
     return true;
 }
 
@@ -208,7 +309,8 @@ void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
                         struct lull_moment moment)
 {
     bool awaited = engine->graph[rank][op].n_next != 0;
-    if ((awaited || engine->op_path) && is_later(engine, LULL_RUN_DONE, rank, op, moment))
+    bool later = engine->waits && moment.time > engine->now;
+    if (!later && (awaited || engine->op_path) && is_later(engine, LULL_RUN_DONE, rank, op, moment))
         return;
     struct lull_rank_state *state = &engine->fabric.ranks[rank];
     if (!engine->compat && moment.time >= state->end) {
@@ -216,7 +318,9 @@ void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
         if (engine->end_path)
             engine->end_path[rank] = moment.path;
     }
-    if (awaited)
+    if (awaited && later)
+        done_later(engine, rank, op, moment.time);
+    else if (awaited)
         release_waiting(engine, rank, op, moment.path);
 }
 
@@ -235,6 +339,7 @@ static void keep_op(struct lull_engine *engine, uint32_t id, uint32_t rank, uint
 static void start(struct lull_engine *engine, const struct lull_released *released)
 {
     uint32_t rank = released->rank, id = lull_transfer_new(engine);
+    engine->at = rank;
     if (id == LULL_NO_TRANSFER)
         return;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);

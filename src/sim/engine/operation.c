@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEW_AHEAD = 8 }; /* transfers that are fetched before they are new */
+
 bool lull_run_grow(void **array, size_t *room, size_t need, size_t size)
 {
     if (need <= *room)
@@ -29,12 +31,12 @@ static bool grow_transfers(struct lull_engine *engine)
     if (room > UINT32_MAX)
         return false;
     struct lull_transfer *transfers = lull_large_grow(
-        fabric->transfers, engine->n_transfers * sizeof *transfers, room * sizeof *transfers);
+        fabric->transfers, engine->transfer_room * sizeof *transfers, room * sizeof *transfers);
     if (!transfers)
         return false;
     fabric->transfers = transfers;
     uint32_t *gone =
-        lull_large_grow(engine->gone, engine->n_gone * sizeof *gone, room * sizeof *gone);
+        lull_large_grow(engine->gone, engine->transfer_room * sizeof *gone, room * sizeof *gone);
     if (!gone)
         return false;
     engine->gone = gone;
@@ -61,6 +63,8 @@ uint32_t lull_transfer_new(struct lull_engine *engine)
     uint32_t id;
     if (engine->n_gone) {
         id = engine->gone[--engine->n_gone];
+        if (engine->n_gone >= NEW_AHEAD)
+            lull_fetch(lull_transfer_at(engine, engine->gone[engine->n_gone - NEW_AHEAD]));
     } else {
         if (engine->n_transfers == engine->transfer_room && !grow_transfers(engine)) {
             lull_run_out_of_memory(engine);
@@ -195,9 +199,12 @@ static void send(struct lull_engine *engine, uint32_t id, struct lull_moment mom
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     struct lull_rank_state *rank = &engine->fabric.ranks[transfer->source];
     transfer->flags |= LULL_TRANSFER_HELD;
+    transfer->partner = LULL_NO_TRANSFER;
     rank->sent++;
     rank->bytes_sent += transfer->bytes;
     engine->result.n_sends++;
+    if (engine->holds_back)
+        lull_channel_sent(engine, id);
     engine->class->send(&engine->fabric, id, moment.time);
 }
 
@@ -228,17 +235,27 @@ void lull_schedule(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
                    struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
-    uint64_t seq = engine->seq++;
+    uint64_t number = lull_next_number(engine);
     if (engine->compat)
-        fabric->transfers[message].seq = seq;
+        fabric->transfers[message].seq = number;
     if (fabric->path)
         fabric->transfer_path[message] = moment.path;
-    lull_push(engine, LULL_RUN_ADVANCE, moment.time, seq, rank, message);
+    lull_push_numbered(engine, LULL_RUN_ADVANCE, moment.time, number, rank, message);
 }
 
-void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
+void lull_postpone(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
+                   struct lull_moment moment)
 {
     struct lull_engine *engine = lull_engine_of(fabric);
+    if (fabric->path)
+        fabric->transfer_path[message] = moment.path;
+    lull_push_numbered(engine, LULL_RUN_ADVANCE, moment.time, engine->key >> LULL_RUN_KIND_BITS,
+                       rank, message);
+}
+
+static void match_arrived(struct lull_engine *engine, uint32_t message, struct lull_moment moment)
+{
+    struct lull_fabric *fabric = &engine->fabric;
     uint32_t receive_id = lull_match_message(&engine->matcher, message);
     if (fabric->path)
         fabric->transfer_path[message] = moment.path;
@@ -246,6 +263,20 @@ void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_mome
         return;
     fabric->transfers[message].partner = receive_id;
     engine->class->match(fabric, message, receive_id, moment.time);
+}
+
+void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
+{
+    struct lull_engine *engine = lull_engine_of(fabric);
+    if (!engine->holds_back) {
+        match_arrived(engine, message, moment);
+        return;
+    }
+    if (!lull_channel_is_next(engine, message))
+        return;
+    struct lull_transfer channel = fabric->transfers[message];
+    for (; message != LULL_NO_TRANSFER; message = lull_channel_held(engine, &channel))
+        match_arrived(engine, message, moment);
 }
 
 void lull_started(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment)
@@ -275,7 +306,7 @@ static void over(struct lull_engine *engine, uint32_t id, uint32_t rank, struct 
     if (engine->graph)
         lull_graph_op_done(engine, rank, transfer->owner, moment);
     else if (transfer->flags & LULL_TRANSFER_OF_SCRIPT)
-        lull_script_progress(engine, transfer->owner, moment);
+        lull_script_progress(engine, transfer->owner, transfer->open_next, moment);
     else
         lull_stream_complete(engine, id, moment);
 }

@@ -6,27 +6,40 @@
 #include <string.h>
 
 /* A bucket of so few entries is sorted at once instead of being distributed further. */
-enum { SORTED_AT_ONCE = 64, SLAB_CHUNKS = 512 };
+enum { SORTED_AT_ONCE = 64, SLAB_CHUNKS = 512, MOST_PIECES = 1 << 16 };
 
-void lull_queue_open(struct lull_queue *queue)
+void lull_queue_open(struct lull_queue *queue, int64_t window)
 {
     memset(queue, 0, sizeof *queue);
+    if (window > 1) /* rounded up: windows are not wider than that */
+        queue->scale = UINT64_MAX / (uint64_t)window + 1;
+}
+
+/* Slabs begin small, so that small simulations stay small. */
+static size_t slab_chunks(size_t slab)
+{
+    return slab < 4 ? (size_t)SLAB_CHUNKS / 16 : SLAB_CHUNKS;
+}
+
+static void release(const struct lull_entries *entries)
+{
+    lull_large_free(entries->entries, entries->capacity * sizeof *entries->entries);
 }
 
 void lull_queue_close(struct lull_queue *queue)
 {
     for (size_t i = 0; i < queue->n_slabs; i++)
-        free(queue->slabs[i]);
+        lull_large_free(queue->slabs[i], slab_chunks(i) * sizeof(struct lull_chunk));
     free(queue->slabs);
-    free(queue->side.entries);
-    free(queue->scratch[0].entries);
-    free(queue->scratch[1].entries);
+    release(&queue->run);
+    release(&queue->side);
+    release(&queue->scratch);
+    free(queue->counts);
     memset(queue, 0, sizeof *queue);
 }
 
 /* --- chunks -------------------------------------------------------------------------------- */
 
-/* Slabs begin small, so that small simulations stay small. */
 static bool new_slab(struct lull_queue *queue)
 {
     if (queue->n_slabs == queue->slab_room) {
@@ -37,7 +50,7 @@ static bool new_slab(struct lull_queue *queue)
         queue->slabs = slabs;
         queue->slab_room = room;
     }
-    size_t n = queue->n_slabs < 4 ? (size_t)SLAB_CHUNKS / 16 : SLAB_CHUNKS;
+    size_t n = slab_chunks(queue->n_slabs);
     struct lull_chunk *chunks = lull_large_alloc(n * sizeof *chunks);
     if (!chunks)
         return false;
@@ -78,27 +91,32 @@ static void drop_first(struct lull_queue *queue, struct lull_bucket *bucket)
     queue->unused = chunk;
 }
 
-void lull_queue_next_chunk(struct lull_queue *queue)
-{
-    drop_first(queue, &queue->run);
-    queue->run_at = 0;
-}
-
 /* --- what comes before the end of the run -------------------------------------------------- */
 
 static bool reserve(struct lull_queue *queue, struct lull_entries *entries, size_t capacity)
 {
     if (capacity <= entries->capacity)
         return true;
-    size_t used = entries->count * sizeof *entries->entries;
     struct lull_entry *more =
-        lull_large_grow(entries->entries, used, capacity * sizeof *entries->entries);
+        lull_large_grow(entries->entries, entries->capacity * sizeof *entries->entries,
+                        capacity * sizeof *entries->entries);
     if (!more) {
         queue->out_of_memory = true;
         return false;
     }
     entries->entries = more;
     entries->capacity = capacity;
+    return true;
+}
+
+bool lull_queue_run_push(struct lull_queue *queue, const struct lull_entry *entry)
+{
+    struct lull_entries *run = &queue->run;
+    if (queue->run_at == run->count)
+        queue->run_at = run->count = 0;
+    if (run->count == run->capacity && !reserve(queue, run, run->capacity ? 2 * run->capacity : 64))
+        return false;
+    run->entries[run->count++] = *entry;
     return true;
 }
 
@@ -109,7 +127,7 @@ void lull_queue_side_push(struct lull_queue *queue, const struct lull_entry *ent
         !reserve(queue, side, side->capacity ? 2 * side->capacity : 64))
         return;
     size_t at = side->count++;
-    for (; at > 0 && lull_entry_less(entry, &side->entries[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && lull_queue_less(queue, entry, &side->entries[(at - 1) / 2]); at = (at - 1) / 2)
         side->entries[at] = side->entries[(at - 1) / 2];
     side->entries[at] = *entry;
 }
@@ -122,96 +140,150 @@ void lull_queue_side_pop(struct lull_queue *queue, struct lull_entry *ret_entry)
     size_t count = --side->count, at = 0;
     struct lull_entry moved = heap[count];
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && lull_entry_less(&heap[child + 1], &heap[child]))
+        if (child + 1 < count && lull_queue_less(queue, &heap[child + 1], &heap[child]))
             child++;
-        if (!lull_entry_less(&heap[child], &moved))
+        if (!lull_queue_less(queue, &heap[child], &moved))
             break;
         heap[at] = heap[child];
     }
     heap[at] = moved;
 }
 
-static void insertion_sort(struct lull_entry *entries, size_t count)
+static void insertion_sort(const struct lull_queue *queue, struct lull_entry *entries, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
-        if (!lull_entry_less(&entries[i], &entries[i - 1]))
+        if (!lull_queue_less(queue, &entries[i], &entries[i - 1]))
             continue;
         struct lull_entry entry = entries[i];
         size_t at = i;
-        for (; at > 0 && lull_entry_less(&entry, &entries[at - 1]); at--)
+        for (; at > 0 && lull_queue_less(queue, &entry, &entries[at - 1]); at--)
             entries[at] = entries[at - 1];
         entries[at] = entry;
     }
 }
 
 /* End of the sorted piece that begins at `from`. */
-static size_t piece_end(const struct lull_entry *entries, size_t from, size_t count)
+static size_t piece_end(const struct lull_queue *queue, const struct lull_entry *entries,
+                        size_t from, size_t count)
 {
     size_t end = from + 1;
-    while (end < count && lull_entry_less(&entries[end - 1], &entries[end]))
+    while (end < count && lull_queue_less(queue, &entries[end - 1], &entries[end]))
         end++;
     return end;
 }
 
-static void merge(const struct lull_entry *a, size_t n_a, const struct lull_entry *b, size_t n_b,
-                  struct lull_entry *out)
+static void merge(const struct lull_queue *queue, const struct lull_entry *a, size_t n_a,
+                  const struct lull_entry *b, size_t n_b, struct lull_entry *out)
 {
     size_t i = 0, k = 0;
     while (i < n_a && k < n_b)
-        *out++ = lull_entry_less(&b[k], &a[i]) ? b[k++] : a[i++];
+        *out++ = lull_queue_less(queue, &b[k], &a[i]) ? b[k++] : a[i++];
     memcpy(out, a + i, (n_a - i) * sizeof *out);
     memcpy(out + (n_a - i), b + k, (n_b - k) * sizeof *out);
 }
 
-/* Merges sorted pieces in pairs until one is left: entries mostly come in long sorted pieces. */
-static const struct lull_entry *merge_pieces(struct lull_queue *queue, size_t count)
+/* Merges sorted pieces in pairs until one is left: entries often come in long sorted pieces.
+ * `scratch` has room for as many. */
+static void merge_sort(const struct lull_queue *queue, struct lull_entry *entries, size_t count,
+                       struct lull_entry *scratch)
 {
-    struct lull_entries *in = &queue->scratch[0], *out = &queue->scratch[1];
-    while (piece_end(in->entries, 0, count) < count) {
+    struct lull_entry *in = entries, *out = scratch;
+    while (piece_end(queue, in, 0, count) < count) {
         for (size_t at = 0; at < count;) {
-            size_t middle = piece_end(in->entries, at, count);
-            size_t end = middle < count ? piece_end(in->entries, middle, count) : middle;
-            merge(in->entries + at, middle - at, in->entries + middle, end - middle,
-                  out->entries + at);
+            size_t middle = piece_end(queue, in, at, count);
+            size_t end = middle < count ? piece_end(queue, in, middle, count) : middle;
+            merge(queue, in + at, middle - at, in + middle, end - middle, out + at);
             at = end;
         }
-        struct lull_entries *swap = in;
+        struct lull_entry *swap = in;
         in = out;
         out = swap;
     }
-    return in->entries;
+    if (in != entries)
+        memcpy(entries, in, count * sizeof *entries);
 }
 
-static bool is_sorted(const struct lull_bucket *bucket)
+static void sort(struct lull_queue *queue, struct lull_entry *entries, size_t count)
 {
-    const struct lull_entry *before = NULL;
+    if (count <= SORTED_AT_ONCE)
+        insertion_sort(queue, entries, count);
+    else if (piece_end(queue, entries, 0, count) < count && reserve(queue, &queue->scratch, count))
+        merge_sort(queue, entries, count, queue->scratch.entries);
+}
+
+/* --- from buckets to the run --------------------------------------------------------------- */
+
+/* Where ranks go before they are sorted: pieces of equal width, about as many as entries. */
+struct spread {
+    uint32_t least;
+    unsigned shift;
+    size_t n;
+};
+
+static struct spread spread_of(const struct lull_bucket *bucket)
+{
+    struct spread spread = {.least = UINT32_MAX};
+    uint32_t most = 0;
     for (const struct lull_chunk *chunk = bucket->first; chunk; chunk = chunk->next)
-        for (size_t i = 0; i < chunk->count; before = &chunk->entries[i++])
-            if (before && lull_entry_less(&chunk->entries[i], before))
-                return false;
-    return true;
+        for (size_t i = 0; i < chunk->count; i++) {
+            uint32_t rank = chunk->entries[i].rank;
+            spread.least = rank < spread.least ? rank : spread.least;
+            most = rank > most ? rank : most;
+        }
+    size_t wanted = bucket->count < MOST_PIECES ? bucket->count : (size_t)MOST_PIECES;
+    while ((most - spread.least) >> spread.shift >= wanted)
+        spread.shift++;
+    spread.n = ((most - spread.least) >> spread.shift) + (size_t)1;
+    return spread;
 }
 
-static void sort(struct lull_queue *queue, struct lull_bucket *run)
+/* Sorts by rank first: entries are dealt out to pieces, which are small mostly. */
+static void deal_out(struct lull_queue *queue, const struct lull_bucket *bucket)
 {
-    if (run->first == run->last && run->count <= SORTED_AT_ONCE) {
-        insertion_sort(run->first->entries, run->count);
-        return;
+    struct spread spread = spread_of(bucket);
+    uint32_t *counts = queue->counts;
+    struct lull_entry *run = queue->run.entries;
+    memset(counts, 0, (spread.n + 1) * sizeof *counts);
+    for (const struct lull_chunk *chunk = bucket->first; chunk; chunk = chunk->next)
+        for (size_t i = 0; i < chunk->count; i++)
+            counts[((chunk->entries[i].rank - spread.least) >> spread.shift) + 1]++;
+    for (size_t i = 0; i < spread.n; i++)
+        counts[i + 1] += counts[i];
+    for (const struct lull_chunk *chunk = bucket->first; chunk; chunk = chunk->next)
+        for (size_t i = 0; i < chunk->count; i++)
+            run[counts[(chunk->entries[i].rank - spread.least) >> spread.shift]++] =
+                chunk->entries[i];
+    for (size_t i = 0, begin = 0; i < spread.n; begin = counts[i++])
+        if (counts[i] - begin > 1)
+            sort(queue, run + begin, counts[i] - begin);
+}
+
+/* The bucket becomes the run. */
+static bool take(struct lull_queue *queue, struct lull_bucket *bucket)
+{
+    size_t count = bucket->count, n = 0;
+    if (!reserve(queue, &queue->run, count))
+        return false;
+    if (queue->scale && !queue->counts) {
+        queue->counts = malloc((MOST_PIECES + 2) * sizeof *queue->counts);
+        if (!queue->counts) {
+            queue->out_of_memory = true;
+            return false;
+        }
     }
-    if (is_sorted(run) || !reserve(queue, &queue->scratch[0], run->count) ||
-        !reserve(queue, &queue->scratch[1], run->count))
-        return;
-    size_t n = 0;
-    for (struct lull_chunk *chunk = run->first; chunk; chunk = chunk->next) {
-        memcpy(queue->scratch[0].entries + n, chunk->entries,
-               chunk->count * sizeof *chunk->entries);
-        n += chunk->count;
+    if (queue->scale)
+        deal_out(queue, bucket);
+    for (; bucket->first; drop_first(queue, bucket)) {
+        if (queue->scale)
+            continue;
+        memcpy(queue->run.entries + n, bucket->first->entries,
+               bucket->first->count * sizeof *queue->run.entries);
+        n += bucket->first->count;
     }
-    const struct lull_entry *sorted = merge_pieces(queue, n);
-    for (struct lull_chunk *chunk = run->first; chunk; chunk = chunk->next) {
-        memcpy(chunk->entries, sorted, chunk->count * sizeof *chunk->entries);
-        sorted += chunk->count;
-    }
+    if (!queue->scale)
+        sort(queue, queue->run.entries, count);
+    queue->run.count = count;
+    return true;
 }
 
 static int64_t latest(const struct lull_bucket *bucket)
@@ -223,46 +295,70 @@ static int64_t latest(const struct lull_bucket *bucket)
     return most;
 }
 
-/* Entries of the bucket's first moment become the run, the others go to lower levels. */
+/* Entries of the bucket's first window become the run, the others go to lower levels. */
 static void distribute(struct lull_queue *queue, unsigned level, unsigned digit)
 {
-    struct lull_bucket *bucket = &queue->buckets[level][digit];
+    struct lull_bucket *bucket = &queue->buckets[level][digit], now = {0};
     uint64_t above = ~UINT64_C(0) << 6 * level << 6, last = (uint64_t)queue->last & above;
     queue->last = (int64_t)(last | (uint64_t)digit << 6 * level);
     while (bucket->first) {
         for (size_t i = 0; i < bucket->first->count; i++) {
             const struct lull_entry *entry = &bucket->first->entries[i];
-            if (entry->time == queue->last)
-                lull_queue_append(queue, &queue->run, entry);
+            if (lull_queue_window(queue, entry->time) == queue->last)
+                lull_queue_append(queue, &now, entry);
             else
                 lull_queue_push(queue, entry);
         }
         drop_first(queue, bucket);
     }
+    if (now.first)
+        take(queue, &now);
+}
+
+static unsigned lowest_level(const struct lull_queue *queue)
+{
+    unsigned level = 0;
+    while (level < LULL_QUEUE_LEVELS && !queue->filled[level])
+        level++;
+    return level;
 }
 
 bool lull_queue_refill(struct lull_queue *queue)
 {
-    struct lull_bucket *run = &queue->run;
-    queue->run_at = 0;
-    while (!run->first) {
-        unsigned level = 0;
-        while (level < LULL_QUEUE_LEVELS && !queue->filled[level])
-            level++;
+    queue->run_at = queue->run.count = 0;
+    while (queue->run.count == 0) {
+        unsigned level = lowest_level(queue);
         if (level == LULL_QUEUE_LEVELS || queue->out_of_memory)
             return false;
         unsigned digit = (unsigned)__builtin_ctzll(queue->filled[level]);
         struct lull_bucket *bucket = &queue->buckets[level][digit];
         queue->filled[level] &= queue->filled[level] - 1;
-        if (level > 0 && bucket->count > SORTED_AT_ONCE) {
+        if (level > 0 && (queue->scale || bucket->count > SORTED_AT_ONCE)) {
             distribute(queue, level, digit);
-        } else { /* at level 0 all have the same time */
-            *run = *bucket;
-            *bucket = (struct lull_bucket){0};
-            queue->last = level ? latest(run) : run->first->entries[0].time;
+        } else { /* at level 0 all have the same window */
+            queue->last =
+                level ? latest(bucket) : lull_queue_window(queue, bucket->first->entries[0].time);
+            take(queue, bucket);
         }
     }
-    sort(queue, run);
     queue->n_runs++;
     return true;
+}
+
+int64_t lull_queue_first(const struct lull_queue *queue)
+{
+    if (queue->run_at < queue->run.count || queue->side.count)
+        return queue->last;
+    unsigned level = lowest_level(queue);
+    if (level == LULL_QUEUE_LEVELS)
+        return INT64_MAX;
+    const struct lull_bucket *bucket =
+        &queue->buckets[level][__builtin_ctzll(queue->filled[level])];
+    int64_t first = INT64_MAX;
+    for (const struct lull_chunk *chunk = bucket->first; chunk; chunk = chunk->next)
+        for (size_t i = 0; i < chunk->count; i++) {
+            int64_t window = lull_queue_window(queue, chunk->entries[i].time);
+            first = window < first ? window : first;
+        }
+    return first;
 }

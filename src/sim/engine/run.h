@@ -1,9 +1,11 @@
 /* The engine from inside: one simulation, and the files that it consists of.
  *
- * engine.c   set-up, loop and result          operation.c  transfers; what back-ends call
+ * engine.c   set-up and result                loop.c       events, one after the other
+ * shard.c    several threads                  operation.c  transfers; what back-ends call
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
  * stream.c   streams and their requests       collect.c    collective operations
- * sync.c     threads of a rank                diagnose.c   what is left over at the end
+ * sync.c     threads of a rank                channel.c    messages that keep their order
+ * diagnose.c what is left over at the end
  *
  * An event is handled to its end before the next; what it releases (streams that go on, operations
  * of a graph) is put into a list and started after it, so that nothing calls itself. Transfers do
@@ -29,10 +31,15 @@ enum lull_event_of_run {
     LULL_RUN_SCRIPT   /* next step of a collective operation */
 };
 
+enum { LULL_RUN_KIND_BITS = 3, LULL_RUN_KINDS = 7, LULL_NUMBER_BITS = 33 };
+
+/* The source of an event stands in the highest bits of its key. */
+#define LULL_MOST_RANKS (UINT32_C(1) << (64 - LULL_NUMBER_BITS - LULL_RUN_KIND_BITS))
+
 #define LULL_TIME_MOST (INT64_C(1) << 62)
 
 /* compat: lists of what waits for processor 0 and NIC 0 of a rank */
-enum { LULL_LINE_SEND, LULL_LINE_COMPUTE, LULL_LINE_MESSAGE };
+enum { LULL_LINE_SEND, LULL_LINE_COMPUTE };
 
 enum lull_stream_state {
     LULL_STREAM_READY,
@@ -47,6 +54,7 @@ struct lull_stream {
     uint32_t open, open_last; /* requests that were not waited for, through open_next */
     uint32_t awaited;         /* with a sink: those to be told of */
     uint32_t wait_for;        /* requests that are not complete */
+    uint32_t latest;          /* request that `resume` comes from, or LULL_OP_NO_REQUEST */
     uint32_t link;            /* in a SYNC */
     int64_t resume;           /* not before this */
     uint64_t iteration;
@@ -71,7 +79,9 @@ struct lull_graph_step {
 
 enum {
     LULL_STEP_KIND = 3,
-    LULL_STEP_LARGE = 4, /* its parameters do not fit */
+    LULL_STEP_LARGE = 4,    /* its parameters do not fit */
+    LULL_STEP_QUEUED = 8,   /* its end stands in the queue */
+    LULL_STEP_SEVERAL = 16, /* it has several requirements */
     LULL_STEP_LISTED = UINT8_MAX,
     LULL_STEP_ANY_TAG = UINT16_MAX
 };
@@ -80,6 +90,14 @@ static inline uint32_t lull_step_waits(const struct lull_graph_step *step)
 {
     return step->flags & LULL_STEP_LARGE ? step->many_waits : step->waits;
 }
+
+/* For an operation with several requirements: the last one of those whose end is known. */
+struct lull_graph_wait {
+    int64_t time;
+    uint64_t number; /* of its event */
+    uint32_t op;
+    uint32_t edge; /* the last one that leads from there to here: of that operation */
+};
 
 struct lull_released {
     uint32_t rank, op;
@@ -93,16 +111,22 @@ struct lull_script {
     uint32_t record; /* the transfer that stands for the operation */
     uint32_t group, comm;
     uint32_t step, pending;
+    uint32_t latest;           /* part of the step that `resume` comes from, from 1; 0: none */
     uint32_t path, later_path; /* of the moment of this step, of the next */
     int64_t resume;
 };
 
 struct lull_collectives; /* collect.c */
 struct lull_syncs;       /* sync.c */
+struct lull_channels;    /* channel.c */
+struct lull_shards;      /* shard.c */
 
 struct lull_engine {
     struct lull_fabric fabric; /* the first member: back-ends hold this */
     struct lull_queue queue;
+    struct lull_entry
+        *next_events; /* any_order: first in, first out; n_next of them from next_at */
+    size_t next_at, n_next, next_room;
     struct lull_matcher matcher;
     struct lull_program *program;
     const struct lull_sim_options *options;
@@ -110,17 +134,30 @@ struct lull_engine {
     const struct lull_sim_sink *sink; /* NULL: none */
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
-    bool scaled; /* the network's processors have another speed */
+    bool scaled;        /* the network's processors have another speed */
+    bool by_time;       /* events are handled in the order of their times */
+    bool any_order;     /* in any order: there is no queue */
+    bool needs_order;   /* not by_time, but they must be, so all must begin again */
+    int64_t window;     /* as of the queue */
+    uint64_t n_handled; /* events */
     uint32_t n_transfers, transfer_room;
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;
+    struct lull_shards *shards; /* NULL: this engine has all ranks */
+    uint32_t shard;             /* which one this is */
+    uint32_t first_rank, n_own; /* its ranks */
     int64_t now;
-    uint64_t seq;
+    uint64_t key;   /* of the event that is handled */
+    uint64_t front; /* the highest one at this moment: without latency, events cause others that
+                       have lower keys, which come late */
+    uint32_t at;    /* the rank that acts */
+    uint64_t seq;   /* compat: number of the next event */
     struct lull_op *transfer_ops; /* what the transfers stand for; or NULL */
     uint32_t *over_path;          /* with the longest path: of `over` */
 
     struct lull_graph_step **graph; /* by rank; NULL: streams */
     struct lull_graph_step *steps;  /* of all ranks */
+    struct lull_graph_wait *waits;  /* as steps; NULL: every end is an event */
     bool from_start;                /* it has requirements that are met by a start */
     uint32_t **op_path;             /* with the longest path: by rank, [n_ops] of the moments when
                                        operations will be done, then of those when they start */
@@ -136,6 +173,8 @@ struct lull_engine {
     size_t n_deferred, deferred_room;
     struct lull_syncs *syncs;
     struct lull_collectives *collectives;
+    struct lull_channels *channels;
+    bool holds_back; /* messages might overtake others of their channel otherwise */
 
     uint32_t *end_path; /* [n_ranks]: of `end` */
     struct lull_delay *delays;
@@ -155,11 +194,34 @@ static inline struct lull_transfer *lull_transfer_at(const struct lull_engine *e
     return &engine->fabric.transfers[id];
 }
 
-static inline void lull_push(struct lull_engine *engine, enum lull_event_of_run kind, int64_t time,
-                             uint64_t seq, uint32_t rank, uint32_t id)
+/* What orders the events of one time: the rank that caused them, then its own count of them. With
+ * compat: the order in which they were put into the queue. */
+static inline uint64_t lull_next_number(struct lull_engine *engine)
 {
-    struct lull_entry entry = {time, seq << 3 | kind, rank, id};
-    lull_queue_push(&engine->queue, &entry);
+    if (engine->compat)
+        return engine->seq++;
+    return (uint64_t)engine->at << LULL_NUMBER_BITS | engine->fabric.ranks[engine->at].caused++;
+}
+
+void lull_run_next(struct lull_engine *engine, const struct lull_entry *entry);
+void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry); /* shard.c */
+
+static inline void lull_push_numbered(struct lull_engine *engine, enum lull_event_of_run kind,
+                                      int64_t time, uint64_t number, uint32_t rank, uint32_t id)
+{
+    struct lull_entry entry = {time, number << LULL_RUN_KIND_BITS | kind, rank, id};
+    if (engine->any_order)
+        lull_run_next(engine, &entry);
+    else if (rank - engine->first_rank >= engine->n_own)
+        lull_shard_send(engine, &entry);
+    else
+        lull_queue_push(&engine->queue, &entry);
+}
+
+static inline void lull_push(struct lull_engine *engine, enum lull_event_of_run kind, int64_t time,
+                             uint32_t rank, uint32_t id)
+{
+    lull_push_numbered(engine, kind, time, lull_next_number(engine), rank, id);
 }
 
 static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
@@ -170,6 +232,19 @@ static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
 
 /* Room for one more element in an array that is grown with realloc; false: no memory. */
 bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
+
+/* --- engine.c --- */
+
+/* An engine for other ranks of the same simulation, without any; NULL: no memory. */
+struct lull_engine *lull_run_follower(const struct lull_engine *leader);
+void lull_run_close_follower(struct lull_engine *engine);
+
+/* --- loop.c --- */
+
+/* Handles all events. */
+lull_status lull_run_all(struct lull_engine *engine);
+/* Handles those of the first window of the queue. */
+lull_status lull_run_window(struct lull_engine *engine);
 
 /* --- operation.c --- */
 
@@ -193,13 +268,16 @@ void lull_compat_unblock(struct lull_engine *engine, const struct lull_entry *en
 
 /* --- graph.c --- */
 
-lull_status lull_graph_open_run(struct lull_engine *engine);
-void lull_graph_close_run(struct lull_engine *engine);
+lull_status lull_graph_open(struct lull_engine *engine); /* of all ranks */
+void lull_graph_close(struct lull_engine *engine);
+lull_status lull_graph_start(struct lull_engine *engine); /* its own ranks */
 void lull_graph_op_started(struct lull_engine *engine, uint32_t rank, uint32_t op,
                            struct lull_moment moment);
 void lull_graph_op_done(struct lull_engine *engine, uint32_t rank, uint32_t op,
                         struct lull_moment moment);
 void lull_graph_start_released(struct lull_engine *engine);
+/* The event of its end has come. */
+void lull_graph_done_event(struct lull_engine *engine, uint32_t rank, uint32_t op);
 /* Prefetching for an operation that starts or ends soon, in this order. */
 static inline void lull_graph_fetch(const struct lull_engine *engine, uint32_t rank, uint32_t op)
 {
@@ -224,8 +302,9 @@ struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event
 
 /* --- stream.c --- */
 
-lull_status lull_stream_open_run(struct lull_engine *engine);
-void lull_stream_close_run(struct lull_engine *engine);
+lull_status lull_stream_open(struct lull_engine *engine); /* of all ranks */
+void lull_stream_close(struct lull_engine *engine);
+lull_status lull_stream_start(struct lull_engine *engine); /* of its own ranks */
 /* A record of a stream is over: its request is complete at `moment`. */
 void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
 /* The stream goes on at `moment`. */
@@ -247,11 +326,15 @@ static inline uint32_t lull_stream_of(const struct lull_engine *engine,
 
 lull_status lull_collect_open(struct lull_engine *engine);
 void lull_collect_close(struct lull_engine *engine);
+/* Whether the ranks of two engines called the same operations. */
+bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *b);
 /* `record` stands for the operation until it is complete. */
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                const struct lull_op *op, uint32_t record,
                                struct lull_moment moment);
-void lull_script_progress(struct lull_engine *engine, uint32_t script, struct lull_moment moment);
+/* A part of the script's step is over. */
+void lull_script_progress(struct lull_engine *engine, uint32_t script, uint32_t part,
+                          struct lull_moment moment);
 void lull_script_step(struct lull_engine *engine, uint32_t script);
 void lull_collect_roots(struct lull_engine *engine); /* of the longest path */
 /* Closed forms: a rank that has not come yet, for a record that waits; or LULL_OP_ANY. */
@@ -263,10 +346,26 @@ uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script);
 lull_status lull_sync_begin(struct lull_engine *engine, uint32_t stream, const struct lull_op *op,
                             struct lull_moment moment);
 void lull_sync_close(struct lull_engine *engine);
+void lull_sync_roots(struct lull_engine *engine); /* of the longest path */
+
+/* --- channel.c --- */
+
+lull_status lull_channel_open(struct lull_engine *engine);
+void lull_channel_close(struct lull_engine *engine);
+/* any_order: whether all sends of the channel, and all receives, are those of one stream. */
+bool lull_channel_of_one_stream(struct lull_engine *engine, const struct lull_transfer *transfer);
+/* With `holds_back`: a send begins; its message is the next of its channel. */
+void lull_channel_sent(struct lull_engine *engine, uint32_t message);
+/* Whether all messages before this one have arrived; else it is held. */
+bool lull_channel_is_next(struct lull_engine *engine, uint32_t message);
+/* A message was let through: the one that was held for it, or LULL_NO_TRANSFER. */
+uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfer *before);
 
 /* --- diagnose.c --- */
 
 /* Whether something is left over; then fails, with the words for a table in *ret_problems. */
+/* Whether operations of this engine's ranks are not over. */
+bool lull_run_has_left_over(struct lull_engine *engine);
 lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *arena,
                               const char *const **ret_problems);
 

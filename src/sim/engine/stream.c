@@ -10,10 +10,15 @@
 
 enum { NONE = LULL_NO_TRANSFER, BATCH = 64 };
 
-lull_status lull_stream_open_run(struct lull_engine *engine)
+static size_t room_of_streams(const struct lull_program *program)
+{
+    return program->n_streams ? program->n_streams : 1;
+}
+
+lull_status lull_stream_open(struct lull_engine *engine)
 {
     const struct lull_program *program = engine->program;
-    size_t n = program->n_streams ? program->n_streams : 1;
+    size_t n = room_of_streams(program);
     engine->streams = lull_large_zero(n, sizeof *engine->streams);
     if (engine->fabric.path)
         engine->stream_path = calloc(n, sizeof *engine->stream_path);
@@ -22,12 +27,15 @@ lull_status lull_stream_open_run(struct lull_engine *engine)
     if (!engine->streams || (engine->fabric.path && !engine->stream_path) ||
         (engine->sink && !engine->stream_ops))
         return lull_run_out_of_memory(engine);
-    lull_status status = lull_collect_open(engine);
-    if (status == LULL_OK && program->class->rewind)
-        status = program->class->rewind(engine->program, engine->err);
-    if (status != LULL_OK)
-        return status;
-    for (uint32_t r = 0, s = 0; r < program->n_ranks; r++) {
+    return program->class->rewind ? program->class->rewind(engine->program, engine->err) : LULL_OK;
+}
+
+lull_status lull_stream_start(struct lull_engine *engine)
+{
+    const struct lull_program *program = engine->program;
+    uint32_t first = engine->first_rank;
+    uint32_t s = program->first_stream ? program->first_stream[first] : first;
+    for (uint32_t r = first; r < first + engine->n_own; r++) {
         uint32_t end = program->first_stream ? program->first_stream[r + 1] : r + 1;
         for (uint32_t cpu = 0; s < end; s++, cpu++) {
             struct lull_stream *stream = &engine->streams[s];
@@ -40,15 +48,11 @@ lull_status lull_stream_open_run(struct lull_engine *engine)
     return engine->status;
 }
 
-void lull_stream_close_run(struct lull_engine *engine)
+void lull_stream_close(struct lull_engine *engine)
 {
-    lull_collect_close(engine);
-    lull_sync_close(engine);
-    free(engine->streams);
+    lull_large_free(engine->streams, room_of_streams(engine->program) * sizeof *engine->streams);
     free(engine->stream_path);
     free(engine->stream_ops);
-    free(engine->ready);
-    free(engine->deferred);
 }
 
 void lull_stream_roots(struct lull_engine *engine)
@@ -56,17 +60,23 @@ void lull_stream_roots(struct lull_engine *engine)
     for (uint32_t s = 0; s < engine->program->n_streams; s++)
         lull_path_root(engine->fabric.path, &engine->stream_path[s]);
     lull_collect_roots(engine);
+    lull_sync_roots(engine);
 }
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-/* Waits are over at the latest of the moments of what they wait for. */
-static void wait_until(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
+/* Waits are over at the latest of the moments of what they wait for; of several that are equally
+ * late the one of the highest request counts, in whatever order they became known. */
+static void wait_until(struct lull_engine *engine, uint32_t s, uint32_t request,
+                       struct lull_moment moment)
 {
     struct lull_stream *stream = &engine->streams[s];
-    if (moment.time < stream->resume)
+    if (moment.time < stream->resume ||
+        (moment.time == stream->resume && stream->latest != LULL_OP_NO_REQUEST &&
+         request < stream->latest))
         return;
     stream->resume = moment.time;
+    stream->latest = request;
     if (engine->stream_path)
         engine->stream_path[s] = moment.path;
 }
@@ -82,7 +92,7 @@ void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_m
         return;
     uint32_t s = lull_stream_of(engine, transfer);
     struct lull_stream *stream = &engine->streams[s];
-    wait_until(engine, s, moment);
+    wait_until(engine, s, transfer->owner, moment);
     if (--stream->wait_for == 0) {
         moment =
             (struct lull_moment){stream->resume, engine->stream_path ? engine->stream_path[s] : 0};
@@ -106,7 +116,7 @@ static void await(struct lull_engine *engine, uint32_t s, uint32_t id)
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     if (transfer->flags & LULL_TRANSFER_OVER) {
         if (!engine->compat)
-            wait_until(engine, s,
+            wait_until(engine, s, transfer->owner,
                        (struct lull_moment){transfer->over,
                                             engine->over_path ? engine->over_path[id] : 0});
     } else {
@@ -145,6 +155,7 @@ static uint32_t take_request(struct lull_engine *engine, struct lull_stream *str
 static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
 {
     struct lull_stream *stream = &engine->streams[s];
+    stream->latest = LULL_OP_NO_REQUEST;
     if (op->flags & LULL_OP_WAIT_ALL) {
         uint32_t id = stream->open;
         stream->open = stream->open_last = NONE;
@@ -256,6 +267,20 @@ static lull_status check_peer(struct lull_engine *engine, uint32_t s, const stru
                      op->peer, engine->program->n_ranks);
 }
 
+/* any_order: with wildcards, or where several streams share a channel, the order of time counts. */
+static bool order_is_free(struct lull_engine *engine, uint32_t rank, const struct lull_op *op,
+                          struct lull_transfer *transfer)
+{
+    const uint32_t *first = engine->program->first_stream;
+    engine->needs_order |=
+        op->kind == LULL_OP_RECV && (op->peer == LULL_OP_ANY || op->tag == LULL_OP_ANY);
+    if (first && first[rank + 1] - first[rank] > 1) {
+        transfer->flags |= op->kind == LULL_OP_RECV ? LULL_TRANSFER_RECEIVE : 0;
+        engine->needs_order |= !lull_channel_of_one_stream(engine, transfer);
+    }
+    return !engine->needs_order;
+}
+
 static lull_status communicate(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
                                struct lull_moment moment)
 {
@@ -273,6 +298,8 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     transfer->tag = op->tag;
     transfer->comm = op->comm;
     transfer->bytes = op->bytes;
+    if (engine->any_order && !order_is_free(engine, rank, op, transfer))
+        return LULL_ERR_UNSUPPORTED;
     transfer->flags |= receives                          ? LULL_TRANSFER_RECEIVE
                        : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
                                                          : 0;
@@ -341,6 +368,7 @@ static lull_status collective(struct lull_engine *engine, uint32_t s, const stru
         return engine->status;
     if (op->request == LULL_OP_NO_REQUEST) {
         transfer->flags |= LULL_TRANSFER_OPEN;
+        engine->streams[s].latest = LULL_OP_NO_REQUEST;
         await(engine, s, id);
     }
     engine->result.n_collectives++;
@@ -400,18 +428,15 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
 static void end_stream(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
 {
     struct lull_stream *stream = &engine->streams[s];
-    struct lull_rank_state *rank = &engine->fabric.ranks[stream->rank];
     stream->state = LULL_STREAM_ENDED;
+    stream->resume = moment.time;
+    if (engine->stream_path)
+        engine->stream_path[s] = moment.path;
     while (stream->open != NONE) { /* nobody waits for these any more */
         uint32_t id = stream->open;
         stream->open = lull_transfer_at(engine, id)->open_next;
         forget(engine, id);
     }
-    if (engine->compat || moment.time < rank->end)
-        return;
-    rank->end = moment.time;
-    if (engine->end_path)
-        engine->end_path[stream->rank] = moment.path;
 }
 
 /* What a blocking operation leads to: whether the stream may go on at once. */
@@ -441,6 +466,9 @@ static lull_status run_stream(struct lull_engine *engine, uint32_t s)
     struct lull_program *program = engine->program;
     struct lull_op ops[BATCH];
     struct lull_moment moment = {engine->now, engine->stream_path ? engine->stream_path[s] : 0};
+    engine->at = engine->streams[s].rank;
+    if (engine->any_order)
+        engine->now = moment.time = engine->streams[s].resume;
     if (engine->sink)
         tell_resumed(engine, s);
     engine->streams[s].state = LULL_STREAM_READY;
@@ -473,6 +501,15 @@ void lull_stream_wake(struct lull_engine *engine, uint32_t s)
         engine->ready[engine->n_ready++] = s;
 }
 
+/* any_order: a stream may run on without an event unless something must be seen to in between: too
+ * many messages are under way, the longest path needs room, or time is over. */
+static bool may_run_on(const struct lull_engine *engine, int64_t time)
+{
+    size_t most = 4096 + 8 * (size_t)engine->program->n_streams;
+    return engine->n_transfers - engine->n_gone < most && time <= LULL_TIME_MOST &&
+           !(engine->fabric.path && lull_path_is_full(engine->fabric.path));
+}
+
 void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
 {
     struct lull_stream *stream = &engine->streams[s];
@@ -480,8 +517,10 @@ void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_mome
     stream->state = LULL_STREAM_READY;
     if (engine->stream_path)
         engine->stream_path[s] = moment.path;
-    if (moment.time > engine->now)
-        lull_push(engine, LULL_RUN_RESUME, moment.time, engine->seq++, stream->rank, s);
+    if (engine->any_order && may_run_on(engine, moment.time))
+        lull_stream_wake(engine, s);
+    else if (moment.time > engine->now)
+        lull_push(engine, LULL_RUN_RESUME, moment.time, stream->rank, s);
     else
         lull_stream_wake(engine, s);
 }
@@ -489,7 +528,15 @@ void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_mome
 void lull_stream_run_ready(struct lull_engine *engine)
 {
     for (size_t i = 0; i < engine->n_ready && engine->status == LULL_OK; i++) {
-        lull_status status = run_stream(engine, engine->ready[i]);
+        uint32_t s = engine->ready[i];
+        lull_status status;
+        bool on;
+        do { /* any_order: until it is blocked */
+            status = run_stream(engine, s);
+            on = engine->any_order && engine->n_ready > i + 1 &&
+                 engine->ready[engine->n_ready - 1] == s;
+            engine->n_ready -= on;
+        } while (on && status == LULL_OK && engine->status == LULL_OK);
         if (engine->status == LULL_OK)
             engine->status = status;
     }

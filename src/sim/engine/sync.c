@@ -7,8 +7,10 @@ enum { NONE = UINT32_MAX };
 
 struct lull_sync {
     uint32_t number, arrived;
-    uint32_t waiting; /* streams, through `link` */
-    uint32_t next;    /* of the rank; of the free ones */
+    uint32_t waiting;          /* streams, through `link` */
+    uint32_t next;             /* of the rank; of the free ones */
+    uint32_t last;             /* the stream that came last, of those the first */
+    struct lull_moment moment; /* when it came */
 };
 
 struct lull_syncs {
@@ -30,6 +32,12 @@ static bool open_syncs(struct lull_engine *engine)
     return all->of_rank;
 }
 
+void lull_sync_roots(struct lull_engine *engine)
+{
+    for (size_t i = 0; engine->syncs && i < engine->syncs->n; i++)
+        lull_path_root(engine->fabric.path, &engine->syncs->syncs[i].moment.path);
+}
+
 void lull_sync_close(struct lull_engine *engine)
 {
     if (!engine->syncs)
@@ -48,12 +56,12 @@ static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint32_t number)
         id = (uint32_t)all->n++;
     else
         return NONE;
-    all->syncs[id] = (struct lull_sync){number, 0, NONE, all->of_rank[rank]};
+    all->syncs[id] = (struct lull_sync){number, 0, NONE, all->of_rank[rank], NONE, {0, 0}};
     all->of_rank[rank] = id;
     return id;
 }
 
-static void wake_all(struct lull_engine *engine, uint32_t *before, struct lull_moment moment)
+static void wake_all(struct lull_engine *engine, uint32_t *before)
 {
     struct lull_syncs *all = engine->syncs;
     uint32_t id = *before;
@@ -62,7 +70,7 @@ static void wake_all(struct lull_engine *engine, uint32_t *before, struct lull_m
     all->free = id;
     for (uint32_t s = all->syncs[id].waiting, next; s != NONE; s = next) {
         next = engine->streams[s].link;
-        lull_stream_resume(engine, s, moment);
+        lull_stream_resume(engine, s, all->syncs[id].moment);
     }
 }
 
@@ -85,7 +93,12 @@ lull_status lull_sync_begin(struct lull_engine *engine, uint32_t s, const struct
     engine->streams[s].state = LULL_STREAM_SYNC;
     engine->streams[s].link = sync->waiting;
     sync->waiting = s;
+    if (sync->last == NONE || moment.time > sync->moment.time ||
+        (moment.time == sync->moment.time && s < sync->last)) {
+        sync->last = s;
+        sync->moment = moment;
+    }
     if (++sync->arrived >= op->peer)
-        wake_all(engine, before, moment);
+        wake_all(engine, before);
     return LULL_OK;
 }

@@ -44,13 +44,14 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
     int64_t latency = lull_cost(v[LATENCY]);
+    (void)now;
     struct lull_moment posted = lull_posted(fabric, receive);
     bool rendezvous = lull_is_rendezvous(message, v[EAGER]);
     struct lull_moment end = lull_now(fabric, id, message->time + latency);
     if (rendezvous && posted.time > message->time)
         end = lull_hop(fabric, posted, latency);
     end = lull_after(fabric, end, LULL_PATH_BANDWIDTH, content(message, v));
-    if (end.time < now)
+    if (end.time < posted.time)
         end = posted;
     if (rendezvous)
         lull_sent(fabric, id, end);
@@ -63,6 +64,7 @@ const struct lull_network_class lull_network_hockney = {
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
+    .any_order = true,
     .send = send,
     .advance = advance,
     .match = match,

@@ -13,9 +13,10 @@ static const struct lull_parameter parameters[] = {
 
 static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
-    const struct lull_transfer *message = &fabric->transfers[id];
+    struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
     struct lull_moment moment = lull_now(fabric, id, now);
+    message->time = now;
     lull_started(fabric, id, moment);
     if (!lull_is_rendezvous(message, v[EAGER]))
         lull_sent(fabric, id, moment);
@@ -32,7 +33,10 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
 {
     const struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
-    struct lull_moment moment = lull_matched(fabric, id, receive, now);
+    struct lull_moment moment = lull_posted(fabric, receive);
+    (void)now;
+    if (moment.time < message->time)
+        moment = lull_now(fabric, id, message->time);
     if (lull_is_rendezvous(message, v[EAGER]))
         lull_sent(fabric, id, lull_hop(fabric, moment, 0));
     lull_received(fabric, id, moment);
@@ -52,6 +56,7 @@ const struct lull_network_class lull_network_ideal = {
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
     .collectives = LULL_COLLECTIVES_CLOSED,
+    .any_order = true,
     .send = send,
     .advance = advance,
     .match = match,

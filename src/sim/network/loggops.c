@@ -138,7 +138,7 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
                         lull_cost(b * v[G_BYTE]));
     message->phase |= THERE;
     if (moment.time > now)
-        lull_schedule(fabric, id, at, moment);
+        lull_postpone(fabric, id, at, moment);
     else
         arrive(fabric, id, moment);
 }
@@ -152,6 +152,18 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
         take(fabric, id, moment);
 }
 
+/* A part has its processor for o at least, and then a way of L. */
+static int64_t lookahead(const struct lull_network *network)
+{
+    int64_t least = INT64_MAX;
+    for (unsigned i = 0; i < LULL_LEVELS; i++) {
+        const double *v = network->values[i];
+        int64_t time = lull_cost(v[O_MESSAGE]) + lull_cost(v[L]);
+        least = time < least ? time : least;
+    }
+    return least;
+}
+
 const struct lull_network_class lull_network_loggops = {
     .name = "loggops",
     .summary = "LogGOPS: processors, NICs, rendezvous with its round trip",
@@ -161,4 +173,5 @@ const struct lull_network_class lull_network_loggops = {
     .send = send,
     .advance = advance,
     .match = match,
+    .lookahead = lookahead,
 };

@@ -89,7 +89,7 @@ struct lull_transfer; /* sim/network/transfer.h: a message on its way */
  * is ready for it, `advance` each time an event comes that the back-end scheduled for the message,
  * and `match` once: when a receive was posted and the back-end has said (lull_arrived) that the
  * envelope is there. The back-end says when the operations are over (lull_sent, lull_received).
- * Envelopes of one pair of ranks must arrive in the order in which they were sent.
+ * Envelopes of one channel that pass the same NIC must arrive in the order in which they were sent.
  *
  * Processors and NICs are *reserved*: who asks first gets them first, from max(now, free) on; see
  * sim/network/transfer.h. A message that must wait for something shared (buses, links) is kept by
@@ -103,6 +103,14 @@ struct lull_network_class {
      * receives, then computations; a computation counts as done when it starts; what finds its
      * processor or NIC busy comes again when they are free, in the order of first insertion. */
     bool compat;
+    /* All times follow from when sends and receives begin; nothing is shared. Then events may be
+     * handled in any order that keeps each channel's own, and without wildcards the engine needs no
+     * queue: each stream runs until it is blocked. `match` must not look at its `now`. */
+    bool any_order;
+    /* ns: what a rank causes for another one comes at least so much later, and all else that an
+     * event of a rank touches is its own, so that ranks can be followed apart for so long. NULL: 0.
+     */
+    int64_t (*lookahead)(const struct lull_network *network);
     /* Checks values against each other; each is within its limits already. NULL: nothing. */
     lull_status (*check)(const struct lull_network *network, struct lull_error *err);
     /* Prepares one simulation: sets fabric->state, in memory of fabric->arena. NULL: nothing. */

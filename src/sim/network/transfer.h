@@ -24,7 +24,7 @@ enum lull_transfer_flags {
 
 /* One cache line. A message belongs to the back-end from `send` until both lull_sent and
  * lull_received were called for it, except that between lull_arrived and `match` the engine holds
- * `link`, `child` and `partner`. */
+ * `link`, `child` and `partner`, and before lull_arrived `child`. */
 struct lull_transfer {
     union {
         uint64_t seq; /* compat: order among what happens at the same time; never changes */
@@ -60,7 +60,11 @@ struct lull_rank_state {
     int64_t busy[3]; /* processor 0, NIC 0 sending, NIC 0 receiving */
     uint32_t posted, posted_last;
     uint32_t unexpected, unexpected_last;
-    uint32_t blocked[3];        /* sends, computations, messages: compat only */
+    union {
+        uint64_t caused;     /* events, so far */
+        uint32_t blocked[2]; /* compat: sends, computations that wait */
+    };
+    uint32_t blocked_messages;  /* compat */
     uint32_t extra;             /* further processors, then further NICs (two clocks each) */
     uint8_t last_cpu, last_nic; /* the highest numbers */
     uint8_t hashed;             /* 1: posted, 2: unexpected are found by hash */
@@ -88,6 +92,12 @@ struct lull_fabric {
     int64_t *extra;
     uint32_t *extra_path;
 };
+
+/* Clocks of a rank's processors and NICs beyond the first. */
+static inline uint64_t lull_clocks_beyond(const struct lull_rank_state *rank)
+{
+    return rank->last_cpu + 2 * (uint64_t)rank->last_nic;
+}
 
 /* The numbers that hold between two ranks. */
 static inline const double *lull_between(const struct lull_fabric *fabric, uint32_t a, uint32_t b)
@@ -200,6 +210,10 @@ static inline bool lull_is_rendezvous(const struct lull_transfer *message, doubl
 /* Calls `advance` for the message at `moment`, not before the event that is being handled; `rank`
  * is the one whose resources that is about. */
 void lull_schedule(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
+                   struct lull_moment moment);
+/* In `advance`: the same, but the event keeps its place among those of one time: what the message
+ * meets on its way does not let others of its channel pass. */
+void lull_postpone(struct lull_fabric *fabric, uint32_t message, uint32_t rank,
                    struct lull_moment moment);
 /* The envelope has come to its rank: calls `match` now, or later when the receive is posted. */
 void lull_arrived(struct lull_fabric *fabric, uint32_t message, struct lull_moment moment);

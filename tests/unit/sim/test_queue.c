@@ -1,4 +1,4 @@
-/* The queue against a sorted list: the order is (time, seq), whatever is put in when. */
+/* The queue against a sorted list: the order is (time, key), whatever is put in when. */
 #include "sim/engine/queue.h"
 #include "stats/random.h"
 
@@ -17,11 +17,11 @@ struct list {
     size_t n;
 };
 
-static struct lull_entry take_least(struct list *list)
+static struct lull_entry take_least(const struct lull_queue *queue, struct list *list)
 {
     size_t least = 0;
     for (size_t i = 1; i < list->n; i++)
-        if (lull_entry_less(&list->entries[i], &list->entries[least]))
+        if (lull_queue_less(queue, &list->entries[i], &list->entries[least]))
             least = i;
     struct lull_entry entry = list->entries[least];
     list->entries[least] = list->entries[--list->n];
@@ -44,7 +44,7 @@ static void check(uint64_t seed, int64_t spread, unsigned past)
     int64_t now = 0;
     uint64_t seq = 1000000;
     lull_random_seed(&random, seed);
-    lull_queue_open(&queue);
+    lull_queue_open(&queue, 0);
     list.n = 0;
     for (unsigned step = 0; step < 4 * MOST; step++) {
         size_t burst = lull_random_below(&random, 4) ? 1 : lull_random_below(&random, 200);
@@ -61,9 +61,9 @@ static void check(uint64_t seed, int64_t spread, unsigned past)
             assert_false(lull_queue_pop(&queue, &got));
             continue;
         }
-        expected = take_least(&list);
+        expected = take_least(&queue, &list);
         assert_true(lull_queue_pop(&queue, &got));
-        if (got.time != expected.time || got.seq_kind != expected.seq_kind)
+        if (got.time != expected.time || got.key != expected.key)
             fail_msg("seed %llu, step %u: %lld instead of %lld", (unsigned long long)seed, step,
                      (long long)got.time, (long long)expected.time);
         now = got.time;

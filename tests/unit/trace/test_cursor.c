@@ -75,7 +75,7 @@ static void test_drawn_traces(void **state)
 {
     (void)state;
     const uint64_t first = lull_test_seed();
-    for (uint64_t seed = first; seed - first < 10; seed++) {
+    for (uint64_t seed = first; seed - first < lull_test_rounds(10); seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         struct lull_trace *drawn = memory_trace_draw(&random, NULL), *kept = trace;

@@ -581,12 +581,14 @@ static void test_damage(void **state)
     make_archive(path, 60);
     unsigned char *bytes = folder_read(file, &size);
     assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
+    const size_t step = 4 / lull_test_rounds(4); /* every fourth byte where bytes are dear */
     for (size_t cut = size; cut-- > 0;) {
         assert_int_equal(truncate(file, (off_t)cut), 0);
-        check_damaged(trace, cut);
+        if (cut % step == 0)
+            check_damaged(trace, cut);
     }
     folder_write(file, bytes, size);
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i += step)
         for (unsigned bit = 0; bit <= 8; bit++) {
             patch(file, i, bytes[i] ^ (bit < 8 ? 1 << bit : 0xff));
             check_damaged(trace, i);

@@ -78,6 +78,16 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
     return OTF2_CALLBACK_SUCCESS;
 }
 
+/* A span that begins at `begin` ends with the run at the latest; while the run's length is looked
+ * for, with itself. */
+static int64_t within_run(const struct lull_stream *stream, int64_t begin, int64_t length)
+{
+    if (stream->probing)
+        return length;
+    int64_t rest = begin < stream->trace->duration ? stream->trace->duration - begin : 0;
+    return length < rest ? length : rest;
+}
+
 /* ---- the tracer itself ----------------------------------------------------------------------- */
 
 static OTF2_CallbackCode on_flush(COMMON, OTF2_TimeStamp stop)
@@ -86,7 +96,7 @@ static OTF2_CallbackCode on_flush(COMMON, OTF2_TimeStamp stop)
     struct lull_stream *stream = user;
     int64_t end = lull_otf2_ns(&stream->archive->clock, stop);
     struct lull_event *event = lull_otf2_add(stream, time, LULL_EVENT_FLUSH, LULL_NONE);
-    event->duration = stop > time ? end - event->time : 0;
+    event->duration = within_run(stream, event->time, stop > time ? end - event->time : 0);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -129,7 +139,8 @@ static OTF2_CallbackCode add_state(struct lull_stream *stream, OTF2_TimeStamp ti
     if (state >= stream->trace->n_states)
         return interrupt(stream, position, "state", state);
     struct lull_event *event = lull_otf2_add(stream, time, LULL_EVENT_STATE, (uint32_t)state);
-    event->duration = duration <= INT64_MAX ? (int64_t)duration : 0;
+    event->duration =
+        within_run(stream, event->time, duration <= INT64_MAX ? (int64_t)duration : 0);
     return OTF2_CALLBACK_SUCCESS;
 }
 

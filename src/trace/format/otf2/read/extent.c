@@ -41,6 +41,7 @@ void lull_otf2_clock_set(struct lull_otf2_clock *clock, uint64_t origin, uint64_
 
 /* In event files: chunk mark, byte order, numbers of the first and the last event of the chunk. */
 enum { CHUNK_HEADER = 18, CHUNK_LAST_EVENT = 10, LITTLE_ENDIAN_MARK = 'B' };
+enum { LEAST_EVENT = 2 }; /* bytes: a record's mark and its length */
 
 static uint64_t read_number(const uint8_t *bytes, bool little_endian)
 {
@@ -86,6 +87,12 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
                          "%s: the file is cut: no end mark at its end (byte %" PRIu64 ")", path,
                          size);
     *ret_count = read_number(header + CHUNK_LAST_EVENT, header[1] == LITTLE_ENDIAN_MARK);
+    /* libotf2 would look for them for hours. */
+    if (*ret_count > size / LEAST_EVENT)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: byte %" PRIu64 ": the header of a chunk counts %" PRIu64
+                         " events in a file of %" PRIu64 " bytes",
+                         path, at, *ret_count, size);
     return LULL_OK;
 }
 

@@ -164,9 +164,9 @@ static void report_missing(struct lull_stream *stream)
 }
 
 /* Where clock properties were trusted, do the events keep to them? Times go up within a block (the
- * scan checks that), so its ends tell. */
-static lull_status check_times(struct lull_stream *stream, const struct lull_event *events,
-                               size_t count, struct lull_error *err)
+ * scan checks that), so its ends tell. What lies behind the end of the run is moved to it. */
+static lull_status check_times(struct lull_stream *stream, struct lull_event *events, size_t count,
+                               struct lull_error *err)
 {
     const struct lull_trace *trace = stream->trace;
     uint64_t id = trace->locations[stream->location].source_id;
@@ -180,10 +180,12 @@ static lull_status check_times(struct lull_stream *stream, const struct lull_eve
                          trace->path, id, stream->archive->clock.origin);
     if (events[count - 1].time > trace->duration && !stream->reported_end) {
         stream->reported_end = true;
-        lull_trace_add_quirk(trace, "events lie behind the end of the run",
+        lull_trace_add_quirk(trace, "events lie behind the end of the run; moved to its end",
                              "location %" PRIu64 ": %" PRId64 " ns, the run ends at %" PRId64, id,
                              events[count - 1].time, trace->duration);
     }
+    for (size_t i = count; i > 0 && events[i - 1].time > trace->duration; i--)
+        events[i - 1].time = trace->duration;
     return LULL_OK;
 }
 

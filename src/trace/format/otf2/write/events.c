@@ -320,8 +320,7 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MARKER] = write_tracer,
 };
 
-OTF2_ErrorCode lull_otf2_write_event(struct lull_otf2_target *target,
-                                     const struct lull_event *event)
+static OTF2_ErrorCode write_event(struct lull_otf2_target *target, const struct lull_event *event)
 {
     if (target->location->call_open && ends_call(target->location, event)) {
         OTF2_ErrorCode code = lull_otf2_leave_call(target);
@@ -329,4 +328,13 @@ OTF2_ErrorCode lull_otf2_write_event(struct lull_otf2_target *target,
             return code;
     }
     return write_functions[event->kind](target, event);
+}
+
+OTF2_ErrorCode lull_otf2_write_events(struct lull_otf2_target *target,
+                                      const struct lull_block *block)
+{
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    for (uint32_t i = 0; code == OTF2_SUCCESS && i < block->count; i++)
+        code = write_event(target, &block->events[i]);
+    return code;
 }

@@ -33,8 +33,8 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
                                       .location = &output->locations[block->location],
                                       .writer = output->locations[block->location].events,
                                       .process = output->trace->locations[block->location].process};
-    for (uint32_t i = 0; code == OTF2_SUCCESS && i < block->count; i++)
-        code = lull_otf2_write_event(&target, &block->events[i]);
+    if (code == OTF2_SUCCESS)
+        code = lull_otf2_write_events(&target, block);
     return code == OTF2_SUCCESS ? LULL_OK : fail(output, code, err);
 }
 

@@ -55,7 +55,7 @@ OTF2_ErrorCode lull_otf2_write_definitions(struct lull_otf2_output *output);
 
 /* ---- events.c -------------------------------------------------------------------------------- */
 
-/* One event on its way into the file of its location. */
+/* Where the events of a block go: the file of their location. */
 struct lull_otf2_target {
     struct lull_otf2_output *output;
     struct lull_otf2_output_location *location;
@@ -63,8 +63,8 @@ struct lull_otf2_target {
     uint32_t process;
 };
 
-OTF2_ErrorCode lull_otf2_write_event(struct lull_otf2_target *target,
-                                     const struct lull_event *event);
+OTF2_ErrorCode lull_otf2_write_events(struct lull_otf2_target *target,
+                                      const struct lull_block *block);
 /* Leaves the CALL that is open. */
 OTF2_ErrorCode lull_otf2_leave_call(struct lull_otf2_target *target);
 

@@ -117,9 +117,9 @@ static lull_status append(struct tape_writer *writer, uint32_t location,
     return LULL_OK;
 }
 
-/* Appends one record; before one that would cross the end of the chunk, pads up to there. */
-lull_status lull_tape_put(struct tape_writer *writer, uint32_t location,
-                          const union lull_tape_slot *slots, size_t count, struct lull_error *err)
+lull_status lull_tape_make_room_and_put(struct tape_writer *writer, uint32_t location,
+                                        const union lull_tape_slot *slots, size_t count,
+                                        struct lull_error *err)
 {
     const struct tape_location *out = &writer->locations[location];
     size_t left = (LULL_TAPE_CHUNK - (out->flushed + out->used) % LULL_TAPE_CHUNK) / sizeof *slots;

@@ -95,8 +95,8 @@ static bool fold(struct tape_writer *writer, uint32_t location, const struct lul
     return true;
 }
 
-lull_status lull_tape_take_event(struct tape_writer *writer, uint32_t location,
-                                 const struct lull_event *event, struct lull_error *err)
+static lull_status take_event(struct tape_writer *writer, uint32_t location,
+                              const struct lull_event *event, struct lull_error *err)
 {
     lull_status status;
     if (fold(writer, location, event, &status, err))
@@ -110,4 +110,13 @@ lull_status lull_tape_take_event(struct tape_writer *writer, uint32_t location,
     out->pending[0] = *event;
     out->n_pending = 1;
     return LULL_OK;
+}
+
+lull_status lull_tape_take_events(struct tape_writer *writer, const struct lull_block *block,
+                                  struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; status == LULL_OK && i < block->count; i++)
+        status = take_event(writer, block->location, &block->events[i], err);
+    return status;
 }

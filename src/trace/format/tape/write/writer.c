@@ -8,11 +8,7 @@
 
 static lull_status write_block(void *state, const struct lull_block *block, struct lull_error *err)
 {
-    struct tape_writer *writer = state;
-    lull_status status = LULL_OK;
-    for (uint32_t i = 0; status == LULL_OK && i < block->count; i++)
-        status = lull_tape_take_event(writer, block->location, &block->events[i], err);
-    return status;
+    return lull_tape_take_events(state, block, err);
 }
 
 static lull_status finish_location(struct tape_writer *writer, uint32_t location,

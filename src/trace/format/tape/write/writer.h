@@ -7,6 +7,8 @@
 #include "trace/format/tape/tape.h"
 #include "trace/format/writer.h"
 
+#include <string.h>
+
 struct tape_location {
     unsigned char *buffer;
     uint32_t used;
@@ -26,10 +28,26 @@ struct tape_writer {
     size_t buffered; /* sum of capacities */
 };
 
+/* As lull_tape_put, also where the buffer or the chunk is full. */
+lull_status lull_tape_make_room_and_put(struct tape_writer *writer, uint32_t location,
+                                        const union lull_tape_slot *slots, size_t count,
+                                        struct lull_error *err);
+
 /* Appends one record of a location; before one that would cross the end of a chunk, pads up to
  * there. */
-lull_status lull_tape_put(struct tape_writer *writer, uint32_t location,
-                          const union lull_tape_slot *slots, size_t count, struct lull_error *err);
+static inline lull_status lull_tape_put(struct tape_writer *writer, uint32_t location,
+                                        const union lull_tape_slot *slots, size_t count,
+                                        struct lull_error *err)
+{
+    struct tape_location *out = &writer->locations[location];
+    const size_t size = count * sizeof *slots;
+    if (size > LULL_TAPE_CHUNK - (out->flushed + out->used) % LULL_TAPE_CHUNK ||
+        out->used + size > out->capacity)
+        return lull_tape_make_room_and_put(writer, location, slots, count, err);
+    memcpy(out->buffer + out->used, slots, size);
+    out->used += (uint32_t)size;
+    return LULL_OK;
+}
 
 /* Writes what is buffered of a location, and a header of LULL_TAPE_HEADER_SIZE bytes unless it is
  * NULL. */
@@ -40,9 +58,9 @@ lull_status lull_tape_flush(struct tape_writer *writer, uint32_t location, const
 lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
                                 const struct lull_event *event, struct lull_error *err);
 
-/* The next event of a location: it goes into what is held back, or is held back, or is put. */
-lull_status lull_tape_take_event(struct tape_writer *writer, uint32_t location,
-                                 const struct lull_event *event, struct lull_error *err);
+/* The next events of a location: each goes into what is held back, or is held back, or is put. */
+lull_status lull_tape_take_events(struct tape_writer *writer, const struct lull_block *block,
+                                  struct lull_error *err);
 /* Puts what is held back. */
 lull_status lull_tape_release_pending(struct tape_writer *writer, uint32_t location,
                                       struct lull_error *err);

@@ -1,0 +1,260 @@
+#include "sim/engine/shard.h"
+
+#include "base/parallel.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { NONE = LULL_NO_TRANSFER, SPINS = 2000 };
+
+/* A message for a rank of another shard, where it gets a record of its own. `to` is that record's
+ * number where there is one already: a rendezvous goes to and fro. */
+struct parcel {
+    struct lull_entry entry;
+    struct lull_transfer message;
+    uint32_t from, to;
+};
+
+struct box {
+    struct parcel *parcels;
+    size_t n, room;
+};
+
+struct lull_shard {
+    struct lull_engine *engine;
+    struct box *boxes[2]; /* [n_shards]: filled in this window, emptied in the next; by turns */
+    int64_t next;         /* its next window, or that of what it put into boxes */
+    atomic_uint_fast64_t turn;
+};
+
+struct lull_shards {
+    struct lull_shard *shards;
+    uint32_t n, block; /* shard i has the ranks from i * block on */
+    int64_t window;
+    atomic_uint_fast64_t turn; /* number of the window; LAST: there are no more */
+    atomic_uint done;          /* shards that are ready with it */
+};
+
+#define LAST UINT_FAST64_MAX
+
+/* --- messages between shards --------------------------------------------------------------- */
+
+static bool is_own(const struct lull_engine *engine, uint32_t rank)
+{
+    return rank - engine->first_rank < engine->n_own;
+}
+
+/* Where the number of the other record is: of a send in `partner`, of a message that came from
+ * another shard in `open_next`. */
+static uint32_t *other_record(const struct lull_engine *engine, struct lull_transfer *message)
+{
+    return is_own(engine, message->source) ? &message->partner : &message->open_next;
+}
+
+void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry)
+{
+    struct lull_shards *all = engine->shards;
+    struct lull_shard *shard = &all->shards[engine->shard];
+    struct lull_transfer *message = lull_transfer_at(engine, entry->id);
+    unsigned turn = atomic_load_explicit(&shard->turn, memory_order_relaxed) & 1;
+    struct box *box = &shard->boxes[turn][entry->rank / all->block];
+    if (!lull_run_grow((void **)&box->parcels, &box->room, box->n + 1, sizeof *box->parcels)) {
+        lull_run_out_of_memory(engine);
+        return;
+    }
+    box->parcels[box->n++] =
+        (struct parcel){*entry, *message, entry->id, *other_record(engine, message)};
+    int64_t window = lull_queue_window(&engine->queue, entry->time);
+    shard->next = window < shard->next ? window : shard->next;
+    if (is_own(engine, message->source))
+        message->flags &= (uint8_t)~LULL_TRANSFER_HELD; /* it is received elsewhere */
+}
+
+static void receive(struct lull_engine *engine, const struct parcel *parcel)
+{
+    struct lull_entry entry = parcel->entry;
+    entry.id = parcel->to;
+    if (entry.id == NONE) {
+        entry.id = lull_transfer_new(engine);
+        if (entry.id == NONE)
+            return;
+        *lull_transfer_at(engine, entry.id) = parcel->message;
+        lull_transfer_at(engine, entry.id)->flags =
+            (parcel->message.flags & LULL_TRANSFER_SYNCHRONOUS) | LULL_TRANSFER_HELD |
+            LULL_TRANSFER_OVER;
+    }
+    struct lull_transfer *message = lull_transfer_at(engine, entry.id);
+    message->phase = parcel->message.phase;
+    *other_record(engine, message) = parcel->from;
+    lull_queue_push(&engine->queue, &entry);
+}
+
+/* --- windows ------------------------------------------------------------------------------- */
+
+static void start(struct lull_engine *engine)
+{
+    lull_status status = engine->graph ? lull_graph_start(engine) : lull_stream_start(engine);
+    if (engine->status == LULL_OK)
+        engine->status = status;
+}
+
+static void run_window(struct lull_shards *all, struct lull_shard *shard, uint_fast64_t turn)
+{
+    struct lull_engine *engine = shard->engine;
+    shard->next = INT64_MAX;
+    for (uint32_t i = 0; i < all->n && turn > 1; i++) {
+        struct box *box = &all->shards[i].boxes[(turn & 1) ^ 1][engine->shard];
+        for (size_t k = 0; k < box->n; k++)
+            receive(engine, &box->parcels[k]);
+        box->n = 0;
+    }
+    if (turn == 1)
+        start(engine);
+    if (lull_queue_first(&engine->queue) == all->window && engine->status == LULL_OK)
+        engine->status = lull_run_window(engine);
+    int64_t first = lull_queue_first(&engine->queue);
+    shard->next = first < shard->next ? first : shard->next;
+}
+
+/* Handles the window in shards that nobody has yet, its own first: its memory is near. */
+static void help(struct lull_shards *all, unsigned worker, uint_fast64_t turn)
+{
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct lull_shard *shard = &all->shards[(worker + i) % all->n];
+        uint_fast64_t before = turn - 1;
+        if (!atomic_compare_exchange_strong(&shard->turn, &before, turn))
+            continue;
+        run_window(all, shard, turn);
+        atomic_fetch_add(&all->done, 1);
+    }
+}
+
+static void wait_a_little(unsigned *spins)
+{
+    if (++*spins > SPINS)
+        sched_yield();
+}
+
+/* The next window, or false: it is over, or has failed. */
+static bool begin_window(struct lull_shards *all, uint_fast64_t turn)
+{
+    all->window = turn == 1 ? 0 : INT64_MAX;
+    for (uint32_t i = 0; i < all->n; i++) {
+        if (all->shards[i].engine->status != LULL_OK)
+            return false;
+        if (turn > 1 && all->shards[i].next < all->window)
+            all->window = all->shards[i].next;
+    }
+    if (all->window == INT64_MAX)
+        return false;
+    atomic_store(&all->done, 0);
+    atomic_store(&all->turn, turn);
+    return true;
+}
+
+static void lead(struct lull_shards *all)
+{
+    for (uint_fast64_t turn = 1; begin_window(all, turn); turn++) {
+        unsigned spins = 0;
+        help(all, 0, turn);
+        while (atomic_load(&all->done) < all->n)
+            wait_a_little(&spins);
+    }
+    atomic_store(&all->turn, LAST);
+}
+
+static void work(void *context, unsigned worker)
+{
+    struct lull_shards *all = context;
+    if (worker == 0) {
+        lead(all);
+        return;
+    }
+    unsigned spins = 0;
+    for (uint_fast64_t seen = 0, turn; (turn = atomic_load(&all->turn)) != LAST;) {
+        if (turn == seen) {
+            wait_a_little(&spins);
+            continue;
+        }
+        spins = 0;
+        help(all, worker, turn);
+        seen = turn;
+    }
+}
+
+/* --- set-up -------------------------------------------------------------------------------- */
+
+static bool open_shard(struct lull_shards *all, struct lull_engine *leader, uint32_t i)
+{
+    struct lull_shard *shard = &all->shards[i];
+    uint32_t n_ranks = leader->program->n_ranks;
+    struct lull_engine *engine = i == 0 ? leader : lull_run_follower(leader);
+    shard->engine = engine;
+    shard->boxes[0] = calloc(all->n, sizeof *shard->boxes[0]);
+    shard->boxes[1] = calloc(all->n, sizeof *shard->boxes[1]);
+    if (!engine || !shard->boxes[0] || !shard->boxes[1])
+        return false;
+    engine->shards = all;
+    engine->shard = i;
+    engine->first_rank = i * all->block;
+    engine->n_own =
+        n_ranks - engine->first_rank < all->block ? n_ranks - engine->first_rank : all->block;
+    return true;
+}
+
+static void close_shards(struct lull_shards *all)
+{
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct lull_shard *shard = &all->shards[i];
+        for (unsigned turn = 0; turn < 2; turn++) {
+            for (uint32_t k = 0; shard->boxes[turn] && k < all->n; k++)
+                free(shard->boxes[turn][k].parcels);
+            free(shard->boxes[turn]);
+        }
+        if (i > 0 && shard->engine)
+            lull_run_close_follower(shard->engine);
+    }
+    free(all->shards);
+}
+
+static lull_status gather(const struct lull_shards *all, struct lull_engine *leader)
+{
+    struct lull_sim_result *sum = &leader->result;
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct lull_engine *engine = all->shards[i].engine;
+        if (engine->status != LULL_OK)
+            return engine->status;
+        if (lull_run_has_left_over(engine) || !lull_collect_agrees(leader, engine))
+            return LULL_ERR_FORMAT;
+        if (i == 0)
+            continue;
+        sum->n_sends += engine->result.n_sends;
+        sum->n_receives += engine->result.n_receives;
+        sum->n_computes += engine->result.n_computes;
+        sum->n_messages += engine->result.n_messages;
+        sum->n_collectives += engine->result.n_collectives;
+    }
+    return LULL_OK;
+}
+
+lull_status lull_shards_run(struct lull_engine *leader, unsigned n_shards)
+{
+    uint32_t n_ranks = leader->program->n_ranks;
+    uint32_t block = (n_ranks + n_shards - 1) / n_shards;
+    struct lull_shards all = {.block = block, .n = (n_ranks + block - 1) / block};
+    all.shards = calloc(all.n, sizeof *all.shards);
+    if (!all.shards)
+        return lull_run_out_of_memory(leader);
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < all.n && status == LULL_OK; i++)
+        if (!open_shard(&all, leader, i))
+            status = lull_run_out_of_memory(leader);
+    if (status == LULL_OK) {
+        lull_parallel_run(all.n, work, &all);
+        status = gather(&all, leader);
+    }
+    close_shards(&all);
+    leader->shards = NULL;
+    return status;
+}
