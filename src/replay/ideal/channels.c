@@ -1,5 +1,7 @@
 #include "replay/ideal/channels.h"
 
+#include <string.h>
+
 /* As a key without padding; the tag is unsigned in it. */
 struct channel_key {
     uint32_t source, target, comm, tag;
@@ -31,8 +33,9 @@ uint32_t lull_channel_queue(struct share *share, const struct lull_channel *chan
 
 struct lull_channel lull_channel_of_queue(const struct share *share, uint32_t queue)
 {
-    const struct channel_key *key = lull_hash_key(&share->queues_by_channel, queue);
-    return (struct lull_channel){key->source, key->target, key->comm, (int32_t)key->tag};
+    struct channel_key key;
+    memcpy(&key, lull_hash_key(&share->queues_by_channel, queue), sizeof key);
+    return (struct lull_channel){key.source, key.target, key.comm, (int32_t)key.tag};
 }
 
 /* Another share gets to know a channel, before the first message. */

@@ -1,9 +1,8 @@
 /* Collective operations. All members of a communicator arrive at its home, the share of its first
  * process; the home tells other shares with members what these wait for. Whether a member may go on
  * is seen in its own share. */
+#include "replay/ideal/gather.h"
 #include "activity/channel.h"
-#include "base/array.h"
-#include "replay/ideal/share.h"
 
 #include <string.h>
 
@@ -20,141 +19,6 @@ static enum pattern pattern_of(uint8_t op)
         [LULL_COLLECTIVE_NEIGHBOUR] = FOR_NOBODY, [LULL_COLLECTIVE_FREE] = FOR_NOBODY,
     };
     return op < LULL_COLLECTIVES ? (enum pattern)patterns[op] : FOR_ALL;
-}
-
-/* ---- communicators ------------------------------------------------------------------------- */
-
-/* Both sides of an inter-communicator in one sequence. */
-static uint32_t process_of_rank(const struct lull_trace *trace, uint32_t comm, uint32_t rank)
-{
-    const struct lull_comm *local = &trace->comms[comm];
-    if (rank < local->size || local->remote == LULL_NONE)
-        return lull_comm_member(local, rank);
-    return lull_comm_member(&trace->comms[local->remote], rank - local->size);
-}
-
-static uint32_t add_series(struct share *share, uint32_t comm, uint8_t kind)
-{
-    if (!lull_array_reserve(&share->series, &share->series_capacity, share->n_series + 1,
-                            sizeof *share->series))
-        return LULL_NONE;
-    share->series[share->n_series] =
-        (struct series){.comm = comm, .kind = kind, .next = share->circles[comm].series};
-    share->circles[comm].series = (uint32_t)share->n_series;
-    return (uint32_t)share->n_series++;
-}
-
-static struct member *add_member(struct share *share, struct process *process,
-                                 const struct member *like)
-{
-    if (!lull_array_reserve(&share->members, &share->member_capacity, share->n_members + 1,
-                            sizeof *share->members))
-        return NULL;
-    struct member *member = &share->members[share->n_members];
-    *member = *like;
-    member->next = process->first_member;
-    process->first_member = (uint32_t)share->n_members++;
-    return member;
-}
-
-/* The members of a communicator in this share; at home also where the others are. */
-static bool enrol(struct share *share, uint32_t comm)
-{
-    struct lull_ideal *ideal = share->ideal;
-    struct circle *circle = &share->circles[comm];
-    uint8_t *seen = calloc(ideal->n_shares, sizeof *seen);
-    uint32_t *others = calloc(ideal->n_shares, sizeof *others);
-    circle->others = others;
-    uint32_t series = seen && others ? add_series(share, comm, 0) : LULL_NONE;
-    bool fits = series != LULL_NONE;
-    for (uint32_t rank = 0; fits && rank < circle->size; rank++) {
-        uint32_t process = process_of_rank(ideal->trace, comm, rank);
-        uint16_t at = process == LULL_NONE ? NOBODY : ideal->share_of[process];
-        if (at == share->index) {
-            struct process *p = lull_share_process(share, process);
-            const struct member member = {.comm = comm, .series = series, .rank = rank};
-            fits = p && add_member(share, p, &member);
-            circle->here++;
-        } else if (at != NOBODY && !seen[at]) {
-            seen[at] = 1;
-            others[circle->n_others++] = at;
-        }
-    }
-    free(seen);
-    return fits;
-}
-
-/* NULL: no memory, which is noted. */
-static struct circle *open_circle(struct share *share, uint32_t comm)
-{
-    const struct lull_trace *trace = share->ideal->trace;
-    const struct lull_comm *local = &trace->comms[comm];
-    struct circle *circle = &share->circles[comm];
-    if (circle->known)
-        return circle;
-    circle->known = true;
-    circle->series = LULL_NONE;
-    circle->size =
-        local->size + (local->remote == LULL_NONE ? 0 : trace->comms[local->remote].size);
-    circle->home = share->index;
-    for (uint32_t rank = 0; rank < circle->size; rank++) { /* the first that is analysed */
-        uint32_t process = process_of_rank(trace, comm, rank);
-        if (process == LULL_NONE || share->ideal->share_of[process] == NOBODY)
-            continue;
-        circle->home = share->ideal->share_of[process];
-        break;
-    }
-    if (enrol(share, comm))
-        return circle;
-    lull_share_no_memory(share);
-    return NULL;
-}
-
-/* NULL: it is no member. The list of a process is short, and the last one asked for is its first.
- */
-static struct member *find_member(struct share *share, struct process *process, uint32_t comm,
-                                  uint8_t kind)
-{
-    struct member *members = share->members;
-    for (uint32_t *link = &process->first_member; *link != LULL_NONE; link = &members[*link].next) {
-        struct member *found = &members[*link];
-        if (found->comm != comm || found->kind != kind)
-            continue;
-        if (link != &process->first_member) {
-            uint32_t index = *link;
-            *link = found->next;
-            found->next = process->first_member;
-            process->first_member = index;
-        }
-        return found;
-    }
-    return NULL;
-}
-
-/* LULL_NONE: no memory. */
-static uint32_t find_series(struct share *share, uint32_t comm, uint8_t kind)
-{
-    for (uint32_t at = share->circles[comm].series; at != LULL_NONE; at = share->series[at].next)
-        if (share->series[at].kind == kind)
-            return at;
-    return add_series(share, comm, kind);
-}
-
-/* Of a kind of non-blocking operation; NULL: no memory, or `ret_stranger`: no member at all. */
-static struct member *find_or_add_member(struct share *share, struct process *process,
-                                         uint32_t comm, uint8_t kind, bool *ret_stranger)
-{
-    struct member *member = find_member(share, process, comm, kind);
-    *ret_stranger = false;
-    if (member)
-        return member;
-    const struct member *blocking = kind ? find_member(share, process, comm, 0) : NULL;
-    *ret_stranger = !blocking;
-    if (!blocking)
-        return NULL;
-    struct member like = {.comm = comm, .rank = blocking->rank, .kind = kind};
-    like.series = find_series(share, comm, kind);
-    return like.series == LULL_NONE ? NULL : add_member(share, process, &like);
 }
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
@@ -263,7 +127,7 @@ static void complain_of_operations(struct share *share, uint32_t comm,
     const struct complaint complaint = {
         .kind = DIFFERENT_OPERATIONS,
         .measured = gathering->other_measured,
-        .process = process_of_rank(share->ideal->trace, comm, gathering->other_rank),
+        .process = lull_circle_process(share->ideal->trace, comm, gathering->other_rank),
         .comm = comm,
         .op = gathering->other_op,
         .other_op = gathering->low_op};
@@ -305,7 +169,7 @@ static void note_scan(struct share *share, struct gathering *gathering,
         uint32_t at = gathering->first_missing++;
         if (at > 0 && below[at - 1] > below[at])
             below[at] = below[at - 1];
-        uint32_t process = process_of_rank(share->ideal->trace, arrival->a, at);
+        uint32_t process = lull_circle_process(share->ideal->trace, arrival->a, at);
         uint16_t to = share->ideal->share_of[process];
         const struct letter news = {.kind = LETTER_BELOW,
                                     .series = arrival->series,
@@ -379,8 +243,8 @@ uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32
     bool stranger;
     comm = lull_comm_canonical(share->ideal->trace, comm);
     struct member *member =
-        open_circle(share, comm)
-            ? find_or_add_member(share, process, comm, non_blocking ? 1 + op : 0, &stranger)
+        lull_circle_open(share, comm)
+            ? lull_circle_member(share, process, comm, non_blocking ? 1 + op : 0, &stranger)
             : NULL;
     return member ? member->count++ : LULL_NONE;
 }
@@ -390,11 +254,11 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
 {
     const struct lull_trace *trace = share->ideal->trace;
     uint32_t comm = lull_comm_canonical(trace, arrival->comm);
-    const struct circle *circle = open_circle(share, comm);
+    const struct circle *circle = lull_circle_open(share, comm);
     bool stranger;
     uint8_t kind = arrival->non_blocking ? (uint8_t)(1 + arrival->op) : 0;
     struct member *member =
-        circle ? find_or_add_member(share, stream->process, comm, kind, &stranger) : NULL;
+        circle ? lull_circle_member(share, stream->process, comm, kind, &stranger) : NULL;
     if (!member) {
         const struct complaint complaint = {.kind = NO_MEMBER,
                                             .measured = arrival->measured,
@@ -484,8 +348,8 @@ void lull_gather_wait(struct share *share, struct stream *stream, const struct p
 
 void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter)
 {
-    const struct circle *circle = open_circle(share, letter->a);
-    uint32_t index = circle ? find_series(share, letter->a, letter->series) : LULL_NONE;
+    const struct circle *circle = lull_circle_open(share, letter->a);
+    uint32_t index = circle ? lull_circle_series(share, letter->a, letter->series) : LULL_NONE;
     if (index == LULL_NONE) {
         lull_share_no_memory(share);
         return;

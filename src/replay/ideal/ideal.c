@@ -4,8 +4,8 @@
 #include "replay/ideal/share.h"
 #include "replay/program/lost.h"
 
-/* Notes of a share that wait before its blocked streams are not welcome any more: 10 MB. */
-enum { FIRST_BOUND = 1 << 18 };
+/* Notes of a share that wait before its blocked streams are not welcome any more: 2.6 MB. */
+enum { FIRST_BOUND = 1 << 16 };
 
 /* ---- life ---------------------------------------------------------------------------------- */
 

@@ -49,7 +49,7 @@ struct lull_ideal_options {
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
     void *message_context;
     size_t waiting;   /* steps of a worker that may wait before threads that cannot go on are no
-                         longer   welcome; 0: 2^18, 10 MB */
+                         longer welcome; 0: 2^16, 2.6 MB */
     unsigned workers; /* of lull_ideal_runtime; 0: as many as there are processors */
     void (*progress)(void *context, double share); /* of lull_ideal_runtime */
     void *progress_context;

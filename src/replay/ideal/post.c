@@ -13,7 +13,7 @@
 enum { BLOCKS_BETWEEN_LETTERS = 8 };
 /* Letters are often answered at once, and going to sleep for each would take ten times as long as
  * the evaluation. So a share yields its processor this often before it sleeps: some 50 us. */
-enum { YIELDS_BEFORE_SLEEP = 200 };
+enum { YIELDS_BEFORE_SLEEP = 50 };
 
 static void hand_over(struct share *share, uint32_t to)
 {

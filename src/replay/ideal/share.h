@@ -8,7 +8,7 @@
  * read.h     what of a step matters: steps become notes
  * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
- * gather.c   collective operations
+ * gather.c   collective operations; circle.c: the members of communicators
  * crew.c     the threads of one process: their common order, and where they meet
  * losses.c   calls of which nothing was recorded
  * post.c     letters, rest, and how shares find out that all is over
