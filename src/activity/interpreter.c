@@ -90,7 +90,6 @@ static void spend_in_region(struct lull_interpreter *it, int64_t length)
 {
     if (ACTIVITY_OF(it->slot) >= LULL_ACTIVITY_DISABLED)
         return;
-    it->analysed += length;
     if (!it->depth || !it->sums)
         return;
     struct lull_region_ledger *sum = &it->sums[it->stack[it->depth - 1].region];

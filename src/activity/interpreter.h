@@ -25,8 +25,13 @@ enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
 struct region_code {
     uint8_t activity; /* enum lull_activity or INHERIT */
     uint8_t parallel;
-    uint8_t mpi;  /* 1: a call of MPI, if the consumers want to know */
-    uint8_t call; /* enum lull_call */
+    uint8_t special; /* enum special */
+    uint8_t call;    /* enum lull_call */
+};
+
+enum special {
+    CALL_OF_MPI = 1, /* if the consumers want to know */
+    VISITED = 2      /* its VISITs are wanted */
 };
 
 struct frame {
@@ -34,8 +39,8 @@ struct frame {
     struct region_code code; /* activity: never INHERIT unless all below are */
     bool outermost;          /* no visit of the same region below ... */
     bool counted;            /* entered inside a window ... */
-    int64_t entered;         /* `analysed` at entering, and ... */
-    int64_t time;            /* when; the last four are kept for visits and region sums only */
+    int64_t entered;         /* lull_analysed at entering, and ... */
+    int64_t time;            /* when; the last four are kept of VISITED regions only */
     uint32_t user;           /* innermost region of the user, and ... */
     uint8_t mark;            /* innermost mark: for SPANs only */
 };
@@ -95,7 +100,6 @@ struct lull_interpreter {
     size_t capacity;
     struct frame *stack;
     const struct region_code *codes; /* [n_regions] */
-    int64_t analysed;                /* clock of the time inside windows, for inclusive times */
     int64_t *read_at; /* [n_counters]: the last reading, or the first event of the thread */
     struct lull_region_ledger *sums; /* of the worker that reads this location now; NULL: none */
     int64_t last_time, last_kept;    /* of the last event */
@@ -200,6 +204,15 @@ static inline int64_t lull_kept(const struct lull_interpreter *it)
     if (!it->master)
         waited += ns[LULL_SLOT(LULL_IDLE, 0)] + ns[LULL_SLOT(LULL_OTHER, 0)];
     return it->ledger.now - waited;
+}
+
+/* The time inside the windows and not paused, up to the clock. */
+static inline int64_t lull_analysed(const struct lull_interpreter *it)
+{
+    const int64_t *ns = it->ledger.ns;
+    return it->ledger.now - ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] -
+           ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 1)] - ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 0)] -
+           ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
 }
 
 static inline void lull_note_last(struct lull_interpreter *it)

@@ -57,8 +57,9 @@ struct lull_pass_options {
     bool masters_only;                  /* only the first thread of each process */
     unsigned workers;                   /* threads; 0: as many as there are processors */
     const uint8_t
-        *marks;   /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
-    int64_t tick; /* ns between two TICKs; 0: none */
+        *marks;         /* [n_regions]: SPANs tell in which marked region (> 0) they are; or NULL */
+    const bool *visits; /* [n_regions]: whose VISITs are wanted; NULL: of all */
+    int64_t tick;       /* ns between two TICKs; 0: none */
     /* [workers][n_regions], zeroed, of the caller: sums by region (activity/ledger.h), of all
      * locations that the worker reads; NULL: not wanted. */
     struct lull_region_ledger *regions;

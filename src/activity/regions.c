@@ -76,17 +76,19 @@ static lull_status grow_stack(struct lull_interpreter *it, struct lull_error *er
     return LULL_OK;
 }
 
-/* What is kept of a visit for who wants more than the ledger's times. */
+/* What is kept of a visit for who wants to know of it. */
 static void note_visit(struct lull_interpreter *it, struct frame *frame, uint32_t region)
 {
     frame->outermost = !is_open(it, region);
     frame->counted = it->inside;
-    frame->entered = it->analysed;
+    frame->entered = lull_analysed(it);
     frame->time = it->ledger.now;
     if (it->sums)
         it->sums[region].visits += it->inside;
-    if (!it->spans)
-        return;
+}
+
+static void note_user(const struct lull_interpreter *it, struct frame *frame, uint32_t region)
+{
     const uint8_t *marks = it->shared->options->marks;
     const struct frame *below = it->depth ? frame - 1 : NULL;
     frame->user = it->shared->user[region] ? region : below ? below->user : LULL_NONE;
@@ -105,10 +107,12 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
     frame->code = it->codes[region];
     if (frame->code.activity == INHERIT)
         frame->code.activity = lull_top_activity(it);
-    if (frame->code.mpi)
+    if (frame->code.special & CALL_OF_MPI)
         lull_call_begin(it, region);
-    if (it->detail)
+    if (frame->code.special & VISITED)
         note_visit(it, frame, region);
+    if (it->spans)
+        note_user(it, frame, region);
     it->depth++;
     if (frame->code.parallel) {
         lull_parallel_enter(it, region);
@@ -120,7 +124,7 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
 
 static void end_visit(struct lull_interpreter *it, const struct frame *frame)
 {
-    int64_t inclusive = it->analysed - frame->entered;
+    int64_t inclusive = lull_analysed(it) - frame->entered;
     if (it->sums && frame->outermost)
         it->sums[frame->region].inclusive_ns += inclusive;
     if (!lull_wants(it, LULL_STEP_VISIT))
@@ -138,9 +142,9 @@ void lull_region_leave(struct lull_interpreter *it)
     if (it->depth == 0) /* the scan drops these; nothing to close */
         return;
     const struct frame *frame = &it->stack[--it->depth];
-    if (it->detail)
+    if (frame->code.special & VISITED)
         end_visit(it, frame);
-    if (frame->code.mpi)
+    if (frame->code.special & CALL_OF_MPI)
         lull_call_end(it);
     if (frame->code.parallel) {
         lull_parallel_leave(it);

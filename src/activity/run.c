@@ -113,7 +113,7 @@ static inline void enter_run(struct lull_interpreter *it, struct run *run,
 {
     const struct region_code code = it->codes[event->id];
     spend_run(it, run, event->time);
-    if (code.mpi) {
+    if (code.special) {
         it->ledger.now = run->now;
         lull_call_begin(it, event->id);
     }
@@ -132,7 +132,7 @@ static inline void leave_run(struct lull_interpreter *it, struct run *run,
 {
     spend_run(it, run, event->time);
     const struct region_code code = it->stack[--run->depth].code;
-    if (code.mpi) {
+    if (code.special) {
         it->ledger.now = run->now;
         lull_call_end(it);
     }
@@ -161,25 +161,25 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
             const int64_t end = event->time + event->duration;
-            if (code.mpi) {
+            if (code.special == CALL_OF_MPI) {
                 const struct lull_event *taken = take_call(it, &run, event, last, code);
                 if (taken < event)
                     break;
                 event = taken;
                 continue;
             }
-            if (code.parallel || end > event[1].time)
+            if (code.parallel || code.special || end > event[1].time)
                 break;
             ns[run.slot] += event->time - run.now;
             ns[code.activity == INHERIT ? run.slot : LULL_SLOT(code.activity, run.parallel)] +=
                 event->duration;
             run.now = end;
         } else if (event->kind == LULL_EVENT_ENTER) {
-            if (run.depth == it->capacity)
+            if (run.depth == it->capacity || codes[event->id].special & VISITED)
                 break;
             enter_run(it, &run, event);
         } else if (event->kind == LULL_EVENT_LEAVE) {
-            if (run.depth == 0)
+            if (run.depth == 0 || it->stack[run.depth - 1].code.special & VISITED)
                 break;
             leave_run(it, &run, event);
         } else if ((LULL_OPERATION_EVENTS & ~LULL_SILENT_EVENTS) >> event->kind & 1) {

@@ -6,6 +6,13 @@
 static const uint32_t call_kinds =
     LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_ONE_SIDED) | LULL_STEP_MASK(LULL_STEP_IO);
 
+static bool is_visited(const struct lull_interpretation *shared, uint32_t region)
+{
+    const bool *visits = shared->options->visits;
+    return shared->options->regions ||
+           (shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]));
+}
+
 static struct region_code *make_codes(const struct lull_interpretation *shared,
                                       unsigned location_kind)
 {
@@ -16,8 +23,10 @@ static struct region_code *make_codes(const struct lull_interpretation *shared,
         uint8_t activity = lull_activity_on(region, location_kind);
         codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
         codes[i].parallel = region->parallel;
-        codes[i].mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
-        codes[i].call = codes[i].mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
+        bool mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
+        codes[i].special =
+            (uint8_t)((mpi ? CALL_OF_MPI : 0) | (is_visited(shared, i) ? VISITED : 0));
+        codes[i].call = mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
     }
     return codes;
 }
@@ -150,7 +159,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->call_region = it->parallel_region = LULL_NONE;
         it->spans = lull_wants(it, LULL_STEP_SPAN);
         it->span.slot = NO_STATE;
-        it->detail = shared->options->regions || it->spans || lull_wants(it, LULL_STEP_VISIT) ||
+        it->detail = shared->options->regions || it->spans ||
                      (shared->wants_ledger && shared->trace->n_counters);
         it->channels = lull_channels_create();
     }

@@ -186,7 +186,8 @@ static lull_status run_search(struct search *search, const char *name, struct lu
     const struct lull_trace *trace = search->trace;
     if (!mark_wanted(trace, name, search->wanted))
         return no_such_region(trace, name, err);
-    const struct lull_pass_options options = {.application = LULL_NONE, .masters_only = true};
+    const struct lull_pass_options options = {
+        .application = LULL_NONE, .masters_only = true, .visits = search->wanted};
     const struct lull_consumer consumer = {
         .context = search, .wants = LULL_STEP_MASK(LULL_STEP_VISIT), .steps = search_steps};
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
