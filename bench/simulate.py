@@ -1,7 +1,8 @@
 """The simulator: events per second, memory, GOAL text, and SimGrid SMPI side by side.
 
 Events are sends, receives, computations and messages. Speeds are by processor time of one thread:
-of reading the GOAL text, and of the simulation alone. SMPI is compared by wall time: it runs the
+of reading the GOAL text, and of the simulation alone, without and with the longest path. Two threads
+are compared with one by wall time, in turns. SMPI is compared by wall time: it runs the
 MPI program halo.c, lull reads and simulates the same exchange as GOAL text.
 """
 import os
@@ -15,21 +16,21 @@ NETWORK = "loggops"
 # name, arguments of bench_goal_cases, least M events/s (None: see below)
 CASES = (
     ("stencil 64x64, 100 iterations", "stencil 64 64 100 20000 2048", 10),
-    ("dissemination, 64 k ranks", "dissemination 65536 8", 10),
-    ("binomial reduce, 1 M ranks", "reduce 1048576 64", 5),
-    ("stencil 256x256, 10 iterations", "stencil 256 256 10 20000 2048", 5),
+    ("dissemination, 64 k ranks", "dissemination 65536 8", 15),
+    ("binomial reduce, 1 M ranks", "reduce 1048576 64", 8),
+    ("stencil 256x256, 10 iterations", "stencil 256 256 10 20000 2048", 8),
     ("linear alltoall, 1024 ranks", "alltoall 1024 1000", None),
 )
 # The same as patterns, computed while they are simulated.
 PATTERNS = (
     ("stencil 64x64, 100 iterations",
-     "grid:ranks=64x64,exec=20us,bytes=2KiB,iterations=100", 10),
+     "grid:ranks=64x64,exec=20us,bytes=2KiB,iterations=100", 20),
     ("dissemination, 64 k ranks",
-     "collective:op=barrier,ranks=65536,exec=0,iterations=1", 10),
+     "collective:op=barrier,ranks=65536,exec=0,iterations=1", 15),
     ("binomial reduce, 1 M ranks",
-     "collective:op=reduce,ranks=1048576,bytes=64,exec=0,iterations=1", 5),
+     "collective:op=reduce,ranks=1048576,bytes=64,exec=0,iterations=1", 8),
     ("stencil 256x256, 10 iterations",
-     "grid:ranks=256x256,exec=20us,bytes=2KiB,iterations=10", 5),
+     "grid:ranks=256x256,exec=20us,bytes=2KiB,iterations=10", 8),
     ("linear alltoall, 1024 ranks",
      "collective:op=alltoall,ranks=1024,bytes=1000,exec=0,iterations=1", None),
     ("next neighbours, 1 M ranks, 100 iterations",
@@ -73,23 +74,38 @@ def write_goal(bench, arguments, name):
     return path
 
 
-def simulated(bench, program, runs):
-    """(events, seconds to read, seconds to simulate, MiB) of each run"""
-    taken = []
-    for _ in range(runs):
-        words, peak = run([tool(bench, "bench_simulate"), NETWORK, program])
-        taken.append((int(words[0]), float(words[1]), float(words[2]), peak))
-    return taken
+def simulate_once(bench, program, *more):
+    """(events, seconds to read, seconds to simulate, MiB, simulated ns, wall seconds)"""
+    words, peak = run([tool(bench, "bench_simulate"), NETWORK, program, *more])
+    return int(words[0]), float(words[1]), float(words[2]), peak, words[3], float(words[4])
+
+
+def simulated(bench, program, runs, *more):
+    return [simulate_once(bench, program, *more) for _ in range(runs)]
 
 
 def speed_row(bench, name, taken, least):
-    extra = "peak %.0f MiB" % max(peak for _, _, _, peak in taken)
+    extra = "peak %.0f MiB" % max(t[3] for t in taken)
     if least:
-        bench.add(name, spread([events / seconds / 1e6 for events, _, seconds, _ in taken], "%.1f")
-                  + " M events/s", ">= %d" % least, extra)
+        bench.add(name, spread([t[0] / t[2] / 1e6 for t in taken], "%.1f") + " M events/s",
+                  ">= %d" % least, extra)
     else:
-        bench.add(name, spread([seconds for _, _, seconds, _ in taken]) + " s",
+        bench.add(name, spread([t[2] for t in taken]) + " s",
                   "<= 2 s" if "alltoall" in name else "<= 1024 MiB", extra)
+
+
+def further_rows(bench, name, program, least):
+    """With the longest path, and on two threads."""
+    if not least:
+        return
+    speed_row(bench, name + ", path", simulated(bench, program, bench.runs, "path"), least)
+    ratios = []
+    for _ in range(bench.runs):
+        one, two = (simulate_once(bench, program, threads) for threads in ("1", "2"))
+        if one[4] != two[4]:
+            sys.exit("%s: %s ns on one thread, %s ns on two" % (name, one[4], two[4]))
+        ratios.append(one[5] / two[5])
+    bench.add(name + ", two threads", spread(ratios) + " x", ">= 1.6 x")
 
 
 def graph_rows(bench):
@@ -100,9 +116,10 @@ def graph_rows(bench):
         megabytes = os.path.getsize(path) / 1e6
         taken = simulated(bench, path, bench.runs)
         bench.add("simulate: GOAL text, " + name,
-                  spread([megabytes / reading for _, reading, _, _ in taken], "%.0f") + " MB/s",
+                  spread([megabytes / t[1] for t in taken], "%.0f") + " MB/s",
                   ">= 200")
         speed_row(bench, "simulate: " + name, taken, least)
+        further_rows(bench, "simulate: " + name, path, least)
         os.remove(path)
 
 
@@ -112,6 +129,7 @@ def pattern_rows(bench):
             # hundreds of millions of events, and memory is what is asked for: once is enough
             runs = 1 if "100 iterations" in name and not least else bench.runs
             speed_row(bench, "simulate: pattern " + name, simulated(bench, pattern, runs), least)
+            further_rows(bench, "simulate: pattern " + name, pattern, least)
 
 
 def smpi_rows(bench):

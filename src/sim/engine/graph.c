@@ -29,7 +29,8 @@ static struct lull_graph_step pack(const struct lull_graph_rank *rank, uint32_t 
     if (op->requires > 1)
         step.flags |= LULL_STEP_SEVERAL;
     if (op->size > UINT32_MAX || op->requires > UINT16_MAX || op->cpu || op->nic ||
-        (op->tag >= LULL_STEP_ANY_TAG && !any_tag)) {
+        (op->tag >= LULL_STEP_ANY_TAG && !any_tag) ||
+        (op->requires > 1 && op->kind != LULL_OP_COMPUTE)) {
         step.flags |= LULL_STEP_LARGE;
         step.many_waits = op->requires;
     } else {
@@ -56,11 +57,15 @@ static lull_status pack_all(struct lull_engine *engine)
             return lull_run_out_of_memory(engine);
     }
     struct lull_graph_step *steps = engine->steps;
+    uint32_t n_waits = 0;
     for (uint32_t r = 0; r < n_ranks; r++) {
         const struct lull_graph_rank *rank = &graph->ranks[r];
         engine->graph[r] = steps;
-        for (uint32_t i = 0; i < rank->n_ops; i++)
-            *steps++ = pack(rank, i);
+        for (uint32_t i = 0; i < rank->n_ops; i++) {
+            *steps = pack(rank, i);
+            if (steps++->flags & LULL_STEP_SEVERAL)
+                steps[-1].wait = n_waits++;
+        }
         for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
             engine->from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
     }
@@ -153,8 +158,8 @@ static inline void meet(struct lull_engine *engine, uint32_t r, uint32_t op, uin
     struct lull_graph_step *step = &engine->graph[r][op];
     if (!is_last(step))
         return;
-    if (engine->waits && step->flags & LULL_STEP_SEVERAL) {
-        const struct lull_graph_wait *wait = &engine->waits[step - engine->steps];
+    if (engine->waits && (step->flags & LULL_STEP_SEVERAL)) {
+        const struct lull_graph_wait *wait = &engine->waits[step->wait];
         if (wait->time > engine->now ||
             (wait->time == engine->now && wait->number > engine->front >> LULL_RUN_KIND_BITS)) {
             queue_end(engine, r, wait);
@@ -172,7 +177,7 @@ static bool meet_later(struct lull_engine *engine, uint32_t r, uint32_t op,
     struct lull_graph_step *step = &engine->graph[r][op];
     if (!(step->flags & LULL_STEP_SEVERAL))
         return true;
-    struct lull_graph_wait *wait = &engine->waits[step - engine->steps];
+    struct lull_graph_wait *wait = &engine->waits[step->wait];
     end->edge = edge;
     if (wait->time < end->time || (wait->time == end->time && wait->number <= end->number))
         *wait = *end;
@@ -202,7 +207,7 @@ static void done_later(struct lull_engine *engine, uint32_t r, uint32_t op, int6
 static void release_at_end(struct lull_engine *engine, uint32_t r, uint32_t op, uint32_t edge)
 {
     struct lull_graph_step *step = &engine->graph[r][op];
-    const struct lull_graph_wait *wait = &engine->waits[step - engine->steps];
+    const struct lull_graph_wait *wait = &engine->waits[step->wait];
     if (!(step->flags & LULL_STEP_SEVERAL))
         is_last(step);
     else if (lull_step_waits(step) > 0 || wait->time != engine->now || wait->edge != edge ||

@@ -1,9 +1,10 @@
 /* Graph: a program whose operations wait for each other by name, as GOAL text has it.
  *
- * All of it is in memory, in about 40 bytes per operation and 16 more while it is simulated: any
- * operation may require any other, so none can be left out before the end of its rank is known.
- * Operations keep the order of the text. An operation starts when every operation that it
- * *requires* is done and every one that it *irequires* has started. */
+ * All of it is in memory, in about 40 bytes per operation and, while it is simulated, 16 more and
+ * 32 for each that has several requirements: any operation may require any other, so none can be
+ * left out before the end of its rank is known. Operations keep the order of the text. An operation
+ * starts when every operation that it *requires* is done and every one that it *irequires* has
+ * started. */
 #ifndef LULL_SIM_ENGINE_GRAPH_H
 #define LULL_SIM_ENGINE_GRAPH_H
 

@@ -33,6 +33,7 @@ struct lull_path {
     uint32_t n_joined, joined_room, joined_free; /* the free ones by `room` of the struct */
     uint32_t **roots;
     size_t n_roots, roots_room;
+    size_t n_asked; /* references that this compaction had to look at */
     uint8_t *marks; /* while compacting, of each node */
     int out_of_memory;
 };
@@ -149,7 +150,7 @@ int lull_path_is_full(const struct lull_path *path)
 
 void lull_path_begin_compact(struct lull_path *path)
 {
-    path->n_roots = 0;
+    path->n_roots = path->n_asked = 0;
     path->marks = calloc(path->n_nodes, 1);
     if (!path->marks)
         path->out_of_memory = 1;
@@ -157,6 +158,7 @@ void lull_path_begin_compact(struct lull_path *path)
 
 void lull_path_root(struct lull_path *path, uint32_t *reference)
 {
+    path->n_asked++;
     if (*reference == 0 || path->out_of_memory)
         return;
     if (path->n_roots == path->roots_room) {
@@ -301,6 +303,15 @@ static uint32_t sweep(struct lull_path *path, uint32_t *numbers)
     return n;
 }
 
+/* Twice as many as are left, and not before as many were added as references must be looked at. */
+static uint32_t next_full(const struct lull_path *path, uint32_t n)
+{
+    size_t full = 2 * (size_t)n, least = n + path->n_asked;
+    full = full < FEWEST_NODES ? FEWEST_NODES : full;
+    full = full < least ? least : full;
+    return full < UINT32_MAX ? (uint32_t)full : UINT32_MAX - 1;
+}
+
 lull_status lull_path_end_compact(struct lull_path *path, struct lull_error *err)
 {
     uint32_t *numbers = malloc(path->n_nodes * sizeof *numbers);
@@ -316,7 +327,7 @@ lull_status lull_path_end_compact(struct lull_path *path, struct lull_error *err
     for (size_t i = 0; i < path->n_roots; i++)
         *path->roots[i] = numbers[*path->roots[i]];
     path->n_nodes = n;
-    path->full = n < FEWEST_NODES / 2 ? FEWEST_NODES : n < UINT32_MAX / 4 ? 2 * n : UINT32_MAX - 1;
+    path->full = next_full(path, n);
     free(numbers);
     free(path->marks);
     path->marks = NULL;

@@ -69,7 +69,10 @@ struct lull_graph_step {
         uint32_t size;       /* bytes, or ns */
         uint32_t many_waits; /* LARGE: instead of `waits` */
     };
-    uint32_t peer;
+    union {
+        uint32_t peer;
+        uint32_t wait; /* SEVERAL: its place among the waits; it is LARGE or a computation */
+    };
     uint16_t tag;   /* or LULL_STEP_ANY_TAG */
     uint16_t waits; /* requirements that are not met yet */
     int16_t next;   /* first of those that wait for its end, from here; they follow each other */
@@ -157,7 +160,7 @@ struct lull_engine {
 
     struct lull_graph_step **graph; /* by rank; NULL: streams */
     struct lull_graph_step *steps;  /* of all ranks */
-    struct lull_graph_wait *waits;  /* as steps; NULL: every end is an event */
+    struct lull_graph_wait *waits;  /* of SEVERAL steps; NULL: every end is an event */
     bool from_start;                /* it has requirements that are met by a start */
     uint32_t **op_path;             /* with the longest path: by rank, [n_ops] of the moments when
                                        operations will be done, then of those when they start */
