@@ -18,7 +18,7 @@ if(LULL_TESTS AND Python3_FOUND)
         add_test(NAME bench.${name}
                  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/helpers.py
                          --lull $<TARGET_FILE:lull> --helper ${CMAKE_BINARY_DIR}/${helper} ${ARGN})
-        set_tests_properties(bench.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+        set_tests_properties(bench.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
     endfunction()
     foreach(family openmpi mpich)
         if(LULL_MPICC_${family})
@@ -54,6 +54,6 @@ if(LULL_TESTS AND Python3_FOUND AND HWLOC_FOUND)
         add_test(NAME bench.odd.${case}
                  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/bench/odd_machines.py
                          --lull $<TARGET_FILE:lull> --case ${case})
-        set_tests_properties(bench.odd.${case} PROPERTIES LABELS quick TIMEOUT 300)
+        set_tests_properties(bench.odd.${case} PROPERTIES LABELS quick TIMEOUT 900)
     endforeach()
 endif()

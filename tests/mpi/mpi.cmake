@@ -17,7 +17,7 @@ if(LULL_TESTS AND Python3_FOUND)
                         --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${program})
             # Together they would starve each other on few cores.
             set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                                 TIMEOUT 300 RUN_SERIAL ON)
+                                 TIMEOUT 900 RUN_SERIAL ON)
         endforeach()
         # The same with readings of counters in between.
         foreach(name files onesided persistent pause_requests)
@@ -26,7 +26,7 @@ if(LULL_TESTS AND Python3_FOUND)
                         --recorder $<TARGET_FILE:liblull-record-${family}>
                         --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                         ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
-            set_tests_properties(mpi.${family}.counted.${name} PROPERTIES LABELS mpi TIMEOUT 300
+            set_tests_properties(mpi.${family}.counted.${name} PROPERTIES LABELS mpi TIMEOUT 900
                 SKIP_RETURN_CODE 77 RUN_SERIAL ON
                 ENVIRONMENT "LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2")
         endforeach()
@@ -52,7 +52,7 @@ if(LULL_TESTS AND Python3_FOUND)
                         --recorder $<TARGET_FILE:liblull-record-openmpi>
                         --digest $<TARGET_FILE:mpi_digest> ${program})
             set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                                 TIMEOUT 300 RUN_SERIAL ON)
+                                 TIMEOUT 900 RUN_SERIAL ON)
         endforeach()
     endif()
 endif()

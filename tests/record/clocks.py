@@ -29,7 +29,7 @@ CLOCK, OFFSET = 2, 12  # kinds of definitions
 
 def run(command, environment=None, check=True):
     done = subprocess.run(command, env=environment or ENVIRONMENT, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=240)
     if check and done.returncode != 0:
         raise RuntimeError("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
     return done

@@ -44,7 +44,7 @@ class Bench:
     def metrics(self, *arguments):
         done = subprocess.run([self.settings.lull, "metrics", "--raw", "--scheme", "all",
                                "--format", "json"] + list(arguments), capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=240)
         if done.returncode != 0:
             sys.exit(done.stderr)
         return {row["id"]: row["values"] for table in json.loads(done.stdout)["tables"].values()
@@ -53,7 +53,7 @@ class Bench:
     def check(self, name, run, output, cut):
         expected = "\n".join(line for line in output.splitlines() if line.split(" ")[0] in HINTS)
         done = subprocess.run([self.settings.check] + ["--cut"] * cut + [run], input=expected,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=240)
         if done.returncode != 0:
             self.wrong.append(name + ": " + done.stdout)
 
@@ -109,7 +109,7 @@ class Bench:
             print("perf_event is not to be had here:", errors.splitlines()[0])
             return
         text = subprocess.run([self.settings.lull, "metrics", "--counters", run],
-                              capture_output=True, text=True, timeout=120).stdout
+                              capture_output=True, text=True, timeout=240).stdout
         counts = [line.split()[-1] for line in text.splitlines() if line.startswith("page-faults")]
         if not counts or int(counts[0].replace(",", "")) == 0:
             self.wrong.append(f"no page faults were counted: {counts}")

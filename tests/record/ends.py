@@ -40,7 +40,7 @@ def start(command, environment, send=None, limit=None):
                 break
         time.sleep(0.3)
         process.send_signal(send)
-        rest, errors = process.communicate(timeout=60)
+        rest, errors = process.communicate(timeout=120)
         output += rest
         try:  # what an mpirun that was killed leaves behind
             os.killpg(process.pid, signal.SIGKILL)
@@ -48,7 +48,7 @@ def start(command, environment, send=None, limit=None):
             pass
         time.sleep(0.5)
     else:
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=240)
     return process.returncode, output, errors
 
 
@@ -70,7 +70,7 @@ class Bench:
 
     def check(self, run, expected):
         result = subprocess.run([self.settings.check, "--cut", run], input=expected, text=True,
-                                capture_output=True, timeout=120)
+                                capture_output=True, timeout=240)
         return result.returncode == 0, result.stdout.strip().replace("\n", "; ")
 
     def one_rank_ends(self, name, how):
@@ -93,7 +93,7 @@ class Bench:
             self.row(name, alone, status, verdict + " | " + both, not good)
 
     def has_metrics(self, run):
-        metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=120,
+        metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=240,
                                  capture_output=True, text=True, check=False)
         if metrics.returncode != 0:
             print("lull metrics fails: " + metrics.stderr.strip())

@@ -17,7 +17,7 @@ CHUNK, HEADER = 65536, 4096
 
 
 def run(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, **more)
 
 
 def hints(output):
@@ -137,7 +137,7 @@ class Test:
             # Forced: how long the recorder took beside so short a program is not what is asked here.
             metrics = run([self.settings.lull, "metrics", "--force", where])
             self.demand(metrics.returncode == 0, metrics.stderr)
-            said, _ = process.communicate("\n", timeout=60)
+            said, _ = process.communicate("\n", timeout=120)
             self.demand(process.returncode == 0, "status %d" % process.returncode)
             self.check_run(where, hints(said))
 

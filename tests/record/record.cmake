@@ -25,7 +25,7 @@ if(Python3_FOUND)
         add_test(NAME record.${name}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${ARGN})
-        set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 300
+        set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 900
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
     endfunction()
 
@@ -62,7 +62,7 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                     -- ${record_bin}/omp_constructs.${short})
-        set_tests_properties(record.counters.${short} PROPERTIES LABELS quick TIMEOUT 300
+        set_tests_properties(record.counters.${short} PROPERTIES LABELS quick TIMEOUT 900
                              RUN_SERIAL ON)
         record_test(omp_constructs.profile.${short} quick --option=--profile --
                     ${record_bin}/omp_constructs.${short})
@@ -71,7 +71,7 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py
                     --lull $<TARGET_FILE:lull> --compiler ${compiler}
                     $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-        set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 300
+        set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 900
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
@@ -85,7 +85,7 @@ if(Python3_FOUND)
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                         --bin ${record_bin})
-            set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 300
+            set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 900
                                  SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         endforeach()
     endif()
@@ -124,17 +124,17 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
                 --mpirun ${LULL_TEST_MPIRUN_${family}})
-    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON
+    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
     add_test(NAME record.sums.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sums.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/phases.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
-    set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
+    set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
     add_test(NAME record.sites.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON
+    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 900 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
     add_test(NAME record.clocks.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
@@ -143,12 +143,12 @@ function(record_mpi family)
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
                 --lull $<TARGET_FILE:lull> --family ${family} --nodes)
     set_tests_properties(record.clocks.${family} record.clocks.nodes.${family}
-                         PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON SKIP_RETURN_CODE 77)
+                         PROPERTIES LABELS mpi TIMEOUT 900 RUN_SERIAL ON SKIP_RETURN_CODE 77)
     add_test(NAME record.counters.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
-    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
+    set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
     foreach(form master inside)
         record_test(hybrid.${form}.${family} mpi --
                     ${LULL_TEST_MPIRUN_${family}} -n 2 ${bin}/hybrid.${family} ${form})

@@ -22,7 +22,7 @@ def main():
     settings = parser.parse_args(sys.argv[1:cut])
     command = sys.argv[cut + 1:]
     environment = launch.environment(**dict(pair.split("=", 1) for pair in settings.env))
-    alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    alone = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     if alone.returncode != 0:
         print(f"skipped: {command[0]} does not work here: status {alone.returncode}\n{alone.stderr}")
         return 77
@@ -36,7 +36,7 @@ def main():
             print(f"status {recorded.returncode}, alone {alone.returncode}")
             return 1
         check = subprocess.run([settings.check, run], input=recorded.stdout, text=True,
-                               capture_output=True, timeout=120)
+                               capture_output=True, timeout=240)
         print(check.stdout)
         return check.returncode
 

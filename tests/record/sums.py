@@ -34,14 +34,14 @@ class Bench:
 
     def check(self, name, run, expected, cut):
         done = subprocess.run([self.settings.check] + ["--cut"] * cut + [run], input=expected,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=240)
         print(name + ": " + done.stdout)
         if done.returncode != 0:
             self.wrong.append(f"{name}: differs from what the program says")
 
     def json(self, command, run, *options):
         done = subprocess.run([self.settings.lull, command, "--format", "json", run, *options],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=240)
         if done.returncode != 0:
             self.wrong.append(f"lull {command} {run}: {done.stderr}")
             return {"facts": {}, "tables": {}, "notes": []}
