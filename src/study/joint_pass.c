@@ -36,15 +36,30 @@ static lull_status add_ideal(struct lull_joint_pass *joint, struct parts *parts,
     return status;
 }
 
-static lull_status conclude(const struct parts *parts, struct lull_arena *arena,
-                            struct lull_breakdown **ret_breakdown,
+/* Where threads communicate beside the masters, against presumption, the run is read once more. */
+static lull_status conclude_ideal(const struct lull_joint_pass *joint, const struct parts *parts,
+                                  struct lull_arena *arena, struct lull_ideal_result *ideal,
+                                  struct lull_error *err)
+{
+    if (!lull_ideal_others_call(parts->ideal))
+        return lull_ideal_conclude(parts->ideal, arena, ideal, err);
+    struct lull_ideal_options options = joint->ideal;
+    options.presumes_masters = false;
+    options.workers = joint->pass.workers;
+    options.progress = joint->pass.progress;
+    options.progress_context = joint->pass.progress_context;
+    return lull_ideal_runtime(joint->trace, &options, arena, ideal, err);
+}
+
+static lull_status conclude(const struct lull_joint_pass *joint, const struct parts *parts,
+                            struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
                             struct lull_ideal_result **ret_ideal, struct lull_error *err)
 {
     struct lull_ideal_result *ideal = NULL;
     lull_status status = lull_collector_result(parts->collector, arena, ret_breakdown, err);
     if (status == LULL_OK && parts->ideal) {
         ideal = lull_arena_zero(arena, 1, sizeof *ideal);
-        status = lull_ideal_conclude(parts->ideal, arena, ideal, err);
+        status = conclude_ideal(joint, parts, arena, ideal, err);
     }
     if (status == LULL_OK)
         *ret_ideal = ideal;
@@ -68,6 +83,7 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
     if (ideal)
         joint.ideal = *ideal;
     joint.ideal.application = options->application;
+    joint.ideal.presumes_masters = !companion; /* who would see messages twice */
     joint.workers = lull_pass_workers(trace, &joint.pass);
     lull_status status = add_breakdown(&joint, options, &parts, err);
     if (status == LULL_OK && companion)
@@ -77,7 +93,7 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
     if (status == LULL_OK)
         status = lull_pass_run(trace, &joint.pass, joint.consumers, joint.n_consumers, err);
     if (status == LULL_OK)
-        status = conclude(&parts, arena, ret_breakdown, ret_ideal, err);
+        status = conclude(&joint, &parts, arena, ret_breakdown, ret_ideal, err);
     lull_ideal_destroy(parts.ideal);
     lull_collector_destroy(parts.collector);
     return status;

@@ -95,10 +95,11 @@ static void *feed_share(void *context)
     return NULL;
 }
 
+/* `ret_others`: other threads are presumed not to communicate; whether they did. NULL: any may. */
 static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
-                                         uint64_t seed, size_t waiting)
+                                         uint64_t seed, size_t waiting, bool *ret_others)
 {
-    struct lull_ideal_options options = {.waiting = waiting};
+    struct lull_ideal_options options = {.waiting = waiting, .presumes_masters = ret_others};
     struct lull_ideal_result result;
     struct lull_ideal *ideal;
     struct lull_consumer consumer;
@@ -115,6 +116,8 @@ static struct lull_ideal_result evaluate(const struct random_run *run, unsigned 
         pthread_join(threads[w], NULL);
     assert_int_equal(atomic_load(&feed.status), LULL_OK);
     assert_int_equal(lull_ideal_conclude(ideal, run->arena, &result, NULL), LULL_OK);
+    if (ret_others)
+        *ret_others = lull_ideal_others_call(ideal);
     lull_ideal_destroy(ideal);
     return result;
 }
@@ -131,7 +134,7 @@ static void check_run(const struct random_run *run, struct lull_random *random, 
 {
     unsigned workers = 1 + (unsigned)lull_random_below(random, MOST_WORKERS);
     size_t waiting = lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
-    struct lull_ideal_result result = evaluate(run, workers, seed, waiting);
+    struct lull_ideal_result result = evaluate(run, workers, seed, waiting, NULL);
     int64_t wanted = 0;
     for (uint32_t i = 0; i < run->n_locations; i++)
         wanted = run->locations[i].ideal > wanted ? run->locations[i].ideal : wanted;
@@ -143,6 +146,54 @@ static void check_run(const struct random_run *run, struct lull_random *random, 
     assert_int_equal(result.messages, run->received);
     assert_int_equal(result.unmatched_sends, run->sent - run->received);
     assert_int_equal(result.collectives, run->gathered);
+}
+
+/* As drawn: messages, collective operations, and calls of both. */
+static bool communicates(const struct random_run *run, uint32_t location)
+{
+    const struct run_steps *all = &run->locations[location];
+    for (size_t i = 0; i < all->count; i++) {
+        const struct lull_step *step = &all->steps[i];
+        if (step->kind >= LULL_STEP_SEND && step->kind <= LULL_STEP_COLLECTIVE_END)
+            return true;
+        if ((step->kind == LULL_STEP_CALL_BEGIN || step->kind == LULL_STEP_CALL_END) &&
+            step->op != LULL_CALL_OTHER)
+            return true;
+    }
+    return false;
+}
+
+/* What is presumed to be so is either true, and makes no difference, or is found out. */
+static void other_threads_are_found_out(void **state)
+{
+    (void)state;
+    uint64_t first = lull_test_seed();
+    unsigned with = 0, without = 0, count = programs();
+    struct random_run run;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        struct lull_random random;
+        bool wanted = false, found;
+        lull_random_seed(&random, seed);
+        random_run_draw(&run, &random, false);
+        for (uint32_t l = 0; l < run.n_locations; l++) {
+            uint32_t process = run.trace->locations[l].process;
+            if (run.trace->processes[process].first_location != l)
+                wanted |= communicates(&run, l);
+        }
+        unsigned workers = 1 + (unsigned)lull_random_below(&random, MOST_WORKERS);
+        struct lull_ideal_result result = evaluate(&run, workers, seed, 0, &found);
+        assert_int_equal(found, wanted);
+        if (!found) {
+            struct lull_ideal_result exact = evaluate(&run, 1, seed, 0, NULL);
+            assert_int_equal(result.runtime, exact.runtime);
+            assert_int_equal(result.messages, exact.messages);
+            assert_int_equal(result.collectives, exact.collectives);
+        }
+        with += found;
+        without += !found;
+        random_run_free(&run);
+    }
+    assert_true(count < 100 || (with > 0 && without > 0));
 }
 
 static void programs_last_as_long_as_their_longest_path(void **state)
@@ -171,12 +222,12 @@ static void what_is_missing_is_told_the_same_by_all(void **state)
         struct lull_random random;
         lull_random_seed(&random, seed);
         random_run_draw(&run, &random, true);
-        struct lull_ideal_result alone = evaluate(&run, 1, seed, 0);
+        struct lull_ideal_result alone = evaluate(&run, 1, seed, 0, NULL);
         for (unsigned round = 0; round < 3; round++) {
             unsigned workers = 1 + (unsigned)lull_random_below(&random, MOST_WORKERS);
             size_t waiting =
                 lull_random_below(&random, 2) ? 0 : 1 + (size_t)lull_random_below(&random, 20);
-            struct lull_ideal_result result = evaluate(&run, workers, seed + round, waiting);
+            struct lull_ideal_result result = evaluate(&run, workers, seed + round, waiting, NULL);
             if (!alone.detail != !result.detail ||
                 (alone.detail && strcmp(alone.detail, result.detail) != 0))
                 fail_msg("seed %lu: '%s' by one, '%s' by %u workers", seed, alone.detail,
@@ -195,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_last_as_long_as_their_longest_path),
+        cmocka_unit_test(other_threads_are_found_out),
         cmocka_unit_test(what_is_missing_is_told_the_same_by_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static bool deal_out(struct lull_ideal *ideal)
         ideal->share_of[p] =
             is_mine ? (uint16_t)lull_pass_worker_of(trace, ideal->n_shares, p) : (uint16_t)NOBODY;
         ideal->n_ranks += is_mine && process->n_threads > 0;
-        ideal->has_crews |= is_mine && process->n_threads > 1 && !ideal->options->masters_only;
+        ideal->has_crews |= is_mine && lull_share_is_crew(ideal, p);
     }
     for (unsigned s = 0; s < ideal->n_shares; s++)
         if (!(ideal->shares[s] = lull_share_create(ideal, s)))
@@ -100,6 +100,36 @@ static lull_status tell_failure(const struct share *share, struct lull_error *er
                                     : lull_fail(err, share->status, "%s", share->error.text);
 }
 
+/* A thread that is taken not to communicate. */
+static void watch(struct lull_ideal *ideal, const struct lull_steps *steps)
+{
+    const uint32_t calls =
+        LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END);
+    bool any = false;
+    for (uint32_t i = 0; i < steps->count && !any; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (calls >> step->kind & 1) {
+            const struct lull_region *region = &ideal->trace->regions[step->region];
+            uint8_t activity = lull_activity_on(region, LULL_LOCATION_THREAD);
+            any = activity == LULL_MPI_P2P || activity == LULL_MPI_COLLECTIVE;
+        } else {
+            any = LULL_STEPS_OF_MPI >> step->kind & 1;
+        }
+    }
+    if (any)
+        atomic_store_explicit(&ideal->others_call, true, memory_order_relaxed);
+}
+
+bool lull_ideal_others_call(const struct lull_ideal *ideal)
+{
+    return atomic_load(&ideal->others_call);
+}
+
+static bool is_master(const struct lull_trace *trace, uint32_t location)
+{
+    return trace->processes[trace->locations[location].process].first_location == location;
+}
+
 static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
                               struct lull_error *err)
 {
@@ -109,6 +139,10 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
         ideal->share_of[location->process] != worker)
         return LULL_OK;
+    if (ideal->options->presumes_masters && !is_master(ideal->trace, steps->location)) {
+        watch(ideal, steps);
+        return LULL_OK;
+    }
     pthread_mutex_lock(&share->evaluation);
     lull_post_take(share);
     lull_share_run(share);

@@ -41,9 +41,13 @@ struct lull_ideal_message {
 struct lull_ideal_options {
     uint32_t application;
     bool masters_only; /* the pass reads only the first thread of each process */
-    bool has_span;     /* only the time from `from` to `to`, which are the window of the pass for
-                          every process: what lies outside takes no time */
-    int64_t from, to;  /* ns */
+    /* All threads are read, and those beside the masters are taken not to communicate, as in most
+     * runs: that saves bringing what the threads of a process do into one order. Should one do so
+     * after all, lull_ideal_others_call says so, and the result is void. */
+    bool presumes_masters;
+    bool has_span;    /* only the time from `from` to `to`, which are the window of the pass for
+                         every process: what lies outside takes no time */
+    int64_t from, to; /* ns */
     /* Called for each message, by the worker that has the receiver, in an order that depends on the
      * number of workers; may be NULL. */
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
@@ -85,6 +89,9 @@ void lull_ideal_destroy(struct lull_ideal *ideal); /* NULL is allowed */
 
 /* What the pass is given; the consumer lives as long as `ideal`. */
 void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer);
+
+/* After a pass: whether `presumes_masters` was wrong. */
+bool lull_ideal_others_call(const struct lull_ideal *ideal);
 
 /* After a pass that went well. What makes an ideal runtime impossible is told in the result; the
  * texts live in `arena`. */

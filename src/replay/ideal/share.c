@@ -79,9 +79,11 @@ void lull_share_destroy(struct share *share)
 
 /* ---- processes and streams ----------------------------------------------------------------- */
 
-static bool is_crew(const struct lull_ideal *ideal, uint32_t process)
+bool lull_share_is_crew(const struct lull_ideal *ideal, uint32_t process)
 {
-    return ideal->trace->processes[process].n_threads > 1 && !ideal->options->masters_only;
+    const struct lull_ideal_options *options = ideal->options;
+    return ideal->trace->processes[process].n_threads > 1 && !options->masters_only &&
+           !options->presumes_masters;
 }
 
 static struct stream *create_stream(struct share *share, struct process *process, uint32_t location)
@@ -116,7 +118,7 @@ struct process *lull_share_process(struct share *share, uint32_t index)
     process->index = index;
     process->first_member = LULL_NONE;
     ideal->processes[index] = process;
-    if (is_crew(ideal, index)) {
+    if (lull_share_is_crew(ideal, index)) {
         process->crew = lull_crew_create(share, process);
         if (!process->crew)
             lull_share_no_memory(share);

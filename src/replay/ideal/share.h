@@ -317,8 +317,9 @@ struct lull_ideal {
     struct process **processes; /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
-    atomic_size_t bound; /* notes per share before blocked streams are not welcome */
-    atomic_int state;    /* enum state */
+    atomic_bool others_call; /* a thread that is no master communicates, against presumption */
+    atomic_size_t bound;     /* notes per share before blocked streams are not welcome */
+    atomic_int state;        /* enum state */
     atomic_bool stopped;
     atomic_long unsettled;        /* shares that are awake, and batches on their way */
     struct stream *first_blocked; /* when stuck: who tells it best */
@@ -333,6 +334,8 @@ void lull_share_fail(struct share *share, lull_status status, const struct lull_
 void lull_share_no_memory(struct share *share);
 struct share *lull_share_create(struct lull_ideal *ideal, unsigned index);
 void lull_share_destroy(struct share *share);
+/* Whether several threads of a process may communicate. */
+bool lull_share_is_crew(const struct lull_ideal *ideal, uint32_t process);
 /* NULL: no memory, which is noted. */
 struct process *lull_share_process(struct share *share, uint32_t process);
 struct stream *lull_share_stream(struct share *share, uint32_t location);
