@@ -19,10 +19,10 @@ bool lull_array_enlarge(void *array, size_t *capacity, size_t need, size_t size)
     /* All pointers to objects look alike (POSIX), but only memcpy may write one of any type. */
     void *memory;
     memcpy(&memory, array, sizeof memory);
-    memory = realloc(memory, larger * size);
-    if (!memory)
+    void *fresh = realloc(memory, larger * size);
+    if (!fresh)
         return false;
-    memcpy(array, &memory, sizeof memory);
+    memcpy(array, &fresh, sizeof fresh);
     *capacity = larger;
     return true;
 }

@@ -4,6 +4,7 @@
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
 #include "support/random_goal.h"
+#include "support/seed.h"
 #include "support/slow_goal.h"
 #include "support/slow_loggops.h"
 
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-static uint64_t seed = 4;
+static uint64_t seed;
 static unsigned cases = 10000;
 
 static unsigned workers; /* 1 to 8, by turns */
@@ -144,8 +145,8 @@ static void large_programs(void **state)
 
 int main(void)
 {
-    if (getenv("LULL_TEST_SEED"))
-        seed = strtoull(getenv("LULL_TEST_SEED"), NULL, 10);
+    seed = lull_test_seed();
+    cases = lull_test_rounds(cases);
     if (getenv("LULL_TEST_CASES"))
         cases = (unsigned)strtoul(getenv("LULL_TEST_CASES"), NULL, 10);
     void *peers[] = {(void *)(uintptr_t)&compat, (void *)(uintptr_t)&loggops};

@@ -10,6 +10,7 @@
 #include "replay/what_if.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
+#include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -399,10 +400,8 @@ static void check_program(struct lull_random *random, uint64_t seed)
 static void test_programs(void **state)
 {
     (void)state;
-    const char *text = getenv("LULL_SEED");
-    uint64_t first = text ? strtoull(text, NULL, 10) : 1;
-    print_message("seeds %lu and following; LULL_SEED sets the first\n", first);
-    for (uint64_t seed = first; seed < first + ROUNDS; seed++) {
+    uint64_t first = lull_test_seed();
+    for (uint64_t seed = first; seed - first < lull_test_rounds(ROUNDS); seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
         check_program(&random, seed);

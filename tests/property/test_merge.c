@@ -4,6 +4,7 @@
 #include "stats/random.h"
 #include "support/feed.h"
 #include "support/random_trace.h"
+#include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -203,10 +204,8 @@ static void test_parts_make_the_whole(void **state)
 {
     (void)state;
     struct lull_random random;
-    uint64_t seed = 20240609;
-    printf("seed %llu\n", (unsigned long long)seed);
-    lull_random_seed(&random, seed);
-    for (unsigned i = 0; i < 300; i++) {
+    lull_random_seed(&random, lull_test_seed());
+    for (unsigned i = 0, rounds = lull_test_rounds(300); i < rounds; i++) {
         const struct random_trace_options options = {i & 1, i & 2, 4, 3, 1, DURATION};
         const struct lull_breakdown_options wanted = {.regions = true};
         struct random_trace made;

@@ -5,6 +5,7 @@
 #include "sim/engine/engine.h"
 #include "sim/noise/noise.h"
 #include "support/random_streams.h"
+#include "support/seed.h"
 #include "support/stream_program.h"
 
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-static uint64_t seed = 11;
+static uint64_t seed;
 static unsigned cases = 3000;
 
 static const struct lull_noise *draw_noise(struct lull_random *random, struct lull_arena *arena)
@@ -184,8 +185,8 @@ static void unequal_collectives(void **state)
 
 int main(void)
 {
-    if (getenv("LULL_TEST_SEED"))
-        seed = strtoull(getenv("LULL_TEST_SEED"), NULL, 10);
+    seed = lull_test_seed();
+    cases = lull_test_rounds(cases);
     if (getenv("LULL_TEST_CASES"))
         cases = (unsigned)strtoul(getenv("LULL_TEST_CASES"), NULL, 10);
     static bool loggops = true;

@@ -3,6 +3,7 @@
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
 #include "stats/random.h"
+#include "support/seed.h"
 #include "support/stream_program.h"
 
 #include <math.h>
@@ -292,9 +293,7 @@ static void same_again_gives_the_same(void **state)
 
 int main(void)
 {
-    const char *text = getenv("LULL_TEST_SEED");
-    seed = text ? strtoull(text, NULL, 10) : 20240607;
-    printf("seed %llu\n", (unsigned long long)seed);
+    seed = lull_test_seed();
     lull_random_seed(&random_state, seed);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costless_network_gives_the_longest_path),
