@@ -1,0 +1,68 @@
+/* Real runs through the engine: replayed on the network that their messages show, they take as long
+ * as they were measured to take, within 5 %. One was recorded by lull, on cores that nobody else
+ * used; the other by Score-P. */
+#include "lull_features.h"
+#include "study/replay_study.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static const double MOST = 0.05; /* of the measured runtime */
+
+static void check(const char *path, uint32_t processes)
+{
+    static const struct lull_supposition nothing;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_notices notices = {.arena = arena};
+    struct lull_replay_study study;
+    struct lull_error err = {""};
+    if (lull_replay_study_make(path, &nothing, NULL, &notices, arena, &study, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(study.runs.count, 2);
+    const struct lull_run *measured = &study.runs.runs[0];
+    assert_int_equal(measured->processes, processes);
+    double wanted = (double)measured->breakdown->runtime_ns;
+    double found = (double)study.runs.runs[1].breakdown->runtime_ns;
+    if (!(fabs(found / wanted - 1) <= MOST))
+        fail_msg("%s: %.6g s measured, %.6g s replayed", path, 1e-9 * wanted, 1e-9 * found);
+    lull_replay_study_close(&study);
+    lull_arena_destroy(arena);
+}
+
+static void a_recorded_run(void **state)
+{
+    (void)state;
+    check("data/tape/heat-2x1", 2); /* seen from tests/, where ctest starts this */
+}
+
+static void an_archive_of_score_p(void **state)
+{
+    (void)state;
+    if (!LULL_HAVE_OTF2) {
+        printf("skipped: this build does not read OTF2\n");
+        skip();
+    }
+    const char *folder = getenv("LULL_CONFORMANCE_DIR");
+    char path[4096];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/sstmacro-scorep-mpi10-otf2/traces.otf2",
+             folder && *folder ? folder : "../../shared/traces");
+    if (stat(path, &info) != 0) {
+        printf("skipped: there is no '%s'; set LULL_CONFORMANCE_DIR\n", path);
+        skip();
+    }
+    check(path, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_recorded_run),
+                                       cmocka_unit_test(an_archive_of_score_p)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
