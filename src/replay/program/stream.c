@@ -1,5 +1,6 @@
 /* Operations wait in a queue until what a receive takes, or which communicator a collective
  * operation is on, is known from further on in the trace. */
+#include "base/array.h"
 #include "replay/program/queue.h"
 
 #include <stdlib.h>
@@ -23,13 +24,7 @@ bool lull_replay_make_room(void **array, size_t *first, size_t *end, size_t *cap
         *first = 0;
         return true;
     }
-    size_t larger = *capacity ? 2 * *capacity : 64;
-    void *fresh = realloc(*array, larger * size);
-    if (!fresh)
-        return false;
-    *array = fresh;
-    *capacity = larger;
-    return true;
+    return lull_array_reserve(array, capacity, *end + 1, size);
 }
 
 /* ---- the queue ----------------------------------------------------------------------------- */

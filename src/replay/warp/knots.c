@@ -1,4 +1,5 @@
 #include "replay/warp/knots.h"
+#include "base/array.h"
 
 #include "base/file.h"
 
@@ -96,14 +97,9 @@ static lull_status grow_file(struct lull_knots *knots, struct lull_error *err)
 
 static lull_status spill(struct lull_knots *knots, struct list *list, struct lull_error *err)
 {
-    if (list->n_blocks == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        uint32_t *larger = realloc(list->blocks, capacity * sizeof *larger);
-        if (!larger)
-            return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the simulated run");
-        list->blocks = larger;
-        list->capacity = capacity;
-    }
+    if (!lull_array_reserve(&list->blocks, &list->capacity, list->n_blocks + (size_t)1,
+                            sizeof *list->blocks))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the simulated run");
     size_t bytes = BLOCK * sizeof *list->newest;
     if ((knots->n_blocks + (size_t)1) * bytes > knots->size) {
         lull_status status = grow_file(knots, err);

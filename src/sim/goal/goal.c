@@ -1,4 +1,5 @@
 #include "sim/goal/goal.h"
+#include "base/array.h"
 
 #include "sim/goal/rank.h"
 
@@ -317,15 +318,10 @@ static lull_status skip(struct reader *reader, struct lull_error *err)
 
 static lull_status end_rank(struct reader *reader, uint64_t line, struct lull_error *err)
 {
-    if (reader->n_found == reader->found_capacity) {
-        size_t capacity = 2 * reader->found_capacity + 64;
-        struct found_rank *larger = realloc(reader->found, capacity * sizeof *larger);
-        if (!larger)
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the ranks",
-                             reader->text.name);
-        reader->found = larger;
-        reader->found_capacity = capacity;
-    }
+    if (!lull_array_reserve(&reader->found, &reader->found_capacity, reader->n_found + (size_t)1,
+                            sizeof *reader->found))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the ranks",
+                         reader->text.name);
     struct found_rank *found = &reader->found[reader->n_found];
     *found = (struct found_rank){.number = reader->rank.rank, .line = line};
     lull_status status =

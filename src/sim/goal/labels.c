@@ -1,4 +1,5 @@
 #include "sim/goal/labels.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,15 +66,11 @@ uint32_t lull_goal_labels_find_slow(const struct goal_labels *labels,
 
 static bool grow_dense(struct goal_labels *labels, uint32_t number)
 {
-    size_t size = labels->n_dense ? 2 * labels->n_dense : 4096;
-    while (size <= number)
-        size *= 2;
-    struct goal_dense *larger = realloc(labels->dense, size * sizeof *larger);
-    if (!larger)
+    size_t before = labels->n_dense;
+    if (!lull_array_reserve(&labels->dense, &labels->n_dense, number + (size_t)1,
+                            sizeof *labels->dense))
         return false;
-    memset(larger + labels->n_dense, 0, (size - labels->n_dense) * sizeof *larger);
-    labels->dense = larger;
-    labels->n_dense = size;
+    memset(labels->dense + before, 0, (labels->n_dense - before) * sizeof *labels->dense);
     return true;
 }
 
@@ -101,14 +98,8 @@ static bool grow_named(struct goal_labels *labels)
 static bool keep_name(struct goal_labels *labels, const struct goal_label *label, size_t *ret_name)
 {
     size_t need = labels->names_used + label->length;
-    if (need > labels->names_capacity) {
-        size_t capacity = 2 * need + 4096;
-        char *larger = realloc(labels->names, capacity);
-        if (!larger)
-            return false;
-        labels->names = larger;
-        labels->names_capacity = capacity;
-    }
+    if (!lull_array_reserve(&labels->names, &labels->names_capacity, need, 1))
+        return false;
     memcpy(labels->names + labels->names_used, label->name, label->length);
     *ret_name = labels->names_used;
     labels->names_used = need;

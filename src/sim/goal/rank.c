@@ -1,4 +1,5 @@
 #include "sim/goal/rank.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,50 +29,28 @@ static lull_status no_memory(const struct goal_text *text, struct lull_error *er
                      text->name, (unsigned long long)text->begin);
 }
 
-/* The array with room for `need` elements, perhaps moved; NULL: no memory. */
-static void *grown(void *array, size_t *capacity, size_t need, size_t element)
-{
-    if (need <= *capacity)
-        return array;
-    size_t count = *capacity + *capacity / 2 + 256;
-    if (count < need)
-        count = need;
-    void *larger = realloc(array, count * element);
-    if (larger)
-        *capacity = count;
-    return larger;
-}
-
 static bool grow_ops(struct goal_rank *rank)
 {
-    void *ops = grown(rank->ops, &rank->ops_capacity, rank->n_ops + 1, sizeof *rank->ops);
-    rank->ops = ops ? ops : rank->ops;
-    return ops != NULL;
+    return lull_array_reserve(&rank->ops, &rank->ops_capacity, rank->n_ops + 1, sizeof *rank->ops);
 }
 
 static bool grow_edges(struct goal_rank *rank)
 {
-    void *edges = grown(rank->edges, &rank->edges_capacity, rank->n_edges + 1, sizeof *rank->edges);
-    rank->edges = edges ? edges : rank->edges;
-    return edges != NULL;
+    return lull_array_reserve(&rank->edges, &rank->edges_capacity, rank->n_edges + 1,
+                              sizeof *rank->edges);
 }
 
 static bool grow_pending(struct goal_rank *rank, size_t length)
 {
-    void *pending =
-        grown(rank->pending, &rank->pending_capacity, rank->n_pending + 1, sizeof *rank->pending);
-    rank->pending = pending ? pending : rank->pending;
-    void *names = grown(rank->names, &rank->names_capacity, rank->names_used + length, 1);
-    rank->names = names ? names : rank->names;
-    return pending && names;
+    return lull_array_reserve(&rank->pending, &rank->pending_capacity, rank->n_pending + 1,
+                              sizeof *rank->pending) &&
+           lull_array_reserve(&rank->names, &rank->names_capacity, rank->names_used + length, 1);
 }
 
 static bool grow_scratch(struct goal_rank *rank)
 {
-    void *scratch =
-        grown(rank->scratch, &rank->scratch_capacity, 2 * rank->n_ops, sizeof *rank->scratch);
-    rank->scratch = scratch ? scratch : rank->scratch;
-    return scratch != NULL;
+    return lull_array_reserve(&rank->scratch, &rank->scratch_capacity, 2 * rank->n_ops,
+                              sizeof *rank->scratch);
 }
 
 lull_status lull_goal_rank_op(struct goal_rank *rank, const struct goal_text *text,
