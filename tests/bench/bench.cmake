@@ -24,7 +24,7 @@ if(LULL_TESTS AND Python3_FOUND)
         if(LULL_MPICC_${family})
             set(cases mpi)
             if(HWLOC_FOUND) # through lull
-                list(APPEND cases nodes oversubscribed planted hidden refused)
+                list(APPEND cases nodes oversubscribed planted falling hidden refused)
             endif()
             foreach(case ${cases})
                 lull_helper_test(${family}.${case} lull-bench-${family} --family ${family}

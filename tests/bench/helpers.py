@@ -7,6 +7,7 @@ usage: helpers.py --lull PROGRAM --helper FILE --case CASE [--family openmpi|mpi
   nodes         two ranks on two nodes: the level between them is measured, fitted and written
   oversubscribed   six ranks, through lull: no number is called quiet
   planted       a launcher that answers with planted times: the machine file has what was planted
+  falling       planted times that fall with the size: the file has no time per byte
   hidden        planted times in which latencies cannot be told from 0: the file bounds them, and
                 the simulator takes it
   refused       a launcher that fails: its own words are the reason
@@ -200,6 +201,14 @@ def check_hidden(options):
         check(0 < number["value"] < number["high"] <= most * (1 + 1e-9), "bound: %s" % number)
     check(near(rendezvous["bandwidth"]["value"], 1 / per_byte, 1e-3), "bandwidth: %s" % rendezvous)
     check(near(level["overhead"]["value"], 0.6 * latency), "o: %s" % level["overhead"])
+
+
+def check_falling(options):
+    """Times that fall with the size, as where somebody else had the cores at first: there is no time
+    per byte, and the file says so instead of holding half a number."""
+    lines = planted(1e-3, -1e-10, 1 << 30)
+    level, = machine_of(options, lines, ())["network"]
+    check("gap_per_byte" not in level, "G: %s" % level.get("gap_per_byte"))
 
 
 def check_planted(options):

@@ -57,11 +57,17 @@ def expectations(output):
                      if line.split(" ")[0] in HINTS)
 
 
+# MPICH's mpirun returns 1 instead of the code of MPI_Abort now and then, also without lull: 5 of 60 times
+# where this was looked at.
+MPICH_AFTER_ABORT = {1, 3}
+
+
 class Bench:
     def __init__(self, settings):
         self.settings = settings
         self.failed = False
         self.environment = launch.environment()
+        self.is_mpich = "mpich" in os.path.basename(settings.mpirun)
         print(f"{'end of the program':42} {'alone':>6} {'recorded':>9}  run")
 
     def row(self, name, alone, recorded, verdict, bad):
@@ -87,9 +93,11 @@ class Bench:
             shutil.rmtree(run)
             start(two + record + program, self.environment)
             both_good, both = self.check(run, PLANTED % (10000, 2, 2))
-            if status != alone:
+            same_end = status == alone or (how == "abort" and self.is_mpich and
+                                           {status, alone} == MPICH_AFTER_ABORT)
+            if not same_end:
                 verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
-            good = good and both_good and status == alone and self.has_metrics(run)
+            good = good and both_good and same_end and self.has_metrics(run)
             self.row(name, alone, status, verdict + " | " + both, not good)
 
     def has_metrics(self, run):

@@ -259,9 +259,11 @@ static void finish_level(const struct context *context, const struct lull_helper
             level.ranges[i].latency.verdict = common(verdicts);
     }
     add_loggp(context, &level);
-    level.gap_per_byte =
-        lull_number_plain(lull_gap_per_byte(curve->points, curve->n_points), "s/B", "fit");
-    level.gap_per_byte.verdict = common(verdicts);
+    double per_byte = lull_gap_per_byte(curve->points, curve->n_points);
+    if (!isnan(per_byte)) {
+        level.gap_per_byte = lull_number_plain(per_byte, "s/B", "fit");
+        level.gap_per_byte.verdict = common(verdicts);
+    }
     struct lull_machine *machine = bench->machine;
     size_t capacity = machine->n_network;
     machine->network = lull_arena_grow(bench->arena, machine->network, &capacity,
