@@ -44,8 +44,8 @@ struct scan {
 
 unsigned lull_scan_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process)
 {
-    uint64_t first = trace->processes[process].first_location;
-    return trace->n_locations ? (unsigned)(first * workers / trace->n_locations) : 0;
+    uint64_t first = trace->processes[process].first_location, n = trace->n_locations;
+    return first < n ? (unsigned)(first * workers / n) : 0; /* a process may have no locations */
 }
 
 /* ---- the heap ------------------------------------------------------------------------------ */

@@ -208,9 +208,25 @@ static void test_one_sequence_has_one_worker(void **state)
     lull_trace_close(watch.trace);
 }
 
+/* Whoever asks gets one that exists. */
+static void test_a_process_without_locations_has_a_worker(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = uneven_trace();
+    struct lull_process *last = &trace->processes[PROCESSES - 1];
+    for (unsigned workers = 1; workers <= MOST_WORKERS; workers++) {
+        last->first_location = LOCATIONS;
+        assert_true(lull_scan_worker_of(trace, workers, PROCESSES - 1) < workers);
+        last->first_location = LULL_NONE;
+        assert_true(lull_scan_worker_of(trace, workers, PROCESSES - 1) < workers);
+    }
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_process_without_locations_has_a_worker),
         cmocka_unit_test(test_the_one_that_lags_goes_next),
         cmocka_unit_test(test_one_that_is_not_welcome_comes_last),
         cmocka_unit_test(test_failure_stops_all),
