@@ -13,6 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
 const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
 
 /* libotf2 (2.3, 3.0) loses memory in many places where it finds damage: for an archive or a file
  * that it cannot open, for a definition that breaks off. What it allocates is not looked at. */
@@ -23,6 +24,11 @@ const char *__lsan_default_suppressions(void)
 
 /* Nor how much: it believes any number of members of a group, and copes where there is no room. */
 const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }
