@@ -57,9 +57,9 @@ def expectations(output):
                      if line.split(" ")[0] in HINTS)
 
 
-# MPICH's mpirun returns 1 instead of the code of MPI_Abort now and then, also without lull: 5 of 60 times
-# where this was looked at.
-MPICH_AFTER_ABORT = {1, 3}
+# What MPICH's mpirun returns now and then instead of what a rank ended with that did not finalize, also
+# without lull: after MPI_Abort 5 of 60 times, after _exit() 1 of 40.
+MPICH_INSTEAD = 1
 
 
 class Bench:
@@ -93,8 +93,7 @@ class Bench:
             shutil.rmtree(run)
             start(two + record + program, self.environment)
             both_good, both = self.check(run, PLANTED % (10000, 2, 2))
-            same_end = status == alone or (how == "abort" and self.is_mpich and
-                                           {status, alone} == MPICH_AFTER_ABORT)
+            same_end = status == alone or (self.is_mpich and MPICH_INSTEAD in (status, alone))
             if not same_end:
                 verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
             good = good and both_good and same_end and self.has_metrics(run)
