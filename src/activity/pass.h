@@ -72,6 +72,9 @@ unsigned lull_pass_workers(const struct lull_trace *trace, const struct lull_pas
 /* Which of `workers` reads a process. */
 unsigned lull_pass_worker_of(const struct lull_trace *trace, unsigned workers, uint32_t process);
 
+/* Reads the run once and returns when all consumers have everything; options and consumers are
+ * borrowed until then. Fails as lull_scan does, with the status of a consumer, and with
+ * LULL_ERR_MEMORY, also where not all threads of a pass abreast can be started. */
 lull_status lull_pass_run(const struct lull_trace *trace, const struct lull_pass_options *options,
                           const struct lull_consumer *consumers, uint32_t n_consumers,
                           struct lull_error *err);

@@ -1,5 +1,5 @@
 /* Steps: what a measured thread did. The activity room makes them from events, and everything else
- * that asks what a thread did reads steps: the breakdown, the ideal runtime, replays, censuses.
+ * that asks what a thread did reads steps: the breakdown, the ideal runtime, replays.
  *
  * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
  *
@@ -25,7 +25,7 @@
  * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,
  * and MPI inside an OpenMP parallel region, whose length the other threads decide as well. What a
  * thread other than the master does outside parallel regions counts only when it is neither idle
- * nor not begun. */
+ * nor not begun. A pass in which nobody wants steps of MPI leaves it 0 in FORK, JOIN and TICK. */
 #ifndef LULL_ACTIVITY_STEP_H
 #define LULL_ACTIVITY_STEP_H
 
@@ -36,8 +36,8 @@
 enum lull_step_kind {
     LULL_STEP_SPAN, /* a stretch of time with one activity and one innermost region: `span` */
 
-    LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region, call */
-    LULL_STEP_CALL_END,   /* it ends: region, call, call_began */
+    LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region; op */
+    LULL_STEP_CALL_END,   /* it ends: region; op; call_began */
 
     LULL_STEP_SEND,      /* comm, channel; message: posted. request LULL_NO_REQUEST: blocking */
     LULL_STEP_SEND_DONE, /* message.request: a non-blocking send is complete */
@@ -45,7 +45,7 @@ enum lull_step_kind {
                             size of the buffer or 0. No channel. */
     LULL_STEP_RECV,      /* comm, channel; message: complete, with the matched source and size */
     LULL_STEP_TEST,      /* message.request: tested, not complete */
-    LULL_STEP_CANCEL,    /* message.request: cancelled */
+    LULL_STEP_CANCEL,    /* message.request was cancelled */
     LULL_STEP_COLLECTIVE_BEGIN, /* comm or LULL_NONE; op: enum lull_collective; collective. Only
                                    collective.request and the time count of a blocking one. */
     LULL_STEP_COLLECTIVE_END,   /* comm; op; collective */
@@ -59,7 +59,7 @@ enum lull_step_kind {
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
     LULL_STEP_LOCK_RELEASE,
 
-    LULL_STEP_VISIT, /* a region is left: region; `visit` */
+    LULL_STEP_VISIT, /* a region is left: region; `visit`; of the pass's `visits` */
     LULL_STEP_TICK,  /* a multiple of the pass's tick has come; on threads other than the master,
                         inside parallel regions only */
     LULL_STEP_END,   /* the location has ended, at the end of the run: `end` */
