@@ -22,7 +22,7 @@ static void count_collective(struct lull_census *census, const struct lull_event
 
 static void count_event(struct lull_census *census, const struct lull_event *event)
 {
-    census->events[event->kind]++;
+    census->events[event->kind] += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
     switch (event->kind) {
     case LULL_EVENT_SEND:
         if (event->message.peer == LULL_PROC_NULL)
