@@ -27,11 +27,15 @@ static void count_event(struct lull_census *census, const struct lull_event *eve
     case LULL_EVENT_SEND:
         if (event->message.peer == LULL_PROC_NULL)
             break; /* nothing is sent */
+        census->sent++;
         census->sent_bytes += event->message.bytes;
         if (event->message.bytes > census->largest_message)
             census->largest_message = event->message.bytes;
         break;
     case LULL_EVENT_RECV:
+        if (event->message.peer == LULL_PROC_NULL)
+            break;
+        census->received++;
         census->received_bytes += event->message.bytes;
         break;
     case LULL_EVENT_COLLECTIVE_END:
@@ -69,6 +73,8 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
         sum->collectives[i] += part->collectives[i];
         sum->collective_bytes[i] += part->collective_bytes[i];
     }
+    sum->sent += part->sent;
+    sum->received += part->received;
     sum->sent_bytes += part->sent_bytes;
     sum->received_bytes += part->received_bytes;
     if (part->largest_message > sum->largest_message)
