@@ -184,7 +184,8 @@ lull_status lull_replay_open(const struct lull_trace *trace,
     if (status == LULL_OK)
         status = make_groups(program, replay, err);
     if (status == LULL_OK && !options->survey)
-        status = lull_survey_take(trace, options->application, &replay->own_survey, err);
+        status = lull_survey_take(trace, options->application, options->callers != NULL,
+                                  &replay->own_survey, err);
     if (status != LULL_OK) {
         lull_arena_destroy(arena);
         return status;
