@@ -1,5 +1,6 @@
 #include "replay/survey.h"
 
+#include "activity/channel.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "replay/program/clocks.h"
@@ -61,24 +62,33 @@ static bool put_root(struct roots *roots, size_t number, uint32_t process)
 static bool take_root(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
 {
     struct visitor *visitor = &survey->visitors[process];
-    if (step->comm >= survey->trace->n_comms || step->collective.request != LULL_NO_REQUEST)
+    const struct lull_trace *trace = survey->trace;
+    if (step->comm >= trace->n_comms || step->collective.request != LULL_NO_REQUEST)
         return true;
-    uint64_t *next = lull_hash_add(&visitor->numbers, &step->comm, sizeof step->comm, 0, NULL);
+    uint32_t comm = lull_comm_canonical(trace, step->comm);
+    uint64_t *next = lull_hash_add(&visitor->numbers, &comm, sizeof comm, 0, NULL);
     if (!next)
         return false;
     size_t number = (size_t)(*next)++;
-    if (step->collective.root != (int32_t)process)
+    int32_t root = step->collective.root;
+    bool tells = root == (int32_t)process || trace->comms[comm].remote != LULL_NONE;
+    if (root < 0 || !tells)
         return true;
     pthread_mutex_lock(&survey->lock);
-    bool fits = put_root(&survey->roots[step->comm], number, process);
+    bool fits = put_root(&survey->roots[comm], number, (uint32_t)root);
     pthread_mutex_unlock(&survey->lock);
     return fits;
 }
 
 uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number)
 {
-    const struct roots *roots = &survey->roots[comm];
+    const struct roots *roots = &survey->roots[lull_comm_canonical(survey->trace, comm)];
     return number < roots->count ? roots->processes[number] : LULL_NONE;
+}
+
+uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm)
+{
+    return (uint32_t)survey->roots[lull_comm_canonical(survey->trace, comm)].count;
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */

@@ -31,9 +31,11 @@ void lull_survey_conclude(struct lull_survey *survey);
 /* What is to be added to the times of a process, at least 0 ns. */
 int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process);
 
-/* The root of the n-th blocking operation on a communicator, as a process, if a
- * process said that it was; LULL_NONE. */
+/* The root of the n-th blocking operation on a communicator, as a process, if a process said that
+ * it was or, between two groups, one of the other group told; LULL_NONE. There is none from
+ * lull_survey_operations on. */
 uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number);
+uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm);
 
 /* Whether the tracer records when non-blocking receives, and sends, are complete: some are. */
 bool lull_survey_completes_receives(const struct lull_survey *survey);
