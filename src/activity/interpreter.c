@@ -163,6 +163,8 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     case LULL_EVENT_CALL:
         cut_call(it);
         status = lull_region_enter(it, event->id, err);
+        if (it->sums && it->inside)
+            it->sums[event->id].visits += lull_calls_of(event) - 1;
         it->call_end = end_of(it, event);
         break;
     case LULL_EVENT_STATE:

@@ -87,14 +87,17 @@ enum lull_call {
     LULL_CALL_OTHER,
     LULL_CALL_SEND,  /* blocking */
     LULL_CALL_SSEND, /* blocking, synchronous */
+    LULL_CALL_BSEND, /* blocking, buffered */
     LULL_CALL_RECV,
     LULL_CALL_SENDRECV,
     LULL_CALL_ISEND,
     LULL_CALL_ISSEND,
+    LULL_CALL_IBSEND,
     LULL_CALL_IRECV,
     LULL_CALL_WAIT, /* for one request; also Waitany, Waitsome */
     LULL_CALL_WAITALL,
     LULL_CALL_TEST,
+    LULL_CALL_REQUEST_FREE,
     LULL_CALL_COLLECTIVE, /* blocking */
     LULL_CALL_ICOLLECTIVE,
     LULL_CALLS

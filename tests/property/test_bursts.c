@@ -169,7 +169,7 @@ static bool has_shifts(const struct lull_trace *trace)
     struct lull_survey *survey;
     struct lull_error err;
     bool any = false;
-    if (lull_survey_take(trace, 0, &survey, &err) != LULL_OK)
+    if (lull_survey_take(trace, 0, false, &survey, &err) != LULL_OK)
         fail_msg("%s", err.text);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         any |= lull_survey_shift(survey, p) != 0;
