@@ -114,6 +114,9 @@ enum lull_thread_role {
     LULL_THREAD_FREE    /* made by the program (pthread): useful unless it waits */
 };
 
+/* Why the events of a location end before it does. */
+enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
+
 struct lull_location {
     const char *name;
     uint64_t source_id; /* as the file calls it, for messages to the user */
@@ -121,6 +124,7 @@ struct lull_location {
     uint32_t number; /* thread or stream number within the process */
     uint8_t kind;    /* enum lull_location_kind */
     uint8_t role;    /* enum lull_thread_role */
+    uint8_t cut;     /* enum lull_cut */
 };
 
 struct lull_region {
