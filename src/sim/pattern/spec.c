@@ -41,8 +41,7 @@ static const struct lull_pattern_key grid_keys[] = {
 static const struct lull_pattern_key collective_keys[] = {
     {"op", "allreduce", "the operation"},
     {"ranks", "16", "how many"},
-    {"bytes", "8",
-     "of the vector, or of a block where each rank has one"},
+    {"bytes", "8", "of the vector, or of a block where each rank has one"},
     {"root", "0", "of the operation"},
     KEYS_OF_ITERATIONS,
     {NULL, NULL, NULL},
