@@ -68,11 +68,14 @@ static lull_status read_tail(const char *path, const struct lull_tape_file *file
     if (size > LULL_TAPE_CHUNK)
         size = LULL_TAPE_CHUNK;
     *ret_got = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? LULL_OK : lull_fail_errno(err, "%s: cannot open", path);
+    if (access(path, F_OK) != 0)
+        return LULL_OK;
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
     ssize_t got = pread(fd, bytes, size, 0);
-    lull_status status = LULL_OK;
     if (got < 0)
         status = lull_fail_errno(err, "%s: cannot read", path);
     else if ((size_t)got < used)
@@ -125,10 +128,12 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
 {
     char path[LULL_TAPE_PATH];
     lull_tape_file_path(trace, file, path, sizeof path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    lull_status status = read_snapshot(trace, fd, path, file, err);
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_snapshot(trace, fd, path, file, err);
     close(fd);
     return status;
 }
