@@ -20,7 +20,7 @@ if(LULL_TESTS AND Python3_FOUND)
                                  TIMEOUT 900 RUN_SERIAL ON)
         endforeach()
         # The same with readings of counters in between.
-        foreach(name files onesided persistent pause_requests)
+        foreach(name files onesided persistent pause_requests chunk_ends)
             add_test(NAME mpi.${family}.counted.${name}
                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
                         --recorder $<TARGET_FILE:liblull-record-${family}>

@@ -189,7 +189,7 @@ static void read_deltas(struct rec_thread *self, uint64_t now, uint64_t *deltas)
 static void put(struct rec_thread *self, uint64_t now, const uint64_t *deltas)
 {
     const unsigned extra = (all.n + 1) / 2;
-    rec_reserve(self, 1 + extra);
+    rec_reserve_behind(self, 1 + extra);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = now;
     slot[0].record.head = lull_tape_head(LULL_TAPE_COUNTS, extra, all.ids[0]);
