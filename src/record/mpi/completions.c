@@ -51,7 +51,7 @@ static union lull_tape_slot *next_slots(struct completions *done, unsigned slots
 {
     if (done->slots + slots > MOST_SLOTS) {
         close_record(done);
-        rec_reserve(done->call->self, REC_MOST_SLOTS);
+        rec_reserve_behind(done->call->self, REC_MOST_SLOTS);
     }
     union lull_tape_slot *slot = done->call->self->at + 1 + done->slots;
     done->slots += slots;
@@ -102,7 +102,7 @@ static void add_foreign(struct completions *done, const struct rec_request *requ
     close_record(done);
     rec_mpi_put_message(done->call->self, LULL_TAPE_MESSAGE_RECV, done->end,
                         rec_posted_comm(&request->posted), source, tag, bytes, UINT64_MAX);
-    rec_reserve(done->call->self, REC_MOST_SLOTS);
+    rec_reserve_behind(done->call->self, REC_MOST_SLOTS);
 }
 
 /* Some libraries (MPICH 4.0) leave the status of an exchange empty: then it does not fit. */

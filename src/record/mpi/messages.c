@@ -110,7 +110,7 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
 static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes, int32_t target)
 {
     struct rec_thread *self = call->self;
-    rec_reserve(self, 2);
+    rec_reserve_behind(self, 2);
     self->at[0].record.time = call->begin;
     self->at[0].record.head = lull_tape_head(LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID);
     self->at[0].record.value = op;

@@ -25,7 +25,7 @@ void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind
 void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, uint32_t comm,
                          int32_t peer, int32_t tag, uint64_t bytes, uint64_t request)
 {
-    rec_reserve(self, 3);
+    rec_reserve_behind(self, 3);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = time;
     slot[0].record.head = lull_tape_head(LULL_TAPE_MESSAGE, 2, comm);
@@ -40,7 +40,7 @@ void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, 
 
 static void put_collective(struct rec_thread *self, uint64_t time, const struct rec_request *what)
 {
-    rec_reserve(self, 3);
+    rec_reserve_behind(self, 3);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = time;
     slot[0].record.head = lull_tape_head(LULL_TAPE_COLLECTIVE, 2, rec_posted_comm(&what->posted));
