@@ -137,6 +137,11 @@ static void tell_posts(struct lull_interpreter *it, struct lull_step *step)
     it->posts = 0;
 }
 
+static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
+{
+    return lull_believed_bytes(it->shared->trace, it->location, bytes);
+}
+
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
     uint8_t kind = kind_of_event[event->kind];
@@ -159,14 +164,14 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
     switch (kind) {
     case LULL_STEP_COLLECTIVE_BEGIN:
     case LULL_STEP_COLLECTIVE_END:
-        step->collective.sent = event->collective.sent;
-        step->collective.received = event->collective.received;
+        step->collective.sent = believe(it, event->collective.sent);
+        step->collective.received = believe(it, event->collective.received);
         step->collective.request = event->collective.request;
         step->collective.root = event->collective.root;
         break;
     case LULL_STEP_ONE_SIDED:
     case LULL_STEP_IO:
-        step->transfer.bytes = event->transfer.bytes;
+        step->transfer.bytes = believe(it, event->transfer.bytes);
         step->transfer.target = event->transfer.target;
         break;
     case LULL_STEP_LOCK_ACQUIRE:
@@ -174,7 +179,7 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         step->number = event->number;
         break;
     default:
-        step->message.bytes = event->message.bytes;
+        step->message.bytes = believe(it, event->message.bytes);
         step->message.request = event->message.request;
         step->message.peer = event->message.peer;
         step->message.tag = event->message.tag;
