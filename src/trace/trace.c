@@ -130,6 +130,8 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
     }
     trace->shared->opened = true;
     trace->shared->n_at_opening = trace->shared->n_quirks;
+    for (uint32_t i = 0; i < trace->shared->n_quirks; i++)
+        trace->shared->at_opening[i] = trace->shared->quirks[i].count;
     *ret_trace = trace;
     return LULL_OK;
 }
@@ -162,6 +164,29 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
+void lull_trace_set_scanning(const struct lull_trace *trace, bool scans)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    pthread_mutex_lock(&shared->lock);
+    shared->scans = scans;
+    if (scans)
+        memset(shared->in_scan, 0, sizeof shared->in_scan);
+    shared->scanned |= scans;
+    pthread_mutex_unlock(&shared->lock);
+}
+
+/* One more of a kind of oddity that is known. */
+static void count_quirk(struct lull_trace_shared *shared, uint32_t i)
+{
+    uint64_t *count = &shared->quirks[i].count;
+    if (!shared->scans) {
+        *count += !shared->scanned || shared->in_scan[i] == 0;
+        return;
+    }
+    uint64_t now = shared->at_opening[i] + ++shared->in_scan[i];
+    *count = now > *count ? now : *count;
+}
+
 /* Scans read locations in no fixed order: what is found first depends on chance, what is first by
  * its name does not. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
@@ -184,7 +209,7 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
         strcpy(shared->quirks[i].first, text);
     }
     if (fits)
-        shared->quirks[i].count++;
+        count_quirk(shared, i);
     pthread_mutex_unlock(&shared->lock);
 }
 

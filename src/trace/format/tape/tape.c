@@ -194,6 +194,10 @@ static void choose_scopes(struct lull_trace *trace)
         file->ids = file->header.flags & LULL_TAPE_SHARED_IDS ? &data->run : own;
         file->clock = own->n_segments > 0 ? own : &data->run;
         if (file->header.flags & LULL_TAPE_WRITE_FAILED)
+            trace->locations[l].cut = LULL_CUT_DISK;
+        else if (file->header.flags & LULL_TAPE_BUDGET_REACHED)
+            trace->locations[l].cut = LULL_CUT_BUDGET;
+        if (file->header.flags & LULL_TAPE_WRITE_FAILED)
             lull_trace_add_quirk(trace,
                                  "recording could not write any more; later events are missing",
                                  "%s", trace->locations[l].name);
