@@ -1,4 +1,5 @@
-/* The model of Dimemas: a message takes its startup, which occupies the sender's processor, then
+/* The model of Dimemas: a message takes its startup, which occupies the sender's processor (and, as
+ * long, the receiver's, once it waits for the message), then
  * waits for a bus of the network, an output link of the node that it leaves and an input link of
  * the node that it goes to, and then moves, size / bandwidth. Inside a node the numbers of level
  * node (or closer) hold, and the node's own buses. What waits is served in the order of request,
@@ -198,6 +199,12 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
         request(fabric, id, moment);
 }
 
+/* A receive takes its startup, too. */
+static int64_t receiving(const struct lull_fabric *fabric, const struct lull_transfer *receive)
+{
+    return lull_cost(lull_between(fabric, receive->source, receive->target)[STARTUP]);
+}
+
 /* ---- collective operations ----------------------------------------------------------------- */
 
 enum steps { NONE, CONSTANT, LINEAR, LOGARITHMIC };
@@ -279,5 +286,6 @@ const struct lull_network_class lull_network_dimemas = {
     .send = send,
     .advance = advance,
     .match = match,
+    .receiving = receiving,
     .collective = collective,
 };
