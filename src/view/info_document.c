@@ -145,6 +145,10 @@ static void add_counters(struct lull_document *document, const struct lull_trace
     static const char *const roles[] = {[LULL_COUNTER_OTHER] = "",
                                         [LULL_COUNTER_INSTRUCTIONS] = "instructions",
                                         [LULL_COUNTER_CYCLES] = "cycles"};
+    if (!trace->n_counters && strncmp(trace->producer, "lull", 4) == 0)
+        lull_document_fact(document, "counters", "Counters",
+                           lull_cell_absent("none; lull record --counters instructions,cycles "
+                                            "says why they cannot be had"));
     if (!trace->n_counters)
         return;
     struct lull_table *table = lull_document_table(document, "counters", "", LULL_BY_COLUMN);
