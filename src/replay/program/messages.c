@@ -117,6 +117,7 @@ static lull_status complete_receive(stream_t *s, struct open *open, const struct
         if (!entry)
             return lull_replay_no_memory(s, err);
         entry->op.request = number;
+        entry->op.flags = s->call == LULL_CALL_RECV ? LULL_OP_BLOCKING : 0;
         entry->pending = true;
     }
     if (entry && entry->pending) {

@@ -338,6 +338,7 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
                        : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
                                                          : 0;
     transfer->buffered = !receives && op->flags & LULL_OP_BUFFERED;
+    transfer->blocking = receives && op->flags & LULL_OP_BLOCKING;
     if (engine->sink && engine->sink->start && engine->status == LULL_OK)
         engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
                                              engine->err);

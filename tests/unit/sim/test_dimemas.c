@@ -57,7 +57,8 @@ static void startup_occupies_the_sender(void **state)
     check_ends(&network, (const int64_t[]){1500, 2000});
 }
 
-/* Beyond the eager limit it moves when both are there, and the sender waits for that. */
+/* Beyond the eager limit it moves when both are there, and the sender waits for that; a receive
+ * that blocks is there behind its startup. (Dimemas 5.2, COMMUNIC_send and COMMUNIC_recv.) */
 static void rendezvous_waits_for_the_receiver(void **state)
 {
     (void)state;
@@ -69,7 +70,17 @@ static void rendezvous_waits_for_the_receiver(void **state)
     add(1, op_compute(5000));
     add(1, op_receive(0, 0, 0));
     add(1, op_wait(0));
-    check_ends(&network, (const int64_t[]){6000, 6000});
+    check_ends(&network, (const int64_t[]){5000, 6000});
+    lull_program_close(program);
+    program = stream_program(2, NULL, 16);
+    struct lull_op receive = op_receive(0, 0, 0);
+    receive.flags |= LULL_OP_BLOCKING;
+    add(0, op_send(1, 0, 1000, 0));
+    add(0, op_wait(0));
+    add(1, op_compute(5000));
+    add(1, receive);
+    add(1, op_wait(0));
+    check_ends(&network, (const int64_t[]){6000, 7000});
 }
 
 /* A receive takes its startup as well, also of a message that has been there for long, and of
