@@ -140,6 +140,7 @@ struct lull_engine {
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
     bool scaled;        /* the network's processors have another speed */
+    bool receives;      /* receives take time of the processor */
     bool by_time;       /* events are handled in the order of their times */
     bool any_order;     /* in any order: there is no queue */
     bool needs_order;   /* not by_time, but they must be, so all must begin again */

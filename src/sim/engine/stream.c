@@ -86,7 +86,8 @@ static void keep_receiving(struct lull_engine *engine, uint32_t s,
                            const struct lull_transfer *receive)
 {
     struct lull_stream *stream = &engine->streams[s];
-    int64_t cost = engine->class->receiving(&engine->fabric, receive);
+    int64_t cost = engine->class->receiving(
+        lull_between(&engine->fabric, receive->source, receive->target), receive->bytes);
     uint32_t *path =
         engine->stream_path ? &engine->stream_path[engine->program->n_streams + s] : NULL;
     struct lull_moment until = {stream->receiving, path ? *path : 0};
@@ -101,13 +102,13 @@ static void keep_receiving(struct lull_engine *engine, uint32_t s,
 }
 
 /* A request that is waited for is complete. */
-static void complete_awaited(struct lull_engine *engine, uint32_t s, uint32_t id,
-                             struct lull_moment moment)
+static inline void complete_awaited(struct lull_engine *engine, uint32_t s, uint32_t id,
+                                    struct lull_moment moment)
 {
     const struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    bool receives = transfer->flags & LULL_TRANSFER_RECEIVE;
+    unsigned collective = LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE;
     wait_until(engine, s, transfer->owner, moment);
-    if (engine->class->receiving && receives && !(transfer->flags & LULL_TRANSFER_COMPUTE))
+    if (engine->receives && (transfer->flags & collective) == LULL_TRANSFER_RECEIVE)
         keep_receiving(engine, s, transfer);
 }
 
@@ -187,8 +188,9 @@ static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const st
 {
     struct lull_stream *stream = &engine->streams[s];
     stream->latest = LULL_OP_NO_REQUEST;
-    stream->receiving = begin.time;
-    if (engine->stream_path)
+    if (engine->receives)
+        stream->receiving = begin.time;
+    if (engine->receives && engine->stream_path)
         engine->stream_path[engine->program->n_streams + s] = begin.path;
     if (op->flags & LULL_OP_WAIT_ALL) {
         uint32_t id = stream->open;
@@ -337,8 +339,10 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     transfer->flags |= receives                          ? LULL_TRANSFER_RECEIVE
                        : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
                                                          : 0;
-    transfer->buffered = !receives && op->flags & LULL_OP_BUFFERED;
-    transfer->blocking = receives && op->flags & LULL_OP_BLOCKING;
+    if (op->flags & (LULL_OP_BUFFERED | LULL_OP_BLOCKING)) { /* they are cleared */
+        transfer->buffered = !receives;
+        transfer->blocking = receives;
+    }
     if (engine->sink && engine->sink->start && engine->status == LULL_OK)
         engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
                                              engine->err);

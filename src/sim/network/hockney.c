@@ -48,10 +48,9 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
     lull_arrived(fabric, id, lull_now(fabric, id, now));
 }
 
-static int64_t receiving(const struct lull_fabric *fabric, const struct lull_transfer *receive)
+static int64_t receiving(const double *v, uint64_t bytes)
 {
-    const double *v = lull_between(fabric, receive->source, receive->target);
-    return lull_cost(v[RECEIVE] + (double)receive->bytes * 1e9 / v[COPY]);
+    return lull_cost(v[RECEIVE] + (double)bytes * 1e9 / v[COPY]);
 }
 
 /* What comes behind the latency of the smallest messages. */
