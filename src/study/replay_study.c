@@ -242,6 +242,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .study = ret_study,
                               .wanted = {.application = supposition->application,
                                          .force = supposition->force,
+                                         .raw_names = supposition->raw_names,
                                          .progress = progress},
                               .notices = notices,
                               .arena = arena};
