@@ -167,7 +167,7 @@ static lull_status add_front(const struct filling *filling)
 }
 
 /* The exclusive time of a region; NULL: what is outside of all. A run that does not have it adds no
- * point. */
+ * point, and a region without points no series. */
 static lull_status add_region(const struct filling *filling, const char *name)
 {
     struct lull_fit_series *series =
@@ -180,6 +180,7 @@ static lull_status add_region(const struct filling *filling, const char *name)
         if (ns > 0)
             status = add_run(filling, series, run, ns * 1e-9 / run->threads);
     }
+    filling->table->n_series -= series->count == 0;
     return status;
 }
 
@@ -260,6 +261,12 @@ lull_status lull_fit_find_series(const struct lull_fit_table *table, const char 
 /* ---- the fits ---------------------------------------------------------------------------------
  */
 
+static double last_measured(const struct lull_fit_part *part)
+{
+    return part->series->points[part->series->count - 1].y;
+}
+
+/* Of parts that stop at the same place the one that takes longest. */
 static void find_first_stop(struct lull_fit_study *study, struct lull_arena *arena)
 {
     double first = INFINITY;
@@ -267,11 +274,13 @@ static void find_first_stop(struct lull_fit_study *study, struct lull_arena *are
     if (study->table->n_params > 1 || strcmp(study->table->params[0], axes[AXIS_SIZE]) == 0)
         return;
     for (size_t i = 0; i < study->n_parts; i++) {
-        const struct lull_fit *fit = study->parts[i].fit;
-        if (!fit || fit == study->fit || fit->series->kind == LULL_FIT_QUANTITY)
+        const struct lull_fit_part *part = &study->parts[i];
+        if (!part->fit || !*part->series->region || part->series->kind == LULL_FIT_QUANTITY)
             continue;
-        double half = lull_fit_turning(fit, lull_fit_reach(fit, arena)).half;
-        if (half < first) {
+        double half = lull_fit_turning(part->fit, lull_fit_reach(part->fit, arena)).half;
+        bool same = isfinite(first) && fabs(half - first) <= 1e-9 * first;
+        if ((same && last_measured(part) > last_measured(&study->parts[study->stops_first])) ||
+            (!same && half < first)) {
             first = half;
             study->stops_first = i;
         }

@@ -150,7 +150,8 @@ static lull_status read_row(struct csv *csv, char *line)
     struct lull_error why;
     size_t count = split(line, csv->separator, cells);
     if (count != csv->n_columns)
-        return lull_fit_wrong(&csv->lines, "%zu cells, expected %zu", count, csv->n_columns);
+        return lull_fit_wrong(&csv->lines, "%zu cell%s, expected %zu", count, count == 1 ? "" : "s",
+                              csv->n_columns);
     lull_status status = read_cell(csv, cells, csv->y, &y);
     for (size_t i = 0; status == LULL_OK && i < csv->n_params; i++)
         status = read_cell(csv, cells, csv->x[i], &x[i]);

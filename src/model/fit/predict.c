@@ -6,6 +6,10 @@
 
 #include <math.h>
 
+/* Of coefficients that points without noise leave no room: laws that hold each other differ by it.
+ */
+static const double rounding = 1e-6;
+
 struct lull_fit_prediction lull_fit_predict(const struct lull_fit_model *model, const double *x)
 {
     double gradient[LULL_FIT_COEFFICIENTS];
@@ -48,8 +52,8 @@ const char *lull_fit_not_borne(const struct lull_fit *fit, const double *x,
         const struct lull_fit_model *model = &fit->models[m];
         if (!is_rival(fit, model))
             continue;
-        double value = lull_fit_value(model, x);
-        if (!(value >= prediction.low && value <= prediction.high))
+        double value = lull_fit_value(model, x), slack = rounding * fabs(value);
+        if (!(value >= prediction.low - slack && value <= prediction.high + slack))
             return lull_arena_printf(arena, "%s fits as well and says %.4g", model->law->name,
                                      value);
     }
