@@ -25,8 +25,8 @@ lull_status lull_fit_table_of_runs(const struct lull_runs *runs, const struct lu
                                    struct lull_arena *arena, struct lull_fit_table **ret_table,
                                    struct lull_error *err);
 
-/* Which series of a table is meant by "region:NAME" or "metric:NAME"; the first for NULL and for
- * what the file calls itself y. Fails with the names that there are. */
+/* Which series of a table is meant by "region:NAME" or "metric:NAME"; the first for NULL and for a
+ * column. Fails with the names that there are. */
 lull_status lull_fit_find_series(const struct lull_fit_table *table, const char *y,
                                  struct lull_arena *arena, size_t *ret_index,
                                  struct lull_error *err);

@@ -212,7 +212,7 @@ static void iterate(struct problem *problem, bool *held)
     for (int i = 0; i < MOST_STEPS && way > step_end; i++) {
         double squares = linearise(problem);
         if (!find_step(problem, step, held)) {
-            model->absent = "the points do not tell its coefficients apart";
+            model->absent = "has coefficients that the points do not tell apart";
             return;
         }
         way = go(problem, squares, step);
@@ -246,7 +246,7 @@ void lull_fit_curve(const struct lull_fit_data *data, struct lull_fit_model *mod
     double step[LULL_FIT_COEFFICIENTS];
     struct lull_linear_fit linear;
     if (!solve_free(&problem, problem.rest, none, step, &linear)) {
-        model->absent = "the points do not tell its coefficients apart";
+        model->absent = "has coefficients that the points do not tell apart";
         return;
     }
     linear.squares = 0; /* of the law itself, which the bounds may hold */

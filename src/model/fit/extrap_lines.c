@@ -132,4 +132,4 @@ static lull_status read(const char *text, size_t size, const char *path,
     return status;
 }
 
-const struct lull_fit_format lull_fit_extrap_lines = {"Extra-P JSON Lines", recognise, read};
+const struct lull_fit_format lull_fit_extrap_lines = {"Extra-P JSON Lines", false, recognise, read};

@@ -183,4 +183,4 @@ static lull_status read(const char *text, size_t size, const char *path,
     return status;
 }
 
-const struct lull_fit_format lull_fit_extrap_text = {"Extra-P text", recognise, read};
+const struct lull_fit_format lull_fit_extrap_text = {"Extra-P text", false, recognise, read};

@@ -208,7 +208,7 @@ void lull_fit_normal_form(const struct lull_fit_data *data, struct lull_fit_mode
     set_blocks(model, &(struct lull_fit_form){0}, NULL);
     model->tried = 1;
     if (!fit_hypothesis(&work, model)) {
-        model->absent = "the points do not tell its coefficients apart";
+        model->absent = "has coefficients that the points do not tell apart";
         return;
     }
     if (!model->law->searched)

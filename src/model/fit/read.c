@@ -40,6 +40,10 @@ lull_status lull_fit_parse(const char *text, size_t size, const char *path,
     struct lull_fit_table *table;
     if (size && memchr(text, '\0', size))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: holds a zero byte, expected text", path);
+    if (options->y && !format->has_columns)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: --y is '%s', expected region:NAME or metric:NAME of a file of %s",
+                         path, options->y, format->name);
     lull_status status = format->read(text, size, path, options, arena, &table, err);
     if (status != LULL_OK)
         return status;

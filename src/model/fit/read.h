@@ -12,6 +12,7 @@ struct lull_fit_read_options {
 
 struct lull_fit_format {
     const char *name;
+    bool has_columns; /* y may name one */
     /* Whether the file, which begins so, is of this format. */
     bool (*recognise)(const char *head, size_t size);
     lull_status (*read)(const char *text, size_t size, const char *path,
