@@ -58,11 +58,11 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     else if (s->call == LULL_CALL_BSEND || s->call == LULL_CALL_IBSEND)
         entry->op.flags = LULL_OP_BUFFERED;
     entry->pending = entry->optional = open && s->withdraws;
-    if (!open)
-        s->sent =
-            (s->call == LULL_CALL_SEND || s->call == LULL_CALL_BSEND) && is_eager(s, &entry->op);
-    if (!open)
+    if (!open) {
+        bool sends = s->call == LULL_CALL_SEND || s->call == LULL_CALL_BSEND;
+        s->sent = sends && is_eager(s, &entry->op);
         return lull_request_wait(s, entry->op.request) ? LULL_OK : lull_replay_no_memory(s, err);
+    }
     uint64_t position = lull_entry_position(s, entry);
     uint32_t number = entry->op.request;
     struct open *fresh = lull_request_add(s, step->message.request, OPEN_SEND);

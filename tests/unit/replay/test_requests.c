@@ -10,10 +10,11 @@
 
 #include <cmocka.h>
 
-enum { SEND, RECV, ISEND, IRECV, WAIT, WAITALL, BSEND, IBSEND, BARRIER, FREE };
-static const char *const names[] = {"MPI_Send",    "MPI_Recv",         "MPI_Isend", "MPI_Irecv",
-                                    "MPI_Wait",    "MPI_Waitall",      "MPI_Bsend", "MPI_Ibsend",
-                                    "MPI_Barrier", "MPI_Request_free", NULL};
+enum { SEND, RECV, ISEND, IRECV, WAIT, WAITALL, BSEND, IBSEND, BARRIER, FREE, IDUP, START };
+static const char *const names[] = {
+    "MPI_Send",      "MPI_Recv",  "MPI_Isend",  "MPI_Irecv",   "MPI_Wait",
+    "MPI_Waitall",   "MPI_Bsend", "MPI_Ibsend", "MPI_Barrier", "MPI_Request_free",
+    "MPI_Comm_idup", "MPI_Start", NULL};
 enum { LARGE = 1000000, LATENCY = 10 };
 
 static struct lull_event message(unsigned kind, int32_t peer, int32_t tag, uint64_t bytes,
@@ -227,6 +228,43 @@ static void a_freed_send_is_not_waited_for(void **state)
     assert_int_equal(replay(trace, NULL), 50 + 2 * LATENCY);
 }
 
+/* Starts an operation at `begin`, and waits for it from `wait` to `end`. */
+static void start_and_wait(struct lull_trace *trace, uint32_t location, uint32_t region, uint8_t op,
+                           int64_t begin, int64_t wait, int64_t end)
+{
+    struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, region),
+                                  memory_event(begin, LULL_EVENT_COLLECTIVE_BEGIN, 0),
+                                  memory_event(begin, LULL_EVENT_LEAVE, region),
+                                  memory_event(wait, LULL_EVENT_ENTER, WAIT),
+                                  memory_event(end, LULL_EVENT_COLLECTIVE_END, 0),
+                                  memory_event(end, LULL_EVENT_LEAVE, WAIT)};
+    for (int i = 0; i < 6; i++) {
+        events[i].op = op;
+        events[i].collective.request = 5;
+        events[i].collective.root = LULL_ANY;
+        memory_trace_add(trace, location, &events[i]);
+    }
+}
+
+/* Whether a communicator is copied or a persistent operation is started: only the wait is for the
+ * other process, which comes at 200. */
+static void started_collectives_wait_when_they_are_waited_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t region;
+        uint8_t op;
+    } rows[] = {{IDUP, LULL_COLLECTIVE_CREATE}, {START, LULL_COLLECTIVE_BARRIER}};
+    for (int i = 0; i < 2; i++) {
+        struct lull_trace *trace = two_processes(1);
+        start_and_wait(trace, 0, rows[i].region, rows[i].op, 10, 150, 300);
+        CALL(trace, 0, SEND, 300, 300, LULL_EVENT_SEND, 1, 1, 8, LULL_NO_REQUEST);
+        start_and_wait(trace, 1, rows[i].region, rows[i].op, 200, 205, 300);
+        CALL(trace, 1, RECV, 300, 400, LULL_EVENT_RECV, 0, 1, 8, LULL_NO_REQUEST);
+        assert_int_equal(replay(trace, NULL), 200 + 2 * LATENCY);
+    }
+}
+
 /* Thread 0 of process 0 posts the receive, thread 1 waits for it: recorders tell of the second a
  * receive that has no request. */
 static void a_receive_may_complete_on_another_thread(void **state)
@@ -253,6 +291,7 @@ int main(void)
         cmocka_unit_test(buffered_sends_wait_for_nobody),
         cmocka_unit_test(eager_sends_keep_their_length),
         cmocka_unit_test(a_freed_send_is_not_waited_for),
+        cmocka_unit_test(started_collectives_wait_when_they_are_waited_for),
         cmocka_unit_test(a_receive_may_complete_on_another_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
