@@ -66,6 +66,17 @@ enum lull_call lull_call_of_region(const struct lull_region *region)
     return is_non_blocking(region->name) ? LULL_CALL_ICOLLECTIVE : LULL_CALL_COLLECTIVE;
 }
 
+bool lull_call_leaves_operations(uint8_t call)
+{
+    static const bool leaves[LULL_CALLS] = {
+        [LULL_CALL_SEND] = true,    [LULL_CALL_SSEND] = true,      [LULL_CALL_BSEND] = true,
+        [LULL_CALL_RECV] = true,    [LULL_CALL_SENDRECV] = true,   [LULL_CALL_WAIT] = true,
+        [LULL_CALL_WAITALL] = true, [LULL_CALL_COLLECTIVE] = true, [LULL_CALL_ICOLLECTIVE] = true,
+        [LULL_CALL_TEST] = true,
+    };
+    return leaves[call];
+}
+
 const char *lull_step_kind_name(unsigned kind)
 {
     static const char *const names[LULL_STEP_KINDS] = {

@@ -40,16 +40,9 @@ static void emit_call(struct lull_interpreter *it, uint8_t kind, int64_t kept)
     step->call_began = it->call_began;
 }
 
-/* Whether a call of which nothing was told should have left something. */
-static bool leaves_operations(uint8_t call)
-{
-    return call != LULL_CALL_OTHER && call != LULL_CALL_ISEND && call != LULL_CALL_ISSEND &&
-           call != LULL_CALL_IRECV;
-}
-
 static void emit_call_in_short(struct lull_interpreter *it, int64_t kept)
 {
-    if (it->master && !it->told && !leaves_operations(it->codes[it->call_region].call))
+    if (it->master && !it->told && !lull_call_leaves_operations(it->codes[it->call_region].call))
         return;
     emit_call(it, LULL_STEP_CALL, kept);
     struct lull_step *step = &it->out->steps[it->out->count - 1];

@@ -191,6 +191,10 @@ struct lull_step {
 /* Of an MPI region, from its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
 enum lull_call lull_call_of_region(const struct lull_region *region);
 
+/* Whether a call should have left operations: it sends, completes something or takes part in a
+ * collective operation. A test may have completed nothing. */
+bool lull_call_leaves_operations(uint8_t call);
+
 const char *lull_step_kind_name(unsigned kind); /* "send": for messages to the user and tests */
 
 #endif

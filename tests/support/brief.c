@@ -9,11 +9,10 @@ struct call {
 /* Functions that complete nothing and take part in nothing, and those that are not known. */
 static bool may_leave_nothing(uint8_t call)
 {
-    static const bool may[LULL_CALLS] = {[LULL_CALL_OTHER] = true,
-                                         [LULL_CALL_ISEND] = true,
-                                         [LULL_CALL_ISSEND] = true,
-                                         [LULL_CALL_IRECV] = true};
-    return may[call];
+    return !(call == LULL_CALL_SEND || call == LULL_CALL_SSEND || call == LULL_CALL_BSEND ||
+             call == LULL_CALL_RECV || call == LULL_CALL_SENDRECV || call == LULL_CALL_WAIT ||
+             call == LULL_CALL_WAITALL || call == LULL_CALL_TEST || call == LULL_CALL_COLLECTIVE ||
+             call == LULL_CALL_ICOLLECTIVE);
 }
 
 static bool tells_posts(uint8_t kind)

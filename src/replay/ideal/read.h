@@ -27,6 +27,14 @@ bool lull_read_is_alone(const struct share *share, uint32_t comm);
 /* Whether it is known where its process arrives with this note. */
 bool lull_read_gathers(const struct share *share, const struct note *note);
 
+static inline void lull_read_call_end(struct share *share, struct reading *reading,
+                                      const struct lull_step *call)
+{
+    reading->lost = !reading->completed && lull_read_leaves_records(reading, call->op);
+    if (reading->completed)
+        share->recorded[call->op] = true;
+}
+
 /* Of a pass with CALLs. */
 static inline bool lull_read_is_silent_in_short(struct share *share, struct reading *reading,
                                                 const struct lull_step *step)
@@ -37,11 +45,7 @@ static inline bool lull_read_is_silent_in_short(struct share *share, struct read
     case LULL_STEP_CALL:
         reading->call_began = step->call_began;
         reading->completed |= step->sends_done;
-        reading->lost = false;
-        if (reading->completed)
-            share->recorded[step->op] = true;
-        else
-            reading->lost = lull_read_leaves_records(reading, step->op);
+        lull_read_call_end(share, reading, step);
         if (!reading->waits && !reading->lost &&
             reading->posts + step->posts < LULL_STEP_MOST_POSTS) {
             reading->posts = (uint8_t)(reading->posts + step->posts);
@@ -86,10 +90,7 @@ static inline bool lull_read_is_silent(struct share *share, struct stream *strea
         return !stream->tells_calls;
     case LULL_STEP_CALL_END:
         reading->in_call = false;
-        if (reading->completed)
-            share->recorded[step->op] = true;
-        else
-            reading->lost = lull_read_leaves_records(reading, step->op);
+        lull_read_call_end(share, reading, step);
         return !(reading->waits || reading->lost || stream->tells_calls);
     case LULL_STEP_SEND_DONE:
         reading->completed = true;
