@@ -105,7 +105,8 @@ static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
 
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
-/* Sums go on where events do not. The events of all locations end with those that end first. */
+/* Sums go on where events do not, and to the end of a program that has left a call by exit(). The
+ * events of all locations end with those that end first. */
 static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_file *file,
                             struct span *span, struct lull_error *err)
 {
@@ -118,7 +119,8 @@ static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_fil
         int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
         trace->events_end = end < trace->events_end ? end : trace->events_end;
     }
-    if (!(flags & (STOPPED | LULL_TAPE_PROFILE)) || !file->has_sums)
+    bool longer = flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE;
+    if (!longer || !file->has_sums)
         return LULL_OK;
     uint64_t begin, end;
     lull_status status = lull_tape_sums_life(trace, file, &begin, &end, err);
