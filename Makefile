@@ -2,13 +2,14 @@
 PREFIX       ?= /usr/local
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_SECONDS ?= 60
-export JOBS FUZZ_SECONDS
+DAMAGE_RUNS  ?= 20000
+export JOBS FUZZ_SECONDS DAMAGE_RUNS
 
 BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check quick bench install fuzz format clean
+.PHONY: help build demo check quick bench install fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -18,6 +19,7 @@ help:
 	@echo 'make bench              measure speed and memory against other tools, side by side'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make damage             give lull 20,000 damaged inputs of every kind (DAMAGE_RUNS)'
 	@echo 'make format             lay out all sources with clang-format'
 	@echo 'make clean              remove build/'
 	@echo 'JOBS=N                  processes to build and test with ($(JOBS))'
@@ -52,6 +54,10 @@ install: build
 fuzz:
 	@scripts/install-deps build test
 	@scripts/fuzz
+
+damage:
+	@scripts/install-deps build test
+	@scripts/damage
 
 format:
 	@scripts/format --fix

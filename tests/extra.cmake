@@ -5,6 +5,17 @@ if(LULL_TESTS)
         add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/golden/run.py
                                      --lull $<TARGET_FILE:lull>)
         set_tests_properties(golden PROPERTIES LABELS quick TIMEOUT 600)
+        # A share of what `make damage` does, where something can be found: races cannot.
+        if(NOT LULL_SANITIZE MATCHES "thread")
+            set(seconds 10)
+            if(LULL_SANITIZE)
+                set(seconds 30)
+            endif()
+            add_test(NAME damage
+                     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/damage/run.py
+                             --lull $<TARGET_FILE:lull> --runs 300 --jobs 2 --seconds ${seconds})
+            set_tests_properties(damage PROPERTIES LABELS quick TIMEOUT 600 PROCESSORS 2)
+        endif()
     else()
         message(STATUS "python3 was not found: no golden tests")
     endif()

@@ -114,24 +114,23 @@ static struct rendering prepare(const struct lull_output_settings *settings,
 static int open_directly(const char *path)
 {
     struct stat info, own;
-    errno = 0;
-    if (stat(path, &info) != 0) {
-        errno = 0;
-        return -1;
-    }
-    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+    bool there = stat(path, &info) == 0;
+    for (int fd = STDOUT_FILENO; there && fd <= STDERR_FILENO; fd++)
         if (fstat(fd, &own) == 0 && own.st_dev == info.st_dev && own.st_ino == info.st_ino)
             return fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return S_ISREG(info.st_mode) ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    if (there && !S_ISREG(info.st_mode))
+        return open(path, O_WRONLY | O_CLOEXEC);
+    errno = 0;
+    return -1;
 }
 
-/* Writes to `fd`, which is closed, or into the file `file`; the user knows either as `path`. */
-static int write_stream(int fd, const char *file, const char *path,
-                        void (*write)(const void *content, FILE *out), const void *content)
+/* Writes to `fd` and closes it; the user knows it as `path`. */
+static int write_stream(int fd, const char *path, void (*write)(const void *content, FILE *out),
+                        const void *content)
 {
     int failure;
     struct lull_error err;
-    FILE *out = file ? lull_output_stream_open(file, &failure) : lull_output_stream(fd, &failure);
+    FILE *out = fd >= 0 ? lull_output_stream(fd, &failure) : NULL;
     if (!out)
         return lull_cli_fail("%s: cannot write: %s", path, strerror(errno));
     write(content, out);
@@ -146,13 +145,12 @@ int lull_output_save(const char *path, void (*write)(const void *content, FILE *
     struct lull_error err;
     struct lull_output *output;
     int fd = open_directly(path);
-    if (fd >= 0)
-        return write_stream(fd, NULL, path, write, content);
-    if (errno != 0)
-        return lull_cli_fail("%s: cannot write: %s", path, strerror(errno));
+    if (fd >= 0 || errno != 0)
+        return write_stream(fd, path, write, content);
     if (lull_output_begin(path, false, true, &output, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
-    int status = write_stream(-1, lull_output_path(output), path, write, content);
+    fd = open(lull_output_path(output), O_WRONLY | O_CLOEXEC);
+    int status = write_stream(fd, path, write, content);
     if (status != LULL_EXIT_OK) {
         lull_output_discard(output);
         return status;
@@ -186,7 +184,7 @@ int lull_output_write(const struct lull_output_settings *settings,
     int fd = open_directly(path);
     const struct rendering rendering = prepare(settings, document, fd);
     if (fd >= 0)
-        return write_stream(fd, NULL, path, render, &rendering);
+        return write_stream(fd, path, render, &rendering);
     lull_interrupt_clean_up();
     return lull_output_save(path, render, &rendering);
 }

@@ -170,6 +170,26 @@ enum lull_tape_op {
     LULL_TAPE_OP_UNKNOWN
 };
 
+/* The operation of a TRANSFER record: one-sided, or of files. */
+enum lull_tape_rma {
+    LULL_TAPE_RMA_PUT,
+    LULL_TAPE_RMA_GET,
+    LULL_TAPE_RMA_ATOMIC,
+    LULL_TAPE_RMA_SYNC
+};
+
+enum lull_tape_io {
+    LULL_TAPE_IO_READ,
+    LULL_TAPE_IO_WRITE,
+    LULL_TAPE_IO_OPEN,
+    LULL_TAPE_IO_CLOSE,
+    LULL_TAPE_IO_OTHER
+};
+
+/* As a peer, a target or a root: any, or none there is; MPI_PROC_NULL. */
+enum { LULL_TAPE_ANY = -1, LULL_TAPE_NOBODY = -2 };
+#define LULL_TAPE_NO_REQUEST UINT64_MAX
+
 enum lull_tape_message {
     LULL_TAPE_MESSAGE_SEND,
     LULL_TAPE_MESSAGE_SEND_DONE,

@@ -174,6 +174,7 @@ static void test_length(void **state)
         unsigned kind;
     } bad[] = {{UINT64_C(1) << 60, 63}, {UINT64_C(1) << 60, LULL_TAPE_ENTER}};
     assert_int_equal(unlink(folder_path("run/definitions")), 0);
+    free(damaged.slots);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         make_calls(&damaged, 1);
         tape_record(&damaged, bad[i].time, bad[i].kind, 0, 0, 0);

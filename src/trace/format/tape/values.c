@@ -1,7 +1,9 @@
 /* The values of the fields of a tape are those of the trace: reading and writing need no table.
- * This holds or lull does not compile; where it ends to hold, a table takes its place. */
+ * This holds or lull does not compile; where it ends to hold, a table takes its place. The numbers
+ * of lull's own event types in a .prv are made of the same values (paraver/tables.h). */
 #include "base/collective.h"
 #include "tape/layout.h"
+#include "trace/event.h"
 #include "trace/trace.h"
 
 #include <assert.h>
@@ -110,3 +112,20 @@ SAME(LULL_TAPE_OP_FREE, LULL_COLLECTIVE_FREE);
 SAME(LULL_TAPE_OP_UNKNOWN, LULL_COLLECTIVE_UNKNOWN);
 static_assert(LULL_COLLECTIVES == (int)LULL_TAPE_OP_UNKNOWN + 1,
               "a new value needs its number in files");
+
+SAME(LULL_TAPE_RMA_PUT, LULL_RMA_PUT);
+SAME(LULL_TAPE_RMA_GET, LULL_RMA_GET);
+SAME(LULL_TAPE_RMA_ATOMIC, LULL_RMA_ATOMIC);
+SAME(LULL_TAPE_RMA_SYNC, LULL_RMA_SYNC);
+static_assert(LULL_RMA_OPS == (int)LULL_TAPE_RMA_SYNC + 1, "a new value needs its number in files");
+
+SAME(LULL_TAPE_IO_READ, LULL_IO_READ);
+SAME(LULL_TAPE_IO_WRITE, LULL_IO_WRITE);
+SAME(LULL_TAPE_IO_OPEN, LULL_IO_OPEN);
+SAME(LULL_TAPE_IO_CLOSE, LULL_IO_CLOSE);
+SAME(LULL_TAPE_IO_OTHER, LULL_IO_OTHER);
+static_assert(LULL_IO_OPS == (int)LULL_TAPE_IO_OTHER + 1, "a new value needs its number in files");
+
+SAME(LULL_TAPE_ANY, LULL_ANY);
+SAME(LULL_TAPE_NOBODY, LULL_PROC_NULL);
+static_assert(LULL_TAPE_NO_REQUEST == LULL_NO_REQUEST, "the value in files of LULL_NO_REQUEST");
