@@ -62,8 +62,7 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ---------------------------------------------------------------------------
- */
+/* ---- what was typed ------------------------------------------------------------------------- */
 
 struct wishes {
     struct lull_fit_wish runs;
@@ -202,8 +201,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
 }
 
-/* ---- the measurements -------------------------------------------------------------------------
- */
+/* ---- the measurements ----------------------------------------------------------------------- */
 
 static lull_status read_runs(const char *const *paths, uint32_t count, const struct wishes *wishes,
                              struct lull_notices *notices, struct lull_fit_table **ret_table,
@@ -263,8 +261,7 @@ static lull_status read_measurements(const char *const *paths, uint32_t count,
     return status;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static void write_chart(const void *content, FILE *out)
 {
