@@ -245,9 +245,8 @@ static lull_status read_measurements(const char *const *paths, uint32_t count,
         return read_runs(paths, count, wishes, notices, ret_table, err);
     if (count > 1)
         return lull_fail(err, LULL_ERR_RANGE,
-                         "%s: is a table of measurements (%s), expected it "
-                         "alone",
-                         paths[number], format->name);
+                         "%s: is a table of measurements (%s), expected it alone", paths[number],
+                         format->name);
     bool names_series = settings.y && (strncmp(settings.y, "region:", 7) == 0 ||
                                        strncmp(settings.y, "metric:", 7) == 0);
     const struct lull_fit_read_options wanted = {.params = wishes->runs.x,
@@ -289,8 +288,10 @@ static int report(const char *const *paths, uint32_t count, struct lull_arena *a
     int status = read_settings(&wishes, arena);
     if (status != LULL_EXIT_OK)
         return status;
-    if (read_measurements(paths, count, &wishes, &notices, &table, &front, &err) != LULL_OK)
+    if (read_measurements(paths, count, &wishes, &notices, &table, &front, &err) != LULL_OK) {
+        lull_cli_warn_all(&notices);
         return lull_cli_fail("%s", err.text);
+    }
     status = read_places(&wishes, table->n_params, arena);
     if (status != LULL_EXIT_OK)
         return status;

@@ -45,8 +45,7 @@ struct lull_fit_model {
     size_t n_params;
     struct lull_fit_coefficient coefficients[LULL_FIT_COEFFICIENTS];
     size_t n_coefficients;
-    struct lull_fit_block
-        blocks[LULL_FIT_PARAMETERS]; /* of the normal form: from coefficient 1 on */
+    struct lull_fit_block blocks[LULL_FIT_PARAMETERS]; /* of a normal form: coefficients 1 on */
     double covariance[LULL_FIT_COEFFICIENTS][LULL_FIT_COEFFICIENTS];
     double variance; /* of a value of weight 1 */
     double t;        /* half an interval in standard deviations */

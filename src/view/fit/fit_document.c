@@ -187,10 +187,8 @@ static struct lull_cell turning_cell(const struct drawing *drawing, double x, do
 {
     if (isfinite(x))
         return number_cell(x);
-    return lull_cell_absent(lull_arena_printf(drawing->arena,
-                                              "not up to %.6g, as far as the data "
-                                              "bear",
-                                              floor(reach)));
+    return lull_cell_absent(
+        lull_arena_printf(drawing->arena, "not up to %.6g, as far as the data bear", floor(reach)));
 }
 
 /* Regions are parts of the whole where the whole is in front. */
