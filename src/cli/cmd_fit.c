@@ -62,8 +62,7 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ---------------------------------------------------------------------------
- */
+/* ---- what was typed ------------------------------------------------------------------------- */
 
 struct wishes {
     struct lull_fit_wish runs;
@@ -202,8 +201,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
 }
 
-/* ---- the measurements -------------------------------------------------------------------------
- */
+/* ---- the measurements ----------------------------------------------------------------------- */
 
 static lull_status read_runs(const char *const *paths, uint32_t count, const struct wishes *wishes,
                              struct lull_notices *notices, struct lull_fit_table **ret_table,
@@ -247,9 +245,8 @@ static lull_status read_measurements(const char *const *paths, uint32_t count,
         return read_runs(paths, count, wishes, notices, ret_table, err);
     if (count > 1)
         return lull_fail(err, LULL_ERR_RANGE,
-                         "%s: is a table of measurements (%s), expected it "
-                         "alone",
-                         paths[number], format->name);
+                         "%s: is a table of measurements (%s), expected it alone", paths[number],
+                         format->name);
     bool names_series = settings.y && (strncmp(settings.y, "region:", 7) == 0 ||
                                        strncmp(settings.y, "metric:", 7) == 0);
     const struct lull_fit_read_options wanted = {.params = wishes->runs.x,
@@ -263,8 +260,7 @@ static lull_status read_measurements(const char *const *paths, uint32_t count,
     return status;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ---------------------------------------------------------------------------- */
 
 static void write_chart(const void *content, FILE *out)
 {
@@ -292,8 +288,10 @@ static int report(const char *const *paths, uint32_t count, struct lull_arena *a
     int status = read_settings(&wishes, arena);
     if (status != LULL_EXIT_OK)
         return status;
-    if (read_measurements(paths, count, &wishes, &notices, &table, &front, &err) != LULL_OK)
+    if (read_measurements(paths, count, &wishes, &notices, &table, &front, &err) != LULL_OK) {
+        lull_cli_warn_all(&notices);
         return lull_cli_fail("%s", err.text);
+    }
     status = read_places(&wishes, table->n_params, arena);
     if (status != LULL_EXIT_OK)
         return status;

@@ -142,9 +142,8 @@ static void draw_head(FILE *out, double height)
     for (int i = 0; i < COLOURS; i++)
         fprintf(out, ".s%d{stroke:%s;fill:%s}", i, dark[i], dark[i]);
     fputs("}\n.line{fill:none;stroke-width:2}.curve{fill:none;stroke-width:1.5;"
-          "stroke-dasharray:6 "
-          "4}.bar{stroke:none;fill-opacity:.75}.band{stroke:none;fill-opacity:.18}.span{stroke-"
-          "width:1.2}\n"
+          "stroke-dasharray:6 4}.bar{stroke:none;fill-opacity:.75}"
+          ".band{stroke:none;fill-opacity:.18}.span{stroke-width:1.2}\n"
           "</style>\n",
           out);
     fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what runs measure ------------------------------------------------------------------------
- */
+/* ---- what runs measure ---------------------------------------------------------------------- */
 
 static const char *const axes[] = {"processes", "threads", "size"};
 enum axis { AXIS_PROCESSES, AXIS_THREADS, AXIS_SIZE, AXES };
@@ -124,8 +123,7 @@ static lull_status measure_y(const struct lull_run *run, const char *y, double *
     return LULL_OK;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 struct filling {
     struct lull_fit_table *table;
@@ -258,8 +256,7 @@ lull_status lull_fit_find_series(const struct lull_fit_table *table, const char 
                      y + 7, known);
 }
 
-/* ---- the fits ---------------------------------------------------------------------------------
- */
+/* ---- the fits ------------------------------------------------------------------------------- */
 
 static double last_measured(const struct lull_fit_part *part)
 {

@@ -29,7 +29,7 @@ static struct lull_fit_study fit_epoch(struct lull_arena *arena)
     struct lull_notices notices = {.arena = arena};
     struct lull_runs runs;
     struct lull_fit_table *table;
-    struct lull_fit_study study;
+    struct lull_fit_study study = {0};
     struct lull_error err = {""};
     for (int i = 0; i < RUNS; i++)
         paths[i] = lull_arena_printf(arena, "%s/epoch-mpi/epoch_%dproc.prv.gz", folder, ranks[i]);

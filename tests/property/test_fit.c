@@ -64,7 +64,9 @@ static void check_share(const char *what, const char *of, unsigned hits, unsigne
                  100 * most);
 }
 
-/* Found at least 9 times in 10; intervals of 95 % hold in 90 to 99 % of the trials. */
+/* Found at least 9 times in 10; intervals of 95 % hold in 90 to 99 % of the trials. Of so few
+ * trials a share falls outside by chance for about one seed in fifty; over 2000 all lie within 0.6
+ * % of 95. */
 static void run_plan(const struct plan *plan)
 {
     struct lull_random random;

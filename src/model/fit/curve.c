@@ -126,8 +126,7 @@ static double go(struct problem *problem, double squares, const double *step)
     return 0;
 }
 
-/* ---- where to begin ---------------------------------------------------------------------------
- */
+/* ---- where to begin ------------------------------------------------------------------------- */
 
 /* The scale that fits best for the shape that is set, and the squares that remain. */
 static double fit_scale(struct problem *problem)
@@ -171,8 +170,7 @@ static void begin(struct problem *problem)
     *model = best;
 }
 
-/* ---- the fit ----------------------------------------------------------------------------------
- */
+/* ---- the fit -------------------------------------------------------------------------------- */
 
 static void name_coefficients(struct lull_fit_model *model)
 {
@@ -182,41 +180,45 @@ static void name_coefficients(struct lull_fit_model *model)
         model->coefficients[i].name = model->law->shapes[i - 1].name;
 }
 
-/* What each point differs by from the law of the others, to first order. */
-static double leave_out(const struct problem *problem, const bool *held)
+/* False where the points do not tell the coefficients apart. */
+static bool iterate(struct problem *problem, bool *held)
 {
-    size_t count = problem->data->count, n = 0;
-    double step[LULL_FIT_COEFFICIENTS], sum = 0, total = 0;
-    struct lull_linear_fit linear;
-    if (!solve_free(problem, problem->rest, held, step, &linear))
-        return INFINITY;
-    for (size_t j = 0; j < problem->model->n_coefficients; j++)
-        n += !held[j];
-    for (size_t i = 0; i < count; i++) {
-        const struct lull_fit_point *point = &problem->data->points[i];
-        double leverage = 0;
-        for (size_t j = 0; j < n; j++)
-            leverage += problem->work[j * count + i] * problem->work[j * count + i];
-        double rest = problem->rest[i] / fmax(1 - leverage, 1e-12);
-        double off = lull_fit_deviation(problem->data, point->y, point->y - rest);
-        sum += point->repetitions * off * off;
-        total += point->repetitions;
-    }
-    return sqrt(sum / total);
-}
-
-static void iterate(struct problem *problem, bool *held)
-{
-    struct lull_fit_model *model = problem->model;
     double step[LULL_FIT_COEFFICIENTS], way = 1;
     for (int i = 0; i < MOST_STEPS && way > step_end; i++) {
         double squares = linearise(problem);
-        if (!find_step(problem, step, held)) {
-            model->absent = "has coefficients that the points do not tell apart";
-            return;
-        }
+        if (!find_step(problem, step, held))
+            return false;
         way = go(problem, squares, step);
     }
+    return true;
+}
+
+/* The left-out error from the coefficients that are free; covariance from all, so that one at its
+ * bound has an interval, too. */
+static bool conclude(struct problem *problem, const bool *held)
+{
+    static const bool none[LULL_FIT_COEFFICIENTS];
+    struct lull_fit_model *model = problem->model;
+    struct lull_linear_fit linear;
+    double step[LULL_FIT_COEFFICIENTS], squares = linearise(problem);
+    size_t n_free = 0;
+    if (!solve_free(problem, problem->rest, held, step, &linear))
+        return false;
+    for (size_t j = 0; j < model->n_coefficients; j++) {
+        n_free += !held[j];
+        model->coefficients[j].bounded = held[j];
+    }
+    model->cv_error = lull_fit_leave_out(problem->data, problem->rest, problem->work, n_free);
+    if (!solve_free(problem, problem->rest, none, step, &linear))
+        return false;
+    linear.squares = squares; /* of the law itself, which its bounds may hold */
+    lull_fit_conclude(problem->data, &linear, model);
+    for (size_t j = 0; j < model->n_coefficients; j++) {
+        struct lull_fit_coefficient *coefficient = &model->coefficients[j];
+        coefficient->low = fmax(coefficient->low, low_of(j));
+        coefficient->high = fmin(coefficient->high, high_of(problem, j));
+    }
+    return true;
 }
 
 void lull_fit_curve(const struct lull_fit_data *data, struct lull_fit_model *model)
@@ -235,27 +237,6 @@ void lull_fit_curve(const struct lull_fit_data *data, struct lull_fit_model *mod
     problem.work = lull_arena_alloc(data->arena, bytes * (model->n_coefficients + 1));
 
     begin(&problem);
-    iterate(&problem, held);
-    if (model->absent)
-        return;
-    linearise(&problem);
-    model->cv_error = leave_out(&problem, held);
-    for (size_t j = 0; j < model->n_coefficients; j++)
-        model->coefficients[j].bounded = held[j];
-    const bool none[LULL_FIT_COEFFICIENTS] = {false};
-    double step[LULL_FIT_COEFFICIENTS];
-    struct lull_linear_fit linear;
-    if (!solve_free(&problem, problem.rest, none, step, &linear)) {
-        model->absent = "has coefficients that the points do not tell apart";
-        return;
-    }
-    linear.squares = 0; /* of the law itself, which the bounds may hold */
-    for (size_t i = 0; i < data->count; i++)
-        linear.squares += problem.weights[i] * problem.rest[i] * problem.rest[i];
-    lull_fit_conclude(data, &linear, model);
-    for (size_t j = 0; j < model->n_coefficients; j++) {
-        struct lull_fit_coefficient *coefficient = &model->coefficients[j];
-        coefficient->low = fmax(coefficient->low, low_of(j));
-        coefficient->high = fmin(coefficient->high, high_of(&problem, j));
-    }
+    if (!iterate(&problem, held) || !conclude(&problem, held))
+        model->absent = LULL_FIT_NOT_APART;
 }

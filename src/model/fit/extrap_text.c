@@ -77,8 +77,7 @@ static lull_status read_points(struct extrap *extrap, char *rest)
     }
     if (extrap->n_values % extrap->n_names)
         return lull_fit_wrong(&extrap->lines,
-                              "%zu coordinates, expected a multiple of the %zu "
-                              "parameters",
+                              "%zu coordinates, expected a multiple of the %zu parameters",
                               extrap->n_values, extrap->n_names);
     return LULL_OK;
 }
@@ -89,8 +88,7 @@ static lull_status end_block(struct extrap *extrap)
     size_t count = extrap->n_names ? extrap->n_values / extrap->n_names : 0;
     if (extrap->next != 0 && extrap->next != count)
         return lull_fit_wrong(&extrap->lines,
-                              "%zu lines of DATA before it, expected %zu, one for "
-                              "each point",
+                              "%zu lines of DATA before it, expected %zu, one for each point",
                               extrap->next, count);
     extrap->next = 0;
     return LULL_OK;

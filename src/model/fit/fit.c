@@ -6,13 +6,11 @@
 
 #include <math.h>
 
-#define CHANCE 0.05
 enum { MOST_OF_SEVERAL = 2000 }; /* the search keeps thousands of columns of this length */
 /* What a fit differs by when only rounding is left. */
 static const double exact = 1e-9;
 
-/* ---- what the laws share ----------------------------------------------------------------------
- */
+/* ---- what the laws share -------------------------------------------------------------------- */
 
 double lull_fit_deviation(const struct lull_fit_data *data, double measured, double fitted)
 {
@@ -63,8 +61,35 @@ bool lull_fit_pays(double squares_before, double squares, size_t n_more, size_t 
            lull_beta_regularised(left / 2, more / 2, left / (left + more * ratio)) < alpha;
 }
 
-/* ---- one law ----------------------------------------------------------------------------------
- */
+bool lull_fit_is_better(const struct lull_fit_model *chosen, const struct lull_fit_model *model,
+                        double alpha)
+{
+    size_t more = model->n_coefficients > chosen->n_coefficients
+                      ? model->n_coefficients - chosen->n_coefficients
+                      : 1;
+    return chosen->deviation > exact && model->cv_error < chosen->cv_error &&
+           lull_fit_pays(chosen->deviation * chosen->deviation, model->deviation * model->deviation,
+                         more, model->freedom, alpha);
+}
+
+double lull_fit_leave_out(const struct lull_fit_data *data, const double *rest, const double *work,
+                          size_t n)
+{
+    double sum = 0, total = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        const struct lull_fit_point *point = &data->points[i];
+        double leverage = 0;
+        for (size_t j = 0; j < n; j++)
+            leverage += work[j * data->count + i] * work[j * data->count + i];
+        double alone = rest[i] / fmax(1 - leverage, 1e-12);
+        double off = lull_fit_deviation(data, point->y, point->y - alone);
+        sum += point->repetitions * off * off;
+        total += point->repetitions;
+    }
+    return sqrt(sum / total);
+}
+
+/* ---- one law -------------------------------------------------------------------------------- */
 
 static size_t count_values(const struct lull_fit_series *series, size_t parameter)
 {
@@ -118,8 +143,7 @@ static void fit_law(const struct lull_fit_data *data, const struct lull_fit_seri
         lull_fit_normal_form(data, model);
 }
 
-/* ---- the choice -------------------------------------------------------------------------------
- */
+/* ---- the choice ----------------------------------------------------------------------------- */
 
 /* The laws from `first` on that are compared with each other: as many coefficients, no search.
  * Returns their end. */
@@ -151,19 +175,6 @@ static size_t count_curves(const struct lull_fit *fit, size_t first, size_t end)
     return count;
 }
 
-/* Whether the gain of `model` over the one chosen so far is more than chance. */
-static bool is_better(const struct lull_fit_model *chosen, const struct lull_fit_model *model,
-                      double alpha)
-{
-    if (model->absent || chosen->deviation <= exact || !(model->cv_error < chosen->cv_error))
-        return false;
-    size_t more = model->n_coefficients > chosen->n_coefficients
-                      ? model->n_coefficients - chosen->n_coefficients
-                      : 1;
-    return lull_fit_pays(chosen->deviation * chosen->deviation, model->deviation * model->deviation,
-                         more, model->freedom, alpha / model->tried);
-}
-
 static void choose(struct lull_fit *fit)
 {
     size_t chosen = 0;
@@ -171,10 +182,12 @@ static void choose(struct lull_fit *fit)
         chosen++;
     for (size_t first = chosen + 1, end; first < fit->n_models; first = end) {
         end = end_of_group(fit, first);
-        double alpha = CHANCE / fmax(1, (double)count_curves(fit, first, end));
+        double alpha = LULL_FIT_CHANCE / fmax(1, (double)count_curves(fit, first, end));
         size_t best = chosen;
         for (size_t m = first; m < end; m++)
-            if (is_better(&fit->models[chosen], &fit->models[m], alpha) &&
+            if (!fit->models[m].absent &&
+                lull_fit_is_better(&fit->models[chosen], &fit->models[m],
+                                   alpha / fit->models[m].tried) &&
                 (best == chosen || (fit->models[m].cv_error < fit->models[best].cv_error &&
                                     !is_same_curve(&fit->models[m], &fit->models[best]))))
                 best = m;
@@ -183,8 +196,7 @@ static void choose(struct lull_fit *fit)
     fit->best = chosen;
 }
 
-/* ---- the series -------------------------------------------------------------------------------
- */
+/* ---- the series ----------------------------------------------------------------------------- */
 
 static lull_status check_points(const struct lull_fit_series *series, const char *const *params,
                                 const struct lull_fit_data *data, struct lull_error *err)

@@ -10,7 +10,7 @@
 
 #include "model/fit/table.h"
 
-enum { LULL_FIT_COEFFICIENTS = 5, LULL_FIT_BLOCKS = LULL_FIT_COEFFICIENTS - 1 };
+enum { LULL_FIT_COEFFICIENTS = LULL_FIT_PARAMETERS + 1 };
 
 enum lull_fit_errors {
     LULL_FIT_BY_KIND, /* RATE: absolute, as published fits of throughput are; others: relative */
@@ -45,7 +45,7 @@ struct lull_fit_model {
     size_t n_params;
     struct lull_fit_coefficient coefficients[LULL_FIT_COEFFICIENTS];
     size_t n_coefficients;
-    struct lull_fit_block blocks[LULL_FIT_BLOCKS]; /* of the normal form: from coefficient 1 on */
+    struct lull_fit_block blocks[LULL_FIT_PARAMETERS]; /* of a normal form: coefficients 1 on */
     double covariance[LULL_FIT_COEFFICIENTS][LULL_FIT_COEFFICIENTS];
     double variance; /* of a value of weight 1 */
     double t;        /* half an interval in standard deviations */

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- laws of speedup --------------------------------------------------------------------------
- */
+/* ---- laws of speedup ------------------------------------------------------------------------ */
 
 static double amdahl(double p, const double *shape, double *ret_gradient)
 {
@@ -115,8 +114,7 @@ const struct lull_fit_law *lull_fit_law_find(const char *name)
     return NULL;
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* scale times the inverse speedup u (time), times P u (time of work that grows), over u (rate),
  * over P u (efficiency). */
@@ -166,8 +164,7 @@ double lull_fit_value(const struct lull_fit_model *model, const double *x)
     return lull_fit_evaluate(model, x, NULL);
 }
 
-/* ---- for people -------------------------------------------------------------------------------
- */
+/* ---- for people ----------------------------------------------------------------------------- */
 
 static const char *term_text(const struct lull_fit_term *term, const char *name,
                              struct lull_arena *arena)

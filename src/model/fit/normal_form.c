@@ -54,8 +54,8 @@ static const double least_contribution = 5e-4;
 struct normal_form {
     const struct lull_fit_data *data;
     double *columns[LULL_FIT_COEFFICIENTS];
-    double *weights, *work;
-    struct lull_linear_fit linear; /* of the last hypothesis */
+    double *y, *rest, *weights, *work; /* rest: measured less fitted */
+    struct lull_linear_fit linear;     /* of the last hypothesis */
 };
 
 static unsigned mask_of(const struct lull_fit_form *form)
@@ -91,11 +91,8 @@ static bool fit_blocks(struct normal_form *form, struct lull_fit_model *model)
             form->columns[j][i] = gradient[j];
         form->weights[i] = lull_fit_weight(data, &data->points[i], data->points[i].y);
     }
-    double *y = &form->work[(LULL_FIT_COEFFICIENTS + 1) * data->count];
-    for (size_t i = 0; i < data->count; i++)
-        y[i] = data->points[i].y;
     for (int round = 0; round < REWEIGHTINGS; round++) {
-        if (lull_fit_linear((const double *const *)form->columns, model->n_coefficients, y,
+        if (lull_fit_linear((const double *const *)form->columns, model->n_coefficients, form->y,
                             form->weights, data->count, form->work, &form->linear, NULL) != LULL_OK)
             return false;
         double change = fabs(form->linear.squares - before);
@@ -109,24 +106,6 @@ static bool fit_blocks(struct normal_form *form, struct lull_fit_model *model)
                 lull_fit_weight(data, &data->points[i], value_at(form, model->n_coefficients, i));
     }
     return true;
-}
-
-/* Leave-one-out, from the residuals and leverages of the last fit. */
-static double leave_out(const struct normal_form *form, const struct lull_fit_model *model)
-{
-    const struct lull_fit_data *data = form->data;
-    double sum = 0, total = 0;
-    for (size_t i = 0; i < data->count; i++) {
-        const struct lull_fit_point *point = &data->points[i];
-        double leverage = 0, rest = point->y - value_at(form, model->n_coefficients, i);
-        for (size_t j = 0; j < model->n_coefficients; j++)
-            leverage += form->work[j * data->count + i] * form->work[j * data->count + i];
-        rest /= fmax(1 - leverage, 1e-12);
-        double off = lull_fit_deviation(data, point->y, point->y - rest);
-        sum += point->repetitions * off * off;
-        total += point->repetitions;
-    }
-    return sqrt(sum / total);
 }
 
 static bool contributes(const struct normal_form *form, const struct lull_fit_model *model)
@@ -145,7 +124,7 @@ static bool contributes(const struct normal_form *form, const struct lull_fit_mo
 static void set_blocks(struct lull_fit_model *model, const struct lull_fit_form *form,
                        const struct lull_fit_hypothesis *hypothesis)
 {
-    static const char *const names[LULL_FIT_COEFFICIENTS] = {"c0", "c1", "c2", "c3", "c4"};
+    static const char *const names[LULL_FIT_COEFFICIENTS] = {"c0", "c1", "c2", "c3"};
     enum { DIVIDED = LULL_FIT_TERMS - 3 }; /* 1/x */
     model->n_coefficients = 1 + form->n_blocks;
     memset(model->blocks, 0, sizeof model->blocks);
@@ -164,7 +143,9 @@ static bool fit_hypothesis(struct normal_form *form, struct lull_fit_model *mode
     if (form->data->count <= model->n_coefficients || !fit_blocks(form, model) ||
         !contributes(form, model))
         return false;
-    model->cv_error = leave_out(form, model);
+    for (size_t i = 0; i < form->data->count; i++)
+        form->rest[i] = form->data->points[i].y - value_at(form, model->n_coefficients, i);
+    model->cv_error = lull_fit_leave_out(form->data, form->rest, form->work, model->n_coefficients);
     lull_fit_conclude(form->data, &form->linear, model);
     return isfinite(model->cv_error);
 }
@@ -188,50 +169,52 @@ static bool best_of_form(struct normal_form *work, struct lull_fit_search *searc
     return any;
 }
 
-static double squares_of(const struct lull_fit_data *data, const struct lull_fit_model *model)
+static struct normal_form prepare(const struct lull_fit_data *data)
 {
-    double total = 0;
+    struct normal_form form = {.data = data};
+    size_t bytes = data->count * sizeof(double);
+    for (size_t j = 0; j < LULL_FIT_COEFFICIENTS; j++)
+        form.columns[j] = lull_arena_alloc(data->arena, bytes);
+    form.y = lull_arena_alloc(data->arena, bytes);
+    form.rest = lull_arena_alloc(data->arena, bytes);
+    form.weights = lull_arena_alloc(data->arena, bytes);
+    form.work = lull_arena_alloc(data->arena, bytes * (LULL_FIT_COEFFICIENTS + 1));
     for (size_t i = 0; i < data->count; i++)
-        total += data->points[i].repetitions;
-    return model->deviation * model->deviation * total;
+        form.y[i] = data->points[i].y;
+    return form;
+}
+
+/* From the simplest form on, the best hypothesis of another replaces the model if it is better. */
+static void search_forms(struct normal_form *work, const struct lull_fit_model *empty,
+                         struct lull_fit_model *model)
+{
+    size_t n_terms = model->law->shrinking ? LULL_FIT_TERMS : LULL_FIT_GROWING;
+    struct lull_fit_search *search = lull_fit_search_create(work->data, n_terms);
+    int parameters = 0; /* of the model so far */
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        struct lull_fit_model best;
+        if (mask_of(&forms[f]) >> model->n_params ||
+            (forms[f].divided && !(model->law->shrinking && model->n_params == 1)) ||
+            !best_of_form(work, search, &forms[f], empty, &best))
+            continue;
+        int more = parameters_of(&forms[f]) - parameters;
+        double tried = pow((double)n_terms, more > 1 ? more : 1);
+        if (lull_fit_is_better(model, &best, LULL_FIT_CHANCE / tried)) {
+            parameters = parameters_of(&forms[f]);
+            best.tried = (unsigned)pow((double)n_terms, parameters);
+            *model = best;
+        }
+    }
 }
 
 void lull_fit_normal_form(const struct lull_fit_data *data, struct lull_fit_model *model)
 {
-    struct normal_form work = {.data = data};
-    for (size_t j = 0; j < LULL_FIT_COEFFICIENTS; j++)
-        work.columns[j] = lull_arena_alloc(data->arena, data->count * sizeof(double));
-    work.weights = lull_arena_alloc(data->arena, data->count * sizeof(double));
-    work.work =
-        lull_arena_alloc(data->arena, data->count * (LULL_FIT_COEFFICIENTS + 2) * sizeof(double));
+    struct normal_form work = prepare(data);
     const struct lull_fit_model empty = *model;
     set_blocks(model, &(struct lull_fit_form){0}, NULL);
     model->tried = 1;
-    if (!fit_hypothesis(&work, model)) {
-        model->absent = "has coefficients that the points do not tell apart";
-        return;
-    }
-    if (!model->law->searched)
-        return;
-    size_t n_terms = model->law->shrinking ? LULL_FIT_TERMS : LULL_FIT_GROWING;
-    struct lull_fit_search *search = lull_fit_search_create(data, n_terms);
-    int parameters = 0;
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-        struct lull_fit_model best;
-        if (mask_of(&forms[f]) >> data->n_params ||
-            (forms[f].divided && !(model->law->shrinking && data->n_params == 1)) ||
-            !best_of_form(&work, search, &forms[f], &empty, &best))
-            continue;
-        int more = parameters_of(&forms[f]) - parameters;
-        size_t coefficients = best.n_coefficients > model->n_coefficients
-                                  ? best.n_coefficients - model->n_coefficients
-                                  : 1;
-        if (best.cv_error < model->cv_error &&
-            lull_fit_pays(squares_of(data, model), squares_of(data, &best), coefficients,
-                          best.freedom, 0.05 / pow((double)n_terms, more > 1 ? more : 1))) {
-            best.tried = (unsigned)pow((double)n_terms, parameters_of(&forms[f]));
-            *model = best;
-            parameters = parameters_of(&forms[f]);
-        }
-    }
+    if (!fit_hypothesis(&work, model))
+        model->absent = LULL_FIT_NOT_APART;
+    else if (model->law->searched)
+        search_forms(&work, &empty, model);
 }

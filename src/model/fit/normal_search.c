@@ -125,8 +125,7 @@ static const struct block *block_of(struct lull_fit_search *search,
     return block;
 }
 
-/* ---- the best ---------------------------------------------------------------------------------
- */
+/* ---- the best ------------------------------------------------------------------------------- */
 
 struct best {
     const struct lull_fit_search *search;

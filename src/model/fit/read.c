@@ -68,8 +68,7 @@ lull_status lull_fit_read(const char *path, const struct lull_fit_format *format
     return status;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 char *lull_fit_next_line(struct lull_fit_lines *lines, bool comments)
 {

@@ -63,9 +63,8 @@ const char *lull_fit_series_name(const struct lull_fit_series *series, struct lu
 /* Sorts points and puts repetitions together, after the last addition. */
 void lull_fit_table_finish(struct lull_fit_table *table);
 
-/* "throughput", "speedup", "rate", "performance" (also as the end of a longer name) are rates,
- * "efficiency" is an efficiency, "flops", "bytes" and the like are quantities only if said so:
- * everything else is taken as a time. */
+/* By the end of the name: throughput, speedup, rate and performance are rates; efficiency; bytes,
+ * flop, flops, instructions, messages and visits are quantities; everything else is a time. */
 enum lull_fit_kind lull_fit_kind_of(const char *metric);
 const char *lull_fit_kind_name(enum lull_fit_kind kind); /* "time", "throughput" ... */
 

@@ -15,8 +15,7 @@ struct drawing {
     struct lull_arena *arena;
 };
 
-/* ---- cells ------------------------------------------------------------------------------------
- */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
 /* Four significant digits, as long as the number does not grow too long for people. */
 static struct lull_cell number_cell(double value)
@@ -49,8 +48,7 @@ static const char *parameters_text(const struct drawing *drawing)
     return text;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static void add_facts(const struct drawing *drawing)
 {
@@ -183,17 +181,14 @@ static void add_predictions(const struct drawing *drawing)
         add_prediction(drawing, table, x);
 }
 
-/* ---- the parts --------------------------------------------------------------------------------
- */
+/* ---- the parts ------------------------------------------------------------------------------ */
 
 static struct lull_cell turning_cell(const struct drawing *drawing, double x, double reach)
 {
     if (isfinite(x))
         return number_cell(x);
-    return lull_cell_absent(lull_arena_printf(drawing->arena,
-                                              "not up to %.6g, as far as the data "
-                                              "bear",
-                                              floor(reach)));
+    return lull_cell_absent(
+        lull_arena_printf(drawing->arena, "not up to %.6g, as far as the data bear", floor(reach)));
 }
 
 /* Regions are parts of the whole where the whole is in front. */

@@ -70,8 +70,7 @@ static void check_coefficient(const struct lull_fit_model *model, const char *na
     fail_msg("no coefficient %s", name);
 }
 
-/* ---- published --------------------------------------------------------------------------------
- */
+/* ---- published ------------------------------------------------------------------------------ */
 
 /* SPEC SDM91, fitted by the R package usl (its README): alpha = 0.0277285, beta = 0.0001044, gamma
  * = 89.995233, of the throughput's squares. */
@@ -87,8 +86,7 @@ static void test_usl_published(void **state)
     check_coefficient(best_of(fit), "x1", 89.995233, 1e-4);
 }
 
-/* ---- planted, without noise -------------------------------------------------------------------
- */
+/* ---- planted, without noise ----------------------------------------------------------------- */
 
 /* x^exponent log2(x)^logs, the published list, once more. */
 static const struct {
@@ -198,8 +196,7 @@ static void test_constant(void **state)
     assert_int_equal(best_of(fit)->n_coefficients, 1);
 }
 
-/* ---- several parameters -----------------------------------------------------------------------
- */
+/* ---- several parameters --------------------------------------------------------------------- */
 
 static struct lull_fit_table *grid(double (*law)(const double *), size_t n_params,
                                    struct lull_arena *arena)
@@ -271,8 +268,7 @@ static void test_several_parameters(void **state)
     }
 }
 
-/* ---- what is predicted ------------------------------------------------------------------------
- */
+/* ---- what is predicted ---------------------------------------------------------------------- */
 
 /* Student's interval of a mean: 1, 2, 3 with standard deviation 1, t = 4.30265 for two degrees of
  * freedom; a further value lies within t sqrt(1 + 1/3). */
@@ -345,8 +341,7 @@ static void test_turning_points(void **state)
     check_near("peak", turning.peak, sqrt(0.98 / 0.0005), 0.01);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------
- */
+/* ---- refusals ------------------------------------------------------------------------------- */
 
 static void check_refusal(const double *x, const double *y, size_t count, const char *law,
                           const char *text, struct lull_arena *arena)
