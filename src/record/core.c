@@ -199,7 +199,8 @@ void rec_stop(void)
             now = *thread->until;
         thread->n_counters = 0; /* they are that thread's */
         rec_omp_settle(thread, now);
-        ends_in_call(thread, now);
+        if (lull_tape_id_of(thread->at->record.head) < thread->n_sums) /* it has a place for it */
+            ends_in_call(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
         rec_report_add(thread);

@@ -111,7 +111,7 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
-    foreach(name ends hybrid phases)
+    foreach(name ends hybrid phases many_calls)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source}
@@ -170,6 +170,10 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
+    foreach(ranks 1 64)
+        record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
+                    ${bin}/many_calls.${family} 10000000)
+    endforeach()
     foreach(form master inside)
         record_test(hybrid.${form}.${family} mpi --
                     ${LULL_TEST_MPIRUN_${family}} -n 2 ${bin}/hybrid.${family} ${form})

@@ -287,6 +287,18 @@ static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct rec_mpi_co
     return add(comm, info, parent, tag, shared, name);
 }
 
+const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window)
+{
+    MPI_Group group;
+    struct rec_mpi_comm *info = calloc(1, sizeof *info);
+    if (!info || PMPI_Win_get_group(window, &group) != MPI_SUCCESS)
+        return &rec_mpi_world;
+    if (PMPI_Group_size(group, &info->size) == MPI_SUCCESS)
+        info->members = numbers_of(group, info->size);
+    PMPI_Group_free(&group);
+    return info;
+}
+
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 {
     const struct rec_mpi_comm *info =

@@ -11,6 +11,8 @@ bool rec_mpi_begin_world(MPI_Comm world);
 uint32_t rec_mpi_highest_number(void);
 /* What the members of a communicator call its next spawn alike, counted at each; 0: they do not. */
 uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm);
+/* The processes of a window: size and members alone. */
+const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window);
 /* Where a persistent collective matches: all of one communicator are made in the same order, and
  * started in any. */
 uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm);

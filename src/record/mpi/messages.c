@@ -1,5 +1,5 @@
 /* Records of messages, transfers and queries that are not on the hot path of wrap.h. */
-#include "record/mpi/wrap.h"
+#include "record/mpi/comms.h"
 
 #include <pthread.h>
 
@@ -120,12 +120,24 @@ static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes,
     rec_commit(self, 2);
 }
 
+/* A window that was made while nothing was recorded tells its processes itself. */
+static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
+{
+    const struct rec_mpi_comm *comm =
+        (const struct rec_mpi_comm *)rec_map_get(&handles, (uintptr_t)window);
+    if (REC_LIKELY(comm != NULL))
+        return comm;
+    comm = rec_mpi_look_at_window(window);
+    remember((uintptr_t)window, comm);
+    return comm;
+}
+
 /* Targets are process numbers, which also a reader without the window's communicator knows. */
 void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window)
 {
     rec_mpi_call(call);
-    const struct rec_mpi_comm *comm = comm_behind((uintptr_t)window);
+    const struct rec_mpi_comm *comm = comm_of_window(window);
     int32_t process = rec_mpi_peer(target);
     if (process >= 0 && process < comm->size && comm->members)
         process = (int32_t)comm->members[process];
