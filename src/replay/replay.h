@@ -60,6 +60,8 @@ struct lull_replay_options {
     bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
                              lull_replay_measured; for who maps measured to simulated time */
     uint8_t keep_calls;   /* enum lull_replay_keep */
+    const struct lull_windows *windows; /* one interval, the same for all processes: what lies
+                                           outside takes no time; NULL: the whole run */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);
