@@ -53,12 +53,25 @@ void lull_emit_span(struct lull_interpreter *it)
     step->span.mark = it->span.mark;
 }
 
+void lull_emit_stretch(struct lull_interpreter *it)
+{
+    int64_t begin = it->stretch.begin;
+    it->stretch.begin = it->ledger.now;
+    if (begin == it->ledger.now)
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_STRETCH, begin, lull_kept(it));
+    step->op = it->stretch.kind;
+    step->span.end = it->ledger.now;
+    step->span.user = it->stretch.user;
+    step->span.mark = it->stretch.mark;
+}
+
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
 {
     if (!lull_wants(it, kind) || !it->cpu)
         return;
-    if (it->spans && kind != LULL_STEP_TICK)
-        lull_emit_span(it);
+    if (kind != LULL_STEP_TICK)
+        lull_emit_time(it);
     int64_t kept = it->shared->wants & LULL_STEPS_OF_MPI ? lull_kept(it) : 0;
     struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
     step->region = it->parallel_region;

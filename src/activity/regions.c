@@ -30,8 +30,7 @@ void lull_parallel_leave(struct lull_interpreter *it)
 
 static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins)
 {
-    if (it->spans)
-        lull_emit_span(it);
+    lull_emit_time(it);
     struct lull_step *step = lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END,
                                        it->ledger.now, lull_kept(it));
     step->region = region;
@@ -115,7 +114,7 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
         lull_call_begin(it, region);
     if (frame->code.special & VISITED)
         note_visit(it, frame, region);
-    if (it->spans)
+    if (it->spans || it->stretches)
         note_user(it, frame, region);
     it->depth++;
     if (frame->code.special & PARALLEL) {

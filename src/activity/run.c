@@ -150,6 +150,21 @@ static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, st
     return next - 1;
 }
 
+static inline const struct lull_event *take_special(struct lull_interpreter *it, struct run *run,
+                                                    const struct lull_event *event,
+                                                    const struct lull_event *last,
+                                                    struct region_code code)
+{
+    if (code.special == CALL_OF_MPI)
+        return take_call_of_mpi(it, run, event, last);
+    if (run->depth == it->capacity)
+        return NULL;
+    store_run(it, run);
+    const struct lull_event *taken = lull_detail_call(it, event, last);
+    *run = begin_run(it);
+    return taken;
+}
+
 /* Any other, which ends before the next event. */
 static inline void take_call(struct lull_interpreter *it, struct run *run,
                              const struct lull_event *event, struct region_code code)
@@ -164,10 +179,11 @@ static inline void take_call(struct lull_interpreter *it, struct run *run,
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The last event before the time; `last` if all are. Events[0] is. */
-static const struct lull_event *last_before(const struct lull_event *event,
-                                            const struct lull_event *last, int64_t time)
+const struct lull_event *lull_run_last(const struct lull_interpreter *it,
+                                       const struct lull_event *event,
+                                       const struct lull_event *last)
 {
+    const int64_t time = it->limit;
     if (last->time < time)
         return last;
     for (ptrdiff_t stride = 1; last - event > stride; stride *= 2) { /* deadlines may be close */
@@ -201,12 +217,12 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
     const struct region_code *codes = it->codes;
     struct run run = begin_run(it);
     const struct lull_event *const first = event;
-    last = last_before(event, last, it->limit);
+    last = lull_run_last(it, event, last);
     for (; event < last; event++) {
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
-            if (code.special == CALL_OF_MPI) {
-                const struct lull_event *taken = take_call_of_mpi(it, &run, event, last);
+            if (code.special == CALL_OF_MPI || code.special == VISITED) {
+                const struct lull_event *taken = take_special(it, &run, event, last, code);
                 if (!taken)
                     break;
                 event = taken;

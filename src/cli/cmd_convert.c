@@ -33,10 +33,9 @@ static int check_target(const char *path)
 {
     if (!lull_is_directory(path) || !settings.force)
         return LULL_EXIT_OK;
-    struct lull_trace *old;
-    if (lull_trace_open(path, &old, NULL) != LULL_OK)
+    const struct lull_format *format;
+    if (lull_trace_recognise(path, &format, NULL) != LULL_OK)
         return lull_cli_fail("%s: is a directory but no trace, so it is not replaced", path);
-    lull_trace_close(old);
     return LULL_EXIT_OK;
 }
 

@@ -1,4 +1,5 @@
 /* lull COMMAND [OPTION...] [OPERAND...] */
+#include "base/file.h"
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -126,6 +127,7 @@ static int close_output(int status)
 
 int main(int argc, char **argv)
 {
+    lull_protect_inputs();
     setlocale(LC_CTYPE, ""); /* numbers stay as they are in every language */
     return close_output(dispatch(argc, (const char **)(void *)argv));
 }

@@ -182,9 +182,9 @@ static lull_status choose_network(struct session *session, uint64_t point,
  * processor, it is not counted twice. */
 static uint8_t kept_on(const struct lull_network *network)
 {
-    if (network->class == lull_network_find("ideal"))
+    if (network->class->waits_as_needed)
         return LULL_KEEP_NONE;
-    return network->class == lull_network_find("hockney") ? LULL_KEEP_ALL : LULL_KEEP_OTHERS;
+    return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
 }
 
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,

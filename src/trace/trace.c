@@ -2,6 +2,7 @@
 #include "trace/trace.h"
 
 #include "base/file.h"
+#include "base/output_file.h"
 #include "trace/format.h"
 #include "trace/shared.h"
 
@@ -85,8 +86,8 @@ static void list_expected(char *text, size_t size)
     }
 }
 
-static lull_status find_format(const char *path, const struct lull_format **ret_format,
-                               struct lull_error *err)
+lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
+                                 struct lull_error *err)
 {
     uint8_t raw[HEAD_SIZE], unpacked[HEAD_SIZE];
     struct lull_probe probe = {.path = path, .directory = lull_is_directory(path), .head = raw};
@@ -115,7 +116,7 @@ static lull_status find_format(const char *path, const struct lull_format **ret_
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, struct lull_error *err)
 {
     const struct lull_format *format;
-    lull_status status = find_format(path, &format, err);
+    lull_status status = lull_trace_recognise(path, &format, err);
     if (status != LULL_OK)
         return status;
     struct lull_trace *trace = lull_trace_create();

@@ -233,8 +233,11 @@ struct lull_trace {
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
 };
 
-/* Opens a run of any known format, recognised by content; `path` is a file, an archive's anchor
- * file or a directory. The trace gets its own arena; release it with lull_trace_close. */
+/* Opens a run of any known format; `path` is a file, an archive's anchor file or a directory. What
+ * is there is recognised by content, by itself without reading more than its begin. The trace gets
+ * its own arena; release it with lull_trace_close. */
+lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
+                                 struct lull_error *err);
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
                             struct lull_error *err);
 void lull_trace_close(struct lull_trace *trace); /* NULL is allowed */

@@ -4,6 +4,7 @@ if(LULL_TESTS AND Python3_FOUND)
     add_executable(mpi_digest ${CMAKE_CURRENT_LIST_DIR}/digest.c)
     target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
     file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/programs/*.c
+                                         ${CMAKE_CURRENT_LIST_DIR}/programs/*.cc
                                          ${CMAKE_CURRENT_LIST_DIR}/programs/*.f90)
     add_test(NAME mpi.documented
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/documented.py

@@ -197,6 +197,9 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: expected '%.11s': no tape, or of a newer lull", path,
                          LULL_TAPE_ANCHOR);
+    status = lull_check_read(path, err);
+    if (status != LULL_OK)
+        return status;
     struct lull_tape_data *data = lull_arena_zero(trace->arena, 1, sizeof *data);
     trace->format_data = data;
     snprintf(path, sizeof path, "%s/" LULL_TAPE_SPAWNED_NAME, trace->path);

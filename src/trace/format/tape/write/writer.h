@@ -4,7 +4,7 @@
 #ifndef LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 #define LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "trace/format/tape/tape.h"
 #include "trace/format/writer.h"
 
