@@ -29,6 +29,15 @@ static lull_status cut_windows(const struct lull_run *run, struct lull_arena *ar
     return LULL_OK;
 }
 
+static bool calls_init(const struct lull_trace *trace)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        any |= strcmp(trace->regions[r].name, "MPI_Init") == 0 ||
+               strcmp(trace->regions[r].name, "MPI_Init_thread") == 0;
+    return any;
+}
+
 /* Between MPI_Init and MPI_Finalize: from events if they tell all, else by what sums leave out. */
 static lull_status choose_main_part(struct lull_run *run, const struct lull_runs_options *options,
                                     struct lull_arena *arena, struct lull_windows **ret_windows,
@@ -38,7 +47,7 @@ static lull_status choose_main_part(struct lull_run *run, const struct lull_runs
     const struct lull_trace *trace = run->trace;
     bool sums = trace->events != LULL_EVENTS_ALL && trace->has_sums;
     if (sums)
-        run->main_part = !options->whole;
+        run->main_part = !options->whole && calls_init(trace);
     if (sums || options->whole || !lull_trace_main_part(trace, options->application, &begin, &end))
         return LULL_OK;
     run->main_part = true;
