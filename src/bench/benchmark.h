@@ -78,6 +78,10 @@ struct lull_probe {
     const struct lull_benchmark *of; /* filled in */
 };
 
+/* The settings of an environment that decide how threads of OpenMP wait and where they run, but for
+ * those that the benchmarks set themselves: "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0"; "": none. */
+const char *lull_openmp_settings(const char *const *environment, struct lull_arena *arena);
+
 /* What is run in one visit; it adds a round to each of its probes. */
 struct lull_task {
     const char *name; /* for the progress line */

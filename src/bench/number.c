@@ -60,6 +60,29 @@ static bool is_noisy(const struct disturbance *all)
            all->steal > LULL_NOISY_STEAL || all->spread > LULL_NOISY_SPREAD;
 }
 
+/* Whether the quantile that a visit gives is the time of blocks that were not interrupted: those
+ * were the slowest, and the quantile lies between two blocks. What is no such time is a slice that
+ * a thread lost, and no rate. */
+static bool is_undisturbed(const struct lull_round *round, double quantile)
+{
+    double needed = ceil(((double)round->blocks - 1) * quantile) + 1;
+    return (double)(round->blocks - round->interrupted) >= needed;
+}
+
+/* The visits that count; all where none is undisturbed. */
+static size_t choose_rounds(const struct lull_probe *probe, struct lull_round *ret_rounds)
+{
+    const double quantile = probe->quantile > 0 ? probe->quantile : LULL_BENCH_QUANTILE;
+    size_t count = 0;
+    for (size_t i = 0; i < probe->n_rounds; i++)
+        if (is_undisturbed(&probe->rounds[i], quantile))
+            ret_rounds[count++] = probe->rounds[i];
+    if (count > 0)
+        return count;
+    memcpy(ret_rounds, probe->rounds, probe->n_rounds * sizeof *ret_rounds);
+    return probe->n_rounds;
+}
+
 static const char *join(struct lull_arena *arena, const char *text, const char *more)
 {
     return text ? lull_arena_printf(arena, "%s; %s", text, more) : more;
@@ -173,6 +196,16 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
 
     double *values = lull_arena_alloc(arena, probe->n_rounds * sizeof *values);
     struct disturbance all = sum_up(probe, values);
+    struct lull_probe good = *probe;
+    good.rounds = lull_arena_alloc(arena, probe->n_rounds * sizeof *good.rounds);
+    good.n_rounds = choose_rounds(probe, good.rounds);
+    if (good.n_rounds < probe->n_rounds)
+        good.note = join(arena, probe->note,
+                         lull_arena_printf(arena,
+                                           "%zu of %zu visits were interrupted throughout "
+                                           "and are left out",
+                                           probe->n_rounds - good.n_rounds, probe->n_rounds));
+    probe = &good;
     for (size_t i = 0; i < probe->n_rounds; i++) {
         values[i] = scale_of(probe, probe->rounds[i].value);
         number.samples += probe->rounds[i].blocks;
@@ -180,6 +213,8 @@ struct lull_number lull_probe_number(const struct lull_probe *probe, double prec
     bool sure = lull_number_of_visits(&number, values, probe->n_rounds, precision, 0);
     if (has_cycles(probe))
         sure = set_cycles(&number, probe, precision, values);
+    number.visits = values; /* sorted, and per cycle where that is known */
+    number.n_visits = probe->n_rounds;
     if (probe->write_allocate > 0)
         number.with_write_allocate = number.value * probe->write_allocate;
     number.note = describe(probe, &all, arena);

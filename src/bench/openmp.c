@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PASSES = 2, MOST_COUNTS = 4 };
 static const unsigned launches[LULL_EFFORTS] = {6, 6, 9};
@@ -148,6 +149,26 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
     return LULL_OK;
 }
 
+/* ---- environment ------------------------------------------------------------------------------
+ */
+
+const char *lull_openmp_settings(const char *const *environment, struct lull_arena *arena)
+{
+    static const char *const prefixes[] = {"OMP_", "GOMP_", "KMP_", "LIBOMP_"};
+    static const char *const own[] = {"OMP_PROC_BIND=", "OMP_DYNAMIC=", "OMP_PLACES="};
+    const char *list = "";
+    for (size_t i = 0; environment[i]; i++) {
+        bool shown = false;
+        for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
+            shown |= strncmp(environment[i], prefixes[k], strlen(prefixes[k])) == 0;
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+            shown &= strncmp(environment[i], own[k], strlen(own[k])) != 0;
+        if (shown)
+            list = lull_arena_printf(arena, "%s%s%s", list, *list ? " " : "", environment[i]);
+    }
+    return list;
+}
+
 /* ---- finish ---------------------------------------------------------------------------------- */
 
 static const struct lull_probe *find(const struct lull_bench *bench,
@@ -178,6 +199,14 @@ static void add_overhead(struct lull_bench *bench, const struct lull_benchmark *
     lull_machine_set(bench->machine, bench->arena, &median);
 }
 
+/* Only its own setting is known here; the others are the user's, or the runtime's defaults. */
+static const char *describe_environment(struct lull_bench *bench, const struct job *job)
+{
+    const char *set = lull_openmp_settings((const char *const *)environ, bench->arena);
+    return lull_bench_text(bench, "%s; by lull: OMP_PROC_BIND=close OMP_DYNAMIC=false %s",
+                           *set ? set : "nothing set", job->places);
+}
+
 static lull_status finish(const struct lull_benchmark *self, struct lull_bench *bench,
                           struct lull_error *err)
 {
@@ -190,6 +219,7 @@ static lull_status finish(const struct lull_benchmark *self, struct lull_bench *
             for (size_t c = 0; c < job->n_counts; c++)
                 add_overhead(bench, self, job, constructs[k], job->counts[c]);
         const char **openmp = &bench->machine->provenance.openmp;
+        bench->machine->provenance.openmp_environment = describe_environment(bench, job);
         *openmp = *openmp ? lull_bench_text(bench, "%s; %s", *openmp, job->library) : job->library;
     }
     return LULL_OK;

@@ -13,7 +13,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *variant, *reference, *scaling, *region, *window, *by;
-    int counters, raw, raw_names, application, force, threads, no_replay;
+    int counters, raw, raw_names, application, force, threads, no_replay, whole;
 } settings = {.application = 1};
 static struct lull_output_settings output;
 
@@ -35,6 +35,11 @@ static const struct poptOption options[] = {
      "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be "
      "left out",
      "FROM:TO"},
+    {"whole", '\0', POPT_ARG_NONE, &settings.whole, 0,
+     "the whole run; without it, or a region or window, a run that lull recorded is analysed from "
+     "the "
+     "end of MPI_Init to the begin of MPI_Finalize",
+     NULL},
     {"application", '\0', POPT_ARG_INT, &settings.application, 0,
      "which program of a trace that holds several (1)", "N"},
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
@@ -131,6 +136,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     wishes->runs.region = settings.region;
     wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
     wishes->runs.force = settings.force;
+    wishes->runs.whole = settings.whole;
     wishes->runs.no_replay = settings.no_replay;
     wishes->runs.raw_names = settings.raw_names;
     wishes->runs.workers = (unsigned)settings.threads;

@@ -18,7 +18,7 @@ static char not_said[] = "";
 static struct {
     char *network, *machine, *cpu_speed, *balance, *scheme, *run;
     char **regions;
-    int no_noise, application, raw_names, force;
+    int no_noise, application, raw_names, force, whole;
 } settings = {.application = 1, .balance = not_said};
 static struct lull_output_settings output;
 
@@ -46,6 +46,10 @@ static const struct poptOption options[] = {
      "how efficiencies are split (multiplicative for runs with one thread per process, otherwise "
      "additive)",
      "additive|multiplicative"},
+    {"whole", '\0', POPT_ARG_NONE, &settings.whole, 0,
+     "the whole run; without it, a run that lull recorded is replayed from the end of "
+     "MPI_Init to the begin of MPI_Finalize",
+     NULL},
     {"application", '\0', POPT_ARG_INT, &settings.application, 0,
      "which program of a trace that holds several (1)", "N"},
     {"raw-names", '\0', POPT_ARG_NONE, &settings.raw_names, 0,
@@ -107,6 +111,7 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     status = read_regions(what_if, arena);
     supposition->application = (uint32_t)settings.application - 1;
     supposition->force = settings.force;
+    supposition->whole = settings.whole;
     supposition->raw_names = settings.raw_names;
     what_if->application = supposition->application;
     what_if->no_noise = settings.no_noise;

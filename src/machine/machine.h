@@ -39,6 +39,9 @@ struct lull_number {
     double in_cycles_low, in_cycles_high; /* its interval, of the same confidence */
     uint64_t samples;                     /* timed blocks, 0: unknown */
     uint32_t rounds; /* visits, spread over the run, that the samples come from */
+    double *visits;  /* what each of them gave, per cycle where `in_cycles` is known, in order of
+                        size; NULL: not known */
+    size_t n_visits;
     enum lull_verdict verdict;
     double with_write_allocate; /* a bandwidth again, counting lines read because they are written
                                    to; NAN where that does not apply */
@@ -57,7 +60,8 @@ struct lull_machine_provenance {
     const char *lull;   /* version */
     const char *effort; /* "quick", "standard" or "full" */
     const char *kernel, *compiler, *flags, *mpi, *openmp, *governor, *turbo;
-    const char *clock_source; /* what times were read from */
+    const char *openmp_environment; /* what was set that decides how threads of OpenMP wait */
+    const char *clock_source;       /* what times were read from */
     const char *pinning;
     const char *pages; /* "transparent huge pages", ... */
     const char **remarks;

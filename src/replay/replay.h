@@ -61,6 +61,8 @@ struct lull_replay_options {
     bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
                              lull_replay_measured; for who maps measured to simulated time */
     uint8_t keep_calls;   /* enum lull_replay_keep */
+    const struct lull_windows *windows; /* one interval, the same for all processes: what lies
+                                           outside takes no time; NULL: the whole run */
     const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
                                            is known */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in

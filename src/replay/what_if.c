@@ -287,10 +287,13 @@ static lull_status begin_pass(struct lull_what_if *w, struct lull_error *err)
 }
 
 /* The masters, in a pass of its own. */
-static lull_status read_masters(struct lull_what_if *w, struct lull_error *err)
+static lull_status read_masters(struct lull_what_if *w, const struct lull_replay_options *replay,
+                                struct lull_error *err)
 {
-    const struct lull_pass_options options = {
-        .application = w->wanted->application, .masters_only = true, .marks = w->marks};
+    const struct lull_pass_options options = {.application = w->wanted->application,
+                                              .masters_only = true,
+                                              .marks = w->marks,
+                                              .windows = replay->windows};
     lull_status status = begin_pass(w, err);
     if (status != LULL_OK)
         return status;
@@ -323,7 +326,8 @@ static lull_status learn(struct lull_what_if *w, const struct lull_replay_option
     else if (w->bursts)
         forget(w);
     while (w->stage != APPLY && !w->no_memory) {
-        lull_status status = masters ? read_masters(w, err) : read_program(w, options, err);
+        lull_status status =
+            masters ? read_masters(w, options, err) : read_program(w, options, err);
         if (status != LULL_OK)
             return status;
         end_stage(w);

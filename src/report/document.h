@@ -21,7 +21,8 @@ enum lull_cell_kind {
     LULL_CELL_COUNT,      /* "22,180" */
     LULL_CELL_NUMBER,     /* any quantity; `digits` decimals for people */
     LULL_CELL_QUANTITY,   /* in an SI unit; "35.20 GB/s" */
-    LULL_CELL_TIME,       /* ns; people see a unit that fits all values it is compared with */
+    LULL_CELL_TIME,       /* ns; people see a unit that fits all values it is compared with, or
+                             one of its own where that leaves less than three digits */
     LULL_CELL_BYTES,      /* "12.3 MiB" */
     LULL_CELL_SHARE,      /* of a whole; "12.3 %" */
     LULL_CELL_EFFICIENCY, /* 1 is ideal; coloured by value */

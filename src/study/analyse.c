@@ -29,12 +29,44 @@ static lull_status cut_windows(const struct lull_run *run, struct lull_arena *ar
     return LULL_OK;
 }
 
+static bool calls_init(const struct lull_trace *trace)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        any |= strcmp(trace->regions[r].name, "MPI_Init") == 0 ||
+               strcmp(trace->regions[r].name, "MPI_Init_thread") == 0;
+    return any;
+}
+
+/* Between MPI_Init and MPI_Finalize: from events if they tell all, else by what sums leave out. */
+static lull_status choose_main_part(struct lull_run *run, const struct lull_runs_options *options,
+                                    struct lull_arena *arena, struct lull_windows **ret_windows,
+                                    struct lull_error *err)
+{
+    int64_t begin, end;
+    const struct lull_trace *trace = run->trace;
+    bool sums = trace->events != LULL_EVENTS_ALL && trace->has_sums;
+    if (sums)
+        run->main_part = !options->whole && calls_init(trace);
+    if (sums || options->whole || !lull_trace_main_part(trace, options->application, &begin, &end))
+        return LULL_OK;
+    run->main_part = true;
+    return lull_windows_of_time(trace, begin, end, arena, ret_windows, err);
+}
+
 /* The windows that region and time leave; NULL is the whole run. */
-static lull_status choose_windows(const struct lull_run *run,
-                                  const struct lull_runs_options *options, struct lull_arena *arena,
-                                  struct lull_windows **ret_windows, struct lull_error *err)
+static lull_status choose_windows(struct lull_run *run, const struct lull_runs_options *options,
+                                  struct lull_arena *arena, struct lull_windows **ret_windows,
+                                  struct lull_error *err)
 {
     struct lull_windows *time = NULL, *region = NULL;
+    *ret_windows = NULL;
+    if (!options->has_window && !options->region) {
+        lull_status status = choose_main_part(run, options, arena, ret_windows, err);
+        return status == LULL_OK && *ret_windows && run->trace->events == LULL_EVENTS_FIRST
+                   ? cut_windows(run, arena, ret_windows, err)
+                   : status;
+    }
     if ((options->has_window || options->region) && run->trace->events == LULL_EVENTS_NONE)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: holds sums of the whole run and no events (a profile): --window and "
@@ -248,8 +280,9 @@ static bool may_communicate(const struct lull_trace *trace)
 static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options,
                         const struct lull_windows *windows, struct lull_ideal_options *ret_ideal)
 {
-    *ret_ideal = (struct lull_ideal_options){.has_span = options->has_window};
-    if (options->has_window && windows->counts[0] > 0) { /* the same for all processes */
+    bool one_span = windows && !options->region; /* the same for all processes */
+    *ret_ideal = (struct lull_ideal_options){.has_span = one_span};
+    if (one_span && windows->counts[0] > 0) {
         ret_ideal->from = windows->intervals[0][0].begin;
         ret_ideal->to = windows->intervals[0][0].end;
     }
@@ -265,6 +298,7 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     const struct lull_breakdown_options wanted = {.windows = windows,
                                                   .application = options->application,
                                                   .regions = options->regions,
+                                                  .main_part = run->main_part,
                                                   .workers = options->workers,
                                                   .progress = progress->update,
                                                   .progress_context = progress->context};
@@ -290,6 +324,7 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
 {
     struct lull_windows *windows = NULL;
     lull_status status = choose_windows(run, options, arena, &windows, err);
+    run->windows = windows;
     if (status == LULL_OK)
         status = read_run(run, options, windows, arena, err);
     if (status == LULL_OK)

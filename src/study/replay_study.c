@@ -11,7 +11,8 @@ struct session {
     const struct lull_supposition *supposition;
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
-    const bool *callers; /* threads that communicate beside the masters */
+    const struct lull_windows *windows; /* of the measured run; NULL: all of it */
+    const bool *callers;                /* threads that communicate beside the masters */
     struct lull_survey *survey;
     struct lull_network_samples *samples;
     struct lull_eager_evidence *evidence;
@@ -97,6 +98,7 @@ static lull_status load_measured(struct session *session, const char *path, stru
         lull_notices_add(session->notices, LULL_NOTICE_WARNING,
                          "%s: %s: %s; the replay goes on as if it were nothing", path,
                          run->ideal->absent, run->ideal->detail);
+    session->windows = run->windows;
     session->callers = lull_run_callers(run, session->wanted.application, session->arena);
     lull_survey_conclude(session->survey);
     run->name = "measured";
@@ -125,6 +127,7 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
                                     .network = &study->measured,
                                     .survey = session->survey,
                                     .keep_calls = LULL_KEEP_ALL,
+                                    .windows = session->windows,
                                     .run = true};
     lull_status status =
         lull_replayed_make(measured_trace(session), &wish, session->arena, &study->replayed, err);
@@ -193,6 +196,7 @@ static lull_status suppose(struct session *session, const struct lull_network *n
                                     .survey = session->survey,
                                     .keep_calls = kept_on(network),
                                     .what_if = session->what_if,
+                                    .windows = session->windows,
                                     .run = run};
     return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
 }
@@ -242,6 +246,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .study = ret_study,
                               .wanted = {.application = supposition->application,
                                          .force = supposition->force,
+                                         .whole = supposition->whole,
                                          .raw_names = supposition->raw_names,
                                          .progress = progress},
                               .notices = notices,

@@ -42,6 +42,7 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                           .survey = wish->survey,
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
+                                          .windows = wish->windows,
                                           .network = wish->network};
     lull_status status = LULL_OK;
     if (wish->what_if) {

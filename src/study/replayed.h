@@ -20,9 +20,10 @@ struct lull_replay_wish {
     const bool *callers; /* replay/replay.h */
     const struct lull_network *network;
     const struct lull_survey *survey;
-    uint8_t keep_calls;           /* enum lull_replay_keep */
-    struct lull_what_if *what_if; /* made with `run` as its pieces; NULL: as measured */
-    bool run;                     /* the run is wanted, not only its length */
+    uint8_t keep_calls;                 /* enum lull_replay_keep */
+    struct lull_what_if *what_if;       /* made with `run` as its pieces; NULL: as measured */
+    const struct lull_windows *windows; /* replay/replay.h */
+    bool run;                           /* the run is wanted, not only its length */
 };
 
 /* Ends with lull_replayed_close, after success only. */

@@ -18,21 +18,25 @@ struct lull_runs_options {
     uint32_t application; /* index */
     const char *region;   /* only the time inside; NULL: all */
     bool has_window;
-    int64_t from, to;                           /* ns, if has_window */
-    bool regions;                               /* break down by region, too */
-    bool force;                                 /* go on where the result would be doubtful */
-    bool no_replay;                             /* do without the runtime on an ideal network */
-    bool raw_names;                             /* names of functions as the run has them */
-    unsigned workers;                           /* 0: all */
+    int64_t from, to; /* ns, if has_window */
+    bool whole;       /* with MPI_Init and MPI_Finalize; else only what is between them, of runs
+                         that lull recorded, where neither region nor window is given */
+    bool regions;     /* break down by region, too */
+    bool force;       /* go on where the result would be doubtful */
+    bool no_replay;   /* do without the runtime on an ideal network */
+    bool raw_names;   /* names of functions as the run has them */
+    unsigned workers; /* 0: all */
     const struct lull_study_progress *progress; /* may be NULL */
     const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
 
 struct lull_run {
-    const char *path;         /* as the user gave it */
-    uint32_t order;           /* of the operands */
-    const char *name;         /* heads its column; different from those of other runs */
-    struct lull_trace *trace; /* NULL: a saved profile */
+    const char *path;                   /* as the user gave it */
+    uint32_t order;                     /* of the operands */
+    const char *name;                   /* heads its column; different from those of other runs */
+    struct lull_trace *trace;           /* NULL: a saved profile */
+    const struct lull_windows *windows; /* that were analysed; NULL: all of the run */
+    bool main_part;                     /* that is what is between MPI_Init and MPI_Finalize */
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *ideal; /* NULL: was not looked for */
     struct lull_pop_input *input;

@@ -146,6 +146,24 @@ lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t locati
     return trace->format->reader->read_sums(trace, location, arena, ret_sums, err);
 }
 
+bool lull_trace_main_part(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
+                          int64_t *ret_end)
+{
+    int64_t begin = INT64_MAX, end = 0;
+    for (uint32_t p = 0; trace->has_main && p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        if (process->application != application)
+            continue;
+        begin = process->main_begin < begin ? process->main_begin : begin;
+        end = process->main_end > end ? process->main_end : end;
+    }
+    if (begin >= end || (begin == 0 && end == trace->duration))
+        return false;
+    *ret_begin = begin;
+    *ret_end = end;
+    return true;
+}
+
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank)
 {
     if (rank >= comm->size)

@@ -102,7 +102,9 @@ struct lull_process {
     uint32_t rank;        /* in its application */
     uint32_t node;        /* index of a lull_node or LULL_NONE */
     uint32_t first_location, n_locations;
-    uint32_t n_threads; /* CPU threads among the locations; the first is the master */
+    uint32_t n_threads;           /* CPU threads among the locations; the first is the master */
+    int64_t main_begin, main_end; /* ns; with lull_trace.has_main: the end of MPI_Init, or 0, and
+                                     the begin of MPI_Finalize, or the end of the run */
 };
 
 enum lull_location_kind { LULL_LOCATION_THREAD, LULL_LOCATION_DEVICE };
@@ -205,8 +207,9 @@ struct lull_trace {
     double clock_error;      /* bound in ns between locations; negative: unknown */
     bool has_states;         /* STATE events partition the time and decide what is useful */
     bool has_sums;           /* of all locations (trace/sums.h) */
-    uint8_t events;          /* enum lull_events_kept */
-    int64_t events_end;      /* ns, with LULL_EVENTS_FIRST: until then all locations have events */
+    bool has_main;      /* recorded by lull, and some process is known to have called MPI_Init */
+    uint8_t events;     /* enum lull_events_kept */
+    int64_t events_end; /* ns, with LULL_EVENTS_FIRST: until then all locations have events */
     uint32_t n_applications;
 
     struct lull_node *nodes;
@@ -259,6 +262,12 @@ struct lull_trace *lull_trace_create(void);
  * and role from the name where the tracer did not say), counter roles, thread roles, first and
  * n_locations of processes. Checks all indices. Every reader calls it once, before its scan. */
 lull_status lull_trace_complete(struct lull_trace *trace, struct lull_error *err);
+
+/* The main part of an application: from when the first of its processes leaves MPI_Init until the
+ * last one enters MPI_Finalize. False where that is all of the run, or not known, as of traces that
+ * others recorded. */
+bool lull_trace_main_part(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
+                          int64_t *ret_end);
 
 /* The member of a communicator: process index of a rank; LULL_NONE out of range. */
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank);

@@ -73,6 +73,18 @@ static void add_facts(struct lull_document *document, const struct lull_trace *t
                                                : lull_cell_absent("not known"));
 }
 
+static void add_main_part(struct lull_document *document, const struct lull_trace *trace,
+                          struct lull_arena *arena)
+{
+    int64_t begin, end;
+    if (lull_trace_main_part(trace, 0, &begin, &end))
+        lull_document_fact(
+            document, "main_part", "From MPI_Init to MPI_Finalize",
+            lull_cell_text(lull_arena_printf(arena, "%.6g s (from %.6g s to %.6g s)",
+                                             1e-9 * (double)(end - begin), 1e-9 * (double)begin,
+                                             1e-9 * (double)end)));
+}
+
 static void add_kept(struct lull_document *document, const struct lull_trace *trace,
                      struct lull_arena *arena)
 {
@@ -239,6 +251,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
 {
     struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
     add_facts(document, trace, path, arena);
+    add_main_part(document, trace, arena);
     add_kept(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);

@@ -55,7 +55,7 @@ class Bench:
 
     def sites(self, target):
         """[(call, [(function, file, line or None, offset or None)...], visits)], warnings"""
-        done = run([self.lull, "metrics", "--by", "callsite", "--format", "json", target])
+        done = run([self.lull, "metrics", "--whole", "--by", "callsite", "--format", "json", target])
         tables = json.loads(done.stdout)["tables"]
         found = []
         for name, table in tables.items():
@@ -120,7 +120,7 @@ def test_c(bench, expected):
 
 
 def visits_by_region(bench, target):
-    done = run([bench.lull, "metrics", "--by", "region", "--format", "json", target])
+    done = run([bench.lull, "metrics", "--whole", "--by", "region", "--format", "json", target])
     tables = json.loads(done.stdout)["tables"]
     return {row["id"]: row["values"][1] for name, table in tables.items()
             if name.startswith("regions") for row in table["rows"]}

@@ -48,7 +48,7 @@ def seen(sites, expected):
 
 def totals(bench, target):
     """construct -> visits, with those that have no place"""
-    done = run([bench.lull, "metrics", "--by", "region", "--format", "json", target])
+    done = run([bench.lull, "metrics", "--whole", "--by", "region", "--format", "json", target])
     tables = json.loads(done.stdout)["tables"]
     found = {}
     for row in (row for name, table in tables.items() if name.startswith("regions:")

@@ -108,7 +108,9 @@ struct lull_breakdown_options {
     uint32_t application;               /* default 0 */
     bool regions;                       /* fill regions[] */
     uint8_t source;                     /* enum lull_breakdown_source */
-    unsigned workers;                   /* 0: all */
+    bool main_part; /* from sums: MPI_Init and MPI_Finalize are left out, and their time is not one
+                       of the run; from events the windows say so */
+    unsigned workers; /* 0: all */
     void (*progress)(void *context, double share);
     void *progress_context;
 };

@@ -15,9 +15,20 @@ struct region_sum {
     int64_t exclusive_ns, useful_ns;
 };
 
+/* What surrounds the main part of a run. */
+static bool surrounds(const struct lull_region *region)
+{
+    static const char *const names[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(region->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 struct taking {
     const struct lull_trace *trace;
     struct lull_breakdown *to;
+    bool main_part;
     struct region_sum *regions; /* [n_regions of the trace]; NULL: not wanted */
 };
 
@@ -65,7 +76,8 @@ static void add_location(const struct taking *taking, const struct lull_location
     thread->times.ns[LULL_FLUSH][1] += sums->flush[1];
     add_counts(taking, thread, outside, sums->counts_outside);
     for (uint32_t i = 0; i < sums->n_regions; i++)
-        add_region(taking, location, &sums->regions[i], thread);
+        if (!taking->main_part || !surrounds(&taking->trace->regions[sums->regions[i].region]))
+            add_region(taking, location, &sums->regions[i], thread);
 }
 
 static lull_status take_locations(const struct taking *taking,
@@ -121,7 +133,7 @@ lull_status lull_breakdown_of_sums(const struct lull_trace *trace,
 {
     struct lull_breakdown *breakdown = lull_breakdown_outline(trace, options->application, arena);
     breakdown->from_sums = true;
-    struct taking taking = {.trace = trace, .to = breakdown};
+    struct taking taking = {.trace = trace, .to = breakdown, .main_part = options->main_part};
     if (options->regions)
         taking.regions =
             lull_arena_zero(arena, trace->n_regions + (size_t)1, sizeof *taking.regions);

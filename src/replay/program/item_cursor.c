@@ -143,7 +143,8 @@ lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t locat
 {
     const struct lull_location *l = &trace->locations[location];
     const uint32_t master = trace->processes[l->process].first_location;
-    const struct lull_pass_options pass = {.application = LULL_NONE, .marks = marks};
+    const struct lull_pass_options pass = {
+        .application = LULL_NONE, .marks = marks, .windows = options->windows};
     struct lull_item_cursor *c = calloc(1, sizeof *c);
     if (!c)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);

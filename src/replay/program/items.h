@@ -39,7 +39,8 @@ struct lull_items_options {
                     of no length if there is nothing to compute: for who needs to know when each
                     happened. Otherwise one BURST and one FIXED between two calls of a master. */
     bool master; /* MEET is told of masters alone */
-    int64_t shift; /* a FIXED of this length comes before all else; 0: none */
+    const struct lull_windows *windows; /* replay/replay.h; NULL: the whole run */
+    int64_t shift;                      /* a FIXED of this length comes before all else; 0: none */
 };
 
 enum {

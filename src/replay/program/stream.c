@@ -78,6 +78,18 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
     return LULL_OK;
 }
 
+/* What of a call lies in the part that is replayed; nothing of one that goes on beyond it, where a
+ * process waits for the others to end. */
+static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
+{
+    const struct lull_windows *windows = s->replay->options.windows;
+    if (!windows)
+        return (uint64_t)(call->time - call->call_began);
+    const struct lull_interval part = windows->intervals[s->process][0];
+    int64_t begin = call->call_began > part.begin ? call->call_began : part.begin;
+    return call->time > part.end || call->time < begin ? 0 : (uint64_t)(call->time - begin);
+}
+
 /* A call that waits for nobody keeps its length. */
 static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
@@ -88,10 +100,11 @@ static lull_status push_kept(stream_t *s, const struct lull_step *call, struct l
     bool kept = other ? keep != LULL_KEEP_NONE && !s->has_records : moves && keep == LULL_KEEP_ALL;
     if (!kept || (s->n_call_waits > 0 && !s->sent) || s->in_call_time > 0)
         return LULL_OK;
-    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->call_began);
+    uint64_t length = length_in_part(s, call);
+    int64_t measured = length > 0 ? call->time - (int64_t)length : call->call_began;
+    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, measured);
     if (!entry)
         return lull_replay_no_memory(s, err);
-    uint64_t length = (uint64_t)(call->time - call->call_began);
     entry->op.duration = (int64_t)length;
     entry->op.tag = (uint32_t)(length >> 32);
     entry->op.comm = (uint32_t)length;
@@ -248,8 +261,10 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
     s->withdraws = lull_survey_withdraws(replay->survey, location);
-    const struct lull_items_options options = {
-        .pieces = replay->options.pieces, .shift = lull_survey_shift(replay->survey, s->process)};
+    const struct lull_items_options options = {.pieces = replay->options.pieces,
+                                               .windows = replay->options.windows,
+                                               .shift =
+                                                   lull_survey_shift(replay->survey, s->process)};
     lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,
                                                &options, &s->cursor, err);
     if (status != LULL_OK) {

@@ -219,5 +219,6 @@ struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime
     trace->format_data = (void *)(uintptr_t)warp;
     trace->duration = runtime;
     trace->has_sums = false;
+    trace->has_main = false; /* what was replayed is all of it */
     return trace;
 }

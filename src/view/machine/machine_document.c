@@ -263,6 +263,7 @@ static void add_provenance(struct lull_document *document, const struct lull_mac
     fact(document, "compiler", "Compiler", from->compiler);
     fact(document, "mpi", "MPI", from->mpi);
     fact(document, "openmp", "OpenMP", from->openmp);
+    fact(document, "openmp_environment", "OpenMP environment", from->openmp_environment);
     if (strcmp(from->kind, "measured") == 0) {
         fact(document, "governor", "Governor", from->governor ? from->governor : "unknown");
         fact(document, "turbo", "Turbo", from->turbo ? from->turbo : "unknown");

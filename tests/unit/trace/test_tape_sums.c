@@ -187,6 +187,31 @@ static void test_worker_is_idle_outside(void **state)
     assert_int_equal(worker->times.ns[LULL_OTHER][0], 0);
 }
 
+/* From MPI_Init to MPI_Finalize: the time in the two is not one of the run. */
+static void test_main_part(void **state)
+{
+    (void)state;
+    struct definitions_maker definitions;
+    definitions_begin(&definitions, 0);
+    define_region(&definitions, USER, "solve");
+    define_region(&definitions, BARRIER, "MPI_Finalize");
+    define_region(&definitions, PARALLEL, "!$omp parallel");
+    define_region(&definitions, OMP_BARRIER, "!$omp barrier");
+    definitions_add(&definitions, LULL_TAPE_DEFINE_COUNTER, 3, "Uuss", UINT64_C(0), 0u, "a", "");
+    definitions_add(&definitions, LULL_TAPE_DEFINE_COUNTER, 7, "Uuss", UINT64_C(0), 0u, "b", "");
+    definitions_write(&definitions, run);
+    const struct lull_breakdown *whole = good_breakdown();
+    assert_int_equal(whole->runtime_ns, 960);
+    assert_int_equal(whole->threads[0].times.ns[LULL_MPI_OTHER][0], 200);
+    const struct lull_breakdown_options options = {.main_part = true};
+    struct lull_breakdown *part;
+    assert_int_equal(lull_breakdown_compute(trace, &options, arena, &part, &err), LULL_OK);
+    assert_int_equal(part->runtime_ns, 760);
+    assert_int_equal(part->threads[0].times.ns[LULL_MPI_OTHER][0], 0);
+    assert_int_equal(part->threads[0].times.ns[LULL_USEFUL][0],
+                     whole->threads[0].times.ns[LULL_USEFUL][0]);
+}
+
 /* What is cut down in converting ticks to ns goes to the time outside: nothing is lost. */
 static void test_ticks_add_up(void **state)
 {
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sums_become_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters_belong_to_states, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_worker_is_idle_outside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_main_part, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ticks_add_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_events_that_end_early, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_copy_of_a_cut_run, set_up, tear_down),

@@ -263,7 +263,9 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     choose_scopes(trace);
     judge_clocks(trace);
     status = lull_tape_measure_length(trace, err);
-    return status == LULL_OK ? lull_trace_complete(trace, err) : status;
+    if (status == LULL_OK)
+        status = lull_trace_complete(trace, err);
+    return status == LULL_OK ? lull_tape_find_main(trace, err) : status;
 }
 
 static const struct lull_reader reader_tape = {

@@ -150,6 +150,9 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
  * which events there are. */
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err);
 
+/* read/main_part.c: main_begin and main_end of processes, and trace->has_main. */
+lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err);
+
 /* read/definitions.c: reads one file of definitions into the trace and `scope`. `process` is
  * LULL_TAPE_WHOLE_RUN or a process number. A missing file is LULL_OK with *ret_found false. */
 struct lull_tape_merge;
