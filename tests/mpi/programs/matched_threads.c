@@ -36,7 +36,9 @@
 enum { THREADS = 4, MESSAGES = 2000 };
 
 static int rank;
-static sem_t begun; /* so that threads have the numbers of their order */
+/* All begin before one ends, in their order, so that each has a number of its own. */
+static sem_t begun;
+static pthread_barrier_t all;
 static MPI_Comm comms[THREADS];
 
 static void *exchange(void *comm)
@@ -44,6 +46,7 @@ static void *exchange(void *comm)
     int data = 0;
     MPI_Message message;
     sem_post(&begun);
+    pthread_barrier_wait(&all);
     for (int i = 0; rank < 2 && i < MESSAGES; i++) {
         if (rank == 0) {
             MPI_Send(&data, 1, MPI_INT, 1, 0, *(MPI_Comm *)comm);
@@ -66,6 +69,7 @@ int main(int argc, char **argv)
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     sem_init(&begun, 0, 0);
+    pthread_barrier_init(&all, NULL, THREADS);
     for (int i = 0; i < 2; i++) {
         MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &comms[i]);
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[2 + i]);
