@@ -33,6 +33,11 @@ if(Python3_FOUND)
         get_filename_component(short ${compiler} NAME_WE)
         record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
         record_test(marked.${short} quick -- ${record_bin}/marked.${short})
+        record_program(pause_threads ${compiler} -Wall -Wextra -Werror -pthread)
+        foreach(form long turns)
+            record_test(pause_threads.${form}.${short} quick --
+                        ${record_bin}/pause_threads.${short} ${form})
+        endforeach()
     endforeach()
     find_program(LULL_GFORTRAN NAMES gfortran gfortran-12)
     if(LULL_GFORTRAN)
@@ -56,7 +61,11 @@ if(Python3_FOUND)
         record_program(omp_barriers ${compiler} -fopenmp)
         record_program(omp_imbalance ${compiler} -fopenmp)
         record_program(omp_rest ${compiler} -fopenmp)
+        record_program(pause_omp ${compiler} -fopenmp)
         record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})
+        record_test(pause_omp.${short} quick -- ${record_bin}/pause_omp.${short})
+        record_test(pause_omp.counted.${short} quick --option=--counters=fake:a=1,fake:b=2 --
+                    ${record_bin}/pause_omp.${short})
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
         add_test(NAME record.counters.${short}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py

@@ -368,6 +368,8 @@ bool rec_mpi_begin_world(MPI_Comm world)
 
 static void end_constructor(struct rec_mpi_call *call, const struct rec_mpi_comm *parent)
 {
+    if (rec_mpi_is_paused(call))
+        return;
     if (parent)
         rec_mpi_collective(call, rec_now(), parent, REC_NO_ROOT, 0, 0);
     else

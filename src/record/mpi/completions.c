@@ -43,6 +43,8 @@ static void close_record(struct completions *done)
         slot->record.head = lull_tape_head(LULL_TAPE_COMPLETE, done->slots, LULL_TAPE_NO_ID);
         slot->record.value = 0;
         rec_commit(call->self, 1 + done->slots);
+        if (rec_mpi_is_paused(call))
+            rec_sums_pause(call->self, done->end);
     }
     done->slots = 0;
 }

@@ -78,13 +78,13 @@ static uint32_t define(unsigned which)
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *from,
                            const void *frame)
 {
-    self->depth++;
+    self->gate += REC_GATE_CALL;
     uint32_t region = __atomic_load_n(&rec_mpi_regions[which], __ATOMIC_ACQUIRE);
     if (region == 0)
         region = define(which);
     if (region != 0)
         region = rec_site_region(self, region, which, from, frame);
-    self->depth--;
+    self->gate -= REC_GATE_CALL;
     return region;
 }
 
@@ -125,19 +125,18 @@ void rec_mpi_init(struct rec_mpi_call *call, int result, int provided)
     if (result == MPI_SUCCESS) {
         rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
         if (!rec_mpi_begin_world(MPI_COMM_WORLD))
-            call->self->depth += REC_PAUSED; /* nothing that follows could be understood */
+            call->self->gate |= REC_GATE_CLOSED; /* nothing that follows could be understood */
         rec_define_clock(10000000);
     }
-    rec_mpi_call(call);
+    rec_mpi_followed_call(call);
 }
 
 REC_EXPORT int PMPI_Pcontrol(const int level, ...)
 {
-    struct rec_thread *self = rec_current();
     if (level == 0)
-        rec_pause(self);
+        rec_pause();
     else
-        rec_resume(self);
+        rec_resume();
     return MPI_SUCCESS;
 }
 REC_ALIAS(MPI_Pcontrol)

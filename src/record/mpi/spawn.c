@@ -212,7 +212,7 @@ static void begin(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MP
     spawn->key = rec_mpi_spawn_key(info);
     if (info->rank != root)
         return;
-    const char *reason = obstacle(spawn, n, sizes, infos, info);
+    const char *reason = rec_current()->paused ? "" : obstacle(spawn, n, sizes, infos, info);
     struct made made = {0};
     if (!reason && !allocate(&made, spawn, n))
         reason = "there is no env(1), or no memory";
@@ -266,10 +266,4 @@ void rec_mpi_spawn_end(struct rec_mpi_call *call, int result, struct rec_mpi_spa
         rec_mpi_add_spawned(fresh, spawn->first, spawn->count);
     free(spawn->own);
     rec_mpi_new_comm(call, result, comm, 0, fresh);
-}
-
-void rec_mpi_spawn_unseen(MPI_Comm comm)
-{
-    if (rec_process.on && rec_current()->depth == REC_PAUSED)
-        rec_mpi_spawn_key(rec_mpi_comm_of(comm));
 }

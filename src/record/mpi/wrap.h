@@ -73,7 +73,7 @@ static inline bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *s
     uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
-    self->depth++;
+    self->gate += REC_GATE_CALL;
     call->self = self;
     call->region = region;
     return true;
@@ -83,31 +83,32 @@ static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, c
                                  const void *frame)
 {
     struct rec_thread *self = rec_current();
-    return REC_LIKELY(self->depth == 0) && rec_mpi_enter(call, self, function, from, frame);
+    return REC_LIKELY(rec_admits(self)) && rec_mpi_enter(call, self, function, from, frame);
 }
 
-/* Of functions that complete requests: while the program has paused us, those from before that
- * are still open are followed to their end. */
-static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function,
-                                      const void *from, const void *frame)
+/* Of functions that make or free handles, or complete requests: we know of them also what happens
+ * in a pause. */
+static inline bool rec_mpi_begin_followed(struct rec_mpi_call *call, unsigned function,
+                                          const void *from, const void *frame)
 {
     struct rec_thread *self = rec_current();
-    if (REC_UNLIKELY(self->depth != 0) && (self->depth != REC_PAUSED || self->n_open == 0))
+    if (REC_UNLIKELY(!rec_admits(self)) && (!self->paused || (self->gate & REC_GATE_INSIDE)))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
 }
 
+/* The call is not recorded, only followed. */
 static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
 {
-    return call->self->depth != 1;
+    return call->self->paused;
 }
 
 /* Counters are read last: the records that follow a call have its begin as their time. */
 static inline void rec_mpi_end(struct rec_mpi_call *call)
 {
-    if (REC_UNLIKELY(call->self->n_counters > 0) && !call->self->paused)
+    if (REC_UNLIKELY(call->self->n_counters > 0))
         rec_counters_read(call->self, call->region, *call->self->until);
-    call->self->depth--;
+    call->self->gate -= REC_GATE_CALL;
 }
 
 static inline const struct rec_mpi_comm *rec_mpi_comm_of(MPI_Comm comm)
@@ -165,6 +166,12 @@ static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint
 static inline void rec_mpi_call(struct rec_mpi_call *call)
 {
     rec_put_call(call->self, call->region, call->begin, rec_now() - call->begin);
+}
+
+static inline void rec_mpi_followed_call(struct rec_mpi_call *call)
+{
+    if (REC_LIKELY(!rec_mpi_is_paused(call)))
+        rec_mpi_call(call);
 }
 
 static inline struct rec_posted rec_posted_of(int32_t peer, int32_t tag, uint32_t comm,
@@ -391,8 +398,6 @@ void rec_mpi_spawn_begin_multiple(struct rec_mpi_spawn *spawn, int n, char **com
                                   MPI_Comm comm);
 void rec_mpi_spawn_end(struct rec_mpi_call *call, int result, struct rec_mpi_spawn *spawn,
                        MPI_Comm comm, MPI_Comm fresh);
-/* Instead of both, while nothing is recorded. */
-void rec_mpi_spawn_unseen(MPI_Comm comm);
 
 void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
                         MPI_Comm fresh);

@@ -167,6 +167,8 @@ static void settle_at(struct rec_thread *self, uint64_t end)
     struct rec_omp *omp = rec_omp_of(self);
     if (end < omp->opened)
         end = omp->opened;
+    if (end < rec_last_time(self))
+        end = rec_last_time(self);
     rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
     rec_put_leave(self, omp->region, end);
     self->parallel = omp->around;
@@ -178,6 +180,42 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now)
     struct rec_omp *omp = self->omp;
     if (omp && __atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
         settle_at(self, end_of_region(omp, now));
+}
+
+/* A worker that does nothing in the barrier at the end of a region, so that it may be the runtime's
+ * for long. */
+static bool is_parked(const struct rec_thread *self)
+{
+    const struct rec_omp *omp = self->omp;
+    uint32_t n = self->n_frames;
+    if (!__atomic_load_n(&omp->waits, __ATOMIC_ACQUIRE))
+        return false;
+    return omp->open != 0 || omp->unseen ||
+           (n > 0 && n <= REC_MOST_FRAMES &&
+            self->frames[n - 1].region == rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+}
+
+void rec_omp_before_pause(struct rec_thread *self, uint64_t time)
+{
+    if (!self->omp)
+        return;
+    if (is_parked(self))
+        rec_omp_settle(self, time);
+    rec_omp_unfold(self);
+}
+
+void rec_omp_before_resume(struct rec_thread *self, uint64_t time)
+{
+    struct rec_omp *omp = self->omp;
+    if (!omp)
+        return;
+    if (is_parked(self))
+        rec_omp_settle(self, time);
+    if (omp->unseen) { /* from here on it is seen */
+        omp->unseen = false;
+        omp->open = rec_omp_ids[REC_OMP_IMPLICIT_BARRIER];
+        omp->opened = time;
+    }
 }
 
 /* The usual case is that a worker comes from the same master's last region, of which the fork says

@@ -127,7 +127,7 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
         return;
     self->at = self->tail; /* no memory: nothing more to be had, not even sums */
     self->committed = &nowhere;
-    self->depth = UINT32_MAX / 2;
+    self->gate |= REC_GATE_CLOSED;
 }
 
 /* The chunk goes into the file before its place is given free, so that it is always in one of

@@ -132,26 +132,24 @@ void rec_sums_until(struct rec_thread *self, uint64_t now)
     if (self->paused)
         rec_sums_pause(self, now);
     settle_frames(self, now);
-    self->paused_inside = self->inside;
 }
 
-/* What was recorded meanwhile (a worker arrives at the end of its region) is no pause. */
 void rec_sums_pause(struct rec_thread *self, uint64_t now)
 {
-    uint64_t span = now - self->paused_at, recorded = self->inside - self->paused_inside;
-    uint64_t paused = span > recorded ? span - recorded : 0;
+    uint64_t paused = now - self->paused_at;
     self->sums_file.header->end = now;
     self->sums_file.header->paused += paused;
     self->inside += paused;
-    self->paused_inside = self->inside;
     self->paused_at = now;
 }
 
 void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now)
 {
     struct lull_tape_sums_header *header = self->sums_file.header;
-    if (self->paused)
+    if (self->paused) {
+        rec_sums_pause(self, now);
         return;
+    }
     header->end = now;
     header->flushing[self->parallel] += ticks;
     self->inside += ticks;
