@@ -3,6 +3,8 @@
 #include "activity/interpreter.h"
 #include "base/array.h"
 
+#include <string.h>
+
 void lull_emit_deliver(struct lull_interpreter *it)
 {
     struct lull_emitter *out = it->out;
@@ -61,9 +63,12 @@ void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
     struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
     step->region = it->parallel_region;
     step->parallel = 1;
-    step->op = it->inside;
-    if (it->shared->wants_ledger && kind != LULL_STEP_FORK)
-        lull_emit_deliver(it);
+    step->forked = it->ledger.forked;
+    step->parallel_ns = NULL;
+    if (it->out->parallel_ns && kind != LULL_STEP_FORK)
+        step->parallel_ns =
+            memcpy(it->out->parallel_ns[step - it->out->steps],
+                   &it->ledger.ns[LULL_SLOT_ACTIVITIES], sizeof *it->out->parallel_ns);
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */

@@ -4,15 +4,6 @@
 
 /* ---- the slot ------------------------------------------------------------------------------ */
 
-uint8_t lull_interpreter_base(const struct lull_interpreter *it)
-{
-    if (it->kind == LULL_LOCATION_DEVICE)
-        return LULL_IDLE;
-    if (it->role == LULL_THREAD_WORKER)
-        return it->parallel_depth ? LULL_USEFUL : LULL_IDLE;
-    return it->alive ? LULL_USEFUL : LULL_OTHER;
-}
-
 /* With states only Running is useful; a runtime's region says the others better. */
 static uint8_t stated_activity(const struct lull_interpreter *it, uint8_t top)
 {
@@ -52,7 +43,7 @@ void lull_interpreter_refresh(struct lull_interpreter *it)
     limit = it->tick_at < limit ? it->tick_at : limit;
     it->limit = limit;
     it->base = lull_interpreter_base(it);
-    it->plain = it->inside && !it->off && it->flush_end == NEVER && !it->shared->trace->has_states;
+    it->plain = !it->off && it->flush_end == NEVER && !it->shared->trace->has_states;
     it->quick = it->plain && !it->detail && it->alive;
     set_slot(it);
 }
@@ -65,7 +56,7 @@ void lull_interpreter_refresh_top(struct lull_interpreter *it)
     }
     uint8_t top = lull_top_activity(it);
     it->activity = top == INHERIT ? it->base : top;
-    it->slot = LULL_SLOT(it->activity, it->parallel_depth > 0);
+    it->slot = LULL_SLOT(it->inside ? it->activity : LULL_ACTIVITY_OUTSIDE, it->parallel_depth > 0);
 }
 
 /* ---- the clock ----------------------------------------------------------------------------- */
@@ -151,7 +142,7 @@ static void cross(struct lull_interpreter *it, int64_t time)
         if (it->call_end <= at) {
             it->call_end = NEVER;
             lull_region_leave(it);
-            lull_note_last(it);
+            it->last_time = it->ledger.now;
         }
         if (it->state_end <= at) {
             it->state_end = NEVER;
@@ -265,6 +256,8 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     case LULL_EVENT_CALL:
         cut_call(it);
         status = lull_region_enter(it, event->id, err);
+        if (it->sums && it->inside)
+            it->sums[event->id].visits += lull_calls_of(event) - 1;
         it->call_end = end_of(it, event);
         break;
     case LULL_EVENT_STATE:
@@ -357,7 +350,7 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
         if (status != LULL_OK)
             return status;
         if (!(LULL_SILENT_EVENTS >> event->kind & 1))
-            lull_note_last(it);
+            it->last_time = it->ledger.now;
     }
     if (it->shared->wants_ledger || out->count > 0)
         lull_emit_deliver(it);
@@ -386,8 +379,7 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
         lull_emit_span(it);
     if (lull_wants(it, LULL_STEP_END)) {
         struct lull_step *step = lull_emit(it, LULL_STEP_END, it->ledger.now, lull_kept(it));
-        step->end.last_time = it->last_time;
-        step->end.last_kept_ns = it->last_kept;
+        step->last_time = it->last_time;
     }
     lull_emit_deliver(it);
     free(it->stack);

@@ -24,14 +24,14 @@ enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
 /* What a region does to its thread. */
 struct region_code {
     uint8_t activity; /* enum lull_activity or INHERIT */
-    uint8_t parallel;
-    uint8_t special; /* enum special */
-    uint8_t call;    /* enum lull_call */
+    uint8_t call;     /* enum lull_call */
+    uint16_t special; /* enum special */
 };
 
 enum special {
     CALL_OF_MPI = 1, /* if the consumers want to know */
-    VISITED = 2      /* its VISITs are wanted */
+    VISITED = 2,     /* its VISITs are wanted */
+    PARALLEL = 4     /* an OpenMP parallel region */
 };
 
 struct frame {
@@ -54,6 +54,8 @@ struct lull_emitter {
     struct lull_error *err;
     struct lull_step *steps; /* malloc'd, of the owner */
     size_t count, capacity;
+    /* [capacity], malloc'd, of the owner: the parallel_ns of the steps; NULL: nobody wants them */
+    int64_t (*parallel_ns)[LULL_SLOT_ACTIVITIES];
 };
 enum { LULL_EMITTER_STEPS = 512 };
 
@@ -102,7 +104,7 @@ struct lull_interpreter {
     const struct region_code *codes; /* [n_regions] */
     int64_t *read_at; /* [n_counters]: the last reading, or the first event of the thread */
     struct lull_region_ledger *sums; /* of the worker that reads this location now; NULL: none */
-    int64_t last_time, last_kept;    /* of the last event */
+    int64_t last_time;               /* of the last event */
 
     bool spans; /* SPANs are wanted */
     struct {
@@ -134,9 +136,18 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
 lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitter *out,
                                  struct lull_error *err);
 
+/* The activity below all regions. */
+static inline uint8_t lull_interpreter_base(const struct lull_interpreter *it)
+{
+    if (it->kind == LULL_LOCATION_DEVICE)
+        return LULL_IDLE;
+    if (it->role == LULL_THREAD_WORKER)
+        return it->parallel_depth ? LULL_USEFUL : LULL_IDLE;
+    return it->alive ? LULL_USEFUL : LULL_OTHER;
+}
+
 /* ---- interpreter.c ------------------------------------------------------------------------- */
 
-uint8_t lull_interpreter_base(const struct lull_interpreter *it);
 void lull_interpreter_refresh(struct lull_interpreter *it);     /* deadline, base and slot */
 void lull_interpreter_refresh_top(struct lull_interpreter *it); /* after a change of the stack */
 void lull_interpreter_advance(struct lull_interpreter *it, int64_t time);
@@ -213,12 +224,6 @@ static inline int64_t lull_analysed(const struct lull_interpreter *it)
     return it->ledger.now - ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] -
            ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 1)] - ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 0)] -
            ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
-}
-
-static inline void lull_note_last(struct lull_interpreter *it)
-{
-    it->last_time = it->ledger.now;
-    it->last_kept = lull_kept(it);
 }
 
 /* Events of message passing: they change no activity. */

@@ -22,10 +22,10 @@ static struct region_code *make_codes(const struct lull_interpretation *shared,
         const struct lull_region *region = &trace->regions[i];
         uint8_t activity = lull_activity_on(region, location_kind);
         codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
-        codes[i].parallel = region->parallel;
         bool mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
         codes[i].special =
-            (uint8_t)((mpi ? CALL_OF_MPI : 0) | (is_visited(shared, i) ? VISITED : 0));
+            (uint16_t)((mpi ? CALL_OF_MPI : 0) | (is_visited(shared, i) ? VISITED : 0) |
+                       (region->parallel ? PARALLEL : 0));
         codes[i].call = mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
     }
     return codes;
@@ -159,6 +159,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->call_region = it->parallel_region = LULL_NONE;
         it->spans = lull_wants(it, LULL_STEP_SPAN);
         it->span.slot = NO_STATE;
+        it->ledger.forked.time = LULL_NOT_FORKED;
         it->detail = shared->options->regions || it->spans ||
                      (shared->wants_ledger && shared->trace->n_counters);
         it->channels = lull_channels_create();

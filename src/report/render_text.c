@@ -43,13 +43,15 @@ static void put_facts(FILE *out, const struct lull_document *document,
 {
     size_t widest = 0;
     for (size_t i = 0; i < document->n_facts; i++) {
-        size_t width = lull_display_width(document->facts[i].label);
+        size_t width =
+            lull_display_width(lull_display_clean(document->arena, document->facts[i].label));
         widest = width > widest ? width : widest;
     }
     for (size_t i = 0; i < document->n_facts; i++) {
         const struct lull_fact *fact = &document->facts[i];
-        fputs(fact->label, out);
-        put_padding(out, widest + 2 - lull_display_width(fact->label));
+        const char *label = lull_display_clean(document->arena, fact->label);
+        fputs(label, out);
+        put_padding(out, widest + 2 - lull_display_width(label));
         fprintf(out, "%s\n", lull_text_cell(document->arena, fact->value, options));
     }
 }

@@ -89,7 +89,7 @@ static const char *format_cell(struct lull_arena *arena, struct lull_cell cell,
     case LULL_CELL_NUMBER:
         return lull_arena_printf(arena, "%.*f", cell.digits, cell.number);
     case LULL_CELL_QUANTITY:
-        return lull_arena_strdup(
+        return lull_display_clean(
             arena, lull_format_quantity(cell.number, cell.unit, buffer, sizeof(buffer)));
     case LULL_CELL_SHARE:
         return lull_arena_printf(arena, "%.1f %%", 100 * cell.number);

@@ -22,16 +22,20 @@ static void count_collective(struct lull_census *census, const struct lull_event
 
 static void count_event(struct lull_census *census, const struct lull_event *event)
 {
-    census->events[event->kind]++;
+    census->events[event->kind] += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
     switch (event->kind) {
     case LULL_EVENT_SEND:
         if (event->message.peer == LULL_PROC_NULL)
             break; /* nothing is sent */
+        census->sent++;
         census->sent_bytes += event->message.bytes;
         if (event->message.bytes > census->largest_message)
             census->largest_message = event->message.bytes;
         break;
     case LULL_EVENT_RECV:
+        if (event->message.peer == LULL_PROC_NULL)
+            break;
+        census->received++;
         census->received_bytes += event->message.bytes;
         break;
     case LULL_EVENT_COLLECTIVE_END:
@@ -69,6 +73,8 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
         sum->collectives[i] += part->collectives[i];
         sum->collective_bytes[i] += part->collective_bytes[i];
     }
+    sum->sent += part->sent;
+    sum->received += part->received;
     sum->sent_bytes += part->sent_bytes;
     sum->received_bytes += part->received_bytes;
     if (part->largest_message > sum->largest_message)

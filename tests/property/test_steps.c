@@ -19,11 +19,30 @@ struct gathered {
     struct lull_ledger ledger; /* of the end; `counters` is not kept */
     struct lull_channel *channels;
     bool ended;
+    int64_t forked;                            /* when the parallel region that is open began */
+    int64_t parallel_ns[LULL_SLOT_ACTIVITIES]; /* of the SPANs so far */
 };
+
+/* What steps tell of parallel regions agrees with the FORKs and SPANs before. */
+static void check_parallel(struct gathered *to, const struct lull_steps *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct lull_step *step = &from->steps[i];
+        if (step->kind == LULL_STEP_SPAN && step->parallel)
+            to->parallel_ns[step->activity] += step->span.end - step->time;
+        else if (step->kind == LULL_STEP_FORK)
+            to->forked = step->time;
+        if (step->kind == LULL_STEP_FORK || step->kind == LULL_STEP_JOIN)
+            assert_int_equal(step->forked.time, to->forked);
+        if (step->kind == LULL_STEP_JOIN && step->parallel_ns)
+            assert_memory_equal(step->parallel_ns, to->parallel_ns, sizeof to->parallel_ns);
+    }
+}
 
 static void gather(struct gathered *to, const struct lull_steps *from)
 {
     assert_false(to->ended && from->count > 0);
+    check_parallel(to, from);
     if (to->count + from->count > to->capacity) {
         to->capacity = 2 * (to->count + from->count);
         to->steps = realloc(to->steps, to->capacity * sizeof *to->steps);
@@ -175,7 +194,7 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
             assert_int_equal(i, all->count - 1);
             assert_int_equal(step->time, trace->duration);
             assert_int_equal(step->kept_ns, kept);
-            assert_true(step->end.last_time <= trace->duration);
+            assert_true(step->last_time <= trace->duration);
             break;
         case LULL_STEP_VISIT:
             assert_true(step->visit.inclusive_ns <= step->visit.end - step->time);
@@ -281,7 +300,7 @@ static void check_same_step(const struct lull_step *a, const struct lull_step *b
     if (a->kind == LULL_STEP_CALL_END)
         assert_int_equal(a->call_began, b->call_began);
     if (a->kind == LULL_STEP_END)
-        assert_int_equal(a->end.last_time, b->end.last_time);
+        assert_int_equal(a->last_time, b->last_time);
 }
 
 static void check_same(const struct lull_trace *trace, const struct gathered *a,

@@ -106,7 +106,7 @@ static void begin_call(struct lull_items *m, int64_t now)
 
 static void finish(struct lull_items *m, const struct lull_step *end)
 {
-    int64_t now = m->tail ? end->time : end->end.last_time;
+    int64_t now = m->tail ? end->time : end->last_time;
     account_all(m, now);
     hand_out_all(m, now);
 }

@@ -146,6 +146,11 @@ uint8_t lull_collective_choose(const struct lull_network *network, uint8_t opera
     return (uint8_t)chosen;
 }
 
+uint8_t lull_collective_linear(uint8_t operation)
+{
+    return (uint8_t)find(operation, "linear", 6);
+}
+
 const char *lull_collective_algorithm_name(uint8_t algorithm)
 {
     return algorithms[algorithm].name;

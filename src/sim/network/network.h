@@ -99,6 +99,9 @@ struct lull_network_class {
     const struct lull_parameter *parameters;
     uint32_t n_parameters;
     enum lull_collective_mode collectives; /* when nothing is said */
+    /* In closed form a rank waits only for those whose data it needs (base/collective.h), not for
+     * all. */
+    bool waits_as_needed;
     /* The written rules of LogGOPSim: what becomes ready together starts sends first, then
      * receives, then computations; a computation counts as done when it starts; what finds its
      * processor or NIC busy comes again when they are free, in the order of first insertion. */

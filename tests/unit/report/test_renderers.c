@@ -167,6 +167,55 @@ static void text_prints_names_from_files_harmlessly(void **state)
     assert_non_null(strstr(text, "evil\\x1b[2J "));
 }
 
+/* The screen of whoever reads them belongs to nobody else: neither bytes below the blank nor those
+ * of C1 (as U+009B, an escape sequence's begin on some terminals), in UTF-8 alone. */
+static void check_harmless(const char *text)
+{
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\a'));
+    assert_null(strstr(text, "\xc2\x9b"));
+    assert_null(strstr(text, "\u202e"));
+    json_t *parsed = json_stringn(text, strlen(text)); /* NULL: no UTF-8 */
+    assert_non_null(parsed);
+    json_decref(parsed);
+}
+
+static void every_renderer_disarms_every_text(void **state)
+{
+    (void)state;
+    static const char evil[] = "=\033]0;x\a\xff\xc2\x9b\u202ez";
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", evil);
+    lull_document_fact(document, evil, evil, lull_cell_text(evil));
+    lull_document_fact(document, "quantity", "quantity", lull_cell_quantity(1, evil));
+    lull_document_note(document, LULL_NOTE_INFO, "%s", evil);
+    struct lull_table *table = lull_document_table(document, evil, evil, LULL_BY_COLUMN);
+    lull_table_column(table, evil, evil);
+    lull_table_column(table, "b", "b");
+    lull_table_row(table, evil, evil, LULL_NO_ROW);
+    lull_table_set(table, 0, 0, lull_cell_text(evil));
+    lull_table_set(table, 0, 1, lull_cell_absent(evil));
+    check_harmless(render(document, "text", (struct lull_render_options){0}));
+    check_harmless(render(document, "csv", (struct lull_render_options){0}));
+    check_harmless(render(document, "json", (struct lull_render_options){0}));
+}
+
+/* What begins so is a formula to spreadsheets (OWASP, "CSV Injection"). */
+static void csv_holds_no_formulas(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "c", "c");
+    lull_table_row(table, "@id", "=HYPERLINK(\"x\",\"y\")", LULL_NO_ROW);
+    lull_table_set(table, 0, 0, lull_cell_text("+1"));
+    lull_table_row(table, "-", "a=b", LULL_NO_ROW);
+    lull_table_set(table, 1, 0, lull_cell_number(-1, 0));
+    assert_string_equal(render(document, "csv", (struct lull_render_options){0}),
+                        "table,id,label,c\n"
+                        "t,'@id,\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\",'+1\n"
+                        "t,'-,a=b,-1\n");
+}
+
 static void text_wraps_notes_and_leaves_warnings_to_stderr(void **state)
 {
     (void)state;
@@ -279,7 +328,7 @@ static void csv_is_one_rectangle_for_tables_with_the_same_columns(void **state)
                         "pop,scaling,Scaling,,\n"
                         "pop,runtime,Runtime,21.89865914,0.512345678\n"
                         "pop,frequency,Frequency,2.069905,\n"
-                        "raw,x,\"a, \"\"b\"\"\",,\"two\nlines\"\n");
+                        "raw,x,\"a, \"\"b\"\"\",,two lines\n");
 }
 
 static void csv_sets_tables_with_other_columns_apart(void **state)
@@ -306,6 +355,8 @@ int main(void)
         TEST(text_splits_a_table_that_is_too_wide),
         TEST(text_uses_one_unit_of_time_per_column_of_things),
         TEST(text_prints_names_from_files_harmlessly),
+        TEST(every_renderer_disarms_every_text),
+        TEST(csv_holds_no_formulas),
         TEST(text_wraps_notes_and_leaves_warnings_to_stderr),
         TEST(json_holds_every_digit_and_every_reason),
         TEST(json_holds_facts_notes_and_attachments),

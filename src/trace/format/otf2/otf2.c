@@ -179,6 +179,7 @@ static void read_producer(struct lull_trace *trace, struct lull_otf2_archive *ar
     free(text);
     text = NULL;
     archive->own = strcmp(trace->producer, LULL_OTF2_CREATOR) == 0;
+    archive->totals = lull_otf2_is_score_p(trace);
     if (archive->own && OTF2_Reader_GetProperty(reader, LULL_OTF2_PRODUCER, &text) == OTF2_SUCCESS)
         trace->producer = lull_arena_strdup(trace->arena, text);
     free(text);

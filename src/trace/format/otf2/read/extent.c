@@ -268,8 +268,7 @@ static void apply_properties(const struct lull_trace *trace, struct extent *exte
 static bool trustworthy(const struct lull_trace *trace, const struct lull_otf2_archive *archive,
                         const struct lull_otf2_clock_properties *clock)
 {
-    static const char score_p[] = "Score-P";
-    bool known = archive->own || strncmp(trace->producer, score_p, sizeof score_p - 1) == 0;
+    bool known = archive->own || lull_otf2_is_score_p(trace);
     return known && clock->given && clock->length > 0 &&
            clock->offset + clock->length > clock->offset;
 }

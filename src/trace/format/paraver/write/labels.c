@@ -69,7 +69,7 @@ static void put_comm(const struct header *header, uint32_t index)
     put_number(header, ":", header->codes->comms[index]);
     put_number(header, ":", comm->size);
     for (uint32_t r = 0; r < comm->size; r++)
-        put_number(header, ":", trace->processes[lull_comm_member(comm, r)].rank + UINT64_C(1));
+        put_number(header, ":", header->codes->tasks[lull_comm_member(comm, r)]);
     header->put(header->out, "\n");
 }
 

@@ -49,6 +49,7 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
 
 enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
 enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
+enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
 
 static void make_common_table(struct lull_stream *stream)
 {
@@ -70,7 +71,7 @@ static void make_common_table(struct lull_stream *stream)
         table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
         table[lull_tape_head(LULL_TAPE_COMPLETE, extra, 0)] = PASS_OVER;
         for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
-            table[lull_tape_head(kind, extra, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+            table[lull_tape_head(kind, extra, 0)] = MORE_SLOTS | (REGION_EVENT + LULL_EVENT_CALL);
     }
 }
 
@@ -127,12 +128,15 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
         const uint64_t time = at->record.time;
         const uint8_t way = common[head & 0x3ff];
         const uint32_t id = lull_tape_id_of(head);
-        const union lull_tape_slot *next = at + 1 + lull_tape_extra_of(head);
-        if (way == LONG_WAY || next > limit)
-            break;
-        if (way == PASS_OVER) {
-            at = next;
-            continue;
+        const union lull_tape_slot *next = at + 1;
+        if (way < REGION_EVENT || way & MORE_SLOTS) {
+            next += lull_tape_extra_of(head);
+            if (way == LONG_WAY || next > limit)
+                break;
+            if (way == PASS_OVER) {
+                at = next;
+                continue;
+            }
         }
         if (id >= n_regions || value == LULL_TAPE_OPEN)
             break;
@@ -144,8 +148,9 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
             break;
         const int64_t begin = plain_ns(&clock, ticks, time);
         event->time = begin;
-        event->kind = (uint8_t)(way - REGION_EVENT);
+        event->kind = (uint8_t)((way & ~MORE_SLOTS) - REGION_EVENT);
         event->op = 0;
+        event->reserved = 0;
         event->id = region;
         event->duration = ticks ? plain_ns(&clock, ticks, time + value) - begin : value;
         event++;
