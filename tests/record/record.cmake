@@ -62,6 +62,8 @@ if(Python3_FOUND)
         record_program(omp_imbalance ${compiler} -fopenmp)
         record_program(omp_rest ${compiler} -fopenmp)
         record_program(pause_omp ${compiler} -fopenmp)
+        record_program(omp_waits ${compiler} -fopenmp)
+        record_test(omp_waits.${short} quick -- ${record_bin}/omp_waits.${short})
         record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})
         record_test(pause_omp.${short} quick -- ${record_bin}/pause_omp.${short})
         record_test(pause_omp.counted.${short} quick --option=--counters=fake:a=1,fake:b=2 --

@@ -86,9 +86,11 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
         return;
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_fork *fork = &omp->forks[omp->n_forks].fork;
-    omp->arrived &= ~(1U << omp->n_forks++);
-    rec_omp_fork(self, fork, flags & OMPT_PARALLEL_LEAGUE ? REC_OMP_LEAGUE : REC_OMP_PARALLEL,
-                 place_of(code));
+    const bool league = flags & OMPT_PARALLEL_LEAGUE;
+    const uint32_t bit = 1U << omp->n_forks++;
+    omp->arrived &= ~bit;
+    omp->leagues = league ? omp->leagues | bit : omp->leagues & ~bit;
+    rec_omp_fork(self, fork, league ? REC_OMP_LEAGUE : REC_OMP_PARALLEL, place_of(code));
     parallel->ptr = fork;
 }
 
@@ -96,23 +98,35 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
                             const void *code)
 {
     (void)task, (void)flags, (void)code;
-    struct rec_fork *fork = parallel->ptr;
+    const struct rec_fork *fork = parallel->ptr;
     if (!fork)
         return;
     rec_omp_join(fork->master, fork);
     rec_omp_of(fork->master)->n_forks--;
 }
 
-static void begin_implicit(union ompt_data *parallel, union ompt_data *task)
+/* The league that this thread has begun last, when that is the last region it has begun. */
+static struct rec_fork *last_league(void)
+{
+    struct rec_omp *omp = rec_current()->omp;
+    if (!omp || omp->n_forks == 0 || !(omp->leagues & 1U << (omp->n_forks - 1)))
+        return NULL;
+    return &omp->forks[omp->n_forks - 1].fork;
+}
+
+/* Of a league with one team the leader is not told which league it is. */
+static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial)
 {
     struct rec_thread *self = rec_omp_self();
-    const struct rec_fork *fork = parallel ? parallel->ptr : NULL;
+    struct rec_fork *fork = parallel ? parallel->ptr : NULL;
     task->ptr = NULL;
+    if (!fork && initial)
+        fork = last_league();
     if (!fork && self)
         rec_omp_settle(self, 0);
     if (!fork || (!self && fork->master != rec_current()))
         return;
-    task->ptr = parallel->ptr;
+    task->ptr = fork;
     if (self)
         rec_omp_begin(self, fork);
     push_task(rec_current()->omp, task);
@@ -149,7 +163,7 @@ static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt
 {
     (void)threads, (void)number;
     if (endpoint == OMPT_BEGIN)
-        begin_implicit(parallel, task);
+        begin_implicit(parallel, task, flags & OMPT_TASK_INITIAL);
     if (flags & OMPT_TASK_INITIAL && fork_of(task))
         count_league(endpoint);
     if (endpoint == OMPT_END)

@@ -100,6 +100,7 @@ struct rec_omp {
     uint32_t code_region;
     uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
     uint32_t arrived;      /* a bit for each: the master waits for the others */
+    uint32_t leagues;      /* a bit for each: it is a league of teams */
     uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
     uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
     const void *lock_from; /* where the function that sets a lock returns to; NULL: in none */
