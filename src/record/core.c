@@ -25,6 +25,7 @@ static struct rec_thread *resting; /* among them: left by their threads, to be t
 static uint32_t n_threads;         /* ever */
 static pthread_key_t thread_key;
 static bool started;
+static pid_t owner; /* whose files we write */
 
 /* ---- settings ---------------------------------------------------------------------------------
  */
@@ -157,6 +158,7 @@ void rec_start(void)
     if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
         return;
     keep_from_children();
+    owner = getpid();
     rec_process.budget = number_of("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
     rec_process.profile = number_of("LULL_RECORD_PROFILE", &value) && value != 0;
     rec_process.callpath = number_of("LULL_RECORD_CALLPATH", &value) && value > 1
@@ -206,7 +208,7 @@ void rec_stop(void)
         if (!thread->rests)
             rec_sums_until(thread, now);
         rec_report_add(thread);
-        rec_buffer_end(thread, true);
+        rec_buffer_end(thread, !thread->rests);
     }
     pthread_mutex_unlock(&threads_lock);
     rec_define_clock(0);
@@ -221,8 +223,12 @@ __attribute__((destructor)) static void stop(void)
 
 void rec_leave_to_parent(void)
 {
+    if (getpid() == owner)
+        return;
     rec_process.on = false;
     __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
+    if (rec_self_or_null && rec_self_or_null != &rec_nobody)
+        rec_buffer_detach(rec_self_or_null);
     rec_self_or_null = &rec_nobody;
 }
 
@@ -326,6 +332,16 @@ void rec_thread_set_role(struct rec_thread *self, enum rec_role role)
     self->header->role = (uint8_t)role;
 }
 
+/* Of a thread that ends inside of regions. */
+static void leave_all(struct rec_thread *self, uint64_t now)
+{
+    while (self->n_frames > 0 && self->n_frames <= REC_MOST_FRAMES) {
+        const struct rec_frame *top = &self->frames[self->n_frames - 1];
+        self->parallel = top->parallel;
+        rec_put_leave(self, top->region, now);
+    }
+}
+
 void rec_thread_end(void)
 {
     struct rec_thread *self = rec_self_or_null;
@@ -337,6 +353,8 @@ void rec_thread_end(void)
     uint64_t now = rec_now();
     rec_omp_settle(self, now);
     rec_pause_leave(self, now);
+    rec_omp_forget(self);
+    leave_all(self, now);
     if (self->n_counters > 0)
         rec_counters_read_here(self, now);
     rec_counters_end(self);

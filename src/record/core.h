@@ -80,6 +80,7 @@ struct rec_thread {
     struct rec_counting counting;
 
     union lull_tape_slot *tail; /* the chunk that `at` walks through */
+    size_t tail_size;           /* bytes of it that are there */
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;
@@ -147,7 +148,8 @@ bool rec_prepare_children(void);
 /* "NAME=VALUE", as many as returned: the environment that makes a program record into this run as
  * we were told to, with LD_PRELOAD as the first one. 0: it is not known. */
 unsigned rec_settings(char *const **ret_settings);
-/* In a forked child: nothing is recorded, nothing of the parent's files is touched. */
+/* Nothing is recorded in a forked child: from here on, what its thread was about to write down goes
+ * nowhere. Does nothing in the parent. */
 void rec_leave_to_parent(void);
 
 /* enum lull_thread_role of the reader */

@@ -15,7 +15,7 @@
 
 enum { PAUSES = 1000, MARKS = 10, BORN = 5 };
 
-static pthread_barrier_t barrier;
+static pthread_barrier_t barrier, begun;
 static volatile int stop;
 static double sum;
 
@@ -38,6 +38,7 @@ static void mark(const char *name)
 static void *compute(void *argument)
 {
     lull_begin("compute");
+    pthread_barrier_wait(&begun);
     while (!stop)
         sum += 1;
     lull_end("compute");
@@ -114,7 +115,9 @@ static void pause_often(void)
     pthread_t computing, sleeping;
     double least = 0, most = 0;
     pthread_barrier_init(&barrier, NULL, 2);
+    pthread_barrier_init(&begun, NULL, 2);
     pthread_create(&computing, NULL, compute, NULL);
+    pthread_barrier_wait(&begun);
     pthread_create(&sleeping, NULL, wait_long, NULL);
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < PAUSES; i++) {

@@ -129,7 +129,7 @@ struct rec_omp *rec_omp_make(struct rec_thread *self)
     if (self == &rec_nobody)
         return NULL;
     void *space = mmap(NULL, sizeof(struct rec_omp), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (space == MAP_FAILED)
         return NULL;
     rec_omp_start();
@@ -137,6 +137,17 @@ struct rec_omp *rec_omp_make(struct rec_thread *self)
     omp->last = rec_now();
     self->omp = omp;
     return omp;
+}
+
+void rec_omp_forget(struct rec_thread *self)
+{
+    struct rec_omp *omp = self->omp;
+    if (!omp)
+        return;
+    rec_omp_unfold(self);
+    omp->unseen = omp->tests_lock = false;
+    omp->n_constructs = omp->n_forks = omp->n_leagues = omp->n_tasks = 0;
+    omp->lock_from = NULL;
 }
 
 void rec_omp_thread_begin(void)

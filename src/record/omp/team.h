@@ -319,6 +319,9 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
  * also from another thread when the program ends. */
 void rec_omp_settle(struct rec_thread *self, uint64_t now);
 
+/* The thread ends: the next one that has this location is in no construct. */
+void rec_omp_forget(struct rec_thread *self);
+
 /* What is open when a pause begins or ends at `time`. */
 void rec_omp_before_pause(struct rec_thread *self, uint64_t time);
 void rec_omp_before_resume(struct rec_thread *self, uint64_t time);

@@ -129,6 +129,7 @@ bool rec_notice(struct rec_thread *self)
     if (self->gate & REC_GATE_INSIDE)
         return false;
     if (!rec_process.on) { /* at the end, or in a child */
+        rec_leave_to_parent();
         rec_self_or_null = &rec_nobody;
         return false;
     }
