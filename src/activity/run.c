@@ -65,9 +65,9 @@ static void change_special(struct lull_interpreter *it, struct run *run,
     store_run(it, run);
     if (code.special & CALL_OF_MPI) {
         if (enters)
-            lull_call_begin(it, event->id);
+            lull_call_begin(it, event->id, lull_kept(it));
         else
-            lull_call_end(it);
+            lull_call_end(it, lull_kept(it));
     }
     if (code.special & PARALLEL) {
         if (enters)
@@ -138,16 +138,35 @@ static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, st
         return NULL;
     const uint8_t outer = run->slot;
     spend_run(it, run, event->time);
-    it->ledger.now = run->now;
-    lull_call_begin(it, event->id);
+    store_run(it, run);
+    const int64_t kept = lull_kept(it);
+    lull_call_begin(it, event->id, kept);
     run->slot = slot_of(it, it->codes[event->id].activity, run->parallel);
-    for (const struct lull_event *operation = event + 1; operation < next; operation++)
-        take_operation(it, run, operation);
+    const bool grows = lull_is_kept(it, run->slot);
+    for (const struct lull_event *operation = event + 1; operation < next; operation++) {
+        int64_t since = operation->time - event->time;
+        lull_emit_operation(it, operation, kept + (grows ? since : 0));
+    }
     spend_run(it, run, end);
     it->ledger.now = run->now;
-    lull_call_end(it);
+    lull_call_end(it, kept + (grows ? event->duration : 0));
     run->slot = outer;
     return next - 1;
+}
+
+static inline const struct lull_event *take_special(struct lull_interpreter *it, struct run *run,
+                                                    const struct lull_event *event,
+                                                    const struct lull_event *last,
+                                                    struct region_code code)
+{
+    if (code.special == CALL_OF_MPI)
+        return take_call_of_mpi(it, run, event, last);
+    if (run->depth == it->capacity)
+        return NULL;
+    store_run(it, run);
+    const struct lull_event *taken = lull_detail_call(it, event, last);
+    *run = begin_run(it);
+    return taken;
 }
 
 /* Any other, which ends before the next event. */
@@ -164,10 +183,11 @@ static inline void take_call(struct lull_interpreter *it, struct run *run,
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The last event before the time; `last` if all are. Events[0] is. */
-static const struct lull_event *last_before(const struct lull_event *event,
-                                            const struct lull_event *last, int64_t time)
+const struct lull_event *lull_run_last(const struct lull_interpreter *it,
+                                       const struct lull_event *event,
+                                       const struct lull_event *last)
 {
+    const int64_t time = it->limit;
     if (last->time < time)
         return last;
     for (ptrdiff_t stride = 1; last - event > stride; stride *= 2) { /* deadlines may be close */
@@ -201,12 +221,12 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
     const struct region_code *codes = it->codes;
     struct run run = begin_run(it);
     const struct lull_event *const first = event;
-    last = last_before(event, last, it->limit);
+    last = lull_run_last(it, event, last);
     for (; event < last; event++) {
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
-            if (code.special == CALL_OF_MPI) {
-                const struct lull_event *taken = take_call_of_mpi(it, &run, event, last);
+            if (code.special == CALL_OF_MPI || code.special == VISITED) {
+                const struct lull_event *taken = take_special(it, &run, event, last, code);
                 if (!taken)
                     break;
                 event = taken;

@@ -3,16 +3,16 @@
  *
  * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
  *
- *  Order. The steps of a location come in order of non-decreasing time; a SPAN or VISIT counts at
- * its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations of that
- * call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to the
- * outermost call. Operations that a tracer recorded outside of any call come as they are; their
+ *  Order. The steps of a location come in order of non-decreasing time; a SPAN, STRETCH or VISIT
+ * counts at its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations
+ * of that call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to
+ * the outermost call. Operations that a tracer recorded outside of any call come as they are; their
  * region is LULL_NONE.
  *
  *  Completeness. SPANs are the whole life of a location: each begins where the one before ended,
- * the first at 0, the last ends with the run. Every CALL_BEGIN has its CALL_END, every FORK its
- * JOIN: what is open at the end of a cut trace ends with the run. END is the last step of a
- * location and comes always.
+ * the first at 0, the last ends with the run; so are STRETCHes. Every CALL_BEGIN has its CALL_END,
+ * every FORK its JOIN: what is open at the end of a cut trace ends with the run. END is the last
+ * step of a location and comes always.
  *
  *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
@@ -35,6 +35,9 @@
 
 enum lull_step_kind {
     LULL_STEP_SPAN, /* a stretch of time with one activity and one innermost region: `span` */
+
+    LULL_STEP_STRETCH, /* SPANs between two other steps that are the same to a replay, in one: op:
+                          enum lull_stretch; `span`: mark, and the user's region at its end */
 
     LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region; op */
     LULL_STEP_CALL_END,   /* it ends: region; op; call_began */
@@ -100,6 +103,14 @@ enum lull_call {
     LULL_CALLS
 };
 
+/* What a stretch of time is to a replay. */
+enum lull_stretch {
+    LULL_STRETCH_BURST, /* kept: computation, and MPI inside of parallel regions */
+    LULL_STRETCH_FIXED, /* kept, but no faster processor shortens it: I/O, one-sided and file
+                           operations of MPI, the tracer's flush */
+    LULL_STRETCH_WAIT   /* not kept */
+};
+
 enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
 
 /* Where the outermost parallel region that a location is in began. */
@@ -110,8 +121,8 @@ struct lull_forked {
 #define LULL_NOT_FORKED INT64_MAX
 
 struct lull_step {
-    int64_t time;     /* ns since the origin of the trace; SPAN and VISIT: when it began */
-    int64_t kept_ns;  /* see above; of SPANs: at their end */
+    int64_t time;     /* ns since the origin of the trace; SPAN, STRETCH, VISIT: when it began */
+    int64_t kept_ns;  /* see above; of SPANs and STRETCHes: at their end */
     uint8_t kind;     /* enum lull_step_kind */
     uint8_t op;       /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     uint8_t activity; /* SPAN */

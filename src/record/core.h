@@ -65,6 +65,8 @@ struct rec_thread {
     uint32_t sum_size;
     uint32_t next_request; /* number of the next MPI request that this thread opens */
     uint32_t n_open;       /* of those, how many are not complete */
+    uintptr_t frame, from; /* stack and return address of the MPI call that is being recorded; 0:
+                              there is none */
     uint64_t inside;       /* ticks in regions within the current frame */
     uint32_t n_frames;
     uint32_t n_counters; /* 0: none are read */

@@ -100,3 +100,38 @@ const char *lull_display_shorten(struct lull_arena *arena, const char *text, siz
     return lull_arena_printf(arena, "%.*s%s%s", (int)lull_display_fit(text, front), text, ellipsis,
                              tail(text, room / 2));
 }
+
+/* The next piece of a line: up to the next blank, and no more than fits into a line of its own. */
+static size_t next_piece(const char *text, size_t width)
+{
+    size_t word = strcspn(text, " "), fits = lull_display_fit(text, width);
+    return word <= fits || fits == 0 ? word : fits;
+}
+
+void lull_display_wrap(FILE *out, const char *text, size_t width, size_t indent)
+{
+    size_t used = 0;
+    bool after_blank = false;
+    while (*text) {
+        size_t length = next_piece(text, width > indent ? width - indent : width);
+        size_t columns = 0;
+        for (size_t at = 0; at < length;) {
+            uint32_t code = 0;
+            size_t bytes = lull_utf8_decode(text + at, &code);
+            columns += bytes ? columns_of(code) : 1;
+            at += bytes ? bytes : 1;
+        }
+        if (used > 0 && used + after_blank + columns > width) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            used = indent;
+        } else if (after_blank) {
+            fputc(' ', out);
+            used++;
+        }
+        fwrite(text, 1, length, out);
+        used += columns;
+        size_t blanks = strspn(text + length, " ");
+        after_blank = blanks > 0;
+        text += length + blanks;
+    }
+}

@@ -44,8 +44,8 @@ static lull_status prepare_what_if(struct session *session, struct lull_joint_pa
     const struct lull_supposition *supposition = session->supposition;
     if (!computes_otherwise(supposition))
         return LULL_OK;
-    lull_status status = lull_what_if_create(joint->trace, &supposition->what_if,
-                                             !sweeps(supposition), &session->what_if, err);
+    lull_status status =
+        lull_what_if_create(joint->trace, &supposition->what_if, &session->what_if, err);
     if (status != LULL_OK || !lull_what_if_learns(session->what_if))
         return status;
     joint->pass.marks = lull_what_if_marks(session->what_if);
@@ -179,9 +179,9 @@ static lull_status choose_network(struct session *session, uint64_t point,
  * processor, it is not counted twice. */
 static uint8_t kept_on(const struct lull_network *network)
 {
-    if (network->class == lull_network_find("ideal"))
+    if (network->class->waits_as_needed)
         return LULL_KEEP_NONE;
-    return network->class == lull_network_find("hockney") ? LULL_KEEP_ALL : LULL_KEEP_OTHERS;
+    return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
 }
 
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
@@ -242,6 +242,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .study = ret_study,
                               .wanted = {.application = supposition->application,
                                          .force = supposition->force,
+                                         .raw_names = supposition->raw_names,
                                          .progress = progress},
                               .notices = notices,
                               .arena = arena};

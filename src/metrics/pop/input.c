@@ -156,17 +156,20 @@ static void add_causes(const struct lull_breakdown *breakdown,
 static void add_causes_of_threads(const struct lull_breakdown *breakdown,
                                   struct lull_pop_causes *causes)
 {
-    int64_t schedule = 0, lock = 0, mpi = 0;
+    int64_t schedule = 0, lock = 0, mpi = 0, all = 0;
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[t];
         if (thread->kind != LULL_LOCATION_THREAD)
             continue;
         schedule += thread->times.ns[LULL_OMP_SCHEDULE][1];
         lock += thread->times.ns[LULL_OMP_LOCK][1];
-        for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
             mpi += is_mpi(activity) ? thread->times.ns[activity][1] : 0;
+            all += thread->times.ns[activity][1];
+        }
     }
-    *causes = (struct lull_pop_causes){NAN, seconds(schedule), seconds(lock), seconds(mpi)};
+    *causes = (struct lull_pop_causes){all > 0 ? NAN : 0.0, seconds(schedule), seconds(lock),
+                                       seconds(mpi)};
 }
 
 static void divide_causes(struct lull_pop_causes *causes, double threads)

@@ -121,13 +121,14 @@ static void say_absent(const struct found *found)
 
 void rec_counters_start(const char *list)
 {
-    if (!list || !*list)
+    bool asked = list && *list;
+    if (!asked)
         list = usual;
     if (strcmp(list, "none") == 0)
         return;
     struct found found;
     const struct rec_counter_backend *backend = choose(list, &found);
-    if (found.absent > 0)
+    if (found.absent > 0 && asked)
         say_absent(&found);
     for (unsigned i = 0; i < found.n; i++) {
         all.counters[i] = found.counters[i];

@@ -15,7 +15,8 @@
 static bool is_uniform(const struct lull_network *network)
 {
     for (unsigned i = 1; i < LULL_LEVELS; i++)
-        if (memcmp(network->values[i], network->values[0], sizeof network->values[0]) != 0)
+        if (memcmp(network->values[i], network->values[0], sizeof network->values[0]) != 0 ||
+            network->ranges[i] != network->ranges[0])
             return false;
     return true;
 }

@@ -169,6 +169,7 @@ const struct lull_network_class lull_network_loggops = {
     .summary = "LogGOPS: processors, NICs, rendezvous with its round trip",
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
+    .occupies = true,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
     .send = send,
     .advance = advance,

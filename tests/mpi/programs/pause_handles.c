@@ -47,6 +47,7 @@
  *= 3 sends 2 tag 9 bytes 8 in 4 x1
  *= 3 receives 2 tag 9 bytes 8 in 4 x1
  */
+#include <lull/lull.h>
 #include <mpi.h>
 
 static int rank;
@@ -130,7 +131,7 @@ static void requests(void)
 
 int main(int argc, char **argv)
 {
-    MPI_Pcontrol(0);
+    lull_pause(); /* MPI_Pcontrol may not be called yet */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     communicators();

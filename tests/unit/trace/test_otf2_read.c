@@ -555,7 +555,7 @@ static void test_damaged_files(void **state)
     unlink(events);
     check_refused(path, "traces/1.evt: cannot open");
     unlink(folder_path("sound/traces.def"));
-    check_refused(path, "cannot read the global definitions");
+    check_refused(path, "traces.def: cannot open");
 }
 
 static void test_foreign_anchors(void **state)

@@ -7,7 +7,7 @@
 #include "trace/format/paraver/write/writer.h"
 
 #include "base/array.h"
-#include "base/file.h"
+#include "base/output_file.h"
 
 #include <stdlib.h>
 #include <string.h>
