@@ -202,11 +202,14 @@ void rec_stop(void)
         if (now < *thread->until)
             now = *thread->until;
         thread->n_counters = 0; /* they are that thread's */
-        if (!thread->rests && !(thread->gate & REC_GATE_INSIDE))
+        const bool lives = !thread->rests && !(thread->gate & REC_GATE_INSIDE);
+        if (lives)
             rec_pause_note(thread);
         rec_omp_settle(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
+        if (lives)
+            rec_pause_leave(thread, now);
         rec_report_add(thread);
         rec_buffer_end(thread, !thread->rests);
     }

@@ -134,7 +134,7 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
-    foreach(name ends hybrid phases)
+    foreach(name ends hybrid phases schedules)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source}
@@ -149,6 +149,11 @@ function(record_mpi family)
                 --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
+    add_test(NAME record.schedules.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --program ${bin}/schedules.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.schedules.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
     add_test(NAME record.sums.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sums.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
