@@ -189,6 +189,19 @@ __attribute__((constructor)) static void start(void)
     rec_start();
 }
 
+/* The call that the program leaves for good, by exit() or by ending a thread: its time so far is
+ * told by the sums, and its record is left open, as where a program is killed. */
+static bool ends_in_call(struct rec_thread *self, uint64_t now)
+{
+    const struct lull_tape_record open = self->at->record;
+    if (self->frame == 0 || self->paused || lull_tape_kind_of(open.head) != LULL_TAPE_CALL ||
+        open.value != LULL_TAPE_OPEN || open.time > now)
+        return false;
+    rec_add_sum(self, lull_tape_id_of(open.head), 1, now - open.time, now);
+    self->inside += now - open.time;
+    return true;
+}
+
 void rec_stop(void)
 {
     if (!rec_process.on)
@@ -206,6 +219,7 @@ void rec_stop(void)
         if (lives)
             rec_pause_note(thread);
         rec_omp_settle(thread, now);
+        ends_in_call(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
         if (lives)
@@ -338,6 +352,7 @@ void rec_thread_set_role(struct rec_thread *self, enum rec_role role)
 /* Of a thread that ends inside of regions. */
 static void leave_all(struct rec_thread *self, uint64_t now)
 {
+    rec_omp_forget(self);
     while (self->n_frames > 0 && self->n_frames <= REC_MOST_FRAMES) {
         const struct rec_frame *top = &self->frames[self->n_frames - 1];
         self->parallel = top->parallel;
@@ -351,17 +366,20 @@ void rec_thread_end(void)
     if (!self || self == &rec_nobody)
         return;
     rec_self_or_null = &rec_nobody;
-    rec_pause_note(self);
+    if (!(self->gate & REC_GATE_INSIDE))
+        rec_pause_note(self);
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_omp_settle(self, now);
+    bool open = ends_in_call(self, now);
     rec_pause_leave(self, now);
-    rec_omp_forget(self);
-    leave_all(self, now);
-    if (self->n_counters > 0)
+    if (self->n_counters > 0 && !open)
         rec_counters_read_here(self, now);
     rec_counters_end(self);
-    rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+    if (!open)
+        leave_all(self, now);
+    if (!open)
+        rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
     if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&

@@ -166,16 +166,24 @@ static uint64_t make_key(const struct rec_mpi_comm *info, const struct rec_mpi_c
     return mix(base, count) | 1;
 }
 
-uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
+/* Of what the members of a communicator make in the same order; 0: they do not call it alike. With
+ * the lock held. */
+static uint64_t next_key(const struct rec_mpi_comm *comm, uint64_t what)
 {
     if (comm->key == 0)
         return 0;
-    pthread_mutex_lock(&lock);
-    uint64_t base = mix(comm->key, 0x737061776e);
+    uint64_t base = mix(comm->key, what);
     uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
     rec_map_put(&counts, (uintptr_t)(base | 1), count);
-    pthread_mutex_unlock(&lock);
     return mix(base, count) | 1;
+}
+
+uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t key = next_key(comm, 0x737061776e);
+    pthread_mutex_unlock(&lock);
+    return key;
 }
 
 /* ---- definitions ------------------------------------------------------------------------------
@@ -212,6 +220,18 @@ static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent,
     struct rec_comm remote = definition_of(&there, name);
     local.key = info->key ? mix(info->key, info->members[0]) | 1 : 0;
     info->id = rec_define_intercomm(&local, &remote);
+}
+
+uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
+{
+    struct rec_mpi_comm own = *comm;
+    if (!own.members)
+        return comm->id;
+    pthread_mutex_lock(&lock);
+    own.key = next_key(comm, 0x6b656570);
+    define(&own, comm, "");
+    pthread_mutex_unlock(&lock);
+    return own.id != 0 ? own.id : comm->id;
 }
 
 static void set_name(MPI_Comm comm, char *name)
@@ -363,6 +383,28 @@ bool rec_mpi_begin_world(MPI_Comm world)
     return true;
 }
 
+#if defined(MPI_SESSION_NULL)
+/* Processes that have other numbers are not known: then they are nobody else's partners, too. */
+void rec_mpi_find_processes(MPI_Session session)
+{
+    MPI_Group group;
+    int size = 0, rank = MPI_UNDEFINED;
+    if (__atomic_load_n(&worlds, __ATOMIC_ACQUIRE) ||
+        PMPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS ||
+        PMPI_Group_size(group, &size) != MPI_SUCCESS ||
+        PMPI_Group_rank(group, &rank) != MPI_SUCCESS || rank < 0 ||
+        rec_process.number < (uint32_t)rank ||
+        (rec_process.application == 0 && rec_process.number != (uint32_t)rank))
+        return;
+    rec_set_rank((uint32_t)rank);
+    uint32_t *numbers = malloc(sizeof *numbers * (size_t)size);
+    for (int r = 0; numbers && r < size; r++)
+        numbers[r] = rec_process.number - (uint32_t)rank + (uint32_t)r;
+    if (numbers && !add_world(group, numbers))
+        free(numbers);
+}
+#endif
+
 /* ---- calls ------------------------------------------------------------------------------------
  */
 
@@ -389,20 +431,43 @@ void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI
 {
     const struct rec_mpi_comm *info = NULL;
     if (fresh != MPI_COMM_NULL)
-        info = add_new(fresh, rec_mpi_comm_of(parent), tag, true);
+        info = add_new(fresh, parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent), tag, true);
     end_collective(call, info);
 }
 
+int rec_mpi_tag_of_name(const char *name)
+{
+    uint64_t hash = 0;
+    for (; *name; name++)
+        hash = mix(hash, (unsigned char)*name);
+    return (int)(hash >> 33);
+}
+
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */
+static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
+{
+    struct rec_mpi_comm *copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = *info;
+    add(fresh, copy, info, 0, true, "");
+}
+
 void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
-    struct rec_mpi_comm *copy = malloc(sizeof *copy);
-    if (copy) {
-        *copy = *info;
-        add(fresh, copy, info, 0, true, "");
-    }
+    add_copy(fresh, info);
     end_collective(call, info);
+}
+
+void rec_mpi_idup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
+                       const MPI_Request *request)
+{
+    uint64_t end = rec_now();
+    const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
+    add_copy(fresh, info);
+    if (!rec_mpi_is_paused(call))
+        rec_mpi_icollective(call, end, info, REC_NO_ROOT, 0, 0, request);
 }
 
 const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm)

@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 /* What a thread has of its chunk until it needs more: many threads make a few records only. */
-enum { FIRST_TAIL = 4096 };
+enum { FIRST_TAIL = 4096, SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) };
 
 /* Paths and copies are too large for the stacks of some threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char path[4096], copy[LULL_TAPE_CHUNK];
+static char path[4096];
+static union lull_tape_slot copy[SLOTS + 1];
 
 /* Where the committed length goes that nobody will read. */
 static uint64_t nowhere;
@@ -267,13 +268,19 @@ void rec_flush_behind(struct rec_thread *self, unsigned slots)
         self->end = self->at + slots;
 }
 
-/* With the lock held: what stands in the tail comes to the end of the tape file. */
+/* With the lock held: what stands in the tail comes to the end of the tape file, with the call
+ * behind it that is open. */
 static bool move_tail(const struct rec_thread *self, int fd, const struct lull_tape_header *header)
 {
-    size_t size = (size_t)(header->committed - header->flushed);
+    size_t slots = (size_t)(header->committed - header->flushed) / sizeof *copy;
     int tail = open(path_of(self, "tail"), O_RDONLY | O_CLOEXEC);
-    bool good = tail >= 0 && size <= sizeof copy && pread(tail, copy, size, 0) == (ssize_t)size &&
-                rec_file_write(fd, copy, size, (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
+    memset(copy, 0, sizeof copy);
+    bool good = tail >= 0 && slots <= SLOTS &&
+                pread(tail, copy, LULL_TAPE_CHUNK, 0) >= (ssize_t)(slots * sizeof *copy);
+    const struct lull_tape_record *behind = &copy[good ? slots : 0].record;
+    slots += lull_tape_kind_of(behind->head) == LULL_TAPE_CALL && behind->value == LULL_TAPE_OPEN;
+    good = good && rec_file_write(fd, copy, slots * sizeof *copy,
+                                  (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
     if (tail >= 0)
         close(tail);
     return good;
