@@ -16,15 +16,16 @@
 #include <unistd.h>
 
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
-struct rec_thread rec_nobody = {.depth = UINT32_MAX / 2, .fd = -1};
-struct rec_process rec_process = {.rank = 0};
+struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .fd = -1};
+struct rec_process rec_process;
 
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_thread *threads; /* those that have not ended */
 static struct rec_thread *resting; /* among them: left by their threads, to be taken up again */
 static uint32_t n_threads;         /* ever */
 static pthread_key_t thread_key;
-static bool started, paused;
+static bool started;
+static pid_t owner; /* whose files we write */
 
 /* ---- settings ---------------------------------------------------------------------------------
  */
@@ -132,7 +133,19 @@ int64_t rec_node_clock(void)
 static void end_of_thread(void *thread)
 {
     (void)thread;
-    rec_thread_end();
+    if (rec_process.on)
+        rec_thread_end();
+}
+
+/* A child that is forked by fork() is told so (rec_leave_to_parent); one that is forked by a system
+ * call finds rec_process empty. Where the kernel cannot do that, nothing is lost. */
+static void keep_from_children(void)
+{
+    if (sysconf(_SC_PAGESIZE) != REC_PAGE ||
+        mmap(&rec_process, sizeof rec_process, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return;
+    madvise(&rec_process, sizeof rec_process, MADV_WIPEONFORK);
 }
 
 void rec_start(void)
@@ -144,6 +157,8 @@ void rec_start(void)
     uint64_t value;
     if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
         return;
+    keep_from_children();
+    owner = getpid();
     rec_process.budget = number_of("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
     rec_process.profile = number_of("LULL_RECORD_PROFILE", &value) && value != 0;
     rec_process.callpath = number_of("LULL_RECORD_CALLPATH", &value) && value > 1
@@ -164,6 +179,7 @@ void rec_start(void)
     rec_define_process();
     rec_counters_start(counters);
     rec_process.on = true;
+    rec_pause_start();
     rec_thread_begin(REC_ROLE_MASTER);
     rec_define_clock(0);
 }
@@ -191,6 +207,7 @@ void rec_stop(void)
     if (!rec_process.on)
         return;
     rec_process.on = false;
+    __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
     uint64_t now = rec_now();
     rec_thread_end();
     pthread_mutex_lock(&threads_lock);
@@ -198,13 +215,18 @@ void rec_stop(void)
         if (now < *thread->until)
             now = *thread->until;
         thread->n_counters = 0; /* they are that thread's */
+        const bool lives = !thread->rests && !(thread->gate & REC_GATE_INSIDE);
+        if (lives)
+            rec_pause_note(thread);
         rec_omp_settle(thread, now);
         if (lull_tape_id_of(thread->at->record.head) < thread->n_sums) /* it has a place for it */
             ends_in_call(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
+        if (lives)
+            rec_pause_leave(thread, now);
         rec_report_add(thread);
-        rec_buffer_end(thread, true);
+        rec_buffer_end(thread, !thread->rests);
     }
     pthread_mutex_unlock(&threads_lock);
     rec_define_clock(0);
@@ -219,7 +241,12 @@ __attribute__((destructor)) static void stop(void)
 
 void rec_leave_to_parent(void)
 {
+    if (getpid() == owner)
+        return;
     rec_process.on = false;
+    __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
+    if (rec_self_or_null && rec_self_or_null != &rec_nobody)
+        rec_buffer_detach(rec_self_or_null);
     rec_self_or_null = &rec_nobody;
 }
 
@@ -310,8 +337,7 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
     rec_sums_from(self, now);
     rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, now);
     rec_counters_begin(self, now);
-    if (__atomic_load_n(&paused, __ATOMIC_RELAXED))
-        rec_pause(self);
+    rec_pause_enter(self, now);
     rec_self_or_null = self;
     return self;
 }
@@ -324,25 +350,41 @@ void rec_thread_set_role(struct rec_thread *self, enum rec_role role)
     self->header->role = (uint8_t)role;
 }
 
+/* Of a thread that ends inside of regions. */
+static void leave_all(struct rec_thread *self, uint64_t now)
+{
+    rec_omp_forget(self);
+    while (self->n_frames > 0 && self->n_frames <= REC_MOST_FRAMES) {
+        const struct rec_frame *top = &self->frames[self->n_frames - 1];
+        self->parallel = top->parallel;
+        rec_put_leave(self, top->region, now);
+    }
+}
+
 void rec_thread_end(void)
 {
     struct rec_thread *self = rec_self_or_null;
     if (!self || self == &rec_nobody)
         return;
     rec_self_or_null = &rec_nobody;
+    if (!(self->gate & REC_GATE_INSIDE))
+        rec_pause_note(self);
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_omp_settle(self, now);
     bool open = ends_in_call(self, now);
-    if (self->n_counters > 0 && !self->paused && !open)
+    rec_pause_leave(self, now);
+    if (self->n_counters > 0 && !open)
         rec_counters_read_here(self, now);
     rec_counters_end(self);
+    if (!open)
+        leave_all(self, now);
     if (!open)
         rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
     if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
-        self->depth == 0) {
+        !(self->gate & REC_GATE_INSIDE)) {
         self->rests = true;
         self->next_resting = resting;
         resting = self;
@@ -381,41 +423,10 @@ void *rec_thread_scratch(struct rec_thread *self, size_t size)
 uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region)
 {
     uint64_t now = rec_now();
-    if (!self->paused)
-        rec_counters_read_here(self, now);
+    rec_counters_read_here(self, now);
     union lull_tape_slot *slot = self->at;
     slot->record.time = now;
     slot->record.value = LULL_TAPE_OPEN;
     slot->record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
     return now;
-}
-
-void rec_pause(struct rec_thread *self)
-{
-    __atomic_store_n(&paused, true, __ATOMIC_RELAXED);
-    if (self == &rec_nobody || self->paused)
-        return;
-    rec_reserve(self, REC_MOST_SLOTS);
-    self->paused = true;
-    self->paused_at = rec_now();
-    if (self->n_counters > 0)
-        rec_counters_read_here(self, self->paused_at);
-    self->paused_inside = self->inside;
-    self->depth += REC_PAUSED;
-    rec_number(self, LULL_TAPE_NUMBER_MEASURE_OFF, LULL_TAPE_NO_ID, 0, self->paused_at);
-}
-
-void rec_resume(struct rec_thread *self)
-{
-    __atomic_store_n(&paused, false, __ATOMIC_RELAXED);
-    if (self == &rec_nobody || !self->paused)
-        return;
-    rec_reserve(self, REC_MOST_SLOTS);
-    uint64_t now = rec_now();
-    rec_sums_pause(self, now);
-    if (self->n_counters > 0)
-        rec_counters_skip(self, now);
-    self->paused = false;
-    self->depth -= REC_PAUSED;
-    rec_number(self, LULL_TAPE_NUMBER_MEASURE_ON, LULL_TAPE_NO_ID, 0, now);
 }

@@ -35,14 +35,15 @@
 
 #define REC_EXPORT      __attribute__((visibility("default")))
 #define REC_INLINE      static inline __attribute__((always_inline))
+#define REC_COLD        __attribute__((cold, noinline))
 #define REC_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define REC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define REC_PAGE        4096
 #define REC_TEXT_(x)    #x
 #define REC_TEXT(x)     REC_TEXT_(x)
 /* Of one record of any size, with the readings of counters around it and around its neighbours. */
 #define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA + 4 * REC_COUNTS_SLOTS)
-#define REC_MOST_FRAMES 64   /* nested regions whose own time is known apart */
-#define REC_PAUSED      1024 /* added to the depth of a thread that the program has paused */
+#define REC_MOST_FRAMES 64 /* nested regions whose own time is known apart */
 
 struct rec_frame {
     uint64_t begin, inside; /* ticks: when entered; spent in the regions within the one around */
@@ -56,12 +57,12 @@ struct rec_thread {
     union lull_tape_slot *end; /* of the chunk */
     uint64_t bias;             /* committed = (uintptr_t)at + bias */
     uint64_t *committed;       /* in the mapped header */
-    uint32_t depth;            /* > 0: inside a recorded call, or not recording: pass through */
+    uint64_t gate;             /* that of the process: recorded; else see enum rec_gate */
     uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
-    unsigned char *sums;       /* by region id, two each: outside, inside of parallel regions */
     uint32_t n_sums;           /* regions that have sums so far */
+    unsigned char *sums;       /* by region id, two each: outside, inside of parallel regions */
+    uint64_t *until;           /* in the mapped sums: the end of the thread's life so far */
     uint32_t sum_size;
-    uint64_t *until;       /* in the mapped sums: the end of the thread's life so far */
     uint32_t next_request; /* number of the next MPI request that this thread opens */
     uint32_t n_open;       /* of those, how many are not complete */
     uintptr_t frame, from; /* stack and return address of the MPI call that is being recorded; 0:
@@ -70,15 +71,18 @@ struct rec_thread {
     uint32_t n_frames;
     uint32_t n_counters; /* 0: none are read */
     bool storing;        /* events are kept; false: at the budget, after an error, in a profile */
-    bool paused;         /* by the program */
+    bool paused;         /* by the program, as far as the thread has taken note of it */
     bool rests;          /* its thread has ended, and no other has taken its place */
-    uint64_t paused_at, paused_inside; /* up to when the pause is accounted for; `inside` then */
+    uint64_t paused_at;  /* up to when the pause is accounted for */
+    uint64_t pause_from; /* when the program asked for it */
+    uint64_t ended;      /* ticks of all pauses of the program that had ended then */
     uint32_t number;
     uint8_t role;
     struct rec_frame frames[REC_MOST_FRAMES];
     struct rec_counting counting;
 
     union lull_tape_slot *tail; /* the chunk that `at` walks through */
+    size_t tail_size;           /* bytes of it that are there */
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;
@@ -96,13 +100,26 @@ struct rec_thread {
     struct rec_thread *next_resting;
 };
 
-/* What this thread records into: a thread, or rec_nobody whose depth is not 0. NULL until asked. */
+/* What the gate of a thread has besides the epoch of the program's pauses (thread/pause.c), which
+ * is a multiple of REC_GATE_EPOCH. One comparison with the gate of the process tells on entry that
+ * the thread is outside of all recorded calls and has taken note of every pause. */
+enum rec_gate {
+    REC_GATE_CALL = 1, /* for each recorded call that it is in */
+    REC_GATE_PAUSED = 64,
+    REC_GATE_CLOSED = 128, /* never recorded again */
+    REC_GATE_EPOCH = 256,
+    REC_GATE_INSIDE = REC_GATE_EPOCH - 1 - REC_GATE_PAUSED
+};
+
+/* What this thread records into: a thread, or rec_nobody whose gate is closed. NULL until asked. */
 extern __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
 extern struct rec_thread rec_nobody;
 
-/* Settings and state of the process; constant once the program runs, but where said. */
+/* Settings and state of the process; constant once the program runs, but where said. A page of its
+ * own that is all zero in a child, however it was forked. */
 struct rec_process {
-    bool on; /* changes to false at the end and in a forked child */
+    _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
+    bool on;                          /* changes to false at the end and in a forked child */
     bool tsc;
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
@@ -117,7 +134,7 @@ struct rec_process {
     uint64_t used;     /* atomic */
     char folder[3072]; /* RUN/<p / 1000> */
 };
-extern struct rec_process rec_process;
+extern struct rec_process rec_process __attribute__((visibility("hidden")));
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
@@ -133,7 +150,8 @@ bool rec_prepare_children(void);
 /* "NAME=VALUE", as many as returned: the environment that makes a program record into this run as
  * we were told to, with LD_PRELOAD as the first one. 0: it is not known. */
 unsigned rec_settings(char *const **ret_settings);
-/* In a forked child: nothing is recorded, nothing of the parent's files is touched. */
+/* Nothing is recorded in a forked child: from here on, what its thread was about to write down goes
+ * nowhere. Does nothing in the parent. */
 void rec_leave_to_parent(void);
 
 /* enum lull_thread_role of the reader */
@@ -155,10 +173,37 @@ static inline struct rec_thread *rec_current(void)
     return REC_LIKELY(self != NULL) ? self : rec_thread_begin(REC_ROLE_UNKNOWN);
 }
 
-/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h).
- * For all threads that begin later as well. Inside a call it takes effect when the call ends. */
-void rec_pause(struct rec_thread *self);
-void rec_resume(struct rec_thread *self);
+/* ---- pauses (thread/pause.c) ------------------------------------------------------------------
+ */
+
+void rec_pause_start(void);
+/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h):
+ * all of its threads, also those that begin later. What begins in a pause is not recorded, what
+ * ends in one has its end on the tape; a call that has begun before goes on to its end. */
+void rec_pause(void);
+void rec_resume(void);
+/* The thread begins or ends to be recorded. */
+void rec_pause_enter(struct rec_thread *self, uint64_t now);
+void rec_pause_leave(struct rec_thread *self, uint64_t now);
+/* Puts the pauses onto the tape of which the thread does not know yet. */
+void rec_pause_note(struct rec_thread *self);
+/* Whether something is recorded that begins now, on a thread whose gate is not that of the process.
+ */
+REC_COLD bool rec_notice(struct rec_thread *self);
+
+/* Whether something is recorded that begins now. */
+static inline bool rec_admits(struct rec_thread *self)
+{
+    return REC_LIKELY(self->gate == __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED)) ||
+           rec_notice(self);
+}
+
+/* Whether the end of something is recorded in which code of the program has run: also in a pause,
+ * but not in a forked child. */
+static inline bool rec_goes_on(struct rec_thread *self)
+{
+    return rec_admits(self) || REC_LIKELY(rec_process.on);
+}
 
 /* World rank and names of the locations, when MPI tells them. */
 void rec_set_rank(uint32_t rank);
@@ -177,8 +222,8 @@ int64_t rec_node_clock_of(int64_t monotonic);
 /* ---- appending ------------------------------------------------------------------------------- */
 
 /* Go on to a fresh chunk (buffer.c). */
-void rec_flush(struct rec_thread *self);
-void rec_flush_behind(struct rec_thread *self, unsigned slots);
+REC_COLD void rec_flush(struct rec_thread *self);
+REC_COLD void rec_flush_behind(struct rec_thread *self, unsigned slots);
 
 /* Makes sure that `slots`, REC_MOST_SLOTS at most, fit at self->at. The time of what is written
  * there must be taken behind this: a full chunk leaves a record of how long it took to write. */
@@ -288,15 +333,13 @@ static inline void rec_put_enter(struct rec_thread *self, uint32_t region, uint6
     self->at->record.head = lull_tape_head(LULL_TAPE_ENTER, 0, region);
     self->at->record.value = 0;
     rec_commit(self, 1);
-    if (REC_UNLIKELY(self->paused))
-        rec_sums_pause(self, now);
     struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
     if (REC_LIKELY(sum != NULL))
         sum->visits++;
     if (REC_LIKELY(self->n_frames < REC_MOST_FRAMES)) {
         self->frames[self->n_frames] =
             (struct rec_frame){now, self->inside, region, self->parallel};
-        self->inside = self->paused_inside = 0;
+        self->inside = 0;
     } else {
         *self->until = now;
     }
@@ -319,13 +362,13 @@ static inline void rec_put_leave(struct rec_thread *self, uint32_t region, uint6
     self->at->record.value = 0;
     rec_commit(self, 1);
     if (self->n_frames == 0)
-        return; /* entered while the program had paused us */
+        return;
     if (REC_UNLIKELY(self->paused))
         rec_sums_pause(self, now);
     if (REC_LIKELY(--self->n_frames < REC_MOST_FRAMES)) {
         uint64_t total = now - self->frames[self->n_frames].begin;
         rec_add_sum(self, region, 0, total - self->inside, now);
-        self->inside = self->paused_inside = self->frames[self->n_frames].inside + total;
+        self->inside = self->frames[self->n_frames].inside + total;
     }
 }
 

@@ -36,6 +36,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 
+INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
 COMPILERS = {".c": "mpicc.%s", ".cc": "mpicxx.%s", ".f90": "mpif90.%s"}
 SECONDS = 280  # for what hangs; three of them fit into the time that ctest gives
 
@@ -90,7 +91,7 @@ def compile_program(source, family, folder):
     if not shutil.which(compiler):
         raise Skip("%s was not found" % compiler)
     program = os.path.join(folder, "program")
-    done = subprocess.run([compiler, "-O1", "-g", "-w", source, "-o", program, "-lpthread"],
+    done = subprocess.run([compiler, "-O1", "-g", "-w", "-I" + INCLUDE, source, "-o", program, "-lpthread"],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         if source.endswith(".f90"):

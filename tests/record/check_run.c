@@ -5,6 +5,8 @@
  * own time is more than that share of all threads' time below SHARE REGION
  *
  *     lasts NS REGION           the region's own time is at least that
+ *     paused LEAST N               thread N of process 0 was paused for so many seconds at least
+ *     unpaused MOST N              and at most
  *
  *     balance SHARE TOLERANCE     load balance of the parallel regions as lull metrics gives it
  *
@@ -66,6 +68,14 @@ static double balance(void)
     return (double)useful / (double)longest / run->n_threads;
 }
 
+static double paused(const char *number)
+{
+    for (uint32_t t = 0; t < run->n_threads; t++)
+        if (run->threads[t].process == 0 && run->threads[t].number == (uint32_t)atoi(number))
+            return (double)run->threads[t].disabled_ns * 1e-9;
+    return -1;
+}
+
 static bool differs(const char *word, double number, const char *name)
 {
     double is;
@@ -85,6 +95,12 @@ static bool differs(const char *word, double number, const char *name)
     } else if (strcmp(word, "balance") == 0) {
         is = balance();
         good = fabs(is - number) <= atof(name);
+    } else if (strcmp(word, "paused") == 0) {
+        is = paused(name);
+        good = is >= number;
+    } else if (strcmp(word, "unpaused") == 0) {
+        is = paused(name);
+        good = is >= 0 && is <= number;
     } else if (strcmp(word, "lasts") == 0) {
         is = (double)own_ns_of(name);
         good = is >= number;

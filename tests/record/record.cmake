@@ -33,6 +33,13 @@ if(Python3_FOUND)
         get_filename_component(short ${compiler} NAME_WE)
         record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
         record_test(marked.${short} quick -- ${record_bin}/marked.${short})
+        record_program(pause_threads ${compiler} -Wall -Wextra -Werror -pthread)
+        record_program(short_threads ${compiler} -Wall -Wextra -Werror -pthread)
+        record_test(short_threads.${short} quick -- ${record_bin}/short_threads.${short})
+        foreach(form long turns)
+            record_test(pause_threads.${form}.${short} quick --
+                        ${record_bin}/pause_threads.${short} ${form})
+        endforeach()
     endforeach()
     find_program(LULL_GFORTRAN NAMES gfortran gfortran-12)
     if(LULL_GFORTRAN)
@@ -56,7 +63,16 @@ if(Python3_FOUND)
         record_program(omp_barriers ${compiler} -fopenmp)
         record_program(omp_imbalance ${compiler} -fopenmp)
         record_program(omp_rest ${compiler} -fopenmp)
+        record_program(pause_omp ${compiler} -fopenmp)
+        record_program(omp_waits ${compiler} -fopenmp)
+        record_program(nested_threads ${compiler} -fopenmp)
+        record_test(nested_threads.${short} quick --bytes=9000 --
+                    ${record_bin}/nested_threads.${short})
+        record_test(omp_waits.${short} quick -- ${record_bin}/omp_waits.${short})
         record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})
+        record_test(pause_omp.${short} quick -- ${record_bin}/pause_omp.${short})
+        record_test(pause_omp.counted.${short} quick --option=--counters=fake:a=1,fake:b=2 --
+                    ${record_bin}/pause_omp.${short})
         record_test(omp_constructs.${short} quick -- ${record_bin}/omp_constructs.${short})
         add_test(NAME record.counters.${short}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
@@ -77,7 +93,14 @@ if(Python3_FOUND)
                     ${record_bin}/omp_constructs.${short} basic)
     endforeach()
 
+    # A region goes on in a forked child with libgomp alone.
+    if(LULL_CLANG)
+        record_program(forks ${LULL_CLANG} -pthread)
+        record_test(forks.clang quick -- ${record_bin}/forks.clang)
+    endif()
     if(LULL_GCC AND TARGET record.omp_barriers.gcc)
+        record_program(forks ${LULL_GCC} -fopenmp)
+        record_test(forks.gcc quick -- ${record_bin}/forks.gcc)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
         foreach(what full-disk budget live)
@@ -111,7 +134,7 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
-    foreach(name ends hybrid phases many_calls)
+    foreach(name ends hybrid phases many_calls schedules)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source}
@@ -147,6 +170,11 @@ function(record_mpi family)
                 --mpirun ${LULL_TEST_MPIRUN_${family}} --others ${others})
     set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
+    add_test(NAME record.schedules.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --program ${bin}/schedules.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.schedules.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
     add_test(NAME record.sums.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sums.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>

@@ -1,6 +1,7 @@
 """Records a program and checks the run against what the program says about itself.
 
-    run.py --lull LULL --check CHECK_RUN [--env NAME=VALUE...] [--option OPTION...] -- COMMAND...
+    run.py --lull LULL --check CHECK_RUN [--env NAME=VALUE...] [--option OPTION...]
+           [--bytes N] -- COMMAND...          N: of a location's files, on average, at most
 """
 import argparse
 import os
@@ -13,6 +14,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import launch
 
 
+def too_large(run, most):
+    """The files of a location take more than that."""
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(run) for name in names]
+    size = sum(os.path.getsize(path) for path in paths)
+    locations = sum(path.endswith(".tape") for path in paths)
+    if size <= most * locations:
+        return False
+    print(f"{size} bytes for {locations} locations, expected {most} for each at most")
+    return True
+
+
 def main():
     cut = sys.argv.index("--")
     parser = argparse.ArgumentParser()
@@ -20,6 +32,7 @@ def main():
     parser.add_argument("--check", required=True)
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--bytes", type=int)
     settings = parser.parse_args(sys.argv[1:cut])
     command = sys.argv[cut + 1:]
     environment = launch.environment(**dict(pair.split("=", 1) for pair in settings.env))
@@ -43,6 +56,8 @@ def main():
         check = subprocess.run([settings.check, run], input=recorded.stdout, text=True,
                                capture_output=True, timeout=240)
         print(check.stdout)
+        if settings.bytes and too_large(run, settings.bytes):
+            return 1
         return check.returncode
 
 

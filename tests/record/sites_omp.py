@@ -14,6 +14,8 @@ import tempfile
 from sites import HERE, Bench, run
 
 SOURCE = "sites_omp.c"
+TAIL = "sites_tail.c"
+TAIL_BARRIERS = 20
 FEW = 2  # calls of a construct whose place libomp keeps to itself
 MARK = re.compile(r"@ (\w+) x(\d+) (~?)(\w[\w ]*?)( gcc)? \*/")
 
@@ -77,6 +79,16 @@ def compare(bench, what, target, expected):
     bench.expect(what, got, expected)
 
 
+def check_tail(bench, what, target):
+    """Every place is one of the program, and the calls that have none are there all the same."""
+    for call, path, _ in bench.sites(target)[0]:
+        if any(file and not file.endswith(TAIL) for _, file, _, _ in path):
+            bench.wrong.append("%s: %s is called from %s" % (what, call, path))
+    barriers = totals(bench, target).get("barrier", 0)
+    if barriers != TAIL_BARRIERS:
+        bench.wrong.append("%s: %d barriers, expected %d" % (what, barriers, TAIL_BARRIERS))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lull", required=True)
@@ -99,6 +111,11 @@ def main():
                 shutil.rmtree(target, ignore_errors=True)
                 run([settings.lull, "record", "-o", target] + options + [program])
                 compare(bench, " ".join([compiler] + flags + options), target, expected)
+        run([settings.compiler, "-std=gnu17", "-g", "-fopenmp", "-O2", os.path.join(HERE, TAIL),
+             "-o", program])
+        shutil.rmtree(target, ignore_errors=True)
+        run([settings.lull, "record", "-o", target, program])
+        check_tail(bench, compiler + " tail", target)
     for line in bench.wrong:
         print(line)
     return 1 if bench.wrong else 0

@@ -210,6 +210,8 @@ static void add(const struct rec_thread *self, uint64_t *sums, const uint64_t *d
 void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now)
 {
     uint64_t deltas[REC_MOST_COUNTERS];
+    if (self->paused)
+        return;
     read_deltas(self, now, deltas);
     put(self, now, deltas);
     struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
@@ -219,6 +221,8 @@ void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now)
 void rec_counters_read_here(struct rec_thread *self, uint64_t now)
 {
     uint64_t deltas[REC_MOST_COUNTERS];
+    if (self->paused)
+        return;
     read_deltas(self, now, deltas);
     put(self, now, deltas);
     uint32_t n = self->n_frames < REC_MOST_FRAMES ? self->n_frames : REC_MOST_FRAMES;

@@ -64,7 +64,8 @@ uint32_t rec_counters_id(unsigned counter); /* of its definition */
 void rec_counters_begin(struct rec_thread *self, uint64_t now);
 void rec_counters_end(struct rec_thread *self);
 
-/* What was counted since the previous reading belongs to `region`, or to where the thread was. */
+/* What was counted since the previous reading belongs to `region`, or to where the thread was.
+ * Nothing happens in a pause. */
 void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now);
 void rec_counters_read_here(struct rec_thread *self, uint64_t now);
 /* It belongs to nobody. */

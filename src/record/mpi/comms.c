@@ -422,6 +422,8 @@ void rec_mpi_find_processes(MPI_Session session)
 
 static void end_collective(struct rec_mpi_call *call, const struct rec_mpi_comm *parent)
 {
+    if (rec_mpi_is_paused(call))
+        return;
     if (parent)
         rec_mpi_collective(call, rec_now(), parent, REC_NO_ROOT, 0, 0);
     else
@@ -476,7 +478,8 @@ void rec_mpi_idup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fres
     uint64_t end = rec_now();
     const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
     add_copy(fresh, info);
-    rec_mpi_icollective(call, end, info, REC_NO_ROOT, 0, 0, request);
+    if (!rec_mpi_is_paused(call))
+        rec_mpi_icollective(call, end, info, REC_NO_ROOT, 0, 0, request);
 }
 
 const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm)

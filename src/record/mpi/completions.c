@@ -193,7 +193,11 @@ REC_INLINE void add(struct completions *done, MPI_Request handle, const MPI_Stat
 
 static struct completions begin_completions(struct rec_mpi_call *call)
 {
-    return (struct completions){.call = call, .end = rec_now(), .first = !rec_mpi_is_paused(call)};
+    const bool paused = rec_mpi_is_paused(call);
+    const uint64_t end = rec_now();
+    if (REC_UNLIKELY(paused)) /* no record that follows is from before */
+        rec_sums_pause(call->self, end);
+    return (struct completions){.call = call, .end = end, .first = !paused};
 }
 
 void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,

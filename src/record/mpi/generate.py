@@ -48,7 +48,7 @@ SIMPLE = {
     "io_close": "rec_mpi_io(&call, REC_IO_CLOSE, 0);",
     "io_iread": "rec_mpi_io(&call, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
     "io_iwrite": "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
-    "finalize": "rec_mpi_call(&call);",
+    "finalize": "rec_mpi_followed_call(&call);",
     "init": "rec_mpi_init(&call, MPI_THREAD_SINGLE);",
     "init_thread": "rec_mpi_init(&call, *{provided});",
 }
@@ -104,16 +104,18 @@ FAILED.update({kind: "rec_mpi_waitsome_failed(&call, result, {done}, {indices}, 
 # for; libraries do not agree on what its status says.
 RECEIVING = ("recv", "sendrecv", "mrecv")
 
-# What is passed instead of an argument, and done where nothing is recorded.
+# What is passed instead of an argument.
 REPLACED = {
     "spawn": {"command": "spawn.commands[0]", "argv": "spawn.argvs[0]"},
     "spawn_multiple": {"command": "spawn.commands", "argv": "spawn.argvs"},
 }
-UNSEEN = {kind: "rec_mpi_spawn_unseen({comm});" for kind in REPLACED}
 
-# Classes that may complete requests.
-COMPLETING = ("wait", "test", "waitall", "testall", "waitany", "testany", "waitsome", "testsome",
-              "request_free")
+# Classes that may complete requests, or that make or free what later calls refer to.
+FOLLOWED = ("init", "init_thread", "finalize", "wait", "test", "waitall", "testall", "waitany",
+            "testany", "waitsome", "testsome", "request_free", "send_init", "recv_init",
+            "psend_init", "precv_init", "collective_init", "new_comm", "group_comm", "dup_comm",
+            "idup_comm", "named_comm", "session", "spawn", "spawn_multiple", "new_window", "mprobe",
+            "improbe")
 
 # Bytes that a process gives to a collective, and gets from it. COUNT * TYPE is written B(...), the
 # sum over the members of the communicator V(...); `at_root` and `members` are about `in_comm`.
@@ -277,9 +279,7 @@ def wrapper(name, row, arguments):
              "{",
              "    struct rec_mpi_call call;",
              "    if (!rec_mpi_begin%s(&call, REC_%s, from, frame)) {" % (
-                 "_wait" if row.kind in COMPLETING else "", name)]
-    if row.kind in UNSEEN:
-        lines.append("        " + fill(UNSEEN[row.kind]))
+                 "_followed" if row.kind in FOLLOWED else "", name)]
     lines += ["        return real(%s);" % passed, "    }"]
     if before:
         lines.append("    " + before)
@@ -296,7 +296,8 @@ def wrapper(name, row, arguments):
               "    if (REC_LIKELY(result == MPI_SUCCESS)) {",
               "    " + after.replace("\n", "\n    ")] + truncated + [
               "    } else {",
-              "    " + fill(FAILED.get(row.kind, "rec_mpi_call(&call);")),
+              "    " + fill(FAILED.get(row.kind, "rec_mpi_followed_call(&call);" if row.kind in FOLLOWED
+                                   else "rec_mpi_call(&call);")),
               "    }",
               "    rec_mpi_end(&call);",
               "    return result;",

@@ -104,7 +104,8 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
     remember((uintptr_t)*window, info);
-    rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
+    if (!rec_mpi_is_paused(call))
+        rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
 
 static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes, int32_t target)

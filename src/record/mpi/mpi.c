@@ -85,13 +85,13 @@ static uint32_t define(unsigned which)
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *from,
                            const void *frame)
 {
-    self->depth++;
+    self->gate += REC_GATE_CALL;
     uint32_t region = __atomic_load_n(&rec_mpi_regions[which], __ATOMIC_ACQUIRE);
     if (region == 0)
         region = define(which);
     if (region != 0)
         region = rec_site_region(self, region, which, from, frame);
-    self->depth--;
+    self->gate -= REC_GATE_CALL;
     return region;
 }
 
@@ -133,9 +133,9 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
 {
     rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
     if (!rec_mpi_begin_world(MPI_COMM_WORLD))
-        call->self->depth += REC_PAUSED; /* nothing that follows could be understood */
+        call->self->gate |= REC_GATE_CLOSED; /* nothing that follows could be understood */
     rec_define_clock(10000000);
-    rec_mpi_call(call);
+    rec_mpi_followed_call(call);
 }
 
 #if defined(MPI_SESSION_NULL)
@@ -145,7 +145,7 @@ void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
     rec_requests_begin(true);
     rec_mpi_find_processes(session);
     rec_define_clock(10000000);
-    rec_mpi_call(call);
+    rec_mpi_followed_call(call);
 }
 #endif
 
@@ -164,11 +164,10 @@ static int control(int (*next)(const int, ...), int level, va_list arguments)
     for (int i = 0; i < NUMBERS; i++)
         n[i] = va_arg(numbers, double);
     va_end(numbers);
-    struct rec_thread *self = rec_current();
     if (level == 0)
-        rec_pause(self);
+        rec_pause();
     else
-        rec_resume(self);
+        rec_resume();
     return next(level, w[0], w[1], w[2], w[3], w[4], n[0], n[1], n[2], n[3], n[4], n[5], n[6],
                 n[7]);
 }
@@ -225,6 +224,6 @@ bool rec_mpi_forget_left(struct rec_thread *self, uintptr_t frame)
         open.value == LULL_TAPE_OPEN)
         rec_call(self, lull_tape_id_of(open.head), open.time, 0);
     self->frame = 0;
-    self->depth--;
-    return self->depth == 0;
+    self->gate -= REC_GATE_CALL;
+    return true;
 }

@@ -80,7 +80,7 @@ static void open_persistent(struct rec_thread *self, const struct rec_request *w
 void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer, int tag,
                         MPI_Comm comm, const MPI_Request *request)
 {
-    rec_mpi_call(call);
+    rec_mpi_followed_call(call);
     const struct rec_request what = {.kind = (uint8_t)kind,
                                      .posted = rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag),
                                                              rec_mpi_comm_of(comm)->id, bytes),
@@ -92,7 +92,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
                                    const struct rec_mpi_comm *comm, int root, uint64_t sent,
                                    uint64_t received, const MPI_Request *request, unsigned op)
 {
-    rec_put_call(call->self, call->region, call->begin, end - call->begin);
+    if (!rec_mpi_is_paused(call))
+        rec_put_call(call->self, call->region, call->begin, end - call->begin);
     const struct rec_request what = {
         .kind = LULL_TAPE_CALL_ICOLLECTIVE,
         .posted = rec_posted_of(root < 0 ? REC_ANY : root, 0, rec_mpi_persistent_comm(comm), sent),

@@ -212,7 +212,7 @@ static void begin(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MP
     spawn->key = rec_mpi_spawn_key(info);
     if (info->rank != root)
         return;
-    const char *reason = obstacle(spawn, n, sizes, infos, info);
+    const char *reason = rec_current()->paused ? "" : obstacle(spawn, n, sizes, infos, info);
     struct made made = {0};
     if (!reason && !allocate(&made, spawn, n))
         reason = "there is no env(1), or no memory";
@@ -270,11 +270,5 @@ void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, M
 void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn)
 {
     free(spawn->own);
-    rec_mpi_call(call);
-}
-
-void rec_mpi_spawn_unseen(MPI_Comm comm)
-{
-    if (rec_process.on && rec_current()->depth == REC_PAUSED)
-        rec_mpi_spawn_key(rec_mpi_comm_of(comm));
+    rec_mpi_followed_call(call);
 }

@@ -77,7 +77,7 @@ REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self
     uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
-    self->depth++;
+    self->gate += REC_GATE_CALL;
     self->frame = (uintptr_t)frame;
     self->from = (uintptr_t)from;
     call->self = self;
@@ -89,35 +89,38 @@ REC_INLINE bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, cons
                               const void *frame)
 {
     struct rec_thread *self = rec_current();
-    if (REC_UNLIKELY(self->depth != 0) && !rec_mpi_forget_left(self, (uintptr_t)frame))
+    if (REC_UNLIKELY(!rec_admits(self)) &&
+        !(rec_mpi_forget_left(self, (uintptr_t)frame) && rec_admits(self)))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
 }
 
-/* Of functions that complete requests: while the program has paused us, those from before that
- * are still open are followed to their end. */
-REC_INLINE bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function, const void *from,
-                                   const void *frame)
+/* Of functions that make or free handles, or complete requests: we know of them also what happens
+ * in a pause. */
+REC_INLINE bool rec_mpi_begin_followed(struct rec_mpi_call *call, unsigned function,
+                                       const void *from, const void *frame)
 {
     struct rec_thread *self = rec_current();
-    if (REC_UNLIKELY(self->depth != 0) && !rec_mpi_forget_left(self, (uintptr_t)frame) &&
-        (self->depth != REC_PAUSED || self->n_open == 0))
+    if (REC_UNLIKELY(!rec_admits(self)) &&
+        !(rec_mpi_forget_left(self, (uintptr_t)frame) && rec_admits(self)) &&
+        (!self->paused || (self->gate & REC_GATE_INSIDE)))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
 }
 
+/* The call is not recorded, only followed. */
 static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
 {
-    return call->self->depth != 1;
+    return call->self->paused;
 }
 
 /* Counters are read last: the records that follow a call have its begin as their time. */
 REC_INLINE void rec_mpi_end(struct rec_mpi_call *call)
 {
-    if (REC_UNLIKELY(call->self->n_counters > 0) && !call->self->paused)
+    if (REC_UNLIKELY(call->self->n_counters > 0))
         rec_counters_read(call->self, call->region, *call->self->until);
     call->self->frame = 0;
-    call->self->depth--;
+    call->self->gate -= REC_GATE_CALL;
 }
 
 static inline const struct rec_mpi_comm *rec_mpi_comm_of(MPI_Comm comm)
@@ -175,6 +178,12 @@ REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_
 static inline void rec_mpi_call(struct rec_mpi_call *call)
 {
     rec_put_call(call->self, call->region, call->begin, rec_now() - call->begin);
+}
+
+static inline void rec_mpi_followed_call(struct rec_mpi_call *call)
+{
+    if (REC_LIKELY(!rec_mpi_is_paused(call)))
+        rec_mpi_call(call);
 }
 
 static inline struct rec_posted rec_posted_of(int32_t peer, int32_t tag, uint32_t comm,
@@ -393,8 +402,6 @@ void rec_mpi_spawn_begin_multiple(struct rec_mpi_spawn *spawn, int n, char **com
 void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, MPI_Comm comm,
                        MPI_Comm fresh);
 void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn);
-/* Instead of both, while nothing is recorded. */
-void rec_mpi_spawn_unseen(MPI_Comm comm);
 
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
 /* For what is told apart by a text in place of a tag. */

@@ -57,7 +57,7 @@ static inline struct rec_call rec_gomp_open(enum rec_omp_region construct, const
 }
 
 /* The present; 0: it is not recorded. */
-static inline uint64_t rec_gomp_close(const struct rec_call *call)
+REC_INLINE uint64_t rec_gomp_close(const struct rec_call *call)
 {
     return REC_LIKELY(call->self != NULL) ? rec_omp_close(call->self, call->region) : 0;
 }

@@ -19,11 +19,13 @@ static void run(void *argument)
     const struct parallel *parallel = argument;
     if (!rec_self_or_null)
         rec_omp_thread_begin();
-    struct rec_thread *self = rec_omp_self();
+    struct rec_thread *self = parallel->fork.master ? rec_omp_self() : NULL;
     if (!self) {
         if (parallel->fork.construct != NO_CONSTRUCT)
             rec_omp_skip();
         parallel->body(parallel->data);
+        if (REC_UNLIKELY(parallel->fork.master == rec_self_or_null)) /* paused since the fork */
+            rec_omp_arrive(parallel->fork.master, &parallel->fork);
         return;
     }
     rec_omp_begin(self, &parallel->fork);
@@ -33,29 +35,36 @@ static void run(void *argument)
     rec_omp_arrive(self, &parallel->fork);
 }
 
-static void begin(struct parallel *parallel, struct rec_thread *self, rec_body *body, void *data,
-                  enum rec_omp_region construct)
+/* `self` NULL: it is not recorded. */
+static void begin_region(struct parallel *parallel, struct rec_thread *self, rec_body *body,
+                         void *data, enum rec_omp_region construct)
 {
     parallel->body = body;
     parallel->data = data;
     parallel->fork.construct = (int32_t)construct;
+    parallel->fork.master = NULL;
     const void *code;
     __builtin_memcpy(&code, &body, sizeof code);
-    rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, code);
+    if (REC_LIKELY(self != NULL))
+        rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, code);
 }
 
-/* `name` is called with the arguments after `data` as they came. */
-#define PARALLEL(construct, name, ...)                 \
-    do {                                               \
-        struct rec_thread *self = rec_gomp_self();     \
-        if (!self) {                                   \
-            rec_gomp.name(body, data, __VA_ARGS__);    \
-            return;                                    \
-        }                                              \
-        struct parallel parallel;                      \
-        begin(&parallel, self, body, data, construct); \
-        rec_gomp.name(run, &parallel, __VA_ARGS__);    \
-        rec_omp_join(self, &parallel.fork);            \
+static void end_region(const struct parallel *parallel)
+{
+    if (REC_LIKELY(parallel->fork.master != NULL))
+        rec_omp_join(parallel->fork.master, &parallel->fork);
+}
+
+/* `name` is called with the arguments after `data` as they came. A region that is not recorded runs
+ * in our function, too: so each of its threads begins to live there, and leaves out the end of the
+ * construct as it leaves out its beginning. */
+#define PARALLEL(construct, name, ...)                        \
+    do {                                                      \
+        struct rec_thread *self = rec_gomp_self();            \
+        struct parallel parallel;                             \
+        begin_region(&parallel, self, body, data, construct); \
+        rec_gomp.name(run, &parallel, __VA_ARGS__);           \
+        end_region(&parallel);                                \
     } while (0)
 
 void GOMP_parallel(rec_body *body, void *data, unsigned threads, unsigned flags)
@@ -85,12 +94,10 @@ REC_GOMP_PARALLEL_BY_RUNTIME(BY_RUNTIME)
 unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, unsigned flags)
 {
     struct rec_thread *self = rec_gomp_self();
-    if (!self)
-        return rec_gomp.GOMP_parallel_reductions(body, data, threads, flags);
     struct parallel parallel = {.first_word = *(void **)data};
-    begin(&parallel, self, body, data, NO_CONSTRUCT);
+    begin_region(&parallel, self, body, data, NO_CONSTRUCT);
     unsigned result = rec_gomp.GOMP_parallel_reductions(run, &parallel, threads, flags);
-    rec_omp_join(self, &parallel.fork);
+    end_region(&parallel);
     return result;
 }
 
@@ -113,7 +120,7 @@ static struct parallel *old_begin(rec_body *body, void *data, enum rec_omp_regio
     old.recorded[at] = self != NULL;
     if (!self)
         return NULL;
-    begin(&old.parallels[at], self, body, data, construct);
+    begin_region(&old.parallels[at], self, body, data, construct);
     return &old.parallels[at];
 }
 

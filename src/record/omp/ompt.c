@@ -86,9 +86,11 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
         return;
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_fork *fork = &omp->forks[omp->n_forks].fork;
-    omp->arrived &= ~(1U << omp->n_forks++);
-    rec_omp_fork(self, fork, flags & OMPT_PARALLEL_LEAGUE ? REC_OMP_LEAGUE : REC_OMP_PARALLEL,
-                 place_of(code));
+    const bool league = flags & OMPT_PARALLEL_LEAGUE;
+    const uint32_t bit = 1U << omp->n_forks++;
+    omp->arrived &= ~bit;
+    omp->leagues = league ? omp->leagues | bit : omp->leagues & ~bit;
+    rec_omp_fork(self, fork, league ? REC_OMP_LEAGUE : REC_OMP_PARALLEL, place_of(code));
     parallel->ptr = fork;
 }
 
@@ -96,24 +98,38 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
                             const void *code)
 {
     (void)task, (void)flags, (void)code;
-    struct rec_fork *fork = parallel->ptr;
+    const struct rec_fork *fork = parallel->ptr;
     if (!fork)
         return;
     rec_omp_join(fork->master, fork);
     rec_omp_of(fork->master)->n_forks--;
 }
 
-static void begin_implicit(union ompt_data *parallel, union ompt_data *task)
+/* The league that this thread has begun last, when that is the last region it has begun. */
+static struct rec_fork *last_league(void)
+{
+    struct rec_omp *omp = rec_current()->omp;
+    if (!omp || omp->n_forks == 0 || !(omp->leagues & 1U << (omp->n_forks - 1)))
+        return NULL;
+    return &omp->forks[omp->n_forks - 1].fork;
+}
+
+/* Of a league with one team the leader is not told which league it is. */
+static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial)
 {
     struct rec_thread *self = rec_omp_self();
-    task->ptr = self && parallel ? parallel->ptr : NULL;
-    if (!task->ptr) {
-        if (self)
-            rec_omp_settle(self, 0);
+    struct rec_fork *fork = parallel ? parallel->ptr : NULL;
+    task->ptr = NULL;
+    if (!fork && initial)
+        fork = last_league();
+    if (!fork && self)
+        rec_omp_settle(self, 0);
+    if (!fork || (!self && fork->master != rec_current()))
         return;
-    }
-    rec_omp_begin(self, task->ptr);
-    push_task(self->omp, task);
+    task->ptr = fork;
+    if (self)
+        rec_omp_begin(self, fork);
+    push_task(rec_current()->omp, task);
 }
 
 static void end_implicit(union ompt_data *task)
@@ -128,8 +144,8 @@ static void end_implicit(union ompt_data *task)
     uint32_t inside = tasks_inside(omp, task);
     if (inside < UINT32_MAX)
         omp->n_tasks -= inside + 1;
-    if (is_last_fork(omp, fork) && !(omp->arrived & 1U << (omp->n_forks - 1)))
-        rec_omp_open(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+    if (is_last_fork(omp, fork) && !(omp->arrived & 1U << (omp->n_forks - 1)) && rec_goes_on(self))
+        rec_omp_wait(self);
 }
 
 static void count_league(int endpoint)
@@ -147,7 +163,7 @@ static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt
 {
     (void)threads, (void)number;
     if (endpoint == OMPT_BEGIN)
-        begin_implicit(parallel, task);
+        begin_implicit(parallel, task, flags & OMPT_TASK_INITIAL);
     if (flags & OMPT_TASK_INITIAL && fork_of(task))
         count_league(endpoint);
     if (endpoint == OMPT_END)
@@ -179,43 +195,71 @@ static void leave_work(struct rec_thread *self)
         rec_leave(self, omp->constructs[--omp->n_constructs], rec_omp_now(self));
 }
 
-static void begin_sync(enum rec_omp_region construct, union ompt_data *task, bool may_be_last,
-                       const void *code)
+/* A barrier that may be the one at the end of a region: which of them is, is not known before its
+ * own end. */
+static bool may_be_last(int kind)
+{
+    const unsigned kinds = 1U << OMPT_SYNC_BARRIER_IMPLICIT | 1U << OMPT_SYNC_BARRIER_WORKSHARE |
+                           1U << OMPT_SYNC_BARRIER_PARALLEL | 1U << OMPT_SYNC_BARRIER_TEAMS;
+    return kind >= 0 && kind < 32 && (kinds >> kind & 1);
+}
+
+/* In place of begin_sync. A region that is on the tape must end there, too. */
+static REC_COLD void skip_sync(const struct rec_fork *fork)
+{
+    struct rec_thread *self = rec_current();
+    rec_omp_skip();
+    if (fork && self->omp)
+        rec_omp_arrive(self, fork);
+}
+
+/* `fork`: of the region that may end. */
+static void begin_sync(enum rec_omp_region construct, const struct rec_fork *fork, const void *code)
 {
     struct rec_thread *self = rec_omp_self();
     if (!self) {
-        rec_omp_skip();
+        skip_sync(fork);
         return;
     }
-    const struct rec_fork *fork = fork_of(task);
     if (construct == REC_OMP_IMPLICIT_BARRIER)
         leave_work(self);
     uint32_t region = construct == REC_OMP_IMPLICIT_BARRIER ? rec_omp_ids[construct]
                                                             : rec_omp_at(construct, code);
     rec_omp_push(self->omp, region);
-    if (fork && may_be_last)
-        rec_omp_arrive(self, fork); /* until we know that it was not the last one */
+    if (fork)
+        rec_omp_arrive(self, fork);
     else
         rec_omp_open(self, region);
 }
 
-static void end_sync(enum rec_omp_region construct, union ompt_data *task, bool last)
+/* Tasks that run in a barrier have barriers of their own, and wait for others: the worker goes on
+ * waiting then. */
+static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
 {
     uint32_t region;
     struct rec_thread *self = rec_omp_ending(rec_omp_ids[construct], &region);
+    struct rec_omp *omp = fork ? rec_current()->omp : NULL;
+    if (omp && fork->ends != omp->ring)
+        __atomic_store_n(&omp->waits, false, __ATOMIC_RELAXED);
+    if (REC_LIKELY(self != NULL))
+        rec_omp_close(self, region);
+    else if (omp)
+        omp->unseen = false;
+}
+
+/* The barrier at the end of a region ends with the region. A worker learns this when it is needed
+ * again: as a rule by the same master, who has put the next fork in the same place. */
+static void end_last_sync(const union ompt_data *task)
+{
+    uint32_t region;
+    struct rec_thread *self = rec_omp_ending(rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], &region);
     if (!self)
         return;
     struct rec_omp *omp = rec_omp_of(self);
-    if (!last) {
-        __atomic_store_n(&omp->waits, false, __ATOMIC_RELAXED);
-        rec_omp_close(self, region);
-    } else if (is_last_fork(omp, fork_of(task))) {
-        omp->arrived |= 1U << (omp->n_forks - 1); /* ends with the region */
-    } else {
-        /* A worker learns this when it is needed again: as a rule by the same master, who has put
-         * the next fork in the same place. */
+    if (is_last_fork(omp, fork_of(task)))
+        omp->arrived |= 1U << (omp->n_forks - 1);
+    else
         __builtin_prefetch(fork_of(task));
-    }
 }
 
 static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
@@ -223,14 +267,22 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
 {
     bool known = kind > 0 && (size_t)kind < sizeof sync_regions / sizeof *sync_regions;
     enum rec_omp_region region = known ? sync_regions[kind] : REC_OMP_BARRIER;
+    bool is_last =
+        region == REC_OMP_IMPLICIT_BARRIER && (!parallel || kind == OMPT_SYNC_BARRIER_PARALLEL);
+    const struct rec_fork *fork = NULL;
+    if (may_be_last(kind)) {
+        fork = fork_of(task);
+        if (REC_UNLIKELY(!fork) && endpoint == OMPT_BEGIN) {
+            skip_sync(NULL); /* the region is not on the tape: its end would come too late */
+            return;
+        }
+    }
     if (endpoint == OMPT_BEGIN)
-        begin_sync(region, task,
-                   region == REC_OMP_IMPLICIT_BARRIER && kind != OMPT_SYNC_BARRIER_IMPLEMENTATION,
-                   code);
+        begin_sync(region, fork, code);
+    else if (is_last)
+        end_last_sync(task);
     else
-        end_sync(region, task,
-                 region == REC_OMP_IMPLICIT_BARRIER &&
-                     (!parallel || kind == OMPT_SYNC_BARRIER_PARALLEL));
+        end_sync(region, fork);
 }
 
 /* ---- work -------------------------------------------------------------------------------------
@@ -388,7 +440,7 @@ static void on_mutex_acquired(int kind, uint64_t lock, const void *code)
     uint64_t now = self ? rec_omp_close(self, region) : 0;
     if (mutexes[kind].body == REC_OMP_REGIONS)
         return;
-    if (self)
+    if (self && !self->paused)
         rec_omp_enter(self, rec_omp_at(mutexes[kind].body, code), now);
     else
         rec_omp_skip();

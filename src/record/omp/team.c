@@ -129,7 +129,7 @@ struct rec_omp *rec_omp_make(struct rec_thread *self)
     if (self == &rec_nobody)
         return NULL;
     void *space = mmap(NULL, sizeof(struct rec_omp), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (space == MAP_FAILED)
         return NULL;
     rec_omp_start();
@@ -137,6 +137,17 @@ struct rec_omp *rec_omp_make(struct rec_thread *self)
     omp->last = rec_now();
     self->omp = omp;
     return omp;
+}
+
+void rec_omp_forget(struct rec_thread *self)
+{
+    struct rec_omp *omp = self->omp;
+    if (!omp)
+        return;
+    rec_omp_unfold(self);
+    omp->unseen = omp->tests_lock = false;
+    omp->n_constructs = omp->n_forks = omp->n_leagues = omp->n_tasks = 0;
+    omp->lock_from = NULL;
 }
 
 void rec_omp_thread_begin(void)
@@ -167,6 +178,8 @@ static void settle_at(struct rec_thread *self, uint64_t end)
     struct rec_omp *omp = rec_omp_of(self);
     if (end < omp->opened)
         end = omp->opened;
+    if (end < rec_last_time(self))
+        end = rec_last_time(self);
     rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
     rec_put_leave(self, omp->region, end);
     self->parallel = omp->around;
@@ -178,6 +191,42 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now)
     struct rec_omp *omp = self->omp;
     if (omp && __atomic_exchange_n(&omp->waits, false, __ATOMIC_ACQ_REL))
         settle_at(self, end_of_region(omp, now));
+}
+
+/* A worker that does nothing in the barrier at the end of a region, so that it may be the runtime's
+ * for long. */
+static bool is_parked(const struct rec_thread *self)
+{
+    const struct rec_omp *omp = self->omp;
+    uint32_t n = self->n_frames;
+    if (!__atomic_load_n(&omp->waits, __ATOMIC_ACQUIRE))
+        return false;
+    return omp->open != 0 || omp->unseen ||
+           (n > 0 && n <= REC_MOST_FRAMES &&
+            self->frames[n - 1].region == rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+}
+
+void rec_omp_before_pause(struct rec_thread *self, uint64_t time)
+{
+    if (!self->omp)
+        return;
+    if (is_parked(self))
+        rec_omp_settle(self, time);
+    rec_omp_unfold(self);
+}
+
+void rec_omp_before_resume(struct rec_thread *self, uint64_t time)
+{
+    struct rec_omp *omp = self->omp;
+    if (!omp)
+        return;
+    if (is_parked(self))
+        rec_omp_settle(self, time);
+    if (omp->unseen) { /* from here on it is seen */
+        omp->unseen = false;
+        omp->open = rec_omp_ids[REC_OMP_IMPLICIT_BARRIER];
+        omp->opened = time;
+    }
 }
 
 /* The usual case is that a worker comes from the same master's last region, of which the fork says

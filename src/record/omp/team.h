@@ -84,6 +84,7 @@ struct rec_fork {
 struct rec_omp {
     uint32_t open; /* region of the construct that is open at `at`; 0: none */
     bool waits;    /* atomic: in the barrier at the end of the region described below */
+    bool unseen;   /* it was paused when it came to the barrier at the end of a region */
     uint32_t around;
     uint64_t opened;
     uint64_t last; /* time of the last region's end */
@@ -99,6 +100,7 @@ struct rec_omp {
     uint32_t code_region;
     uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
     uint32_t arrived;      /* a bit for each: the master waits for the others */
+    uint32_t leagues;      /* a bit for each: it is a league of teams */
     uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
     uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
     const void *lock_from; /* where the function that sets a lock returns to; NULL: in none */
@@ -135,7 +137,7 @@ struct rec_omp *rec_omp_make(struct rec_thread *self);
 static inline struct rec_thread *rec_omp_self(void)
 {
     struct rec_thread *self = rec_current();
-    if (REC_UNLIKELY(self->depth > 0) || REC_UNLIKELY(!self->omp && !rec_omp_make(self)))
+    if (REC_UNLIKELY(!rec_admits(self)) || REC_UNLIKELY(!self->omp && !rec_omp_make(self)))
         return NULL;
     return self;
 }
@@ -170,18 +172,20 @@ static inline void rec_omp_open(struct rec_thread *self, uint32_t region)
     omp->open = region;
 }
 
-static inline void rec_omp_close_at(struct rec_thread *self, uint32_t region, uint64_t now)
+REC_INLINE void rec_omp_close_at(struct rec_thread *self, uint32_t region, uint64_t now)
 {
     struct rec_omp *omp = rec_omp_of(self);
     if (REC_LIKELY(omp->open != 0)) {
         rec_call(self, omp->open, omp->opened, now > omp->opened ? now - omp->opened : 0);
         omp->open = 0;
+    } else if (omp->unseen) {
+        omp->unseen = false;
     } else {
         rec_leave(self, region, now);
     }
 }
 
-static inline uint64_t rec_omp_close(struct rec_thread *self, uint32_t region)
+REC_INLINE uint64_t rec_omp_close(struct rec_thread *self, uint32_t region)
 {
     uint64_t now = rec_now();
     rec_omp_close_at(self, region, now);
@@ -228,7 +232,7 @@ static inline struct rec_thread *rec_omp_ending(uint32_t otherwise, uint32_t *re
 {
     struct rec_thread *self = rec_current();
     *ret_region = self->omp ? rec_omp_pop(self->omp, otherwise) : 0;
-    return *ret_region != 0 ? self : NULL;
+    return *ret_region != 0 && rec_goes_on(self) ? self : NULL;
 }
 
 /* `now` 0: the present. */
@@ -268,13 +272,26 @@ static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork,
 /* The calling thread is new and the runtime's. */
 void rec_omp_thread_begin(void);
 
+/* Opens the barrier at the end of a region; in a pause that is only kept in mind, until the barrier
+ * or the pause ends. */
+static inline void rec_omp_wait(struct rec_thread *self)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    if (REC_LIKELY(!self->paused))
+        rec_omp_open(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+    else
+        omp->unseen = true;
+}
+
 /* The threads of a region begin with its code, and have ended it. For the master in between
  * rec_omp_fork and rec_omp_join. */
 void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork);
 static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork)
 {
     struct rec_omp *omp = rec_omp_of(self);
-    rec_omp_open(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+    if (!rec_goes_on(self))
+        return;
+    rec_omp_wait(self);
     if (fork->ends == omp->ring)
         return;
     omp->ends = fork->ends;
@@ -286,6 +303,8 @@ static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork
 /* The master goes on behind the region. */
 static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *fork)
 {
+    if (!rec_goes_on(self))
+        return;
     uint64_t now = rec_omp_close(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
@@ -300,6 +319,13 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
  * also from another thread when the program ends. */
 void rec_omp_settle(struct rec_thread *self, uint64_t now);
 
+/* The thread ends: the next one that has this location is in no construct. */
+void rec_omp_forget(struct rec_thread *self);
+
+/* What is open when a pause begins or ends at `time`. */
+void rec_omp_before_pause(struct rec_thread *self, uint64_t time);
+void rec_omp_before_resume(struct rec_thread *self, uint64_t time);
+
 /* Code of a task runs. */
 static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
 {
@@ -309,7 +335,8 @@ static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
 
 static inline void rec_omp_task_end(struct rec_thread *self, uint32_t region)
 {
-    rec_leave(self, region, rec_omp_now(self));
+    if (rec_goes_on(self))
+        rec_leave(self, region, rec_omp_now(self));
 }
 
 #endif

@@ -34,12 +34,14 @@ static struct {
 } objects[MOST_OBJECTS];
 static unsigned n_objects;
 
-struct search {
+/* The loaded file that an address is in. There is one at a time, with the lock held: it is too
+ * large for the stacks of some threads. */
+static struct search {
     uintptr_t address, bias;
-    bool found, binding;
+    bool found, binding, own;
     char path[PATH_MAX];
     char build_id[2 * 64 + 1]; /* hexadecimal */
-};
+} object;
 
 /* NT_GNU_BUILD_ID among the notes of a segment. */
 static void find_build_id(const char *notes, size_t size, struct search *search)
@@ -108,32 +110,34 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
     if (!realpath(name, search->path))
         snprintf(search->path, sizeof search->path, "%s", name);
     search->binding = is_binding(search->path) || is_binding(name);
+    search->own = holds(info, (uintptr_t)&object);
     return 1;
 }
 
-static bool find_object(uintptr_t address, struct search *search)
+/* With the lock held: fills in `object`. */
+static bool find_object(uintptr_t address)
 {
-    search->address = address;
-    search->found = false;
-    search->path[0] = search->build_id[0] = '\0';
-    dl_iterate_phdr(look_at, search);
-    return search->found;
+    object.address = address;
+    object.found = false;
+    object.path[0] = object.build_id[0] = '\0';
+    dl_iterate_phdr(look_at, &object);
+    return object.found;
 }
 
-/* With the lock held. 0: there are too many. */
-static uint32_t id_of_object(const struct search *search)
+/* With the lock held: of `object`. 0: there are too many. */
+static uint32_t id_of_object(void)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = search->path; *c; c++)
+    for (const char *c = object.path; *c; c++)
         hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     for (unsigned i = 0; i < n_objects; i++)
-        if (objects[i].hash == hash && objects[i].bias == search->bias)
+        if (objects[i].hash == hash && objects[i].bias == object.bias)
             return objects[i].id;
-    uint32_t id = n_objects < MOST_OBJECTS ? rec_define_object(search->path, search->build_id) : 0;
+    uint32_t id = n_objects < MOST_OBJECTS ? rec_define_object(object.path, object.build_id) : 0;
     if (id == 0)
         return 0;
     objects[n_objects].hash = hash;
-    objects[n_objects].bias = search->bias;
+    objects[n_objects].bias = object.bias;
     objects[n_objects++].id = id;
     return id;
 }
@@ -273,10 +277,9 @@ static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_
 /* With the lock held: what the unwinder says, kept for `walk`. */
 static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
 {
-    struct search search;
-    bool known = find_object(from, &search);
+    bool known = find_object(from);
     path->n = 0;
-    if (!known || (!search.binding && rec_process.callpath == 1)) {
+    if (!known || (!object.binding && rec_process.callpath == 1)) {
         keep_step(from, false, 0);
         path->places[path->n++] = from;
         return;
@@ -292,7 +295,7 @@ static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame
     uintptr_t at = frame;
     for (unsigned i = 0; i < frames.n && path->n < rec_process.callpath; i++) {
         uintptr_t place = frames.all[i].place, bytes = bytes_to_next(&frames, i, at, limit);
-        bool binding = find_object(place, &search) && search.binding;
+        bool binding = find_object(place) && object.binding;
         keep_step(place, binding, bytes);
         if (!binding)
             path->places[path->n++] = place;
@@ -315,18 +318,19 @@ static uintptr_t key_of_path(const struct path *path, unsigned function)
     return (uintptr_t)hash | 1;
 }
 
-/* With the lock held. A return address is that of the next instruction: the one before it calls. */
+/* With the lock held. A return address is that of the next instruction: the one before it calls.
+ * Where it is in the recorder, a function of the program that we have called ended in a jump: of
+ * that one nothing is known. */
 static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, bool code)
 {
     struct rec_site site = {.region = parent, .code = code};
-    struct search search;
     for (unsigned i = 0; i < n; i++) {
         uintptr_t place = places[i] - !code;
-        uint32_t object = find_object(place, &search) ? id_of_object(&search) : 0;
-        if (object == 0)
+        uint32_t id_of_file = find_object(place) && !object.own ? id_of_object() : 0;
+        if (id_of_file == 0)
             break;
-        site.objects[site.n] = object;
-        site.offsets[site.n++] = place - search.bias;
+        site.objects[site.n] = id_of_file;
+        site.offsets[site.n++] = place - object.bias;
     }
     uint32_t id = site.n > 0 && n_sites < MOST_SITES ? rec_define_site(&site) : 0;
     n_sites += id != 0;

@@ -4,33 +4,53 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) };
+/* What a thread has of its chunk until it needs more: many threads make a few records only. */
+enum { FIRST_TAIL = 4096, SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) };
+
+/* Paths and copies are too large for the stacks of some threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char path[4096];
+static union lull_tape_slot copy[SLOTS + 1];
 
 /* Where the committed length goes that nobody will read. */
 static uint64_t nowhere;
 
-static void path_of(const struct rec_thread *self, const char *what, char *path, size_t size)
+/* With the lock held: the path of one of the thread's files. */
+static const char *path_of(const struct rec_thread *self, const char *what)
 {
-    snprintf(path, size, "%s/%u.%u.%s", rec_process.folder, rec_process.number, self->number, what);
+    snprintf(path, sizeof path, "%s/%u.%u.%s", rec_process.folder, rec_process.number, self->number,
+             what);
+    return path;
 }
 
-/* Creates a file of `size` bytes whose blocks exist, so that a full disk fails here and not with
- * SIGBUS in the middle of the program, and maps it with all pages present. */
-static void *create_mapped(const char *path, size_t size, int *ret_fd)
+/* Maps a part of a file with all pages present. Its blocks are asked for, so that a full disk fails
+ * here and not with SIGBUS in the middle of the program. */
+static bool map_part(int fd, void *at, size_t from, size_t to)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return rec_file_extend(fd, to) &&
+           mmap((char *)at + from, to - from, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd, (off_t)from) != MAP_FAILED;
+}
+
+/* With the lock held: creates one of the thread's files in `whole` bytes of address space, of which
+ * `size` are there. */
+static void *create_mapped(const struct rec_thread *self, const char *what, size_t size,
+                           size_t whole, int *ret_fd)
+{
+    int fd = open(path_of(self, what), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return NULL;
-    void *space = MAP_FAILED;
-    if (rec_file_extend(fd, size))
-        space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (space == MAP_FAILED) {
+    void *space = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED || !map_part(fd, space, 0, size)) {
+        if (space != MAP_FAILED)
+            munmap(space, whole);
         close(fd);
         unlink(path);
         return NULL;
@@ -39,23 +59,29 @@ static void *create_mapped(const char *path, size_t size, int *ret_fd)
     return space;
 }
 
-static void use_chunk(struct rec_thread *self, union lull_tape_slot *chunk)
+static union lull_tape_slot *end_of_tail(const struct rec_thread *self)
+{
+    return self->tail + self->tail_size / sizeof *self->tail;
+}
+
+static void use_chunk(struct rec_thread *self, union lull_tape_slot *chunk, size_t size)
 {
     self->tail = chunk;
+    self->tail_size = size;
     self->at = chunk;
-    self->end = chunk + SLOTS;
+    self->end = end_of_tail(self);
     self->bias = self->flushed - (uint64_t)(uintptr_t)chunk;
 }
 
 static bool use_private_chunk(struct rec_thread *self)
 {
-    void *chunk = mmap(NULL, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *chunk =
+        mmap(NULL, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (chunk == MAP_FAILED)
         return false;
     self->storing = false;
     self->committed = &nowhere;
-    use_chunk(self, chunk);
+    use_chunk(self, chunk, LULL_TAPE_CHUNK);
     return true;
 }
 
@@ -85,35 +111,47 @@ static void fill_header(struct rec_thread *self)
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
 }
 
+static bool begin_tail(struct rec_thread *self)
+{
+    int fd;
+    self->storing = !rec_process.profile;
+    if (!self->storing)
+        return use_private_chunk(self);
+    void *tail = create_mapped(self, "tail", FIRST_TAIL, LULL_TAPE_CHUNK, &fd);
+    if (!tail)
+        return false;
+    close(fd);
+    use_chunk(self, tail, FIRST_TAIL);
+    return true;
+}
+
+/* With the lock held. */
+static bool begin_files(struct rec_thread *self)
+{
+    const size_t size = LULL_TAPE_HEADER_SIZE;
+    if (!begin_tail(self))
+        return false;
+    self->header = create_mapped(self, "tape", size, size, &self->fd);
+    if (self->header && rec_sums_begin(self))
+        return true;
+    munmap(self->tail, LULL_TAPE_CHUNK);
+    if (self->storing)
+        unlink(path_of(self, "tail"));
+    if (self->header) {
+        munmap(self->header, size);
+        close(self->fd);
+        unlink(path_of(self, "tape"));
+    }
+    return false;
+}
+
 bool rec_buffer_begin(struct rec_thread *self)
 {
-    char path[4096];
-    self->storing = !rec_process.profile;
-    if (self->storing) {
-        path_of(self, "tail", path, sizeof path);
-        int fd;
-        void *tail = create_mapped(path, LULL_TAPE_CHUNK, &fd);
-        if (!tail)
-            return false;
-        close(fd);
-        use_chunk(self, tail);
-    } else if (!use_private_chunk(self)) {
+    pthread_mutex_lock(&lock);
+    bool good = begin_files(self);
+    pthread_mutex_unlock(&lock);
+    if (!good)
         return false;
-    }
-    char tape_path[4096];
-    path_of(self, "tape", tape_path, sizeof tape_path);
-    self->header = create_mapped(tape_path, LULL_TAPE_HEADER_SIZE, &self->fd);
-    if (!self->header || !rec_sums_begin(self)) {
-        munmap(self->tail, LULL_TAPE_CHUNK);
-        if (self->storing)
-            unlink(path);
-        if (self->header) {
-            munmap(self->header, LULL_TAPE_HEADER_SIZE);
-            close(self->fd);
-            unlink(tape_path);
-        }
-        return false;
-    }
     if (self->storing)
         self->committed = &self->header->committed;
     fill_header(self);
@@ -127,7 +165,7 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
         return;
     self->at = self->tail; /* no memory: nothing more to be had, not even sums */
     self->committed = &nowhere;
-    self->depth = UINT32_MAX / 2;
+    self->gate |= REC_GATE_CLOSED;
 }
 
 /* The chunk goes into the file before its place is given free, so that it is always in one of
@@ -152,14 +190,33 @@ static bool store_chunk(struct rec_thread *self, uint64_t now)
     }
     self->flushed += LULL_TAPE_CHUNK;
     __atomic_store_n(&self->header->flushed, self->flushed, __ATOMIC_RELEASE);
-    use_chunk(self, self->tail);
+    use_chunk(self, self->tail, LULL_TAPE_CHUNK);
     return true;
 }
 
-/* Goes on to a fresh chunk, and notes how long that took. */
-static void change_chunk(struct rec_thread *self)
+/* The first time, when only a part of the chunk is there. */
+static void complete_chunk(struct rec_thread *self)
+{
+    pthread_mutex_lock(&lock);
+    int fd = open(path_of(self, "tail"), O_RDWR | O_CLOEXEC);
+    bool good = fd >= 0 && map_part(fd, self->tail, self->tail_size, LULL_TAPE_CHUNK);
+    if (fd >= 0)
+        close(fd);
+    pthread_mutex_unlock(&lock);
+    self->tail_size = LULL_TAPE_CHUNK;
+    self->end = end_of_tail(self);
+    if (!good)
+        rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
+}
+
+/* Finds place behind what is there, and notes how long that took where a chunk was full. */
+static void make_place(struct rec_thread *self)
 {
     uint64_t begin = rec_now(), counts[REC_MOST_COUNTERS];
+    if (self->storing && self->tail_size < LULL_TAPE_CHUNK) {
+        complete_chunk(self);
+        return;
+    }
     rec_sums_until(self, begin);
     if (!self->storing) {
         self->at = self->tail;
@@ -193,9 +250,9 @@ static void tell_flush(struct rec_thread *self)
 
 void rec_flush(struct rec_thread *self)
 {
-    self->end = self->tail + SLOTS;
+    self->end = end_of_tail(self);
     if (self->end - self->at <= REC_MOST_SLOTS)
-        change_chunk(self);
+        make_place(self);
     if (self->untold > 0)
         tell_flush(self);
 }
@@ -204,49 +261,58 @@ void rec_flush(struct rec_thread *self)
  * to rec_flush. */
 void rec_flush_behind(struct rec_thread *self, unsigned slots)
 {
-    self->end = self->tail + SLOTS;
+    self->end = end_of_tail(self);
     if (self->end - self->at < (ptrdiff_t)slots)
-        change_chunk(self);
+        make_place(self);
     if (self->untold > 0)
         self->end = self->at + slots;
 }
 
-/* What stands in the tail comes to the end of the tape file, with the call behind it that is open.
- */
-static bool move_tail(int fd, const char *tail_path, const struct lull_tape_header *header)
+/* With the lock held: what stands in the tail comes to the end of the tape file, with the call
+ * behind it that is open. */
+static bool move_tail(const struct rec_thread *self, int fd, const struct lull_tape_header *header)
 {
-    union lull_tape_slot chunk[SLOTS + 1] = {{.record = {.head = 0}}};
-    size_t slots = (size_t)(header->committed - header->flushed) / sizeof *chunk;
-    int tail = open(tail_path, O_RDONLY | O_CLOEXEC);
+    size_t slots = (size_t)(header->committed - header->flushed) / sizeof *copy;
+    int tail = open(path_of(self, "tail"), O_RDONLY | O_CLOEXEC);
+    memset(copy, 0, sizeof copy);
     bool good = tail >= 0 && slots <= SLOTS &&
-                pread(tail, chunk, LULL_TAPE_CHUNK, 0) == (ssize_t)LULL_TAPE_CHUNK;
-    const struct lull_tape_record *behind = &chunk[good ? slots : 0].record;
+                pread(tail, copy, LULL_TAPE_CHUNK, 0) >= (ssize_t)(slots * sizeof *copy);
+    const struct lull_tape_record *behind = &copy[good ? slots : 0].record;
     slots += lull_tape_kind_of(behind->head) == LULL_TAPE_CALL && behind->value == LULL_TAPE_OPEN;
-    good = good && rec_file_write(fd, chunk, slots * sizeof *chunk,
+    good = good && rec_file_write(fd, copy, slots * sizeof *copy,
                                   (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
     if (tail >= 0)
         close(tail);
     return good;
 }
 
-/* When the disk is full, the records stay in the tail, where a reader finds them too. */
+/* With the lock held. When the disk is full, the records stay in the tail, where a reader finds
+ * them too. */
 static void close_file(const struct rec_thread *self, int fd)
 {
-    char path[4096];
     struct lull_tape_header header;
-    path_of(self, "tail", path, sizeof path);
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
         return;
-    bool tailed = header.flags & LULL_TAPE_TAILED, moved = tailed && move_tail(fd, path, &header);
+    bool tailed = header.flags & LULL_TAPE_TAILED, moved = tailed && move_tail(self, fd, &header);
     header.flags |= LULL_TAPE_CLOSED;
     if (moved)
         header.flags &= (uint16_t)~LULL_TAPE_TAILED;
     if (rec_file_write(fd, &header, sizeof header, 0) && moved)
-        unlink(path);
+        unlink(path_of(self, "tail"));
 }
 
-/* The files are frozen before they are looked at: the mappings become private memory in one step
- * each, into which a thread that still runs (of a pool, at the end of the process) may write on. */
+/* The mappings become private memory in one step each. */
+void rec_buffer_detach(struct rec_thread *self)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    self->storing = false;
+    mmap(self->tail, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE, flags, -1, 0);
+    mmap(self->header, LULL_TAPE_HEADER_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
+    rec_sums_detach(self);
+}
+
+/* The files are frozen before they are looked at: a thread that still runs (of a pool, at the end
+ * of the process) may write on. */
 void rec_buffer_end(struct rec_thread *self, bool running)
 {
     int fd = self->fd;
@@ -254,14 +320,14 @@ void rec_buffer_end(struct rec_thread *self, bool running)
     if (fd < 0)
         return;
     if (running) {
-        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-        mmap(self->tail, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE, flags, -1, 0);
-        mmap(self->header, LULL_TAPE_HEADER_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
+        rec_buffer_detach(self);
     } else {
         munmap(self->tail, LULL_TAPE_CHUNK);
         munmap(self->header, LULL_TAPE_HEADER_SIZE);
     }
     rec_sums_end(self, running);
+    pthread_mutex_lock(&lock);
     close_file(self, fd);
+    pthread_mutex_unlock(&lock);
     close(fd);
 }

@@ -9,6 +9,8 @@ bool rec_buffer_begin(struct rec_thread *self);
 /* Closes the files of a thread and gives its memory back, unless it may be `running` still: what
  * that one writes later goes nowhere. */
 void rec_buffer_end(struct rec_thread *self, bool running);
+/* What the thread writes from now on goes nowhere: neither into files nor to a forked parent. */
+void rec_buffer_detach(struct rec_thread *self);
 /* "rank 3", "rank 3 thread 1" */
 void rec_buffer_name(struct rec_thread *self);
 /* Events go nowhere from now on; the flag says why. */

@@ -11,13 +11,17 @@
 
 /* Address space for the sums of all regions that a program is expected to define; what comes
  * after has no sums. */
-enum { STEP = 16 << 10, FIRST_REGION = 128 };
+enum { FIRST_BYTES = 4096 };
 #define MOST_BYTES ((size_t)4 << 20)
 
-static size_t size_for(const struct rec_thread *self, uint64_t regions)
+static size_t size_of(const struct rec_thread *self, uint64_t regions)
 {
-    size_t size = sizeof(struct lull_tape_sums_header) + regions * 2 * self->sum_size;
-    return (size + STEP - 1) / STEP * STEP;
+    return sizeof(struct lull_tape_sums_header) + regions * 2 * self->sum_size;
+}
+
+static void path_of(const struct rec_thread *self, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%u.%u.sums", rec_process.folder, rec_process.number, self->number);
 }
 
 static bool map_more(struct rec_sums *sums, size_t size)
@@ -44,9 +48,8 @@ static void set_count(struct rec_thread *self)
 bool rec_sums_begin(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%u.%u.sums", rec_process.folder, rec_process.number,
-             self->number);
+    static char path[4096]; /* one thread begins at a time; some have small stacks */
+    path_of(self, path, sizeof path);
     sums->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (sums->fd < 0)
         return false;
@@ -55,7 +58,7 @@ bool rec_sums_begin(struct rec_thread *self)
     sums->header = space == MAP_FAILED ? NULL : space;
     const unsigned n_counters = rec_counters_number();
     self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
-    if (!sums->header || !map_more(sums, size_for(self, FIRST_REGION))) {
+    if (!sums->header || !map_more(sums, FIRST_BYTES)) {
         if (sums->header)
             munmap(space, MOST_BYTES);
         close(sums->fd);
@@ -84,7 +87,10 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     struct rec_sums *sums = &self->sums_file;
     if (!sums->header || sums->full)
         return false;
-    sums->full = !map_more(sums, size_for(self, (uint64_t)region + 1));
+    size_t size = sums->size * 2;
+    while (size < size_of(self, (uint64_t)region + 1))
+        size *= 2;
+    sums->full = !map_more(sums, size);
     if (!sums->full)
         set_count(self);
     return !sums->full;
@@ -132,43 +138,74 @@ void rec_sums_until(struct rec_thread *self, uint64_t now)
     if (self->paused)
         rec_sums_pause(self, now);
     settle_frames(self, now);
-    self->paused_inside = self->inside;
 }
 
-/* What was recorded meanwhile (a worker arrives at the end of its region) is no pause. */
 void rec_sums_pause(struct rec_thread *self, uint64_t now)
 {
-    uint64_t span = now - self->paused_at, recorded = self->inside - self->paused_inside;
-    uint64_t paused = span > recorded ? span - recorded : 0;
+    uint64_t paused = now - self->paused_at;
     self->sums_file.header->end = now;
     self->sums_file.header->paused += paused;
     self->inside += paused;
-    self->paused_inside = self->inside;
     self->paused_at = now;
 }
 
 void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now)
 {
     struct lull_tape_sums_header *header = self->sums_file.header;
-    if (self->paused)
+    if (self->paused) {
+        rec_sums_pause(self, now);
         return;
+    }
     header->end = now;
     header->flushing[self->parallel] += ticks;
     self->inside += ticks;
 }
 
-/* The mapping of a running thread becomes private memory in one step. */
+/* Regions behind the last one that was visited need no place. */
+static uint64_t used_regions(const struct rec_thread *self)
+{
+    uint32_t used = self->n_sums;
+    static const unsigned char
+        nothing[2 * (sizeof(struct lull_tape_sum) + REC_MOST_COUNTERS * sizeof(uint64_t))];
+    const size_t size = 2 * (size_t)self->sum_size;
+    while (used > 0 && memcmp(self->sums + (used - 1) * size, nothing, size) == 0)
+        used--;
+    return used;
+}
+
+void rec_sums_detach(struct rec_thread *self)
+{
+    struct rec_sums *sums = &self->sums_file;
+    if (sums->header)
+        mmap(sums->header, sums->size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/* Nobody may write through the mapping any more where the file ends before it. */
+static void cut_down(struct rec_thread *self)
+{
+    static char path[4096]; /* as above: one thread ends at a time */
+    struct rec_sums *sums = &self->sums_file;
+    uint64_t used = used_regions(self);
+    sums->header->regions = used;
+    munmap(sums->header, MOST_BYTES);
+    sums->header = NULL;
+    self->n_sums = 0;
+    path_of(self, path, sizeof path);
+    if (truncate(path, (off_t)size_of(self, used)) != 0) {
+        /* it stays longer than need be */
+    }
+}
+
 void rec_sums_end(struct rec_thread *self, bool running)
 {
     struct rec_sums *sums = &self->sums_file;
-    if (!sums->header)
+    if (sums->fd < 0)
         return;
     if (running)
-        mmap(sums->header, sums->size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        rec_sums_detach(self);
     else
-        munmap(sums->header, MOST_BYTES);
-    if (sums->fd >= 0)
-        close(sums->fd);
+        cut_down(self);
+    close(sums->fd);
     sums->fd = -1;
 }

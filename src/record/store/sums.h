@@ -29,6 +29,8 @@ void rec_sums_until(struct rec_thread *self, uint64_t now);
 void rec_sums_pause(struct rec_thread *self, uint64_t now);
 /* The recorder itself took `ticks` until `now`. */
 void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now);
+/* What is added from now on goes nowhere: the mapping becomes private memory in one step. */
+void rec_sums_detach(struct rec_thread *self);
 void rec_sums_end(struct rec_thread *self, bool running);
 
 #endif

@@ -75,7 +75,7 @@ static uint32_t region_of(const char *name)
 static void begin(const char *name)
 {
     struct rec_thread *self = rec_current();
-    uint32_t region = self->depth == 0 && name ? region_of(name) : 0;
+    uint32_t region = rec_admits(self) && name ? region_of(name) : 0;
     if (marked.depth < MOST_MARKED)
         marked.regions[marked.depth] = region;
     else
@@ -98,6 +98,8 @@ static void end(const char *name)
     if (region == 0)
         return;
     struct rec_thread *self = rec_current();
+    if (!rec_goes_on(self))
+        return;
     rec_reserve(self, REC_MOST_SLOTS);
     rec_leave(self, region, rec_now());
 }
@@ -106,7 +108,7 @@ static void iteration(long number)
 {
     static uint32_t marker; /* atomic */
     struct rec_thread *self = rec_current();
-    if (self->depth > 0)
+    if (!rec_admits(self))
         return;
     uint32_t id = __atomic_load_n(&marker, __ATOMIC_RELAXED);
     if (id == 0) { /* two threads may define it twice, which does no harm */
@@ -118,21 +120,11 @@ static void iteration(long number)
         rec_number(self, LULL_TAPE_NUMBER_MARKER, id, (uint64_t)number, rec_now());
 }
 
-static void pause_recording(void)
-{
-    rec_pause(rec_current());
-}
-
-static void resume_recording(void)
-{
-    rec_resume(rec_current());
-}
-
 REC_EXPORT const struct lull_marker_functions *lull_marker_functions(void);
 
 const struct lull_marker_functions *lull_marker_functions(void)
 {
-    static const struct lull_marker_functions functions = {
-        sizeof functions, begin, end, iteration, pause_recording, resume_recording};
+    static const struct lull_marker_functions functions = {sizeof functions, begin,     end,
+                                                           iteration,        rec_pause, rec_resume};
     return rec_process.on ? &functions : NULL;
 }

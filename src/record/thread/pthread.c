@@ -89,16 +89,18 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, start_fu
                    void *argument)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
+    const bool recorded = rec_admits(self);
     struct beginning *beginning = NULL;
-    if (self->depth == 0 && !is_runtime(__builtin_return_address(0)))
+    if (!(self->gate & REC_GATE_INSIDE) && !is_runtime(__builtin_return_address(0)))
         beginning = malloc(sizeof *beginning);
     if (!beginning)
         return real_create()(thread, attributes, start, argument);
     *beginning = (struct beginning){start, argument};
     uint32_t region = region_of(&create_region, "pthread_create", LULL_TAPE_ROLE_THREAD_CREATE);
-    uint64_t now = rec_open_call(self, region);
+    uint64_t now = recorded ? rec_open_call(self, region) : 0;
     int result = real_create()(thread, attributes, begin, beginning);
-    rec_call(self, region, now, rec_now() - now);
+    if (recorded)
+        rec_call(self, region, now, rec_now() - now);
     if (result != 0)
         free(beginning);
     return result;
@@ -107,7 +109,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, start_fu
 int pthread_join(pthread_t thread, void **result)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
-    if (self->depth > 0 || is_runtime(__builtin_return_address(0)))
+    if (!rec_admits(self) || is_runtime(__builtin_return_address(0)))
         return real_join()(thread, result);
     uint32_t region = region_of(&join_region, "pthread_join", LULL_TAPE_ROLE_THREAD_WAIT);
     uint64_t now = rec_open_call(self, region);

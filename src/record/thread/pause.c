@@ -1,0 +1,153 @@
+/* Pauses that the program asks for: they hold for all threads of the process. Each pause and each
+ * resumption begins an epoch; a thread takes note of it when something begins or ends on it that is
+ * recorded, and writes onto its tape when the pause began and ended. Where it has missed several,
+ * they become one of the same length in all. */
+#include "record/core.h"
+#include "record/omp/team.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct epoch {
+    uint64_t gate;    /* of the process */
+    uint64_t off, on; /* when the last pause began and ended */
+    uint64_t ended;   /* ticks of all pauses that have ended */
+} newest;
+
+static bool is_pause(uint64_t gate)
+{
+    return gate / REC_GATE_EPOCH % 2 == 1;
+}
+
+static struct epoch newest_epoch(void)
+{
+    pthread_mutex_lock(&lock);
+    struct epoch copy = newest;
+    pthread_mutex_unlock(&lock);
+    return copy;
+}
+
+/* The first gate differs from 0, which is that of a process that records nothing. */
+void rec_pause_start(void)
+{
+    newest.gate = 2 * REC_GATE_EPOCH;
+    __atomic_store_n(&rec_process.gate, newest.gate, __ATOMIC_RELEASE);
+}
+
+static void change(bool pause)
+{
+    pthread_mutex_lock(&lock);
+    if (rec_process.on && is_pause(newest.gate) != pause) {
+        uint64_t now = rec_now();
+        newest.gate += REC_GATE_EPOCH;
+        if (pause) {
+            newest.off = now;
+        } else {
+            newest.on = now;
+            newest.ended += now - newest.off;
+        }
+        __atomic_store_n(&rec_process.gate, newest.gate, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void rec_pause(void)
+{
+    if (!rec_process.on)
+        return;
+    change(true);
+    rec_notice(rec_current());
+}
+
+void rec_resume(void)
+{
+    if (!rec_process.on)
+        return;
+    change(false);
+    rec_notice(rec_current());
+}
+
+/* ---- threads ----------------------------------------------------------------------------------
+ */
+
+static uint64_t not_before_last(const struct rec_thread *self, uint64_t time)
+{
+    uint64_t last = rec_last_time(self);
+    return time > last ? time : last;
+}
+
+static void begin_pause(struct rec_thread *self, uint64_t time)
+{
+    rec_omp_before_pause(self, not_before_last(self, time));
+    time = not_before_last(self, time);
+    if (self->n_counters > 0)
+        rec_counters_read_here(self, time);
+    rec_number(self, LULL_TAPE_NUMBER_MEASURE_OFF, LULL_TAPE_NO_ID, 0, time);
+    self->paused = true;
+    self->paused_at = time;
+}
+
+static void end_pause(struct rec_thread *self, uint64_t time)
+{
+    time = not_before_last(self, time);
+    rec_omp_before_resume(self, time);
+    rec_sums_pause(self, time);
+    if (self->n_counters > 0)
+        rec_counters_skip(self, time);
+    self->paused = false;
+    rec_number(self, LULL_TAPE_NUMBER_MEASURE_ON, LULL_TAPE_NO_ID, 0, time);
+}
+
+static void set_gate(struct rec_thread *self, const struct epoch *epoch)
+{
+    self->gate = (self->gate & REC_GATE_INSIDE) | epoch->gate |
+                 (is_pause(epoch->gate) ? (uint64_t)REC_GATE_PAUSED : 0);
+    self->pause_from = epoch->off;
+    self->ended = epoch->ended;
+}
+
+void rec_pause_note(struct rec_thread *self)
+{
+    const struct epoch epoch = newest_epoch();
+    if (self->gate / REC_GATE_EPOCH == epoch.gate / REC_GATE_EPOCH)
+        return;
+    const bool goes_on = is_pause(epoch.gate), knew = self->paused;
+    /* Of all pauses that have ended since, but for the last one: they come right before that, or
+     * make the one longer of which the thread knew. */
+    uint64_t others = epoch.ended - self->ended - (goes_on ? 0 : epoch.on - epoch.off);
+    if (knew && others > 0)
+        end_pause(self, self->pause_from + others);
+    if (!self->paused && (goes_on || epoch.on > rec_last_time(self)))
+        begin_pause(self, epoch.off - (knew ? 0 : others));
+    if (self->paused && !goes_on)
+        end_pause(self, epoch.on);
+    set_gate(self, &epoch);
+}
+
+bool rec_notice(struct rec_thread *self)
+{
+    if (self->gate & REC_GATE_INSIDE)
+        return false;
+    if (!rec_process.on) { /* at the end, or in a child */
+        rec_leave_to_parent();
+        rec_self_or_null = &rec_nobody;
+        return false;
+    }
+    rec_pause_note(self);
+    return !self->paused;
+}
+
+void rec_pause_enter(struct rec_thread *self, uint64_t now)
+{
+    const struct epoch epoch = newest_epoch();
+    self->gate = 0;
+    set_gate(self, &epoch);
+    if (is_pause(epoch.gate))
+        begin_pause(self, now);
+}
+
+void rec_pause_leave(struct rec_thread *self, uint64_t now)
+{
+    if (self->paused)
+        end_pause(self, now);
+}
