@@ -65,7 +65,7 @@ static void check_share(const char *what, const char *of, unsigned hits, unsigne
 }
 
 /* Found at least 9 times in 10; intervals of 95 % hold in 90 to 99 % of the trials. Of so few
- * trials a share falls outside by chance for about one seed in fifty; over 2000 all lie within 0.6
+ * trials a share falls outside by chance for about one seed in fifty; over 2000 all lie within 1
  * % of 95. */
 static void run_plan(const struct plan *plan)
 {
