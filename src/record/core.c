@@ -1,6 +1,7 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
+#include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
 #include "record/store/buffer.h"
@@ -70,6 +71,7 @@ static bool find_place(void)
         !number_of("LULL_RECORD_FIRST", &first) || first >= UINT32_MAX / 2)
         return true;
     rec_process.application = (uint32_t)application;
+    rec_process.first = (uint32_t)first;
     rec_process.number += (uint32_t)first;
     return told;
 }
@@ -102,33 +104,6 @@ static void start_clock(void)
     rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
 }
 
-/* What is set by LULL_RECORD_SKEW. */
-static void start_skew(void)
-{
-    const char *text = getenv("LULL_RECORD_SKEW");
-    long long ns;
-    double ppm;
-    if (!text || sscanf(text, "%lld:%lf", &ns, &ppm) != 2)
-        return;
-    rec_process.skewed = true;
-    rec_process.skew_from = lull_clock_read(CLOCK_MONOTONIC);
-    rec_process.skew_ns = ns * rec_process.rank;
-    rec_process.skew_rate = ppm * 1e-6 * rec_process.rank;
-}
-
-int64_t rec_node_clock_of(int64_t monotonic)
-{
-    if (REC_LIKELY(!rec_process.skewed))
-        return monotonic;
-    return monotonic + rec_process.skew_ns +
-           (int64_t)((double)(monotonic - rec_process.skew_from) * rec_process.skew_rate);
-}
-
-int64_t rec_node_clock(void)
-{
-    return rec_node_clock_of(lull_clock_read(CLOCK_MONOTONIC));
-}
-
 static void end_of_thread(void *thread)
 {
     (void)thread;
@@ -151,20 +126,27 @@ void rec_start(void)
                                : 1;
     bool placed = find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
-    start_skew();
+    rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
     start_clock();
     make_anchor(run);
-    if (!rec_definitions_begin(run, &rec_process.number))
+    if (!rec_definitions_begin(run)) {
+        rec_report_refused(run);
         return;
+    }
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
     rec_counters_start(counters);
     rec_process.on = true;
-    rec_thread_begin(REC_ROLE_MASTER);
+    if (rec_thread_begin(REC_ROLE_MASTER) == &rec_nobody) {
+        rec_process.on = false;
+        rec_definitions_drop();
+        rec_report_refused(run);
+        return;
+    }
     rec_define_clock(0);
 }
 

@@ -105,14 +105,12 @@ struct rec_process {
     bool profile;
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
+    uint32_t first;       /* what communicators call the world's rank 0 */
     uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
     uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
-    bool skewed;          /* as LULL_RECORD_SKEW says */
-    int64_t skew_ns, skew_from;
-    double skew_rate;
-    uint64_t budget;   /* bytes of events */
-    uint64_t used;     /* atomic */
-    char folder[3072]; /* RUN/<p / 1000> */
+    uint64_t budget;      /* bytes of events */
+    uint64_t used;        /* atomic */
+    char folder[3072];    /* RUN/<p / 1000> */
 };
 extern struct rec_process rec_process;
 
@@ -166,10 +164,6 @@ static inline uint64_t rec_now(void)
 {
     return lull_clock_now(rec_process.tsc);
 }
-
-/* CLOCK_MONOTONIC, which all processes of a node share, in ns. */
-int64_t rec_node_clock(void);
-int64_t rec_node_clock_of(int64_t monotonic);
 
 /* ---- appending ------------------------------------------------------------------------------- */
 

@@ -92,12 +92,12 @@ if(Python3_FOUND)
 endif()
 
 # A recorder finds nothing of lull in the program that it is loaded into: all it calls by our names
-# is inside.
+# is inside. What it calls of MPI it looks up, because the loader may want to bind all names at once.
 if(LULL_TESTS AND CMAKE_NM)
     foreach(recorder liblull-record liblull-record-openmpi liblull-record-mpich)
         if(TARGET ${recorder})
             add_test(NAME record.complete.${recorder}
-                COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull|rec)_'")
+                COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull_|rec_|P?MPI_|ompi_)'")
             set_tests_properties(record.complete.${recorder} PROPERTIES LABELS quick TIMEOUT 60)
         endif()
     endforeach()
@@ -149,6 +149,13 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
+    foreach(what part limits end local python full_disk)
+        add_test(NAME record.start.${what}.${family}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
+                    --lull $<TARGET_FILE:lull> --family ${family})
+        set_tests_properties(record.start.${what}.${family} PROPERTIES LABELS mpi TIMEOUT 900
+                             RUN_SERIAL ON SKIP_RETURN_CODE 77)
+    endforeach()
     foreach(form master inside)
         record_test(hybrid.${form}.${family} mpi --
                     ${LULL_TEST_MPIRUN_${family}} -n 2 ${bin}/hybrid.${family} ${form})

@@ -96,6 +96,7 @@ REPLACED = {
     "spawn_multiple": {"command": "spawn.commands", "argv": "spawn.argvs"},
 }
 UNSEEN = {kind: "rec_mpi_spawn_unseen({comm});" for kind in REPLACED}
+UNSEEN["finalize"] = "rec_mpi_end_world();"
 
 # Classes that may complete requests.
 COMPLETING = ("wait", "test", "waitall", "testall", "waitany", "testany", "waitsome", "testsome",
@@ -273,6 +274,8 @@ def wrapper(name, row, arguments):
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
     if row.kind == "finalize":
         lines.append("    rec_mpi_end_world();")
+    if row.kind in ("init", "init_thread"):
+        lines.append("    rec_mpi_nodes_claim();")
     lines.append("    int result = real(%s);" % passed_inside)
     lines.append("    " + after)
     lines.append("    rec_mpi_end(&call);")
@@ -289,7 +292,7 @@ def generate(table, header, output):
                    if row_of(rows, name) and row_of(rows, name).kind != "by_hand")
     with open(output, "w") as out:
         out.write("/* Made by generate.py from functions.txt and mpi.h. */\n")
-        out.write("#include \"record/mpi/wrap.h\"\n\n")
+        out.write("#include \"record/mpi/nodes.h\"\n#include \"record/mpi/wrap.h\"\n\n")
         out.write("enum {\n%s    REC_FUNCTIONS\n};\n\n" % "".join(
             "    REC_%s,\n" % name for name in names))
         out.write("uint32_t rec_mpi_regions[REC_FUNCTIONS];\n\n")

@@ -1,6 +1,7 @@
 #include "record/store/definitions.h"
 
 #include "record/core.h"
+#include "record/node.h"
 #include "record/store/file.h"
 #include "tape/definition.h"
 
@@ -51,48 +52,64 @@ static bool grow(size_t size)
     return true;
 }
 
-static bool open_file(const char *run, uint32_t *number)
+static void path_of(char *path, size_t size)
+{
+    snprintf(path, size, "%s/%u.definitions", rec_process.folder, rec_process.number);
+}
+
+/* Moves rec_process.number on to the first one that is free. */
+static bool open_file(const char *run)
 {
     char path[4096];
-    for (uint32_t probes = 0; probes < MOST_PROBES; probes++) {
-        uint32_t p = *number + probes;
+    for (uint32_t probes = 0; probes < MOST_PROBES; probes++, rec_process.number++) {
+        uint32_t p = rec_process.number;
         int length = snprintf(rec_process.folder, sizeof rec_process.folder, "%s/%u", run,
                               p / LULL_TAPE_GROUP);
         if (length < 0 || (size_t)length >= sizeof rec_process.folder ||
             (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
             return false;
-        snprintf(path, sizeof path, "%s/%u.definitions", rec_process.folder, p);
+        path_of(path, sizeof path);
         all.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (all.fd >= 0) {
-            *number = p;
+        if (all.fd >= 0)
             return true;
-        }
         if (errno != EEXIST)
             return false;
     }
     return false;
 }
 
-bool rec_definitions_begin(const char *run, uint32_t *number)
+void rec_definitions_drop(void)
 {
-    if (!open_file(run, number))
+    char path[4096];
+    int reason = errno;
+    pthread_mutex_lock(&all.lock);
+    path_of(path, sizeof path);
+    if (all.header)
+        munmap(all.header, MOST_BYTES);
+    close(all.fd);
+    unlink(path);
+    all.header = NULL;
+    all.fd = -1;
+    pthread_mutex_unlock(&all.lock);
+    errno = reason;
+}
+
+bool rec_definitions_begin(const char *run)
+{
+    if (!open_file(run))
         return false;
     void *space =
         mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     all.header = space == MAP_FAILED ? NULL : space;
     if (!all.header || !grow(sizeof *all.header)) {
-        if (all.header)
-            munmap(space, MOST_BYTES);
-        close(all.fd);
-        all.header = NULL;
-        all.fd = -1;
+        rec_definitions_drop();
         return false;
     }
     memcpy(all.header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof all.header->magic);
     all.header->version = LULL_TAPE_VERSION;
     all.header->byte_order = LULL_TAPE_BYTE_ORDER;
     all.header->header_size = sizeof *all.header;
-    all.header->process = *number;
+    all.header->process = rec_process.number;
     return true;
 }
 
@@ -293,6 +310,7 @@ static void fill_process(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u32(builder, rec_process.rank);
     lull_tape_build_u32(builder, 1); /* the node below */
     lull_tape_build_text(builder, what);
+    lull_tape_build_u64(builder, rec_node_key());
 }
 
 void rec_define_process(void)
@@ -304,6 +322,26 @@ void rec_define_process(void)
     pthread_mutex_lock(&all.lock);
     append(LULL_TAPE_DEFINE_NODE, 1, fill_node, has_host ? host.nodename : "");
     append(LULL_TAPE_DEFINE_PROCESS, rec_process.number, fill_process, name);
+    pthread_mutex_unlock(&all.lock);
+}
+
+struct world {
+    uint32_t first, size, rank;
+};
+
+static void fill_world(struct lull_tape_builder *builder, const void *what)
+{
+    const struct world *world = what;
+    lull_tape_build_u32(builder, world->first);
+    lull_tape_build_u32(builder, world->size);
+    lull_tape_build_u32(builder, world->rank);
+}
+
+void rec_define_world(uint32_t first, uint32_t size, uint32_t rank)
+{
+    const struct world world = {first, size, rank};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_WORLD, 0, fill_world, &world);
     pthread_mutex_unlock(&all.lock);
 }
 

@@ -59,7 +59,8 @@ bool rec_file_extend(int fd, size_t size)
 {
     struct guard guard;
     guard_begin(&guard);
-    bool good = posix_fallocate(fd, 0, (off_t)size) == 0;
+    errno = posix_fallocate(fd, 0, (off_t)size);
+    bool good = errno == 0;
     guard_end(&guard, !good);
     return good;
 }

@@ -164,16 +164,6 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
-/* Processes of other nodes than the first one's that were not compared with it. */
-static void judge_clocks(struct lull_trace *trace)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    for (uint32_t p = 1; p < trace->n_processes; p++)
-        if (trace->processes[p].node != trace->processes[0].node && data->scopes[p].n_points > 0 &&
-            data->scopes[p].n_offsets == 0 && data->scopes[0].n_offsets == 0)
-            trace->clock_error = -1;
-}
-
 static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
@@ -208,13 +198,14 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     status = read_all_definitions(trace, merge, err);
     status = lull_tape_merge_end(merge, status, err);
     if (status == LULL_OK)
+        status = lull_tape_make_clocks(trace, err);
+    if (status == LULL_OK)
         status = number_applications(trace, err);
     if (status == LULL_OK)
         status = lull_tape_name_sites(trace, err);
     if (status != LULL_OK)
         return status;
     choose_scopes(trace);
-    judge_clocks(trace);
     status = lull_tape_measure_length(trace, err);
     return status == LULL_OK ? lull_trace_complete(trace, err) : status;
 }
