@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
-struct rec_thread rec_nobody = {.depth = UINT32_MAX / 2, .fd = -1};
+struct rec_thread rec_nobody = {.depth = UINT32_MAX / 2, .ended = true};
 struct rec_process rec_process = {.rank = 0};
 
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -241,7 +241,7 @@ static struct rec_thread *make_thread(enum rec_role role)
     if (self == MAP_FAILED)
         return NULL;
     self->role = (uint8_t)role;
-    self->fd = self->sums_file.fd = -1;
+    self->file.fd = -1;
     /* One after the other, and a number is used up only when its files are there: numbers have no
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "record/counters/counters.h"
 #include "record/store/definitions.h"
+#include "record/store/file.h"
 #include "record/store/sums.h"
 #include "tape/encode.h"
 #include "tape/layout.h"
@@ -81,7 +82,8 @@ struct rec_thread {
     struct rec_sums sums_file;
     uint64_t flushed;
     uint64_t flushing;          /* ticks spent in writing full chunks */
-    int fd;                     /* of the tape file; -1: none */
+    struct rec_file file;       /* the tape */
+    bool ended;                 /* its files are complete */
     union lull_tape_slot *poll; /* of record/mpi: the last query that found nothing */
     uint64_t poll_end;
     uint32_t poll_region;

@@ -80,7 +80,8 @@ if(Python3_FOUND)
     if(LULL_GCC AND TARGET record.omp_barriers.gcc)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
-        foreach(what full-disk budget live)
+        record_program(closing ${LULL_GCC})
+        foreach(what full-disk budget live closed memory)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>

@@ -22,20 +22,20 @@ static void path_of(const struct rec_thread *self, const char *what, char *path,
 
 /* Creates a file of `size` bytes whose blocks exist, so that a full disk fails here and not with
  * SIGBUS in the middle of the program, and maps it with all pages present. */
-static void *create_mapped(const char *path, size_t size, int *ret_fd)
+static void *create_mapped(const char *path, size_t size, struct rec_file *file)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (!rec_file_create(file, path))
         return NULL;
     void *space = MAP_FAILED;
-    if (rec_file_extend(fd, size))
-        space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (rec_file_extend(file, size))
+        space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file->fd, 0);
     if (space == MAP_FAILED) {
-        close(fd);
+        int reason = errno;
+        rec_file_close(file);
         unlink(path);
+        errno = reason;
         return NULL;
     }
-    *ret_fd = fd;
     return space;
 }
 
@@ -91,27 +91,29 @@ bool rec_buffer_begin(struct rec_thread *self)
     self->storing = !rec_process.profile;
     if (self->storing) {
         path_of(self, "tail", path, sizeof path);
-        int fd;
-        void *tail = create_mapped(path, LULL_TAPE_CHUNK, &fd);
+        struct rec_file file;
+        void *tail = create_mapped(path, LULL_TAPE_CHUNK, &file);
         if (!tail)
             return false;
-        close(fd);
+        rec_file_close(&file);
         use_chunk(self, tail);
     } else if (!use_private_chunk(self)) {
         return false;
     }
     char tape_path[4096];
     path_of(self, "tape", tape_path, sizeof tape_path);
-    self->header = create_mapped(tape_path, LULL_TAPE_HEADER_SIZE, &self->fd);
+    self->header = create_mapped(tape_path, LULL_TAPE_HEADER_SIZE, &self->file);
     if (!self->header || !rec_sums_begin(self)) {
+        int reason = errno;
         munmap(self->tail, LULL_TAPE_CHUNK);
         if (self->storing)
             unlink(path);
         if (self->header) {
             munmap(self->header, LULL_TAPE_HEADER_SIZE);
-            close(self->fd);
+            rec_file_close(&self->file);
             unlink(tape_path);
         }
+        errno = reason;
         return false;
     }
     if (self->storing)
@@ -128,6 +130,17 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
     self->at = self->tail; /* no memory: nothing more to be had, not even sums */
     self->committed = &nowhere;
     self->depth = UINT32_MAX / 2;
+}
+
+static bool write_chunk(struct rec_thread *self)
+{
+    const off_t end = (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed);
+    char path[4096];
+    if (rec_file_write(&self->file, self->tail, LULL_TAPE_CHUNK, end))
+        return true;
+    path_of(self, "tape", path, sizeof path); /* the program may have closed it */
+    return errno == EBADF && rec_file_open(&self->file, path) &&
+           rec_file_write(&self->file, self->tail, LULL_TAPE_CHUNK, end);
 }
 
 /* The chunk goes into the file before its place is given free, so that it is always in one of
@@ -153,8 +166,7 @@ void rec_flush(struct rec_thread *self)
         rec_buffer_stop(self, LULL_TAPE_BUDGET_REACHED);
         return;
     }
-    if (!rec_file_write(self->fd, self->tail, LULL_TAPE_CHUNK,
-                        (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed))) {
+    if (!write_chunk(self)) {
         rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
         return;
     }
@@ -174,51 +186,54 @@ void rec_flush(struct rec_thread *self)
 }
 
 /* What stands in the tail comes to the end of the tape file. */
-static bool move_tail(int fd, const char *tail_path, const struct lull_tape_header *header)
+static bool move_tail(const struct rec_file *file, const char *tail_path,
+                      const struct lull_tape_header *header)
 {
     char chunk[LULL_TAPE_CHUNK];
     size_t size = (size_t)(header->committed - header->flushed);
     int tail = open(tail_path, O_RDONLY | O_CLOEXEC);
     bool good = tail >= 0 && size <= sizeof chunk && pread(tail, chunk, size, 0) == (ssize_t)size &&
-                rec_file_write(fd, chunk, size, (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
+                rec_file_write(file, chunk, size, (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
     if (tail >= 0)
         close(tail);
     return good;
 }
 
 /* When the disk is full, the records stay in the tail, where a reader finds them too. */
-static void close_file(const struct rec_thread *self, int fd)
+static void close_file(const struct rec_thread *self, struct rec_file *file)
 {
     char path[4096];
     struct lull_tape_header header;
-    path_of(self, "tail", path, sizeof path);
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    path_of(self, "tape", path, sizeof path);
+    if (!rec_file_open(file, path))
         return;
-    bool tailed = header.flags & LULL_TAPE_TAILED, moved = tailed && move_tail(fd, path, &header);
-    header.flags |= LULL_TAPE_CLOSED;
-    if (moved)
-        header.flags &= (uint16_t)~LULL_TAPE_TAILED;
-    if (rec_file_write(fd, &header, sizeof header, 0) && moved)
-        unlink(path);
+    path_of(self, "tail", path, sizeof path);
+    if (pread(file->fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
+        bool tailed = header.flags & LULL_TAPE_TAILED,
+             moved = tailed && move_tail(file, path, &header);
+        header.flags |= LULL_TAPE_CLOSED;
+        if (moved)
+            header.flags &= (uint16_t)~LULL_TAPE_TAILED;
+        if (rec_file_write(file, &header, sizeof header, 0) && moved)
+            unlink(path);
+    }
+    rec_file_close(file);
 }
 
-/* The files are frozen before they are looked at: the mappings become private memory in one step
- * each, into which a thread that still runs (of a pool, at the end of the process) may write on. */
+/* The files are frozen before they are looked at: a thread that still runs (of a pool, at the end
+ * of the process) may write on into the memory. */
 void rec_buffer_end(struct rec_thread *self, bool running)
 {
-    int fd = self->fd;
-    self->fd = -1;
-    if (fd < 0)
+    if (self->ended)
         return;
+    self->ended = true;
     if (running) {
-        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-        mmap(self->tail, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE, flags, -1, 0);
-        mmap(self->header, LULL_TAPE_HEADER_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
+        rec_file_freeze(self->tail, LULL_TAPE_CHUNK);
+        rec_file_freeze(self->header, LULL_TAPE_HEADER_SIZE);
     } else {
         munmap(self->tail, LULL_TAPE_CHUNK);
         munmap(self->header, LULL_TAPE_HEADER_SIZE);
     }
     rec_sums_end(self, running);
-    close_file(self, fd);
-    close(fd);
+    close_file(self, &self->file);
 }

@@ -15,7 +15,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Address space is reserved once, so that the mapping never moves while it grows. */
 enum { STEP = 64 << 10, MOST_PROBES = 1 << 20 };
 #define MOST_BYTES ((size_t)1 << 30)
 
@@ -23,38 +22,49 @@ static struct {
     pthread_mutex_t lock;
     struct lull_tape_definitions_header *header; /* NULL: not recording */
     size_t mapped;
-    int fd;
+    struct rec_file file; /* open only while it grows */
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
 
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-static bool map_more(size_t size)
+static void path_of(char *path, size_t size)
 {
-    if (size > MOST_BYTES || !rec_file_extend(all.fd, size))
-        return false;
-    void *place = (unsigned char *)all.header + all.mapped;
-    return mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, all.fd,
-                (off_t)all.mapped) != MAP_FAILED;
+    snprintf(path, size, "%s/%u.definitions", rec_process.folder, rec_process.number);
 }
 
-static bool grow(size_t size)
+/* The first time, or in another place: nobody looks at the mapping without the lock. */
+static void *map_again(size_t size)
 {
-    size = (size + STEP - 1) / STEP * STEP;
-    if (all.full || !map_more(size)) {
-        all.full = true;
+    if (all.header)
+        return mremap(all.header, all.mapped, size, MREMAP_MAYMOVE);
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, all.file.fd, 0);
+}
+
+static bool map_more(size_t size)
+{
+    char path[4096];
+    path_of(path, sizeof path);
+    if (size > MOST_BYTES || !rec_file_open(&all.file, path))
         return false;
-    }
+    void *place = rec_file_extend(&all.file, size) ? map_again(size) : MAP_FAILED;
+    int reason = errno;
+    rec_file_close(&all.file);
+    errno = reason;
+    if (place == MAP_FAILED)
+        return false;
+    all.header = place;
     all.mapped = size;
     return true;
 }
 
-static void path_of(char *path, size_t size)
+static bool grow(size_t size)
 {
-    snprintf(path, size, "%s/%u.definitions", rec_process.folder, rec_process.number);
+    all.full = all.full || !map_more((size + STEP - 1) / STEP * STEP);
+    return !all.full;
 }
 
 /* Moves rec_process.number on to the first one that is free. */
@@ -69,8 +79,7 @@ static bool open_file(const char *run)
             (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
             return false;
         path_of(path, sizeof path);
-        all.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (all.fd >= 0)
+        if (rec_file_create(&all.file, path))
             return true;
         if (errno != EEXIST)
             return false;
@@ -85,11 +94,10 @@ void rec_definitions_drop(void)
     pthread_mutex_lock(&all.lock);
     path_of(path, sizeof path);
     if (all.header)
-        munmap(all.header, MOST_BYTES);
-    close(all.fd);
+        munmap(all.header, all.mapped);
+    rec_file_close(&all.file);
     unlink(path);
     all.header = NULL;
-    all.fd = -1;
     pthread_mutex_unlock(&all.lock);
     errno = reason;
 }
@@ -98,10 +106,7 @@ bool rec_definitions_begin(const char *run)
 {
     if (!open_file(run))
         return false;
-    void *space =
-        mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    all.header = space == MAP_FAILED ? NULL : space;
-    if (!all.header || !grow(sizeof *all.header)) {
+    if (!grow(sizeof *all.header)) {
         rec_definitions_drop();
         return false;
     }
@@ -113,18 +118,18 @@ bool rec_definitions_begin(const char *run)
     return true;
 }
 
-/* What was mapped stays so: another thread may be about to look. */
 void rec_definitions_end(void)
 {
+    char path[4096];
+    path_of(path, sizeof path);
     pthread_mutex_lock(&all.lock);
     if (all.header) {
-        off_t size = (off_t)(sizeof *all.header + all.header->committed);
+        size_t size = sizeof *all.header + all.header->committed;
+        munmap(all.header, all.mapped);
         all.header = NULL;
-        if (ftruncate(all.fd, size) != 0) {
-            /* it stays longer than need be */
-        }
-        close(all.fd);
-        all.fd = -1;
+        if (rec_file_open(&all.file, path))
+            rec_file_truncate(&all.file, size);
+        rec_file_close(&all.file);
     }
     pthread_mutex_unlock(&all.lock);
 }

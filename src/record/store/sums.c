@@ -1,18 +1,24 @@
 #include "record/store/sums.h"
 
 #include "record/core.h"
-#include "record/store/file.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Address space for the sums of all regions that a program is expected to define; what comes
- * after has no sums. */
-enum { STEP = 16 << 10, FIRST_REGION = 128 };
-#define MOST_BYTES ((size_t)4 << 20)
+ * after has no sums. Less is taken from a program that has little. */
+enum { STEP = 16 << 10, FIRST_REGION = 128, MOST_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
+
+static size_t space_to_reserve(void)
+{
+    struct rlimit limit;
+    bool little = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return little ? MOST_OF_LITTLE : MOST_BYTES;
+}
 
 static size_t size_for(const struct rec_thread *self, uint64_t regions)
 {
@@ -20,13 +26,18 @@ static size_t size_for(const struct rec_thread *self, uint64_t regions)
     return (size + STEP - 1) / STEP * STEP;
 }
 
+static void path_of(const struct rec_thread *self, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%u.%u.sums", rec_process.folder, rec_process.number, self->number);
+}
+
 static bool map_more(struct rec_sums *sums, size_t size)
 {
-    if (size > MOST_BYTES || sums->fd < 0 || !rec_file_extend(sums->fd, size))
+    if (size > sums->reserved || !rec_file_extend(&sums->file, size))
         return false;
     void *place = (unsigned char *)sums->header + sums->size;
     if (mmap(place, size - sums->size, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED | MAP_POPULATE, sums->fd, (off_t)sums->size) == MAP_FAILED)
+             MAP_SHARED | MAP_FIXED | MAP_POPULATE, sums->file.fd, (off_t)sums->size) == MAP_FAILED)
         return false;
     sums->size = size;
     return true;
@@ -45,22 +56,24 @@ bool rec_sums_begin(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
     char path[4096];
-    snprintf(path, sizeof path, "%s/%u.%u.sums", rec_process.folder, rec_process.number,
-             self->number);
-    sums->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (sums->fd < 0)
+    path_of(self, path, sizeof path);
+    if (!rec_file_create(&sums->file, path))
         return false;
+    sums->reserved = space_to_reserve();
     void *space =
-        mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(NULL, sums->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     sums->header = space == MAP_FAILED ? NULL : space;
     const unsigned n_counters = rec_counters_number();
     self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
-    if (!sums->header || !map_more(sums, size_for(self, FIRST_REGION))) {
+    bool good = sums->header && map_more(sums, size_for(self, FIRST_REGION));
+    int reason = errno;
+    rec_file_close(&sums->file);
+    if (!good) {
         if (sums->header)
-            munmap(space, MOST_BYTES);
-        close(sums->fd);
-        sums->fd = -1;
+            munmap(space, sums->reserved);
+        unlink(path);
         sums->header = NULL;
+        errno = reason;
         return false;
     }
     struct lull_tape_sums_header *header = sums->header;
@@ -84,7 +97,11 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     struct rec_sums *sums = &self->sums_file;
     if (!sums->header || sums->full)
         return false;
-    sums->full = !map_more(sums, size_for(self, (uint64_t)region + 1));
+    char path[4096];
+    path_of(self, path, sizeof path);
+    sums->full =
+        !rec_file_open(&sums->file, path) || !map_more(sums, size_for(self, (uint64_t)region + 1));
+    rec_file_close(&sums->file);
     if (!sums->full)
         set_count(self);
     return !sums->full;
@@ -157,18 +174,14 @@ void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now)
     self->inside += ticks;
 }
 
-/* The mapping of a running thread becomes private memory in one step. */
 void rec_sums_end(struct rec_thread *self, bool running)
 {
     struct rec_sums *sums = &self->sums_file;
     if (!sums->header)
         return;
+    sums->full = true;
     if (running)
-        mmap(sums->header, sums->size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        rec_file_freeze(sums->header, sums->size);
     else
-        munmap(sums->header, MOST_BYTES);
-    if (sums->fd >= 0)
-        close(sums->fd);
-    sums->fd = -1;
+        munmap(sums->header, sums->reserved);
 }
