@@ -150,7 +150,7 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
-    foreach(what part limits end local python full_disk)
+    foreach(what part limits end wrapped unknown local python full_disk)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
                     --lull $<TARGET_FILE:lull> --family ${family})

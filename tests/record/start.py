@@ -151,6 +151,62 @@ def test_end(test):
     test.demand(error.startswith("up to "), "part", "clocks:", error)
 
 
+# ---- how the program is started ------------------------------------------------------------------
+
+def test_wrapped(test):
+    """Behind what only starts a program, the program is recorded, and nothing else."""
+    program = test.compile(PROGRAM, "start")
+    script, starts = test.path("script.sh"), test.path("starts.sh")
+    open(script, "w").write("#!/bin/sh\nls / >/dev/null\n%s | cat\n" % program)
+    open(starts, "w").write("#!/bin/bash\nexec %s\n" % program)
+    for path in (script, starts):
+        os.chmod(path, 0o755)
+    mpirun = ["mpirun." + test.family, "-n", "2"]
+    for i, words in enumerate((["taskset", "0xffffffff"], ["nice", "-n", "1"],
+                               ["env", "-u", "NOBODY", "SOME=thing"], ["timeout", "100"],
+                               ["stdbuf", "-oL", "nice"], ["sh", "-c", program], [script],
+                               [starts])):
+        command = words if program in words or words[0] in (script, starts) else words + [program]
+        run = "run%d" % i
+        alone = test.mpirun((2, *command))
+        recorded = test.mpirun((2, *test.record(run, *command)))
+        test.same(alone, recorded)
+        expect_calls(test, run, 2)
+    for i, words in enumerate((["env", "SOME=thing", "nice"], ["timeout", "100"])):
+        run = "before%d" % i
+        test.same(alone, test.run(test.record(run, *words, *mpirun, "nice", program)))
+        expect_calls(test, run, 2)
+
+
+HIDE = """#!/bin/sh
+for name in OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE PMIX_RANK PMI_RANK PMI_SIZE \
+        MPI_LOCALRANKID; do
+    eval "value=\\$$name"
+    [ -n "$value" ] && export "HIDDEN_$name=$value"
+    unset $name
+done
+exec "$@"
+"""
+
+
+def test_unknown(test):
+    """A launcher that tells no rank: one run all the same, and another one the next time."""
+    program, hide = test.compile(PROGRAM, "start"), test.path("hide.sh")
+    open(hide, "w").write(HIDE)
+    os.chmod(hide, 0o755)
+    alone = test.mpirun((3, program))
+    for options in (["-o", test.path("start.1x1.lull")], []):
+        command = [hide, test.lull, "record", *options, program]
+        test.same(alone, test.mpirun((3, *command)))
+    runs = sorted(name for name in os.listdir(test.folder) if name.endswith(".lull"))
+    test.demand(runs == ["start.1x1-2.lull", "start.1x1.lull"], "runs:", runs)
+    for run in runs:
+        expect_calls(test, run, 3)
+        test.demand("not recorded" not in test.told(run), run, "has odd communicators")
+        replay = test.run([test.lull, "replay", test.path(run)])
+        test.demand(replay.returncode == 0, "lull replay:", replay.stderr)
+
+
 # ---- where MPI is ------------------------------------------------------------------------------
 
 def test_local(test):
