@@ -9,15 +9,16 @@ if(Python3_FOUND)
     set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
     file(MAKE_DIRECTORY ${record_bin})
 
-    # record_program(name compiler flags...): tests/record/NAME.c as NAME.COMPILER
+    # record_program(name compiler flags...): tests/record/NAME.c as NAME.COMPILER, with what
+    # record_variant says between
     function(record_program name compiler)
         get_filename_component(short ${compiler} NAME_WE)
-        set(output ${record_bin}/${name}.${short})
+        set(output ${record_bin}/${name}${record_variant}.${short})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source}
             COMMAND ${compiler} -std=gnu17 -O1 -g -I${PROJECT_SOURCE_DIR}/include ${source}
                     -o ${output} ${ARGN} VERBATIM)
-        add_custom_target(record.${name}.${short} ALL DEPENDS ${output})
+        add_custom_target(record.${name}${record_variant}.${short} ALL DEPENDS ${output})
     endfunction()
 
     # record_test(name program arguments...)
@@ -73,6 +74,15 @@ if(Python3_FOUND)
                     $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
         set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 900
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        execute_process(COMMAND ${compiler} -fsanitize=address -x c /dev/null -c -o ${record_bin}/probe.o
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(NOT failed)
+            set(record_variant .asan)
+            record_program(omp_constructs ${compiler} -fopenmp -fsanitize=address)
+            unset(record_variant)
+            record_test(omp_constructs.asan.${short} quick --
+                        ${record_bin}/omp_constructs.asan.${short})
+        endif()
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
     endforeach()
