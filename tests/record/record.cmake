@@ -88,6 +88,12 @@ if(Python3_FOUND)
     endforeach()
 
     if(LULL_GCC AND TARGET record.omp_barriers.gcc)
+        add_test(NAME record.private_gomp
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/private_gomp.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                    --source ${PROJECT_SOURCE_DIR}/tests/record/omp_constructs.c)
+        set_tests_properties(record.private_gomp PROPERTIES LABELS quick TIMEOUT 900
+                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
         record_program(closing ${LULL_GCC})
@@ -160,7 +166,7 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
     set_tests_properties(record.counters.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON)
-    foreach(what part limits end wrapped unknown local python full_disk)
+    foreach(what part limits end wrapped unknown local families python full_disk)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
                     --lull $<TARGET_FILE:lull> --family ${family})

@@ -228,6 +228,38 @@ def test_local(test):
     test.same(alone, recorded)
 
 
+SAY = {"openmpi": ("Open MPI v4.1.4, package: Debian OpenMPI", "IBM Spectrum MPI v10.4.0",
+                   "FUJITSU MPI Library 4.0.1 (4.0.1fj4.0.0)"),
+       "mpich": ("MPICH Version:\t4.0.2\nMPICH Release date", "MVAPICH2 Version      :\t2.3.7",
+                 "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)",
+                 "Intel(R) MPI Library 2021.10 for Linux* OS", "ParaStation MPI 5.4.8")}
+FOREIGN = ("HPE MPT 2.25  08/31/21 15:38:35", "Some other MPI 1.0\nof two lines", "")
+
+
+def test_families(test):
+    """What the library says of itself decides, wherever the words stand."""
+    test.compile(os.path.join(HERE, "start_library.c"), "libmpi_gnu_123.so.12", "-shared", "-fPIC",
+                 "-Wl,-soname,libmpi_gnu_123.so.12")
+    program = test.compile(PROGRAM, "start", "-Wl,--no-as-needed",
+                           test.path("libmpi_gnu_123.so.12"), "-Wl,-rpath," + test.folder)
+    alone = test.mpirun((2, program))
+    other = "mpich" if test.family == "openmpi" else "openmpi"
+    options = ("--mpi", test.family)
+    for words, fits in ([(words, True) for words in SAY[test.family]] +
+                        [(words, False) for words in FOREIGN + SAY[other][:1]]):
+        run = "run%d" % len(os.listdir(test.folder))
+        recorded = test.mpirun((2, *test.record(run, program, options=options)),
+                               LIBRARY_SAYS=words, LULL_RECORD_QUIET=None)
+        test.same(alone, recorded)
+        refused = "MPI is not recorded" in recorded.stderr
+        test.demand(refused != fits, repr(words), "stderr:", recorded.stderr)
+        test.demand(recorded.stderr.count("MPI is not recorded") < 2, recorded.stderr)
+        if fits:
+            expect_calls(test, run, 2)
+        else:
+            test.demand(not test.events(run).get("call"), repr(words), test.events(run))
+
+
 PYTHON = """
 import multiprocessing
 from mpi4py import MPI

@@ -1,9 +1,9 @@
 #include "record/mpi/library.h"
 
+#include "record/private.h"
 #include "record/report.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,48 +22,6 @@ static void *private_library; /* where the linker's order does not lead to MPI *
 
 /* ---- where it is ------------------------------------------------------------------------------
  */
-
-enum { MOST_FILES = 16, MOST_NAME = 1024 };
-
-/* Files that may be MPI, collected first, because the loader must not be called meanwhile. */
-struct files {
-    unsigned n;
-    char names[MOST_FILES][MOST_NAME];
-};
-
-static int see_file(struct dl_phdr_info *info, size_t size, void *context)
-{
-    static const char beginning[] = "libmpi";
-    struct files *files = context;
-    const char *slash = strrchr(info->dlpi_name, '/');
-    (void)size;
-    if (slash && files->n < MOST_FILES && strlen(info->dlpi_name) < MOST_NAME &&
-        strncmp(slash + 1, beginning, strlen(beginning)) == 0)
-        strcpy(files->names[files->n++], info->dlpi_name);
-    return 0;
-}
-
-/* Whether the library has MPI itself, and not only needs one that has. */
-static bool defines_mpi(void *library, const char *name)
-{
-    Dl_info info;
-    void *found = dlsym(library, "PMPI_Init");
-    return found && dladdr(found, &info) != 0 && info.dli_fname &&
-           strcmp(info.dli_fname, name) == 0;
-}
-
-static void find_private_library(void)
-{
-    static struct files files;
-    dl_iterate_phdr(see_file, &files);
-    for (unsigned i = 0; !private_library && i < files.n; i++) {
-        void *library = dlopen(files.names[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (library && defines_mpi(library, files.names[i]))
-            private_library = library;
-        else if (library)
-            dlclose(library);
-    }
-}
 
 static void *find_symbol(const char *name)
 {
@@ -99,7 +57,7 @@ static function *find_function(const char *name)
 static void look_all_up(void)
 {
     if (!dlsym(RTLD_NEXT, "PMPI_Init"))
-        find_private_library();
+        private_library = rec_private_library("libmpi", "PMPI_Init");
 #define REC_X(name) rec_mpi.name = (__typeof__(&PMPI_##name))find_function("PMPI_" #name);
     REC_MPI_USED(REC_X)
 #undef REC_X
