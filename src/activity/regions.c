@@ -12,22 +12,25 @@ void lull_parallel_enter(struct lull_interpreter *it, uint32_t region)
     bool outermost = it->parallel_depth++ == 0;
     if (outermost || it->parallel_region == LULL_NONE)
         it->parallel_region = region;
-    if (outermost)
-        lull_emit_parallel(it, LULL_STEP_FORK);
+    if (!outermost)
+        return;
+    it->ledger.forked = (struct lull_forked){it->ledger.now, it->inside};
+    lull_emit_parallel(it, LULL_STEP_FORK);
 }
 
 void lull_parallel_leave(struct lull_interpreter *it)
 {
-    if (--it->parallel_depth == 0)
-        lull_emit_parallel(it, LULL_STEP_JOIN);
+    if (--it->parallel_depth > 0)
+        return;
+    lull_emit_parallel(it, LULL_STEP_JOIN);
+    it->ledger.forked.time = LULL_NOT_FORKED;
 }
 
 /* ---- calls of MPI -------------------------------------------------------------------------- */
 
 static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins)
 {
-    if (it->spans)
-        lull_emit_span(it);
+    lull_emit_time(it);
     struct lull_step *step = lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END,
                                        it->ledger.now, lull_kept(it));
     step->region = region;
@@ -111,10 +114,10 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
         lull_call_begin(it, region);
     if (frame->code.special & VISITED)
         note_visit(it, frame, region);
-    if (it->spans)
+    if (it->spans || it->stretches)
         note_user(it, frame, region);
     it->depth++;
-    if (frame->code.parallel) {
+    if (frame->code.special & PARALLEL) {
         lull_parallel_enter(it, region);
         it->base = lull_interpreter_base(it);
     }
@@ -146,7 +149,7 @@ void lull_region_leave(struct lull_interpreter *it)
         end_visit(it, frame);
     if (frame->code.special & CALL_OF_MPI)
         lull_call_end(it);
-    if (frame->code.parallel) {
+    if (frame->code.special & PARALLEL) {
         lull_parallel_leave(it);
         it->base = lull_interpreter_base(it);
     }

@@ -394,7 +394,8 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
     options->length = read.length = find_length;
     options->context = read.context = w;
     if (w->stage != APPLY && !options->survey) {
-        status = lull_survey_take(w->trace, options->application, &survey, err);
+        status = lull_survey_take(w->trace, options->application, options->callers != NULL, &survey,
+                                  err);
         read.survey = survey;
     }
     if (status == LULL_OK && w->stage != APPLY)

@@ -68,7 +68,8 @@ static void add_event(const struct lull_trace *trace, const char *who,
     static const char *const io[] = {"read", "write", "open", "close", "other"};
     switch (event->kind) {
     case LULL_EVENT_CALL:
-        add("%s calls %s", who, trace->regions[event->id].name);
+        for (uint64_t i = 0; i < lull_calls_of(event); i++)
+            add("%s calls %s", who, trace->regions[event->id].name);
         break;
     case LULL_EVENT_ENTER:
         add("%s enters %s", who, trace->regions[event->id].name);

@@ -4,7 +4,13 @@ if(LULL_TESTS AND Python3_FOUND)
     add_executable(mpi_digest ${CMAKE_CURRENT_LIST_DIR}/digest.c)
     target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
     file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/programs/*.c
+                                         ${CMAKE_CURRENT_LIST_DIR}/programs/*.cc
                                          ${CMAKE_CURRENT_LIST_DIR}/programs/*.f90)
+    add_test(NAME mpi.documented
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/documented.py
+                ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
+                ${PROJECT_SOURCE_DIR}/docs/record.md)
+    set_tests_properties(mpi.documented PROPERTIES LABELS quick TIMEOUT 60)
     foreach(family openmpi mpich)
         if(NOT TARGET liblull-record-${family})
             continue()
@@ -20,7 +26,7 @@ if(LULL_TESTS AND Python3_FOUND)
                                  TIMEOUT 900 RUN_SERIAL ON)
         endforeach()
         # The same with readings of counters in between.
-        foreach(name files onesided persistent pause_requests)
+        foreach(name files onesided persistent pause_requests chunk_ends)
             add_test(NAME mpi.${family}.counted.${name}
                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
                         --recorder $<TARGET_FILE:liblull-record-${family}>

@@ -278,8 +278,6 @@ static int64_t simulate(const struct program *p, double cpu_speed, struct lull_a
     struct lull_sim_result result;
     struct lull_error err;
     lull_network_init(&network, lull_network_find("ideal"));
-    network.collectives = LULL_COLLECTIVES_ALGORITHM;
-    network.algorithms = "bcast:linear+scatter:linear+reduce:linear+gather:linear+scan:linear";
     network.cpu_speed = cpu_speed;
     if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
         lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)

@@ -14,6 +14,7 @@
     X(ompi_mpi_comm_self)     \
     X(ompi_mpi_comm_null)     \
     X(ompi_mpi_byte)          \
+    X(ompi_mpi_datatype_null) \
     X(ompi_mpi_info_null)     \
     X(ompi_mpi_errors_return) \
     X(ompi_request_null)      \

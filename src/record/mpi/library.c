@@ -45,9 +45,15 @@ static int missing(void)
     return MPI_ERR_INTERN;
 }
 
+/* Another tool may be between us and the library, which defines MPI_X alone. */
 static function *find_function(const char *name)
 {
     void *found = find_symbol(name);
+    char behind[64];
+    if (!found && *name != 'P') {
+        snprintf(behind, sizeof behind, "P%s", name);
+        found = find_symbol(behind);
+    }
     function *real = (function *)missing;
     if (found)
         memcpy(&real, &found, sizeof real);

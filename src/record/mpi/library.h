@@ -24,6 +24,7 @@
     X(Comm_size)                  \
     X(Comm_test_inter)            \
     X(Dist_graph_neighbors_count) \
+    X(Error_class)                \
     X(Get_library_version)        \
     X(Graph_neighbors_count)      \
     X(Group_free)                 \

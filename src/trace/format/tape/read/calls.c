@@ -298,8 +298,15 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
     int64_t duration = tape_duration_of(stream, record->time, length);
     if (!tape_in_run(stream, begin, duration))
         return lull_tape_bad_record(stream, "call does not lie in the run, length", length, err);
-    if (tape_wanted(stream, LULL_EVENT_CALL))
-        tape_add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
+    uint64_t more = kind == LULL_TAPE_CALL && extra ? stream->at[1].u64[1] : 0;
+    if (more > LULL_TAPE_MOST_MERGED)
+        return lull_tape_bad_record(stream, "record stands for too many calls:", more, err);
+    if (tape_wanted(stream, LULL_EVENT_CALL)) {
+        struct lull_event *call = tape_add(out, LULL_EVENT_CALL, begin, region);
+        call->duration = duration;
+        call->op = more ? LULL_SEVERAL : 0;
+        call->calls = 1 + more;
+    }
     if (kind == LULL_TAPE_CALL || !stream->requests_matter)
         return LULL_OK;
     if (kind == LULL_TAPE_CALL_WAIT) {
