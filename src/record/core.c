@@ -5,6 +5,7 @@
 #include "record/omp/team.h"
 #include "record/report.h"
 #include "record/store/buffer.h"
+#include "record/thread/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +171,8 @@ void rec_stop(void)
         rec_omp_settle(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
+        if (!thread->rests)
+            rec_cores_end(thread);
         rec_report_add(thread);
         rec_buffer_end(thread, true);
     }
@@ -271,6 +274,7 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
     if (!self)
         return &rec_nobody;
     pthread_setspecific(thread_key, self);
+    rec_cores_begin(self);
     self->stack_begin = self->stack_end = 0; /* the location may have been another thread's */
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
@@ -304,6 +308,7 @@ void rec_thread_end(void)
         rec_counters_read_here(self, now);
     rec_counters_end(self);
     rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+    rec_cores_end(self);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
     if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&

@@ -92,6 +92,9 @@ struct rec_thread {
     uint32_t poll_region;
     void *scratch; /* see rec_thread_scratch */
     size_t scratch_size;
+    uint32_t thread_id;                  /* of the system */
+    struct lull_tape_cores cores_before; /* of record/thread/cores.c */
+    int64_t cores_read;
     uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
     void *omp;                          /* of record/omp, which see */
     struct rec_thread *next, *previous; /* all threads of the process */

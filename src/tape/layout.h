@@ -41,6 +41,16 @@ enum lull_tape_flags {
     LULL_TAPE_PROFILE = 32        /* only sums were asked for */
 };
 
+/* How much of its time a thread had a core, as the system's scheduler tells; all 0: not known. */
+struct lull_tape_cores {
+    uint64_t on;             /* ns with a core */
+    uint64_t off;            /* ns in which it could have run, and had none */
+    uint64_t preempted;      /* how often a core was taken from it */
+    uint64_t migrated;       /* how often it went on with another core */
+    uint32_t allowed, there; /* cores that it may use; that the node has */
+    uint64_t which;          /* a hash of those that it may use */
+};
+
 struct lull_tape_header {
     char magic[8];
     uint32_t version, byte_order;
@@ -62,6 +72,7 @@ struct lull_tape_header {
      * fills again after having stored `flushed`. So no record is ever in neither file, and the
      * program pays for one copy instead of a page fault for every page that it fills. */
     uint64_t flushed;
+    struct lull_tape_cores cores;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

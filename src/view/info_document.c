@@ -1,6 +1,7 @@
 #include "view/info_document.h"
 
 #include "lull_features.h"
+#include "study/cores.h"
 #include "trace/format.h"
 
 #include <string.h>
@@ -71,6 +72,14 @@ static void add_facts(struct lull_document *document, const struct lull_trace *t
                        trace->clock_error >= 0 ? lull_cell_text(lull_arena_printf(
                                                      arena, "up to %.6g ns", trace->clock_error))
                                                : lull_cell_absent("not known"));
+}
+
+static void add_cores(struct lull_document *document, const struct lull_trace *trace,
+                      struct lull_arena *arena)
+{
+    const char *text = lull_cores_describe(trace, arena);
+    if (text)
+        lull_document_fact(document, "cores", "Not alone", lull_cell_text(text));
 }
 
 static void add_kept(struct lull_document *document, const struct lull_trace *trace,
@@ -240,6 +249,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
     add_facts(document, trace, path, arena);
     add_kept(document, trace, arena);
+    add_cores(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);
     add_counters(document, trace, census);

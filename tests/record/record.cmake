@@ -97,6 +97,12 @@ if(Python3_FOUND)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
         record_program(closing ${LULL_GCC})
+        record_program(busy ${LULL_GCC} -pthread)
+        add_test(NAME record.alone
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
+                    --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
+        set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 600 SKIP_RETURN_CODE 77
+                             RUN_SERIAL ON)
         foreach(what full-disk budget live closed memory)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}

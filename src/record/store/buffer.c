@@ -1,6 +1,7 @@
 #include "record/store/buffer.h"
 
 #include "record/store/file.h"
+#include "record/thread/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,6 +183,7 @@ static void change_chunk(struct rec_thread *self)
     if (!store_chunk(self, begin))
         return;
     rec_define_clock(1000000000);
+    rec_cores_read(self);
     uint64_t end = rec_now();
     if (self->untold == 0)
         self->untold_from = begin;

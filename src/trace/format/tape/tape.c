@@ -56,6 +56,17 @@ static lull_status missing_file(const struct lull_trace *trace, uint32_t process
                      lull_tape_file_path(trace, &file, path, sizeof path));
 }
 
+static struct lull_cores cores_of(const struct lull_tape_cores *cores)
+{
+    return (struct lull_cores){.on = cores->on,
+                               .off = cores->off,
+                               .preempted = cores->preempted,
+                               .migrated = cores->migrated,
+                               .allowed = cores->allowed,
+                               .there = cores->there,
+                               .which = cores->which};
+}
+
 static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -82,8 +93,8 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
             .process = trace->n_processes - 1,
             .number = file->header.number,
             .kind = file->header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
-            .role =
-                file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN};
+            .role = file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN,
+            .cores = cores_of(&file->header.cores)};
     }
     trace->processes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *trace->processes);
     for (uint32_t p = 0; p < trace->n_processes; p++) /* until a definition says it better */
