@@ -167,8 +167,9 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
 void lull_region_leave(struct lull_interpreter *it);
 void lull_parallel_enter(struct lull_interpreter *it, uint32_t region);
 void lull_parallel_leave(struct lull_interpreter *it);
-void lull_call_begin(struct lull_interpreter *it, uint32_t region); /* of MPI, may be in another */
-void lull_call_end(struct lull_interpreter *it);
+/* Of MPI, may be in another; `kept`: lull_kept. */
+void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept);
+void lull_call_end(struct lull_interpreter *it, int64_t kept);
 
 static inline uint8_t lull_top_activity(const struct lull_interpreter *it)
 {
@@ -260,6 +261,12 @@ static inline void lull_emit_time(struct lull_interpreter *it)
 static inline bool lull_wants(const struct lull_interpreter *it, unsigned kind)
 {
     return it->shared->wants >> kind & 1;
+}
+
+/* Whether the kept time grows in a slot. */
+static inline bool lull_is_kept(const struct lull_interpreter *it, uint8_t slot)
+{
+    return it->shared->stretches[it->master][slot] != LULL_STRETCH_WAIT;
 }
 
 /* The kept time up to the clock; see step.h. */

@@ -28,31 +28,31 @@ void lull_parallel_leave(struct lull_interpreter *it)
 
 /* ---- calls of MPI -------------------------------------------------------------------------- */
 
-static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins)
+static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins, int64_t kept)
 {
     lull_emit_time(it);
-    struct lull_step *step = lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END,
-                                       it->ledger.now, lull_kept(it));
+    struct lull_step *step =
+        lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END, it->ledger.now, kept);
     step->region = region;
     step->op = it->codes[region].call;
     step->parallel = it->parallel_depth > 0;
     step->call_began = it->call_began;
 }
 
-void lull_call_begin(struct lull_interpreter *it, uint32_t region)
+void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
 {
     if (it->mpi_depth++ > 0)
         return;
     it->call_region = region;
     it->call_began = it->ledger.now;
-    emit_call(it, region, true);
+    emit_call(it, region, true, kept);
 }
 
-void lull_call_end(struct lull_interpreter *it)
+void lull_call_end(struct lull_interpreter *it, int64_t kept)
 {
     if (--it->mpi_depth > 0)
         return;
-    emit_call(it, it->call_region, false);
+    emit_call(it, it->call_region, false, kept);
     it->call_region = LULL_NONE;
 }
 
@@ -111,7 +111,7 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
     if (frame->code.activity == INHERIT)
         frame->code.activity = lull_top_activity(it);
     if (frame->code.special & CALL_OF_MPI)
-        lull_call_begin(it, region);
+        lull_call_begin(it, region, lull_kept(it));
     if (frame->code.special & VISITED)
         note_visit(it, frame, region);
     if (it->spans || it->stretches)
@@ -148,7 +148,7 @@ void lull_region_leave(struct lull_interpreter *it)
     if (frame->code.special & VISITED)
         end_visit(it, frame);
     if (frame->code.special & CALL_OF_MPI)
-        lull_call_end(it);
+        lull_call_end(it, lull_kept(it));
     if (frame->code.special & PARALLEL) {
         lull_parallel_leave(it);
         it->base = lull_interpreter_base(it);

@@ -65,9 +65,9 @@ static void change_special(struct lull_interpreter *it, struct run *run,
     store_run(it, run);
     if (code.special & CALL_OF_MPI) {
         if (enters)
-            lull_call_begin(it, event->id);
+            lull_call_begin(it, event->id, lull_kept(it));
         else
-            lull_call_end(it);
+            lull_call_end(it, lull_kept(it));
     }
     if (code.special & PARALLEL) {
         if (enters)
@@ -138,14 +138,18 @@ static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, st
         return NULL;
     const uint8_t outer = run->slot;
     spend_run(it, run, event->time);
-    it->ledger.now = run->now;
-    lull_call_begin(it, event->id);
+    store_run(it, run);
+    const int64_t kept = lull_kept(it);
+    lull_call_begin(it, event->id, kept);
     run->slot = slot_of(it, it->codes[event->id].activity, run->parallel);
-    for (const struct lull_event *operation = event + 1; operation < next; operation++)
-        take_operation(it, run, operation);
+    const bool grows = lull_is_kept(it, run->slot);
+    for (const struct lull_event *operation = event + 1; operation < next; operation++) {
+        int64_t since = operation->time - event->time;
+        lull_emit_operation(it, operation, kept + (grows ? since : 0));
+    }
     spend_run(it, run, end);
     it->ledger.now = run->now;
-    lull_call_end(it);
+    lull_call_end(it, kept + (grows ? event->duration : 0));
     run->slot = outer;
     return next - 1;
 }

@@ -44,8 +44,8 @@ static lull_status prepare_what_if(struct session *session, struct lull_joint_pa
     const struct lull_supposition *supposition = session->supposition;
     if (!computes_otherwise(supposition))
         return LULL_OK;
-    lull_status status = lull_what_if_create(joint->trace, &supposition->what_if,
-                                             !sweeps(supposition), &session->what_if, err);
+    lull_status status =
+        lull_what_if_create(joint->trace, &supposition->what_if, &session->what_if, err);
     if (status != LULL_OK || !lull_what_if_learns(session->what_if))
         return status;
     joint->pass.marks = lull_what_if_marks(session->what_if);
@@ -242,6 +242,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .study = ret_study,
                               .wanted = {.application = supposition->application,
                                          .force = supposition->force,
+                                         .raw_names = supposition->raw_names,
                                          .progress = progress},
                               .notices = notices,
                               .arena = arena};

@@ -246,6 +246,11 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
                                  struct lull_error *err);
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
                             struct lull_error *err);
+/* Gives regions and call sites the names that their functions have in the source, those of C++ if
+ * there is a library on this machine that can (binary/demangle.h). To be called right after
+ * opening, by whoever shows names to people. */
+void lull_trace_demangle(struct lull_trace *trace);
+bool lull_trace_demangles_cpp(void);
 void lull_trace_close(struct lull_trace *trace); /* NULL is allowed */
 
 /* A trace without events, for writers of simulated or generated runs: the caller fills the

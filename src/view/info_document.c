@@ -258,20 +258,29 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     return document;
 }
 
+static void add_feature(struct lull_table *table, const struct lull_feature *feature)
+{
+    uint32_t row = lull_table_row(table, feature->name, feature->name, LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_text(feature->built ? "yes" : "no"));
+    lull_table_set(table, row, 1, lull_cell_text(feature->what));
+    lull_table_set(table, row, 2, lull_cell_text(feature->why_not));
+}
+
 static void add_features(struct lull_document *document)
 {
     static const struct lull_feature features[] = {LULL_FEATURES};
+    const bool cpp = lull_trace_demangles_cpp();
+    const struct lull_feature demangling = {"CPP_NAMES", cpp,
+                                            "show names of C++ functions as the source has them",
+                                            cpp ? "" : "libstdc++.so.6 was not found"};
     struct lull_table *table = lull_document_table(document, "features", "", LULL_BY_COLUMN);
     lull_table_corner(table, "Feature");
     lull_table_column(table, "built", "built in");
     lull_table_column(table, "purpose", "serves to");
     lull_table_column(table, "reason", "why not");
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-        uint32_t row = lull_table_row(table, features[i].name, features[i].name, LULL_NO_ROW);
-        lull_table_set(table, row, 0, lull_cell_text(features[i].built ? "yes" : "no"));
-        lull_table_set(table, row, 1, lull_cell_text(features[i].what));
-        lull_table_set(table, row, 2, lull_cell_text(features[i].why_not));
-    }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        add_feature(table, &features[i]);
+    add_feature(table, &demangling);
 }
 
 static void add_formats(struct lull_document *document)

@@ -36,6 +36,27 @@ if(LULL_TESTS AND Python3_FOUND)
                 SKIP_RETURN_CODE 77 RUN_SERIAL ON
                 ENVIRONMENT "LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2")
         endforeach()
+        # Another PMPI tool counts as much as the recorder, wherever it stands. It does not survive a
+        # jump out of a call itself; in pauses and spawned worlds the two count differently.
+        set(chained ${programs})
+        list(FILTER chained INCLUDE REGEX "\\.c$")
+        list(FILTER chained EXCLUDE REGEX "/(pause|spawn|errors_jump)[^/]*$")
+        set(chained_linked ${chained})
+        list(FILTER chained_linked INCLUDE REGEX "/(control|blocking|persistent|threads_requests)\\.c$")
+        foreach(place before behind linked inside)
+            set(list chained)
+            if(place MATCHES "linked|inside")
+                set(list chained_linked)
+            endif()
+            add_test(NAME mpi.${family}.chain.${place}
+                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/chain.py --family ${family}
+                        --recorder $<TARGET_FILE:liblull-record-${family}>
+                        --digest $<TARGET_FILE:mpi_digest>
+                        --functions ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
+                        --place ${place} ${${list}})
+            set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
+                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        endforeach()
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check

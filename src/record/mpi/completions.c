@@ -113,8 +113,8 @@ static bool is_credible(const struct rec_request *request, const struct rec_post
                                   (tag == REC_ANY || tag == rec_posted_tag(matched)));
 }
 
-static void add_match(struct completions *done, const struct rec_request *request, bool foreign,
-                      const struct rec_posted *matched)
+REC_INLINE void add_match(struct completions *done, const struct rec_request *request, bool foreign,
+                          const struct rec_posted *matched)
 {
     const struct rec_posted *posted = &request->posted;
     int32_t source = rec_posted_peer(matched), tag = rec_posted_tag(matched);
@@ -133,16 +133,16 @@ static struct rec_posted matched_of(const struct rec_request *request, const MPI
                          rec_posted_comm(&request->posted), bytes);
 }
 
-static void add_receive(struct completions *done, const struct rec_request *request, bool foreign,
-                        const MPI_Status *status)
+REC_INLINE void add_receive(struct completions *done, const struct rec_request *request,
+                            bool foreign, const MPI_Status *status)
 {
     struct rec_posted matched = matched_of(request, status, rec_mpi_status_bytes(status));
     add_match(done, request, foreign,
               REC_LIKELY(is_credible(request, &matched)) ? &matched : &request->posted);
 }
 
-static void add_request(struct completions *done, const struct rec_request *request,
-                        const MPI_Status *status)
+REC_INLINE void add_request(struct completions *done, const struct rec_request *request,
+                            const MPI_Status *status)
 {
     bool foreign = request->owner != done->call->self->number;
     done->call->self->n_open -= !foreign;
@@ -160,8 +160,9 @@ static void add_request(struct completions *done, const struct rec_request *requ
 
 /* A receive that failed has taken as much as there was room for of a message that was too long, or
  * nothing; a send that failed did not reach anybody. */
-static void add_failed_request(struct completions *done, const struct rec_request *request,
-                               const MPI_Status *status, int error)
+static __attribute__((noinline)) void add_failed_request(struct completions *done,
+                                                         const struct rec_request *request,
+                                                         const MPI_Status *status, int error)
 {
     bool foreign = request->owner != done->call->self->number;
     bool received = request->kind == LULL_TAPE_CALL_IRECV && rec_mpi_was_truncated(error);
@@ -177,7 +178,8 @@ static void add_failed_request(struct completions *done, const struct rec_reques
         put_slot(done, request->number, 0, 0, LULL_TAPE_CANCELLED);
 }
 
-static void add(struct completions *done, MPI_Request handle, const MPI_Status *status, int error)
+REC_INLINE void add(struct completions *done, MPI_Request handle, const MPI_Status *status,
+                    int error)
 {
     rec_requests_lock();
     struct rec_request *first = rec_request_find(handle, done->call->self->number);

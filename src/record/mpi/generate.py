@@ -293,8 +293,6 @@ def wrapper(name, row, arguments):
                      "    " + re.sub(r"\bgot\b", fill(room), after)]
         after = re.sub(r"\bgot\b", "rec_mpi_status_bytes(seen)", after)
     lines += ["    int result = real(%s);" % passed_inside,
-              "    if (REC_UNLIKELY(!rec_mpi_is_open(&call)))",
-              "        return result;",
               "    if (REC_LIKELY(result == MPI_SUCCESS)) {",
               "    " + after.replace("\n", "\n    ")] + truncated + [
               "    } else {",

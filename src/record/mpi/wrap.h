@@ -20,7 +20,6 @@
 
 struct rec_mpi_call {
     struct rec_thread *self;
-    uintptr_t frame;
     uint32_t region;
     uint64_t begin;
 };
@@ -71,22 +70,22 @@ uint64_t rec_mpi_type_size(MPI_Datatype type);
  * exception out of an error handler; it has been closed, and nothing is open. */
 bool rec_mpi_forget_left(struct rec_thread *self, uintptr_t frame);
 
-static inline bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self,
-                                 unsigned function, const void *from, const void *frame)
+REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self, unsigned function,
+                              const void *from, const void *frame)
 {
     uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
     self->depth++;
-    self->frame = call->frame = (uintptr_t)frame;
+    self->frame = (uintptr_t)frame;
     self->from = (uintptr_t)from;
     call->self = self;
     call->region = region;
     return true;
 }
 
-static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
-                                 const void *frame)
+REC_INLINE bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
+                              const void *frame)
 {
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(self->depth != 0) && !rec_mpi_forget_left(self, (uintptr_t)frame))
@@ -96,8 +95,8 @@ static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, c
 
 /* Of functions that complete requests: while the program has paused us, those from before that
  * are still open are followed to their end. */
-static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function,
-                                      const void *from, const void *frame)
+REC_INLINE bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function, const void *from,
+                                   const void *frame)
 {
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(self->depth != 0) && !rec_mpi_forget_left(self, (uintptr_t)frame) &&
@@ -106,19 +105,13 @@ static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned functi
     return rec_mpi_enter(call, self, function, from, frame);
 }
 
-/* False: it was taken as left for good (rec_mpi_forget_left) and has returned after all. */
-static inline bool rec_mpi_is_open(const struct rec_mpi_call *call)
-{
-    return call->self->frame == call->frame;
-}
-
 static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
 {
     return call->self->depth != 1;
 }
 
 /* Counters are read last: the records that follow a call have its begin as their time. */
-static inline void rec_mpi_end(struct rec_mpi_call *call)
+REC_INLINE void rec_mpi_end(struct rec_mpi_call *call)
 {
     if (REC_UNLIKELY(call->self->n_counters > 0) && !call->self->paused)
         rec_counters_read(call->self, call->region, *call->self->until);
@@ -169,7 +162,7 @@ static inline int32_t rec_mpi_tag(int tag)
  */
 
 /* The record at self->at has `extra` slots; gives it its duration, and makes it visible. */
-static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
+REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
 {
     struct rec_thread *self = call->self;
     uint64_t duration = end - call->begin;
@@ -210,8 +203,8 @@ static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
     return posted->bytes_comm & LULL_TAPE_BYTES_MASK;
 }
 
-static inline void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, uint64_t end,
-                                      struct rec_posted posted)
+REC_INLINE void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, uint64_t end,
+                                   struct rec_posted posted)
 {
     union lull_tape_slot *slot = call->self->at;
     slot[0].record.time = call->begin;
@@ -221,23 +214,23 @@ static inline void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, 
     rec_mpi_close(call, 1, end);
 }
 
-static inline void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
-                                   int tag, uint32_t comm, uint64_t bytes)
+REC_INLINE void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
+                                int tag, uint32_t comm, uint64_t bytes)
 {
     rec_mpi_put_posted(call, kind, end,
                        rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag), comm, bytes));
 }
 
-static inline void rec_mpi_send(struct rec_mpi_call *call, int64_t count, MPI_Datatype type,
-                                int dest, int tag, MPI_Comm comm)
+REC_INLINE void rec_mpi_send(struct rec_mpi_call *call, int64_t count, MPI_Datatype type, int dest,
+                             int tag, MPI_Comm comm)
 {
     uint64_t end = rec_now();
     rec_mpi_message(call, LULL_TAPE_CALL_SEND, end, dest, tag, rec_mpi_comm_of(comm)->id,
                     rec_mpi_bytes(count, type));
 }
 
-static inline void rec_mpi_recv(struct rec_mpi_call *call, const MPI_Status *status, uint64_t bytes,
-                                const struct rec_mpi_comm *comm)
+REC_INLINE void rec_mpi_recv(struct rec_mpi_call *call, const MPI_Status *status, uint64_t bytes,
+                             const struct rec_mpi_comm *comm)
 {
     uint64_t end = rec_now();
     rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG, comm->id,
@@ -259,9 +252,9 @@ bool rec_mpi_was_truncated(int error);
 void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
                       struct rec_posted posted);
 
-static inline void rec_mpi_post(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer,
-                                int tag, uint64_t end, const struct rec_mpi_comm *comm,
-                                const MPI_Request *request)
+REC_INLINE void rec_mpi_post(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer,
+                             int tag, uint64_t end, const struct rec_mpi_comm *comm,
+                             const MPI_Request *request)
 {
     const struct rec_posted posted =
         rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag), comm->id, bytes);
@@ -269,16 +262,16 @@ static inline void rec_mpi_post(struct rec_mpi_call *call, unsigned kind, uint64
     rec_request_open(call->self, *request, kind, posted);
 }
 
-static inline void rec_mpi_isend(struct rec_mpi_call *call, int64_t count, MPI_Datatype type,
-                                 int dest, int tag, MPI_Comm comm, const MPI_Request *request)
+REC_INLINE void rec_mpi_isend(struct rec_mpi_call *call, int64_t count, MPI_Datatype type, int dest,
+                              int tag, MPI_Comm comm, const MPI_Request *request)
 {
     uint64_t end = rec_now();
     rec_mpi_post(call, LULL_TAPE_CALL_ISEND, rec_mpi_bytes(count, type), dest, tag, end,
                  rec_mpi_comm_of(comm), request);
 }
 
-static inline void rec_mpi_irecv(struct rec_mpi_call *call, int64_t count, MPI_Datatype type,
-                                 int source, int tag, MPI_Comm comm, const MPI_Request *request)
+REC_INLINE void rec_mpi_irecv(struct rec_mpi_call *call, int64_t count, MPI_Datatype type,
+                              int source, int tag, MPI_Comm comm, const MPI_Request *request)
 {
     uint64_t end = rec_now();
     rec_mpi_post(call, LULL_TAPE_CALL_IRECV, rec_mpi_bytes(count, type), source, tag, end,

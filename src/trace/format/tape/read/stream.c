@@ -43,12 +43,12 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
 
 /* ---- the common records -------------------------------------------------------------------------
  *
- * Most of a tape are regions and calls. They are decoded in a loop of their own: a table says, by
- * the lowest ten bits of a record's head (kind and extra), which event a record makes, that it is
- * to be passed over, or that it needs the long way. */
+ * Most of a tape are regions, calls and operations. They are decoded in a loop of their own: a
+ * table says, by the lowest ten bits of a record's head (kind and extra), which event a record
+ * makes, that it is to be passed over, or that it needs the long way. */
 
 enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
-enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
+enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
 enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
 
 static void make_common_table(struct lull_stream *stream)
@@ -60,6 +60,14 @@ static void make_common_table(struct lull_stream *stream)
     table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     if (!stream->requests_matter)
         table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    if (stream->requests_matter && stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
+        table[lull_tape_head(LULL_TAPE_MESSAGE, 2, 0)] = OPERATION;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, 2, 0)] = OPERATION;
+    }
+    for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
+        for (unsigned extra = 1; stream->requests_matter && extra <= LULL_TAPE_MOST_EXTRA; extra++)
+            if (kind != LULL_TAPE_CALL_WAIT) /* completions may need more room than there is */
+                table[lull_tape_head(kind, extra, 0)] = CALL_OF_MPI;
     for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
         if (!(stream->mask & LULL_MASK(LULL_EVENT_COUNTERS)))
             table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
@@ -106,8 +114,8 @@ static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint
                                 clock->shift));
 }
 
-static inline void decode_common_loop(struct lull_stream *stream, struct tape_out *out,
-                                      size_t capacity, bool ticks)
+static inline lull_status decode_common_loop(struct lull_stream *stream, struct tape_out *out,
+                                             size_t capacity, bool ticks, struct lull_error *err)
 {
     const struct plain_clock clock = plain_clock_of(stream);
     const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
@@ -138,6 +146,28 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
                 at = next;
                 continue;
             }
+            if (way == CALL_OF_MPI) {
+                stream->at = at;
+                out->count = (size_t)(event - out->events);
+                lull_status status = lull_tape_decode_call(stream, lull_tape_kind_of(head),
+                                                           lull_tape_extra_of(head), out, err);
+                if (status != LULL_OK)
+                    return status;
+                event = out->events + out->count;
+                at = next;
+                continue;
+            }
+            if (way == OPERATION) {
+                if (ticks && (time < clock.base_ticks || time >= clock.limit))
+                    break;
+                const int made =
+                    lull_tape_decode_operation(stream, at, plain_ns(&clock, ticks, time), event);
+                if (made < 0)
+                    break;
+                event += made;
+                at = next;
+                continue;
+            }
         }
         if (id >= n_regions || value == LULL_TAPE_OPEN)
             break;
@@ -161,14 +191,14 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
     }
     out->count = (size_t)(event - out->events);
     stream->at = at;
+    return LULL_OK;
 }
 
-static void decode_common(struct lull_stream *stream, struct tape_out *out, size_t capacity)
+static lull_status decode_common(struct lull_stream *stream, struct tape_out *out, size_t capacity,
+                                 struct lull_error *err)
 {
-    if (stream->ticks)
-        decode_common_loop(stream, out, capacity, true);
-    else
-        decode_common_loop(stream, out, capacity, false);
+    return stream->ticks ? decode_common_loop(stream, out, capacity, true, err)
+                         : decode_common_loop(stream, out, capacity, false, err);
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */
@@ -280,8 +310,9 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             break;
         }
         if (stream->has_common)
-            decode_common(stream, &out, capacity - MOST_PER_RECORD);
-        if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
+            status = decode_common(stream, &out, capacity - MOST_PER_RECORD, err);
+        if (status != LULL_OK || stream->at == stream->end ||
+            out.count + MOST_PER_RECORD >= capacity)
             continue;
         if (stream->n_readings + MOST_READINGS > stream->readings_capacity)
             break;
