@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import fit
 import machine
 import record_app
 import record_mpi
@@ -155,10 +156,10 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate):
+        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, fit):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate")):
+                                     "simulate", "fit")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

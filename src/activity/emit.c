@@ -118,6 +118,25 @@ static uint32_t find_channel(struct lull_interpreter *it, const struct lull_even
     return index;
 }
 
+/* An operation that is told by others. */
+static void count_operation(struct lull_interpreter *it, const struct lull_event *event)
+{
+    it->sends_done |= event->kind == LULL_EVENT_SEND_DONE;
+    if (event->kind != LULL_EVENT_RECV_POST || ++it->posts < LULL_STEP_MOST_POSTS)
+        return;
+    lull_emit(it, LULL_STEP_RECV_POST, event->time, it->call_kept)->posts = it->posts;
+    it->posts = 0;
+}
+
+static void tell_posts(struct lull_interpreter *it, struct lull_step *step)
+{
+    it->told = true;
+    if (step->kind == LULL_STEP_COLLECTIVE_BEGIN)
+        return;
+    step->posts = it->posts;
+    it->posts = 0;
+}
+
 static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
 {
     return lull_believed_bytes(it->shared->trace, it->location, bytes);
@@ -126,11 +145,17 @@ static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
     uint8_t kind = kind_of_event[event->kind];
-    if (!lull_wants(it, kind))
+    if (!lull_wants(it, kind)) {
+        if (it->brief)
+            count_operation(it, event);
         return;
+    }
     uint32_t channel =
         kind == LULL_STEP_SEND || kind == LULL_STEP_RECV ? find_channel(it, event) : LULL_NONE;
-    struct lull_step *step = lull_emit(it, kind, event->time, kept);
+    struct lull_step *step =
+        lull_emit(it, kind, event->time, it->brief && it->mpi_depth > 0 ? it->call_kept : kept);
+    if (it->brief)
+        tell_posts(it, step);
     step->op = event->op;
     step->parallel = it->parallel_depth > 0;
     step->region = it->call_region;

@@ -28,15 +28,34 @@ void lull_parallel_leave(struct lull_interpreter *it)
 
 /* ---- calls of MPI -------------------------------------------------------------------------- */
 
-static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins, int64_t kept)
+static void emit_call(struct lull_interpreter *it, uint8_t kind, int64_t kept)
 {
+    if (!lull_wants(it, kind))
+        return;
     lull_emit_time(it);
-    struct lull_step *step =
-        lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END, it->ledger.now, kept);
-    step->region = region;
-    step->op = it->codes[region].call;
+    struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
+    step->region = it->call_region;
+    step->op = it->codes[it->call_region].call;
     step->parallel = it->parallel_depth > 0;
     step->call_began = it->call_began;
+}
+
+/* Whether a call of which nothing was told should have left something. */
+static bool leaves_operations(uint8_t call)
+{
+    return call != LULL_CALL_OTHER && call != LULL_CALL_ISEND && call != LULL_CALL_ISSEND &&
+           call != LULL_CALL_IRECV;
+}
+
+static void emit_call_in_short(struct lull_interpreter *it, int64_t kept)
+{
+    if (it->master && !it->told && !leaves_operations(it->codes[it->call_region].call))
+        return;
+    emit_call(it, LULL_STEP_CALL, kept);
+    struct lull_step *step = &it->out->steps[it->out->count - 1];
+    step->sends_done = it->sends_done;
+    step->posts = it->posts;
+    it->posts = 0;
 }
 
 void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
@@ -45,14 +64,19 @@ void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
         return;
     it->call_region = region;
     it->call_began = it->ledger.now;
-    emit_call(it, region, true, kept);
+    it->call_kept = kept;
+    it->told = it->sends_done = false;
+    emit_call(it, LULL_STEP_CALL_BEGIN, kept);
 }
 
 void lull_call_end(struct lull_interpreter *it, int64_t kept)
 {
     if (--it->mpi_depth > 0)
         return;
-    emit_call(it, it->call_region, false, kept);
+    if (it->brief)
+        emit_call_in_short(it, kept);
+    else
+        emit_call(it, LULL_STEP_CALL_END, kept);
     it->call_region = LULL_NONE;
 }
 

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-static const uint32_t call_kinds =
-    LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_ONE_SIDED) | LULL_STEP_MASK(LULL_STEP_IO);
+static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_CALL) |
+                                   LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
+                                   LULL_STEP_MASK(LULL_STEP_IO);
 
 static bool is_visited(const struct lull_interpretation *shared, uint32_t region)
 {
@@ -66,6 +67,7 @@ static uint64_t find_mask(const struct lull_interpretation *shared)
         uint8_t step;
         uint64_t events;
     } needs[] = {
+        {LULL_STEP_CALL, LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_SEND_DONE)},
         {LULL_STEP_SEND, LULL_MASK(LULL_EVENT_SEND)},
         {LULL_STEP_SEND_DONE, LULL_MASK(LULL_EVENT_SEND_DONE)},
         {LULL_STEP_RECV_POST, LULL_MASK(LULL_EVENT_RECV_POST)},
@@ -179,6 +181,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->last = LULL_ACTIVITY_OUTSIDE;
         it->call_region = it->parallel_region = LULL_NONE;
         it->spans = lull_wants(it, LULL_STEP_SPAN);
+        it->brief = lull_wants(it, LULL_STEP_CALL) && !lull_wants(it, LULL_STEP_CALL_BEGIN);
         if (lull_wants(it, LULL_STEP_STRETCH))
             it->stretches = shared->stretches[it->master];
         it->span.slot = NO_STATE;

@@ -14,6 +14,12 @@
  * every FORK its JOIN: what is open at the end of a cut trace ends with the run. END is the last
  * step of a location and comes always.
  *
+ *  Calls in short. Who only follows messages of masters asks for CALL instead of CALL_BEGIN,
+ * CALL_END, RECV_POST and SEND_DONE, which are most of what a program calls. Then operations of a
+ * call have the kept time of its begin, and the next SEND, RECV, CANCEL, COLLECTIVE_END or CALL
+ * tells in `posts` how many receives were posted before it. CALL comes at the end of calls with
+ * operations, of those that should have some, and of all calls of other threads than masters.
+ *
  *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
  *  cut; whoever wants only those of the windows looks at their times.
@@ -55,6 +61,9 @@ enum lull_step_kind {
     LULL_STEP_ONE_SIDED,        /* op: enum lull_rma; transfer */
     LULL_STEP_IO,               /* op: enum lull_io; transfer */
 
+    LULL_STEP_CALL, /* in short what the steps of a call say, at its end: region; op; call_began;
+                       sends_done; posts. See below. */
+
     LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE;
                        forked */
     LULL_STEP_JOIN, /* it ends; region: the first that was known since the FORK, or LULL_NONE;
@@ -77,7 +86,11 @@ enum lull_step_kind {
      LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) |      \
      LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |         \
      LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
-#define LULL_STEPS_ALL (LULL_STEP_MASK(LULL_STEP_KINDS) - 1)
+/* All but CALL, which says nothing that the others do not. */
+#define LULL_STEPS_ALL ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL))
+
+/* A receive is told at the latest with as many others. */
+enum { LULL_STEP_MOST_POSTS = 128 };
 
 /* Activities behind those of enum lull_activity (trace/trace.h). */
 enum { LULL_ACTIVITY_DISABLED = LULL_ACTIVITIES, LULL_ACTIVITY_OUTSIDE, LULL_STEP_ACTIVITIES };
@@ -121,11 +134,14 @@ struct lull_forked {
 #define LULL_NOT_FORKED INT64_MAX
 
 struct lull_step {
-    int64_t time;     /* ns since the origin of the trace; SPAN, STRETCH, VISIT: when it began */
-    int64_t kept_ns;  /* see above; of SPANs and STRETCHes: at their end */
-    uint8_t kind;     /* enum lull_step_kind */
-    uint8_t op;       /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
-    uint8_t activity; /* SPAN */
+    int64_t time;    /* ns since the origin of the trace; SPAN, STRETCH, VISIT: when it began */
+    int64_t kept_ns; /* see above; of SPANs and STRETCHes: at their end */
+    uint8_t kind;    /* enum lull_step_kind */
+    uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
+    union {
+        uint8_t activity; /* SPAN */
+        uint8_t posts;    /* of a pass with CALLs: RECV_POSTs before, that were not told */
+    };
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
     uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
                          belong to, or LULL_NONE */
@@ -137,7 +153,10 @@ struct lull_step {
             uint32_t user; /* innermost region of the user, or LULL_NONE */
             uint8_t mark;  /* of the innermost marked region; 0: in none */
         } span;
-        int64_t call_began; /* CALL_END */
+        struct {
+            int64_t call_began; /* CALL_END, CALL */
+            bool sends_done;    /* CALL: there were SEND_DONEs in it */
+        };
         struct {
             struct lull_forked forked; /* FORK, JOIN, TICK */
             /* JOIN, TICK: the ledger's times inside parallel regions as they are then, by activity,

@@ -156,6 +156,19 @@ __attribute__((constructor)) static void start(void)
     rec_start();
 }
 
+/* The call that the program leaves for good, by exit() or by ending a thread: its time so far is
+ * told by the sums, and its record is left open, as where a program is killed. */
+static bool ends_in_call(struct rec_thread *self, uint64_t now)
+{
+    const struct lull_tape_record open = self->at->record;
+    if (self->frame == 0 || self->paused || lull_tape_kind_of(open.head) != LULL_TAPE_CALL ||
+        open.value != LULL_TAPE_OPEN || open.time > now)
+        return false;
+    rec_add_sum(self, lull_tape_id_of(open.head), 1, now - open.time, now);
+    self->inside += now - open.time;
+    return true;
+}
+
 void rec_stop(void)
 {
     if (!rec_process.on)
@@ -169,6 +182,7 @@ void rec_stop(void)
             now = *thread->until;
         thread->n_counters = 0; /* they are that thread's */
         rec_omp_settle(thread, now);
+        ends_in_call(thread, now);
         if (!thread->rests)
             rec_sums_until(thread, now);
         if (!thread->rests)
@@ -304,10 +318,12 @@ void rec_thread_end(void)
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_omp_settle(self, now);
-    if (self->n_counters > 0 && !self->paused)
+    bool open = ends_in_call(self, now);
+    if (self->n_counters > 0 && !self->paused && !open)
         rec_counters_read_here(self, now);
     rec_counters_end(self);
-    rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+    if (!open)
+        rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
     rec_cores_end(self);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);

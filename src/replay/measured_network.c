@@ -9,7 +9,9 @@
 
 enum { SIZES = 65, ENOUGH = 8 };
 enum { IN_NODE, BETWEEN_NODES, REACHES };
-enum { WAITED_FOR, ALL, SETS }; /* messages that their receiver waited for, and all of them */
+/* Messages that their receiver waited for, all of them, and those that were there before a call
+ * that was for them alone. */
+enum { WAITED_FOR, ALL, WAITING, SETS };
 
 /* What one worker has seen. */
 struct tally {
@@ -17,10 +19,19 @@ struct tally {
     bool no_memory;
 };
 
+/* The last message of a process. */
+struct last {
+    struct lull_sampled timing;
+    int64_t called;
+    uint8_t reach;
+    bool counts; /* so far it was the only one of its call, and it was there before */
+};
+
 struct lull_network_samples {
     const struct lull_trace *trace;
     unsigned workers;
     struct tally *tallies;
+    struct last *lasts; /* by process */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -34,24 +45,62 @@ static uint64_t hash_message(const struct lull_ideal_message *message)
     return lull_sample_mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
+static unsigned size_of(uint64_t bytes)
+{
+    return bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+}
+
+static void add_timing(struct tally *tally, int reach, int set, const struct lull_sampled *timing)
+{
+    tally->no_memory |= !lull_sample_add(&tally->of[reach][set][size_of(timing->bytes)], timing);
+}
+
+/* The receiver's last message, once it is known that its call was for it alone. */
+static void take_last(struct lull_network_samples *samples, struct tally *tally, uint32_t process)
+{
+    struct last *last = &samples->lasts[process];
+    if (last->counts)
+        add_timing(tally, last->reach, WAITING, &last->timing);
+    last->counts = false;
+}
+
+/* A message is taken to have been there if it was sent longer before the call than the call took.
+ */
+static void note_last(struct lull_network_samples *samples, struct tally *tally, uint8_t reach,
+                      const struct lull_ideal_message *message, const struct lull_sampled *timing)
+{
+    struct last *last = &samples->lasts[message->target];
+    if (last->called == message->called) {
+        last->counts = false;
+        return;
+    }
+    take_last(samples, tally, message->target);
+    int64_t took = message->received - message->called;
+    *last = (struct last){.timing = *timing,
+                          .called = message->called,
+                          .reach = reach,
+                          .counts = took >= 0 && message->called - message->sent > took};
+    last->timing.times[0] = took;
+}
+
 void lull_network_samples_take(void *context, unsigned worker,
                                const struct lull_ideal_message *message)
 {
-    const struct lull_network_samples *samples = context;
+    struct lull_network_samples *samples = context;
     struct tally *tally = &samples->tallies[worker];
     const struct lull_process *processes = samples->trace->processes;
     uint32_t a = processes[message->source].node, b = processes[message->target].node;
     bool waited = message->called <= message->sent;
     int64_t from = waited ? message->sent : message->called;
-    unsigned size = message->bytes ? 64 - (unsigned)__builtin_clzll(message->bytes) : 0;
+    uint8_t reach = a == b ? IN_NODE : BETWEEN_NODES;
     const struct lull_sampled timing = {.hash = hash_message(message),
                                         .bytes = message->bytes,
                                         .times = {message->received - from}};
     if (message->received < from) /* clocks */
         return;
-    for (int set = waited ? WAITED_FOR : ALL; set < SETS; set++)
-        tally->no_memory |=
-            !lull_sample_add(&tally->of[a == b ? IN_NODE : BETWEEN_NODES][set][size], &timing);
+    for (int set = waited ? WAITED_FOR : ALL; set <= ALL; set++)
+        add_timing(tally, reach, set, &timing);
+    note_last(samples, tally, reach, message, &timing);
 }
 
 /* Those of all workers go to the first. */
@@ -70,13 +119,17 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
 {
     struct lull_network_samples *samples = calloc(1, sizeof *samples);
     struct tally *tallies = calloc(workers, sizeof *tallies);
-    if (!samples || !tallies) {
+    struct last *lasts = calloc(trace->n_processes + (size_t)1, sizeof *lasts);
+    if (!samples || !tallies || !lasts) {
         free(samples);
         free(tallies);
+        free(lasts);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     }
-    *samples =
-        (struct lull_network_samples){.trace = trace, .workers = workers, .tallies = tallies};
+    *samples = (struct lull_network_samples){
+        .trace = trace, .workers = workers, .tallies = tallies, .lasts = lasts};
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        lasts[p].called = INT64_MIN;
     *ret_samples = samples;
     return LULL_OK;
 }
@@ -91,6 +144,7 @@ void lull_network_samples_destroy(struct lull_network_samples *samples)
                 for (int size = 0; size < SIZES; size++)
                     free(samples->tallies[w].of[reach][set][size]);
     free(samples->tallies);
+    free(samples->lasts);
     free(samples);
 }
 
@@ -141,10 +195,11 @@ static struct line fit_reach(struct tally *tally, int reach)
     return line.known ? line : fit_sizes(tally->of[reach][ALL]);
 }
 
-static void set_line(struct lull_network *network, enum lull_level level, struct line line)
+static void set_line(struct lull_network *network, enum lull_level level, struct line line,
+                     const char *time, const char *rate)
 {
-    uint32_t latency = lull_network_parameter(network->class, "latency");
-    uint32_t bandwidth = lull_network_parameter(network->class, "bandwidth");
+    uint32_t latency = lull_network_parameter(network->class, time);
+    uint32_t bandwidth = lull_network_parameter(network->class, rate);
     lull_network_set(network, latency, level, line.latency);
     lull_network_set(network, bandwidth, level, fmax(1, line.bandwidth));
 }
@@ -194,6 +249,8 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
                                      struct lull_error *err)
 {
     struct tally *tally = &samples->tallies[0];
+    for (uint32_t p = 0; p < samples->trace->n_processes; p++)
+        take_last(samples, tally, p);
     for (unsigned w = 1; w < samples->workers; w++)
         add_tally(tally, &samples->tallies[w]);
     if (tally->no_memory)
@@ -206,7 +263,11 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
         between = in;
     lull_network_init(ret_network, lull_network_find("hockney"));
     lull_replay_placement(samples->trace, application, arena, &ret_network->placement);
-    for (int level = 0; level < LULL_LEVELS; level++)
-        set_line(ret_network, (enum lull_level)level, level <= LULL_LEVEL_NODE ? in : between);
+    for (int level = 0; level < LULL_LEVELS; level++) {
+        bool near = level <= LULL_LEVEL_NODE;
+        struct line copy = fit_sizes(tally->of[near ? IN_NODE : BETWEEN_NODES][WAITING]);
+        set_line(ret_network, (enum lull_level)level, near ? in : between, "latency", "bandwidth");
+        set_line(ret_network, (enum lull_level)level, copy, "receive", "copy");
+    }
     return evidence ? set_eager_limits(ret_network, evidence, err) : LULL_OK;
 }

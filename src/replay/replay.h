@@ -26,6 +26,7 @@
 #define LULL_REPLAY_REPLAY_H
 
 #include "replay/survey.h"
+#include "sim/network/network.h"
 #include "sim/program.h"
 #include "trace/trace.h"
 
@@ -48,7 +49,7 @@ enum lull_replay_keep {
     LULL_KEEP_NONE,
     LULL_KEEP_OTHERS, /* that move no data: Init, Comm_rank ...; for networks whose messages occupy
                          the processor */
-    LULL_KEEP_ALL     /* Isend and Irecv, too */
+    LULL_KEEP_ALL     /* Isend and Irecv, too, and blocking sends that are eager */
 };
 
 struct lull_replay_options {
@@ -60,6 +61,8 @@ struct lull_replay_options {
     bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
                              lull_replay_measured; for who maps measured to simulated time */
     uint8_t keep_calls;   /* enum lull_replay_keep */
+    const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
+                                           is known */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);

@@ -142,7 +142,9 @@ static void draw_head(FILE *out, double height)
     for (int i = 0; i < COLOURS; i++)
         fprintf(out, ".s%d{stroke:%s;fill:%s}", i, dark[i], dark[i]);
     fputs("}\n.line{fill:none;stroke-width:2}.curve{fill:none;stroke-width:1.5;"
-          "stroke-dasharray:6 4}.bar{stroke:none;fill-opacity:.75}.span{stroke-width:1.2}\n"
+          "stroke-dasharray:6 "
+          "4}.bar{stroke:none;fill-opacity:.75}.band{stroke:none;fill-opacity:.18}.span{stroke-"
+          "width:1.2}\n"
           "</style>\n",
           out);
     fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
@@ -162,10 +164,11 @@ static void draw_marker(FILE *out, unsigned number, double x, double y)
             colour_of(number), shapes[(number - 1) % (sizeof shapes / sizeof *shapes)], x, y);
 }
 
-/* A curve has the colour of the series before it, whose fit it is. */
+/* Curves and bands have the colour of the series before them, whose fit they are. */
 static unsigned number_of(const struct lull_series *series, unsigned before)
 {
-    return before + (before == 0 || series->style != LULL_CHART_CURVE);
+    return before +
+           (before == 0 || (series->style != LULL_CHART_CURVE && series->style != LULL_CHART_BAND));
 }
 
 /* In rows as wide as the plot; with `out` NULL nothing is drawn. Returns the number of rows. */
@@ -185,11 +188,12 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
         double y = LEGEND_Y + row * ROW;
         shown++;
         if (out) {
-            if (series->style == LULL_CHART_BARS)
+            if (series->style == LULL_CHART_BARS || series->style == LULL_CHART_BAND)
                 fprintf(out,
-                        "<rect class=\"bar s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
+                        "<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
                         "height=\"9\"/>\n",
-                        colour_of(number), x, y - 9);
+                        series->style == LULL_CHART_BARS ? "bar" : "band", colour_of(number), x,
+                        y - 9);
             else if (series->style != LULL_CHART_POINTS)
                 fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", colour_of(number),
                         series->style == LULL_CHART_CURVE ? "curve" : "line", x, y - 4);
@@ -309,11 +313,35 @@ static void draw_line(const struct frame *frame, const struct lull_series *serie
     fputs("\" style=\"fill:none\"/>\n", frame->out);
 }
 
+/* Along the upper edge and back along the lower one. */
+static void draw_band(const struct frame *frame, const struct lull_series *series, unsigned number)
+{
+    const char *step = "M";
+    fprintf(frame->out, "<path class=\"s%u band\" d=\"", colour_of(number));
+    for (size_t k = 0; k < 2 * series->count; k++) {
+        bool upper = k < series->count;
+        const struct lull_chart_point *point =
+            &series->points[upper ? k : 2 * series->count - 1 - k];
+        if (!lull_chart_shows(frame->chart, point) ||
+            !lull_axis_fits(&frame->chart->y, point->low) ||
+            !lull_axis_fits(&frame->chart->y, point->high))
+            continue;
+        fprintf(frame->out, "%s%.1f %.1f", step, x_of(frame, point->x),
+                y_of(frame, upper ? point->high : point->low));
+        step = "L";
+    }
+    fputs("\"/>\n", frame->out);
+}
+
 static void draw_series(const struct frame *frame, const struct lull_series *series,
                         unsigned number)
 {
     if (series->style == LULL_CHART_BARS) {
         draw_bars(frame, series, number);
+        return;
+    }
+    if (series->style == LULL_CHART_BAND) {
+        draw_band(frame, series, number);
         return;
     }
     if (series->style != LULL_CHART_POINTS)

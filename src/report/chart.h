@@ -23,6 +23,7 @@ enum lull_chart_style {
     LULL_CHART_POINTS, /* markers alone */
     LULL_CHART_CURVE,  /* a line without markers, dashed, in the colour of the series before:
                           a fit */
+    LULL_CHART_BAND,   /* the area between low and high, in the colour of the series before */
     LULL_CHART_BARS    /* from the bottom up; a bar reaches from its point's x to the next one's */
 };
 

@@ -41,7 +41,8 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                           .callers = wish->callers,
                                           .survey = wish->survey,
                                           .pieces = wish->run,
-                                          .keep_calls = wish->keep_calls};
+                                          .keep_calls = wish->keep_calls,
+                                          .network = wish->network};
     lull_status status = LULL_OK;
     if (wish->what_if) {
         lull_what_if_rewind(wish->what_if);

@@ -14,8 +14,10 @@ uint64_t lull_nesting_mask(uint64_t mask)
 void lull_nesting_begin(struct lull_nesting *nesting, uint64_t mask, bool unordered)
 {
     /* Times begin at 0, so that the first event is checked like all others. */
-    *nesting = (struct lull_nesting){
-        .hidden = lull_nesting_mask(mask) & ~mask, .unordered = unordered, .cut_begin = true};
+    *nesting = (struct lull_nesting){.hidden = lull_nesting_mask(mask) & ~mask,
+                                     .unordered = unordered,
+                                     .cut_begin = true,
+                                     .tells_off = mask >> LULL_EVENT_MEASURE_OFF & 1};
 }
 
 void lull_nesting_end(struct lull_nesting *nesting)
@@ -160,20 +162,42 @@ static lull_status hide(const struct lull_nesting *nesting, const struct lull_tr
     return LULL_OK;
 }
 
-/* From the first irregular event on, whose order is checked already: a copy with the repairs. */
-static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
+/* In the place of the first event out of order, behind `count` good ones in the scratch buffer. */
+static lull_status leave_out(struct lull_nesting *nesting, const struct lull_trace *trace,
+                             uint32_t location, const struct lull_event *bad,
+                             struct lull_event_buffer *scratch, uint32_t *count,
+                             struct lull_error *err)
+{
+    struct lull_error wrong;
+    lull_status status = bad_order(nesting, trace, location, bad, &wrong);
+    status = lull_trace_leave_out(trace, location, status, &wrong);
+    if (status != LULL_OK)
+        return lull_fail(err, status, "%s", wrong.text);
+    nesting->left_out = true;
+    const struct lull_event off = {.time = nesting->last_time, .kind = LULL_EVENT_MEASURE_OFF};
+    return !nesting->tells_off || append(scratch, count, &off)
+               ? LULL_OK
+               : out_of_memory(trace, location, err);
+}
+
+/* From the first irregular event on, whose order has been looked at: a copy with the repairs. */
+static lull_status repair_from(uint32_t first, bool order_is_bad, struct lull_nesting *nesting,
                                const struct lull_trace *trace, uint32_t location,
                                const struct lull_event **events, uint32_t *count,
                                struct lull_event_buffer *scratch, struct lull_error *err)
 {
     uint32_t kept = 0;
     bool good = true;
+    lull_status status = LULL_OK;
     for (uint32_t i = 0; good && i < first; i++)
         good = append(scratch, &kept, &(*events)[i]);
     for (uint32_t i = first; good && i < *count; i++) {
         const struct lull_event *event = &(*events)[i];
-        if (i > first && !passed_by(nesting, event) && !in_order(nesting, event))
-            return bad_order(nesting, trace, location, event, err);
+        if (order_is_bad ||
+            (i > first && !passed_by(nesting, event) && !in_order(nesting, event))) {
+            status = leave_out(nesting, trace, location, event, scratch, &kept, err);
+            break;
+        }
         if (event->kind == LULL_EVENT_LEAVE && !closes_innermost(nesting, event)) {
             good = repair_leave(nesting, trace, location, event, scratch, &kept);
             continue;
@@ -186,6 +210,8 @@ static lull_status repair_from(uint32_t first, struct lull_nesting *nesting,
     }
     if (!good)
         return out_of_memory(trace, location, err);
+    if (status != LULL_OK)
+        return status;
     *events = scratch->events;
     *count = kept;
     return nesting->hidden ? hide(nesting, trace, location, events, count, scratch, err) : LULL_OK;
@@ -237,13 +263,15 @@ lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_
                                 uint32_t *count, struct lull_event_buffer *scratch,
                                 struct lull_error *err)
 {
+    if (nesting->left_out)
+        *count = 0;
     for (uint32_t i = 0; (i = take_regular(nesting, *events, i, *count)) < *count; i++) {
         const struct lull_event *event = &(*events)[i];
         if (!passed_by(nesting, event) && !in_order(nesting, event))
-            return bad_order(nesting, trace, location, event, err);
+            return repair_from(i, true, nesting, trace, location, events, count, scratch, err);
         if (event->kind == LULL_EVENT_LEAVE) {
             if (!closes_innermost(nesting, event))
-                return repair_from(i, nesting, trace, location, events, count, scratch, err);
+                return repair_from(i, false, nesting, trace, location, events, count, scratch, err);
             nesting->depth--;
         } else if (event->kind == LULL_EVENT_ENTER && !push(nesting, event->id)) {
             return out_of_memory(trace, location, err);

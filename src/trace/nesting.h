@@ -15,6 +15,8 @@ struct lull_nesting {
     uint64_t hidden;  /* of ENTER and LEAVE, what is needed for the repair but was not asked for */
     bool unordered;   /* messages may come out of order */
     bool cut_begin;   /* no region has been entered yet */
+    bool left_out;    /* what comes is behind a damage, and not taken */
+    bool tells_off;   /* MEASURE_OFF was asked for */
 };
 
 /* The kinds to read for a visitor who wants `mask`: what one of ENTER and LEAVE is after the repair
@@ -24,7 +26,10 @@ uint64_t lull_nesting_mask(uint64_t mask);
 void lull_nesting_begin(struct lull_nesting *nesting, uint64_t mask, bool unordered);
 void lull_nesting_end(struct lull_nesting *nesting); /* releases */
 
-/* Events in, events out: *events and *count are replaced by a repaired copy (in *scratch, grown
+/* Where a location is damaged and its format can do without it, its events end with MEASURE_OFF;
+ * what comes later is dropped.
+ *
+ * Events in, events out: *events and *count are replaced by a repaired copy (in *scratch, grown
  * as needed, freed by the caller) where something had to be put right; usually they stay as
  * they are and nothing is copied. */
 struct lull_event_buffer {

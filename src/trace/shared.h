@@ -11,6 +11,8 @@ enum { LULL_MOST_QUIRKS = 64 };
 
 struct lull_trace_shared {
     pthread_mutex_t lock;
+    bool *left_out; /* per location, malloc'd; NULL: none is */
+    uint32_t n_left_out;
     struct lull_quirk quirks[LULL_MOST_QUIRKS];
     uint32_t n_quirks;
     uint32_t n_at_opening; /* of them, in the order in which they were found; the others are found

@@ -38,6 +38,7 @@ void lull_trace_close(struct lull_trace *trace)
     const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
     if (reader && reader->close)
         reader->close(trace);
+    free(shared->left_out);
     pthread_mutex_destroy(&shared->convert_lock);
     pthread_mutex_destroy(&shared->lock);
     lull_arena_destroy(trace->arena);
@@ -210,6 +211,37 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
     if (fits)
         count_quirk(shared, i);
     pthread_mutex_unlock(&shared->lock);
+}
+
+lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t location,
+                                 lull_status status, const struct lull_error *err)
+{
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    if (status != LULL_ERR_FORMAT || !reader || !reader->leaves_out_damage || !err)
+        return status;
+    struct lull_trace_shared *shared = trace->shared;
+    pthread_mutex_lock(&shared->lock);
+    if (!shared->left_out)
+        shared->left_out = calloc(trace->n_locations, sizeof *shared->left_out);
+    bool known = shared->left_out && shared->left_out[location];
+    bool good = known || (shared->left_out && shared->n_left_out + 1 < trace->n_locations);
+    if (good && !known) {
+        shared->left_out[location] = true;
+        shared->n_left_out++;
+    }
+    pthread_mutex_unlock(&shared->lock);
+    if (good && !known)
+        lull_trace_add_quirk(trace, "damaged records are left out, from the damage on", "%s",
+                             err->text);
+    return good ? LULL_OK : status;
+}
+
+bool lull_trace_is_left_out(const struct lull_trace *trace, uint32_t location)
+{
+    pthread_mutex_lock(&trace->shared->lock);
+    bool left_out = trace->shared->left_out && trace->shared->left_out[location];
+    pthread_mutex_unlock(&trace->shared->lock);
+    return left_out;
 }
 
 static int compare_quirks(const void *left, const void *right)

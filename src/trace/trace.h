@@ -246,6 +246,13 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
                                  struct lull_error *err);
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
                             struct lull_error *err);
+/* Whether what is wrong with a location can be lived with. Of a format that leaves out damage
+ * (trace/format/reader.h) the location's events end at the damage; that is told by a quirk, which
+ * says what err says, and LULL_OK. Of others, for other failures than LULL_ERR_FORMAT, and where no
+ * location would be left, it is `status` again. */
+lull_status lull_trace_leave_out(const struct lull_trace *trace, uint32_t location,
+                                 lull_status status, const struct lull_error *err);
+bool lull_trace_is_left_out(const struct lull_trace *trace, uint32_t location);
 /* Gives regions and call sites the names that their functions have in the source, those of C++ if
  * there is a library on this machine that can (binary/demangle.h). To be called right after
  * opening, by whoever shows names to people. */

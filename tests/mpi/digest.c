@@ -85,6 +85,11 @@ static void add_event(const struct lull_trace *trace, const char *who,
     case LULL_EVENT_REQUEST_CANCELLED:
         add("%s cancels", who);
         break;
+    case LULL_EVENT_COLLECTIVE_BEGIN:
+        if (event->op == LULL_COLLECTIVE_CREATE && event->collective.request != LULL_NO_REQUEST)
+            add("%s posts %s in %u", who, lull_collective_name(event->op),
+                size_of(trace, event->id));
+        break;
     case LULL_EVENT_COLLECTIVE_END:
         add("%s %s in %u root %s sent %llu received %llu", who, lull_collective_name(event->op),
             size_of(trace, event->id), name_of(trace, event->collective.root).text,

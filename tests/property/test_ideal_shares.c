@@ -3,6 +3,7 @@
  * (support/random_run.h). */
 #include "activity/pass.h"
 #include "replay/ideal/ideal.h"
+#include "support/brief.h"
 #include "support/random_run.h"
 #include "support/seed.h"
 
@@ -22,6 +23,7 @@ enum { MOST_WORKERS = 8, PROGRAMS = 3000 };
 
 struct feed {
     const struct random_run *run;
+    const struct run_steps *locations; /* [run->n_locations]: as the consumer wants them */
     const struct lull_consumer *consumer;
     unsigned workers;
     uint64_t seed;
@@ -37,7 +39,7 @@ struct feeder {
 static lull_status hand_over(const struct feeder *feeder, uint32_t location, size_t *at,
                              struct lull_random *random)
 {
-    const struct run_steps *own = &feeder->feed->run->locations[location];
+    const struct run_steps *own = &feeder->feed->locations[location];
     size_t left = own->count - *at, most = 1 + (size_t)lull_random_below(random, 20);
     const struct lull_steps steps = {.location = location,
                                      .count = (uint32_t)(left < most ? left : most),
@@ -60,7 +62,7 @@ static uint32_t choose_location(const struct feeder *feeder, const size_t *at,
     for (uint32_t l = 0; l < run->n_locations; l++) {
         uint32_t process = run->trace->locations[l].process;
         if (lull_pass_worker_of(run->trace, feeder->feed->workers, process) != feeder->worker ||
-            at[l] == run->locations[l].count)
+            at[l] == feeder->feed->locations[l].count)
             continue;
         *ret_unread = true;
         if (consumer->welcome(consumer->context, feeder->worker, l) &&
@@ -95,6 +97,20 @@ static void *feed_share(void *context)
     return NULL;
 }
 
+static void shorten_steps(const struct random_run *run, struct run_steps *ret_locations)
+{
+    for (uint32_t l = 0; l < run->n_locations; l++) {
+        const struct run_steps *whole = &run->locations[l];
+        uint32_t process = run->trace->locations[l].process;
+        bool master = run->trace->processes[process].first_location == l;
+        ret_locations[l] = *whole;
+        ret_locations[l].steps = malloc((whole->count + 1) * sizeof *whole->steps);
+        assert_non_null(ret_locations[l].steps);
+        ret_locations[l].count =
+            brief_steps(whole->steps, whole->count, master, ret_locations[l].steps);
+    }
+}
+
 /* `ret_others`: other threads are presumed not to communicate; whether they did. NULL: any may. */
 static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
                                          uint64_t seed, size_t waiting, bool *ret_others)
@@ -105,7 +121,15 @@ static struct lull_ideal_result evaluate(const struct random_run *run, unsigned 
     struct lull_consumer consumer;
     assert_int_equal(lull_ideal_create(run->trace, &options, workers, &ideal, NULL), LULL_OK);
     lull_ideal_consumer(ideal, &consumer);
-    struct feed feed = {.run = run, .consumer = &consumer, .workers = workers, .seed = seed};
+    struct run_steps brief[RUN_PROCESSES * RUN_THREADS] = {{0}};
+    bool in_short = consumer.wants & LULL_STEP_MASK(LULL_STEP_CALL);
+    if (in_short)
+        shorten_steps(run, brief);
+    struct feed feed = {.run = run,
+                        .locations = in_short ? brief : run->locations,
+                        .consumer = &consumer,
+                        .workers = workers,
+                        .seed = seed};
     struct feeder feeders[MOST_WORKERS];
     pthread_t threads[MOST_WORKERS];
     for (unsigned w = 0; w < workers; w++) {
@@ -119,6 +143,8 @@ static struct lull_ideal_result evaluate(const struct random_run *run, unsigned 
     if (ret_others)
         *ret_others = lull_ideal_others_call(ideal);
     lull_ideal_destroy(ideal);
+    for (uint32_t l = 0; l < run->n_locations; l++)
+        free(brief[l].steps);
     return result;
 }
 
@@ -188,6 +214,7 @@ static void other_threads_are_found_out(void **state)
             assert_int_equal(result.runtime, exact.runtime);
             assert_int_equal(result.messages, exact.messages);
             assert_int_equal(result.collectives, exact.collectives);
+            assert_int_equal(result.lost_ns, exact.lost_ns);
         }
         with += found;
         without += !found;

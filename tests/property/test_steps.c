@@ -1,5 +1,6 @@
 /* Steps of random traces: they are what step.h says, whichever way they are read. */
 #include "activity/pass.h"
+#include "support/brief.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
 
@@ -414,6 +415,30 @@ static void check_same(const struct lull_trace *trace, const struct gathered *a,
     }
 }
 
+/* What is told in short, against what the whole steps say. */
+static void check_brief(const struct lull_trace *trace, const struct gathered *all,
+                        const struct gathered *brief)
+{
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        bool master = trace->processes[trace->locations[l].process].first_location == l;
+        struct lull_step *wanted = malloc((all[l].count + 1) * sizeof *wanted);
+        assert_non_null(wanted);
+        size_t count = brief_steps(all[l].steps, all[l].count, master, wanted);
+        assert_int_equal(brief[l].count, count);
+        for (size_t i = 0; i < count; i++) {
+            const struct lull_step *step = &brief[l].steps[i];
+            check_same_step(&wanted[i], step);
+            if (step->kind != LULL_STEP_END)
+                assert_int_equal(wanted[i].posts, step->posts);
+            if (step->kind != LULL_STEP_CALL)
+                continue;
+            assert_int_equal(wanted[i].call_began, step->call_began);
+            assert_int_equal(wanted[i].sends_done, step->sends_done);
+        }
+        free(wanted);
+    }
+}
+
 static struct lull_windows *draw_windows(struct lull_random *random, const struct lull_trace *trace)
 {
     struct lull_arena *arena = trace->arena;
@@ -454,6 +479,9 @@ static void check_one(struct lull_random *random, unsigned round)
     struct gathered *slow = by_events(trace, LULL_STEPS_ALL, windows);
     check_same(trace, slow, all, LULL_STEPS_ALL);
     free_gathered(slow, trace->n_locations);
+    struct gathered *brief = by_pass(trace, BRIEF_STEPS, false, 1, windows);
+    check_brief(trace, all, brief);
+    free_gathered(brief, trace->n_locations);
     check_same(trace, all, quick, few);
     check_same(trace, quick, pulled, few);
     free_gathered(all, trace->n_locations);

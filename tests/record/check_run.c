@@ -4,6 +4,8 @@
  * out) threads N                   locations processes N above SHARE REGION          the region's
  * own time is more than that share of all threads' time below SHARE REGION
  *
+ *     lasts NS REGION           the region's own time is at least that
+ *
  *     balance SHARE TOLERANCE     load balance of the parallel regions as lull metrics gives it
  *
  * Other lines are the program's own output. Prints what differs; the status is 1 then, and when the
@@ -35,12 +37,18 @@ static double visits_of(const char *name)
     return (double)visits;
 }
 
-static double share_of(const char *name)
+static int64_t own_ns_of(const char *name)
 {
-    int64_t ns = 0, all = 0;
+    int64_t ns = 0;
     for (uint32_t i = 0; i < run->n_regions; i++)
         if (is_named(run->regions[i].name, name))
             ns += run->regions[i].exclusive_ns;
+    return ns;
+}
+
+static double share_of(const char *name)
+{
+    int64_t ns = own_ns_of(name), all = 0;
     for (uint32_t t = 0; t < run->n_threads; t++)
         all += run->duration_ns;
     return (double)ns / (double)all;
@@ -77,6 +85,9 @@ static bool differs(const char *word, double number, const char *name)
     } else if (strcmp(word, "balance") == 0) {
         is = balance();
         good = fabs(is - number) <= atof(name);
+    } else if (strcmp(word, "lasts") == 0) {
+        is = (double)own_ns_of(name);
+        good = is >= number;
     } else if (strcmp(word, "above") == 0) {
         is = share_of(name);
         good = is > number;

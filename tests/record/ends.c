@@ -1,6 +1,11 @@
 /* ends HOW: an MPI program that ends in another way than by MPI_Finalize and return. Every rank
- * makes CALLS barriers first; rank 1 (or 0, if it is alone) then does HOW. Prints what must be
- * found in the run. */
+ * makes CALLS barriers first; rank 1 (or 0, if it is alone) then does HOW: by itself, or
+ *
+ *     in-HOW          inside of MPI_Bcast, whose error handler does it
+ *     signal-HOW      inside of MPI_Recv, which never ends: the handler of a signal does it
+ *
+ * Prints what must be found in the run. ends.f90 has the same by the functions at the end of this.
+ */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -61,10 +66,56 @@ static void end(const char *how)
         start_children();
 }
 
+/* ---- inside of a call -------------------------------------------------------------------------
+ */
+
+static char inside[32]; /* what is done there */
+
+static void handle_error(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    (void)error;
+    end(inside);
+}
+
+static void handle_signal(int number)
+{
+    (void)number;
+    end(inside);
+}
+
+/* Makes ready for it; 1: MPI_Bcast with a wrong root is to follow, 2: MPI_Recv from oneself, which
+ * takes a second; 0: it has been done. */
+int ends_begin(const char *how)
+{
+    MPI_Errhandler handler;
+    const char *dash = strchr(how, '-');
+    snprintf(inside, sizeof inside, "%s", dash ? dash + 1 : how);
+    if (strncmp(how, "in-", 3) == 0) {
+        MPI_Comm_create_errhandler(handle_error, &handler);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+        return 1;
+    }
+    if (strncmp(how, "signal-", 7) == 0) {
+        signal(SIGALRM, handle_signal);
+        alarm(1);
+        return 2;
+    }
+    end(how);
+    return 0;
+}
+
+int ends_calls(void)
+{
+    return CALLS;
+}
+
+#ifndef ENDS_FORTRAN
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "return";
-    int rank, size;
+    int rank, size, data = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -78,9 +129,15 @@ int main(int argc, char **argv)
     if (size == 1 || rank == 1) {
         if (size > 1) /* so that rank 0's lines are out before it is killed */
             usleep(200000);
-        end(how);
+        int next = ends_begin(how);
+        if (next == 1)
+            MPI_Bcast(&data, 1, MPI_INT, 77, MPI_COMM_WORLD);
+        if (next == 2)
+            MPI_Recv(&data, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }
+
+#endif

@@ -1,8 +1,10 @@
 """How programs end, alone and recorded: they must behave alike, and the run must hold all that
 happened before. Prints the table that docs/record.md shows.
 
-    ends.py --lull LULL --check CHECK_RUN --program ENDS --barriers BARRIERS
-            --mpirun MPIRUN
+    ends.py --lull LULL --check CHECK_RUN --digest DIGEST --program ENDS --barriers BARRIERS
+            --mpirun MPIRUN [--others ENDS...]
+
+The others are the same program by other compilers and bindings.
 """
 import argparse
 import os
@@ -18,6 +20,23 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import launch
 
 LIMIT = 256 << 10
+
+# How one rank ends: as ends.c calls it, and the call that it is in then.
+ENDS = [("MPI_Abort", "abort", "MPI_Abort"),
+        ("SIGSEGV of one rank", "segv", None),
+        ("SIGTERM of one rank", "term", None),
+        ("SIGKILL of one rank", "kill", None),
+        ("exit() without MPI_Finalize", "exit", None),
+        ("_exit() without MPI_Finalize", "_exit", None),
+        ("MPI_Abort in an error handler", "in-abort", "MPI_Bcast"),
+        ("SIGSEGV in an error handler", "in-segv", "MPI_Bcast"),
+        ("SIGTERM in an error handler", "in-term", "MPI_Bcast"),
+        ("SIGKILL in an error handler", "in-kill", "MPI_Bcast"),
+        ("exit() in an error handler", "in-exit", "MPI_Bcast"),
+        ("exit() in a signal's handler in a call", "signal-exit", "MPI_Recv"),
+        ("SIGKILL in a signal's handler in a call", "signal-kill", "MPI_Recv")]
+# The least that a call must take which was left by exit(), ns: the alarm comes after a second.
+LASTS = {"signal-exit": 900_000_000}
 # What ends.c makes, however it ends: calls, processes, and processes again.
 PLANTED = "atleast %d MPI_Barrier\nprocesses %d\nexpect %d MPI_Init\n"
 HINTS = ("atleast", "processes", "expect", "threads")
@@ -79,25 +98,52 @@ class Bench:
                                 capture_output=True, timeout=240)
         return result.returncode == 0, result.stdout.strip().replace("\n", "; ")
 
-    def one_rank_ends(self, name, how):
+    def one_rank_ends(self, name, how, call):
         """Alone in its world, the rank ends for its launcher as it does without recording. Of two,
         an mpirun returns what it hears of first, rank 1 or what that does to rank 0; but both are
         in the run."""
+        alone, status, verdict, good = self.one_rank(self.settings.program, how, call)
         with tempfile.TemporaryDirectory() as folder:
-            run, program = os.path.join(folder, "run"), [self.settings.program, how]
-            record = [self.settings.lull, "record", "-o", run]
-            one, two = [self.settings.mpirun, "-n", "1"], [self.settings.mpirun, "-n", "2"]
-            alone, _, _ = start(one + program, self.environment)
-            status, _, errors = start(one + record + program, self.environment)
-            good, verdict = self.check(run, PLANTED % (5000, 1, 1))
-            shutil.rmtree(run)
-            start(two + record + program, self.environment)
+            run = os.path.join(folder, "run")
+            start([self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o", run,
+                   self.settings.program, how], self.environment)
             both_good, both = self.check(run, PLANTED % (10000, 2, 2))
-            same_end = status == alone or (self.is_mpich and MPICH_INSTEAD in (status, alone))
-            if not same_end:
+        self.row(name, alone, status, verdict + " | " + both, not (good and both_good))
+        for program in self.settings.others:
+            alone, status, verdict, good = self.one_rank(program, how, call)
+            self.row("    " + os.path.basename(program), alone, status, verdict, not good)
+
+    def one_rank(self, program, how, call):
+        """Status alone, status recorded, verdict, good."""
+        with tempfile.TemporaryDirectory() as folder:
+            run, launcher = os.path.join(folder, "run"), [self.settings.mpirun, "-n", "1"]
+            alone, said, _ = start(launcher + [program, how], self.environment)
+            status, output, errors = start(
+                launcher + [self.settings.lull, "record", "-o", run, program, how],
+                self.environment)
+            planted = PLANTED % (5000, 1, 1)
+            if how in LASTS:
+                planted += "lasts %d %s\n" % (LASTS[how], call)
+            good, verdict = self.check(run, planted)
+            if not (status == alone or (self.is_mpich and MPICH_INSTEAD in (status, alone))):
+                good = False
                 verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
-            good = good and both_good and same_end and self.has_metrics(run)
-            self.row(name, alone, status, verdict + " | " + both, not good)
+            if expectations(output) != expectations(said):
+                good = False
+                verdict += "; prints something else"
+            open_call = self.open_call(run)
+            if open_call != call:
+                good = False
+                verdict += f"; was in {open_call}, expected {call}"
+            return alone, status, verdict, good and self.has_metrics(run)
+
+    def open_call(self, run):
+        """What the rank is in at the end of its tape."""
+        digest = subprocess.run([self.settings.digest, run], capture_output=True, text=True,
+                                timeout=240, check=True)
+        found = [line.split()[2] for line in digest.stdout.splitlines()
+                 if line.startswith("0 enters ")]
+        return found[0] if found else None
 
     def has_metrics(self, run):
         metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=240,
@@ -136,20 +182,17 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("lull", "check", "program", "barriers", "mpirun"):
+    for name in ("lull", "check", "digest", "program", "barriers", "mpirun"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--others", nargs="*", default=[])
     settings = parser.parse_args()
     if not shutil.which(settings.mpirun):
         return 77
     bench = Bench(settings)
     mpirun = [settings.mpirun, "-n", "2"]
     bench.compare("return", mpirun, [settings.program, "return"])
-    bench.one_rank_ends("MPI_Abort", "abort")
-    bench.one_rank_ends("SIGSEGV of one rank", "segv")
-    bench.one_rank_ends("SIGTERM of one rank", "term")
-    bench.one_rank_ends("SIGKILL of one rank", "kill")
-    bench.one_rank_ends("exit() without MPI_Finalize", "exit")
-    bench.one_rank_ends("_exit() without MPI_Finalize", "_exit")
+    for name, how, call in ENDS:
+        bench.one_rank_ends(name, how, call)
     bench.compare("SIGTERM of mpirun", mpirun, [settings.program, "wait"], send=signal.SIGTERM)
     bench.compare("SIGKILL of mpirun", mpirun, [settings.program, "wait"], send=signal.SIGKILL)
     bench.compare("fork, exec and system()", mpirun, [settings.program, "fork"])

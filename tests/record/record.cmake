@@ -142,11 +142,32 @@ function(record_mpi family)
                     -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} VERBATIM)
         add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
     endforeach()
+    # The same by another compiler, and by Fortran's bindings.
+    set(ends ${PROJECT_SOURCE_DIR}/tests/record/ends.c)
+    set(others)
+    if(LULL_CLANG)
+        add_custom_command(OUTPUT ${bin}/ends.clang.${family} DEPENDS ${ends}
+            COMMAND ${CMAKE_COMMAND} -E env OMPI_CC=${LULL_CLANG} MPICH_CC=${LULL_CLANG}
+                    ${LULL_TEST_MPICC_${family}} -O1 -g ${ends} -o ${bin}/ends.clang.${family} VERBATIM)
+        list(APPEND others ${bin}/ends.clang.${family})
+    endif()
+    find_program(LULL_TEST_MPIF90_${family} NAMES mpif90.${family})
+    if(LULL_TEST_MPIF90_${family} AND LULL_GFORTRAN)
+        set(object ${bin}/ends.fortran.${family}.o)
+        add_custom_command(OUTPUT ${bin}/ends.fortran.${family}
+            DEPENDS ${ends} ${PROJECT_SOURCE_DIR}/tests/record/ends.f90
+            COMMAND ${LULL_TEST_MPICC_${family}} -O1 -g -DENDS_FORTRAN -c ${ends} -o ${object}
+            COMMAND ${LULL_TEST_MPIF90_${family}} -O1 -g ${PROJECT_SOURCE_DIR}/tests/record/ends.f90
+                    ${object} -o ${bin}/ends.fortran.${family} VERBATIM)
+        list(APPEND others ${bin}/ends.fortran.${family})
+    endif()
+    add_custom_target(record.ends.others.${family} ALL DEPENDS ${others})
     add_test(NAME record.ends.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ends.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                --digest $<TARGET_FILE:mpi_digest>
                 --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
-                --mpirun ${LULL_TEST_MPIRUN_${family}})
+                --mpirun ${LULL_TEST_MPIRUN_${family}} --others ${others})
     set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON
                          SKIP_RETURN_CODE 77)
     add_test(NAME record.sums.${family}

@@ -168,16 +168,24 @@ static uint64_t make_key(const struct rec_mpi_comm *info, const struct rec_mpi_c
     return mix(base, count) | 1;
 }
 
-uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
+/* Of what the members of a communicator make in the same order; 0: they do not call it alike. With
+ * the lock held. */
+static uint64_t next_key(const struct rec_mpi_comm *comm, uint64_t what)
 {
     if (comm->key == 0)
         return 0;
-    pthread_mutex_lock(&lock);
-    uint64_t base = mix(comm->key, 0x737061776e);
+    uint64_t base = mix(comm->key, what);
     uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
     rec_map_put(&counts, (uintptr_t)(base | 1), count);
-    pthread_mutex_unlock(&lock);
     return mix(base, count) | 1;
+}
+
+uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t key = next_key(comm, 0x737061776e);
+    pthread_mutex_unlock(&lock);
+    return key;
 }
 
 /* ---- definitions ------------------------------------------------------------------------------
@@ -214,6 +222,18 @@ static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent,
     struct rec_comm remote = definition_of(&there, name);
     local.key = info->key ? mix(info->key, info->members[0]) | 1 : 0;
     info->id = rec_define_intercomm(&local, &remote);
+}
+
+uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
+{
+    struct rec_mpi_comm own = *comm;
+    if (!own.members)
+        return comm->id;
+    pthread_mutex_lock(&lock);
+    own.key = next_key(comm, 0x6b656570);
+    define(&own, comm, "");
+    pthread_mutex_unlock(&lock);
+    return own.id != 0 ? own.id : comm->id;
 }
 
 static void set_name(MPI_Comm comm, char *name)
@@ -283,22 +303,23 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 
 /* All say which rank they are, and call each other by the same numbers, though some may have been
  * given another number when they began: readers know both. So nobody has to be asked. */
-static bool begin_numbers(MPI_Comm world, int size, int rank)
+static bool begin_numbers(MPI_Group world, int size, int rank)
 {
     uint32_t first = size > 1 ? rec_process.first : rec_process.number;
     uint32_t *numbers = malloc(sizeof *numbers * (size_t)size);
-    MPI_Group group;
-    if (!numbers || rec_mpi.Comm_group(world, &group) != MPI_SUCCESS) {
-        free(numbers);
+    if (!numbers)
         return false;
-    }
     for (int r = 0; r < size; r++)
         numbers[r] = first + (uint32_t)r;
     highest_number = numbers[size - 1];
     if (highest_number < rec_process.number)
         highest_number = rec_process.number;
+    rec_set_rank((uint32_t)rank);
     rec_define_world(first, (uint32_t)size, (uint32_t)rank);
-    return add_world(group, numbers);
+    if (add_world(world, numbers))
+        return true;
+    free(numbers);
+    return false;
 }
 
 static bool add_remote(MPI_Comm inter, const uint32_t *numbers, uint32_t count)
@@ -346,12 +367,12 @@ void rec_mpi_end_world(void)
 bool rec_mpi_begin_world(MPI_Comm world)
 {
     struct rec_mpi_comm *info = &rec_mpi_world;
+    MPI_Group group;
     int size, rank;
     if (rec_mpi.Comm_size(world, &size) != MPI_SUCCESS ||
         rec_mpi.Comm_rank(world, &rank) != MPI_SUCCESS)
         return false;
-    rec_set_rank((uint32_t)rank);
-    if (!begin_numbers(world, size, rank))
+    if (rec_mpi.Comm_group(world, &group) != MPI_SUCCESS || !begin_numbers(group, size, rank))
         return false;
     rec_mpi_clocks_begin(world, size, rank);
     if (!look_at(world, info) || !add(world, info, NULL, 0, true, "MPI_COMM_WORLD")->id)
@@ -362,6 +383,19 @@ bool rec_mpi_begin_world(MPI_Comm world)
     meet_parents();
     return true;
 }
+
+#if defined(MPI_SESSION_NULL)
+void rec_mpi_find_processes(MPI_Session session)
+{
+    MPI_Group group;
+    int size = 0, rank = MPI_UNDEFINED;
+    if (!__atomic_load_n(&worlds, __ATOMIC_ACQUIRE) &&
+        rec_mpi.Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS &&
+        rec_mpi.Group_size(group, &size) == MPI_SUCCESS && size > 0 &&
+        rec_mpi.Group_rank(group, &rank) == MPI_SUCCESS && rank >= 0)
+        begin_numbers(group, size, rank);
+}
+#endif
 
 /* ---- calls ------------------------------------------------------------------------------------
  */
@@ -387,20 +421,42 @@ void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI
 {
     const struct rec_mpi_comm *info = NULL;
     if (fresh != MPI_COMM_NULL)
-        info = add_new(fresh, rec_mpi_comm_of(parent), tag, true);
+        info = add_new(fresh, parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent), tag, true);
     end_collective(call, info);
 }
 
+int rec_mpi_tag_of_name(const char *name)
+{
+    uint64_t hash = 0;
+    for (; *name; name++)
+        hash = mix(hash, (unsigned char)*name);
+    return (int)(hash >> 33);
+}
+
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */
+static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
+{
+    struct rec_mpi_comm *copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = *info;
+    add(fresh, copy, info, 0, true, "");
+}
+
 void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
-    struct rec_mpi_comm *copy = malloc(sizeof *copy);
-    if (copy) {
-        *copy = *info;
-        add(fresh, copy, info, 0, true, "");
-    }
+    add_copy(fresh, info);
     end_collective(call, info);
+}
+
+void rec_mpi_idup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
+                       const MPI_Request *request)
+{
+    uint64_t end = rec_now();
+    const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
+    add_copy(fresh, info);
+    rec_mpi_icollective(call, end, info, REC_NO_ROOT, 0, 0, request);
 }
 
 const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm)

@@ -11,6 +11,13 @@ bool rec_mpi_begin_world(MPI_Comm world);
 uint32_t rec_mpi_highest_number(void);
 /* What the members of a communicator call its next spawn alike, counted at each; 0: they do not. */
 uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm);
+/* Where a persistent collective matches: all of one communicator are made in the same order, and
+ * started in any. */
+uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm);
+#if defined(MPI_SESSION_NULL)
+/* Without MPI_Init: the processes are known that the launcher has numbered, and nobody is asked. */
+void rec_mpi_find_processes(MPI_Session session);
+#endif
 /* Rank r of the other group of `inter` is process first + r, below first + count. */
 void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count);
 

@@ -33,6 +33,9 @@ SIMPLE = {
     "new_window": "rec_mpi_new_window(&call, {comm}, {window});",
     "group_comm": "rec_mpi_group_comm(&call, {comm}, {tag}, *{newcomm});",
     "dup_comm": "rec_mpi_dup_comm(&call, {comm}, *{newcomm});",
+    "idup_comm": "rec_mpi_idup_comm(&call, {comm}, *{newcomm}, {request});",
+    "named_comm": "rec_mpi_group_comm(&call, MPI_COMM_NULL, rec_mpi_tag_of_name({name}), *{newcomm});",
+    "session": "rec_mpi_begin_session(&call, *{session});",
     "rma_put": "rec_mpi_rma(&call, REC_RMA_PUT, rec_mpi_bytes({count}, {type}), {target}, "
                "{win});",
     "rma_get": "rec_mpi_rma(&call, REC_RMA_GET, rec_mpi_bytes({count}, {type}), {target}, "

@@ -29,13 +29,22 @@
     X(Graph_neighbors_count)      \
     X(Group_free)                 \
     X(Group_incl)                 \
+    X(Group_rank)                 \
+    X(Group_size)                 \
     X(Group_translate_ranks)      \
     X(Info_get)                   \
     X(Recv)                       \
     X(Send)                       \
     X(Topo_test)                  \
     X(Type_get_envelope)          \
-    X(Type_size_x)
+    X(Type_size_x)                \
+    REC_MPI_USED_OF_SESSIONS(X)
+
+#if defined(MPI_SESSION_NULL)
+#define REC_MPI_USED_OF_SESSIONS(X) X(Group_from_session_pset)
+#else
+#define REC_MPI_USED_OF_SESSIONS(X)
+#endif
 
 struct rec_mpi_library {
 #define REC_X(name) __typeof__(&PMPI_##name) name;

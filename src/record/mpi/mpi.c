@@ -80,6 +80,17 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
     rec_mpi_call(call);
 }
 
+#if defined(MPI_SESSION_NULL)
+/* How many threads are going to call MPI is not told: any may. */
+void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
+{
+    rec_requests_begin(true);
+    rec_mpi_find_processes(session);
+    rec_define_clock(10000000);
+    rec_mpi_call(call);
+}
+#endif
+
 /* Other tools listen, too, and may have arguments of their own behind the level: as many words and
  * floating-point numbers as registers hold are passed on. Where none was given, one reads what a
  * register happened to hold, and nobody looks at it. */

@@ -1,4 +1,5 @@
 /* Records of what opens requests, and the requests. */
+#include "record/mpi/comms.h"
 #include "record/mpi/requests.h"
 
 void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
@@ -94,7 +95,7 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
     rec_put_call(call->self, call->region, call->begin, end - call->begin);
     const struct rec_request what = {
         .kind = LULL_TAPE_CALL_ICOLLECTIVE,
-        .posted = rec_posted_of(root < 0 ? REC_ANY : root, 0, comm->id, sent),
+        .posted = rec_posted_of(root < 0 ? REC_ANY : root, 0, rec_mpi_persistent_comm(comm), sent),
         .received = received,
         .op = (uint8_t)op,
         .persistent = true};

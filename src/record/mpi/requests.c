@@ -27,7 +27,7 @@ static struct {
 
 void rec_requests_begin(bool shared)
 {
-    all.shared = shared;
+    all.shared |= shared;
 }
 
 void rec_requests_lock(void)

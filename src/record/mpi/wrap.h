@@ -367,6 +367,9 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
  */
 
 void rec_mpi_init(struct rec_mpi_call *call, int provided);
+#if defined(MPI_SESSION_NULL)
+void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session);
+#endif
 /* Before the last call of the library, whether or not this process is recording. */
 void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
@@ -393,6 +396,10 @@ void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn
 void rec_mpi_spawn_unseen(MPI_Comm comm);
 
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
+/* For what is told apart by a text in place of a tag. */
+int rec_mpi_tag_of_name(const char *name);
+void rec_mpi_idup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
+                       const MPI_Request *request);
 void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh);
 /* Before the call; NULL: it is not known. */
 const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm);

@@ -225,15 +225,20 @@ void rec_flush_behind(struct rec_thread *self, unsigned slots)
         self->end = self->at + slots;
 }
 
-/* What stands in the tail comes to the end of the tape file. */
+/* What stands in the tail comes to the end of the tape file, with the call behind it that is open.
+ */
 static bool move_tail(const struct rec_file *file, const char *tail_path,
                       const struct lull_tape_header *header)
 {
-    char chunk[LULL_TAPE_CHUNK];
-    size_t size = (size_t)(header->committed - header->flushed);
+    union lull_tape_slot chunk[SLOTS + 1] = {{.record = {.head = 0}}};
+    size_t slots = (size_t)(header->committed - header->flushed) / sizeof *chunk;
     int tail = open(tail_path, O_RDONLY | O_CLOEXEC);
-    bool good = tail >= 0 && size <= sizeof chunk && pread(tail, chunk, size, 0) == (ssize_t)size &&
-                rec_file_write(file, chunk, size, (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
+    bool good = tail >= 0 && slots <= SLOTS &&
+                pread(tail, chunk, LULL_TAPE_CHUNK, 0) == (ssize_t)LULL_TAPE_CHUNK;
+    const struct lull_tape_record *behind = &chunk[good ? slots : 0].record;
+    slots += lull_tape_kind_of(behind->head) == LULL_TAPE_CALL && behind->value == LULL_TAPE_OPEN;
+    good = good && rec_file_write(file, chunk, slots * sizeof *chunk,
+                                  (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
     if (tail >= 0)
         close(tail);
     return good;

@@ -53,6 +53,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
         ideal->from = options->from > 0 ? options->from : 0;
         ideal->to = options->to < trace->duration ? options->to : trace->duration;
     }
+    ideal->brief = options->presumes_masters && !options->has_span && !options->message;
     ideal->n_shares = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);
@@ -103,8 +104,8 @@ static lull_status tell_failure(const struct share *share, struct lull_error *er
 /* A thread that is taken not to communicate. */
 static void watch(struct lull_ideal *ideal, const struct lull_steps *steps)
 {
-    const uint32_t calls =
-        LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END);
+    const uint32_t calls = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
+                           LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_CALL);
     bool any = false;
     for (uint32_t i = 0; i < steps->count && !any; i++) {
         const struct lull_step *step = &steps->steps[i];
@@ -217,8 +218,13 @@ static void stop(void *context)
 
 void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer)
 {
+    const uint32_t told_in_short =
+        LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
+        LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_SEND_DONE);
     uint32_t wants = LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST);
     wants |= LULL_STEP_MASK(LULL_STEP_END);
+    if (ideal->brief)
+        wants = (wants & ~told_in_short) | LULL_STEP_MASK(LULL_STEP_CALL);
     if (ideal->has_crews)
         wants |= LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
     *ret_consumer = (struct lull_consumer){.context = ideal,

@@ -27,6 +27,43 @@ bool lull_read_is_alone(const struct share *share, uint32_t comm);
 /* Whether it is known where its process arrives with this note. */
 bool lull_read_gathers(const struct share *share, const struct note *note);
 
+/* Of a pass with CALLs. */
+static inline bool lull_read_is_silent_in_short(struct share *share, struct reading *reading,
+                                                const struct lull_step *step)
+{
+    reading->in_call = step->region != LULL_NONE;
+    reading->call_kept = step->kept_ns;
+    switch (step->kind) {
+    case LULL_STEP_CALL:
+        reading->call_began = step->call_began;
+        reading->completed |= step->sends_done;
+        reading->lost = false;
+        if (reading->completed)
+            share->recorded[step->op] = true;
+        else
+            reading->lost = lull_read_leaves_records(reading, step->op);
+        if (!reading->waits && !reading->lost &&
+            reading->posts + step->posts < LULL_STEP_MOST_POSTS) {
+            reading->posts = (uint8_t)(reading->posts + step->posts);
+            reading->completed = false;
+            return true;
+        }
+        reading->completed = reading->waits = false;
+        return false;
+    case LULL_STEP_COLLECTIVE_BEGIN:
+        return step->collective.request == LULL_NO_REQUEST;
+    case LULL_STEP_RECV_POST:
+    case LULL_STEP_SEND:
+    case LULL_STEP_RECV:
+    case LULL_STEP_COLLECTIVE_END:
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_END:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static inline bool lull_read_is_silent(struct share *share, struct stream *stream,
                                        const struct lull_step *step)
 {
@@ -38,6 +75,8 @@ static inline bool lull_read_is_silent(struct share *share, struct stream *strea
         if (reading->over)
             return false;
     }
+    if (share->ideal->brief)
+        return lull_read_is_silent_in_short(share, reading, step);
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
         reading->in_call = true;
@@ -126,10 +165,12 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
     struct reading *reading = &stream->reading;
     ret_note->time = step->time;
     ret_note->kept = step->kept_ns;
-    ret_note->kind = reading->over ? LULL_STEP_END : step->kind;
+    ret_note->kind = reading->over                  ? LULL_STEP_END
+                     : step->kind == LULL_STEP_CALL ? LULL_STEP_CALL_END
+                                                    : step->kind;
     ret_note->op = step->op;
     ret_note->flags = NOTE_MOVES;
-    ret_note->posts = reading->posts;
+    ret_note->posts = (uint8_t)(reading->posts + step->posts);
     reading->posts = 0;
     switch (ret_note->kind) {
     case LULL_STEP_CALL_BEGIN:

@@ -317,6 +317,7 @@ struct lull_ideal {
     struct process **processes; /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
+    bool brief;              /* asks for CALLs */
     atomic_bool others_call; /* a thread that is no master communicates, against presumption */
     atomic_size_t bound;     /* notes per share before blocked streams are not welcome */
     atomic_int state;        /* enum state */

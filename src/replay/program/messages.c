@@ -27,6 +27,18 @@ static bool is_non_blocking(const stream_t *s, const struct lull_step *step)
            s->call == LULL_CALL_ISSEND || s->call == LULL_CALL_IBSEND;
 }
 
+static bool is_eager(const stream_t *s, const struct lull_op *op)
+{
+    const struct lull_network *network = s->replay->options.network;
+    if (op->flags & LULL_OP_BUFFERED)
+        return true;
+    if (!network || s->replay->eager >= network->class->n_parameters)
+        return false;
+    uint32_t own = s->replay->ranks[s->process];
+    enum lull_level level = lull_placement_level(&network->placement, own, op->peer);
+    return (double)op->bytes <= network->values[level][s->replay->eager];
+}
+
 static lull_status push_send(stream_t *s, const struct lull_step *step, struct lull_error *err)
 {
     bool open = s->in_call && is_non_blocking(s, step);
@@ -46,6 +58,9 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     else if (s->call == LULL_CALL_BSEND || s->call == LULL_CALL_IBSEND)
         entry->op.flags = LULL_OP_BUFFERED;
     entry->pending = entry->optional = open && s->withdraws;
+    if (!open)
+        s->sent =
+            (s->call == LULL_CALL_SEND || s->call == LULL_CALL_BSEND) && is_eager(s, &entry->op);
     if (!open)
         return lull_request_wait(s, entry->op.request) ? LULL_OK : lull_replay_no_memory(s, err);
     uint64_t position = lull_entry_position(s, entry);
@@ -102,6 +117,7 @@ static lull_status complete_receive(stream_t *s, struct open *open, const struct
         if (!entry)
             return lull_replay_no_memory(s, err);
         entry->op.request = number;
+        entry->op.flags = s->call == LULL_CALL_RECV ? LULL_OP_BLOCKING : 0;
         entry->pending = true;
     }
     if (entry && entry->pending) {

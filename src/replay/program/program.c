@@ -144,6 +144,8 @@ lull_status lull_replay_open(const struct lull_trace *trace,
                                      .data = replay};
     replay->trace = trace;
     replay->options = *options;
+    if (options->network)
+        replay->eager = lull_network_parameter(options->network->class, "eager");
     lull_status status = number_ranks(replay, arena, err);
     if (status == LULL_OK && !options->survey)
         status = lull_survey_take(trace, options->application, options->callers != NULL,

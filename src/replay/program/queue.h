@@ -50,6 +50,7 @@ struct lull_replay_stream {
 
     bool in_call, received, has_records, posted;
     bool withdraws; /* not all of its requests come to an end */
+    bool sent;      /* this call is a blocking send that waits for nobody */
     uint8_t call;
     uint32_t call_region;
     int64_t in_call_time; /* bursts and fixed times inside this call */

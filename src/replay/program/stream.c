@@ -83,11 +83,10 @@ static lull_status push_kept(stream_t *s, const struct lull_step *call, struct l
 {
     const uint8_t keep = s->replay->options.keep_calls;
     bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IBSEND ||
-                 call->op == LULL_CALL_BSEND || call->op == LULL_CALL_IRECV ||
-                 call->op == LULL_CALL_ICOLLECTIVE;
+                 call->op == LULL_CALL_IRECV || call->op == LULL_CALL_ICOLLECTIVE || s->sent;
     bool other = call->op == LULL_CALL_OTHER || call->op == LULL_CALL_REQUEST_FREE;
     bool kept = other ? keep != LULL_KEEP_NONE && !s->has_records : moves && keep == LULL_KEEP_ALL;
-    if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
+    if (!kept || (s->n_call_waits > 0 && !s->sent) || s->in_call_time > 0)
         return LULL_OK;
     struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->call_began);
     if (!entry)
@@ -134,7 +133,7 @@ static lull_status take_step(stream_t *s, const struct lull_step *step, struct l
         return end_call(s, step, err);
     if (step->kind == LULL_STEP_CALL_BEGIN) {
         s->in_call = true;
-        s->has_records = s->received = s->posted = false;
+        s->has_records = s->received = s->posted = s->sent = false;
         s->call = step->op;
         s->call_region = step->region;
         s->in_call_time = 0;

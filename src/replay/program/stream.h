@@ -22,6 +22,7 @@ struct lull_replay {
     struct lull_replay_stream **streams; /* [n_streams] */
     struct lull_survey *own_survey;      /* NULL: the caller has one */
     const struct lull_survey *survey;
+    uint32_t eager;              /* of the network's parameters */
     const struct rooted *rooted; /* [n_rooted]: groups with a root, see groups.h */
     uint32_t n_rooted;
     pthread_mutex_t lock;   /* of: */

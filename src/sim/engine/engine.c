@@ -21,6 +21,15 @@ static bool is_uniform(const struct lull_network *network)
     return true;
 }
 
+/* Whether receives take time, for which the largest ones are asked. */
+static bool takes_receiving(const struct lull_network *network)
+{
+    bool takes = false;
+    for (unsigned i = 0; network->class->receiving && i < LULL_LEVELS; i++)
+        takes |= network->class->receiving(network->values[i], UINT64_MAX) > 0;
+    return takes;
+}
+
 static lull_status check_options(const struct lull_program *program,
                                  const struct lull_sim_options *options, struct lull_error *err)
 {
@@ -181,6 +190,7 @@ struct lull_engine *lull_run_follower(const struct lull_engine *leader)
     engine->options = leader->options;
     engine->class = leader->class;
     engine->scaled = leader->scaled;
+    engine->receives = leader->receives;
     engine->window = leader->window;
     engine->graph = leader->graph;
     engine->steps = leader->steps;
@@ -326,6 +336,7 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->keeps_ops = manner.places || options->sink;
     engine->compat = engine->class->compat;
     engine->scaled = options->network->cpu_speed != 1;
+    engine->receives = takes_receiving(options->network);
     engine->any_order = manner.any_order;
     engine->by_time = !manner.any_order && manner.window <= 1;
     engine->err = err;

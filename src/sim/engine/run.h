@@ -58,6 +58,7 @@ struct lull_stream {
     uint32_t latest;          /* request that `resume` comes from, or LULL_OP_NO_REQUEST */
     uint32_t link;            /* in a SYNC */
     int64_t resume;           /* not before this */
+    int64_t receiving;        /* in a WAIT: until when the processor receives, at least */
     uint64_t iteration;
     int64_t clock; /* with a sink: of the last thing told */
     uint8_t cpu, state;
@@ -139,6 +140,7 @@ struct lull_engine {
     bool keeps_ops;                   /* transfer_ops is wanted */
     bool compat;
     bool scaled;        /* the network's processors have another speed */
+    bool receives;      /* receives take time of the processor */
     bool by_time;       /* events are handled in the order of their times */
     bool any_order;     /* in any order: there is no queue */
     bool needs_order;   /* not by_time, but they must be, so all must begin again */
@@ -169,7 +171,7 @@ struct lull_engine {
     size_t n_released, released_room;
 
     struct lull_stream *streams;
-    uint32_t *stream_path;
+    uint32_t *stream_path;      /* [2 n_streams]: of `resume`, then of `receiving` */
     struct lull_op *stream_ops; /* with a sink: the operation that blocks the stream */
     uint32_t *ready;            /* streams that go on after this event */
     size_t n_ready, ready_room;

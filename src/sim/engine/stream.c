@@ -21,7 +21,7 @@ lull_status lull_stream_open(struct lull_engine *engine)
     size_t n = room_of_streams(program);
     engine->streams = lull_large_zero(n, sizeof *engine->streams);
     if (engine->fabric.path)
-        engine->stream_path = calloc(n, sizeof *engine->stream_path);
+        engine->stream_path = calloc(2 * n, sizeof *engine->stream_path);
     if (engine->sink)
         engine->stream_ops = calloc(n, sizeof *engine->stream_ops);
     if (!engine->streams || (engine->fabric.path && !engine->stream_path) ||
@@ -57,8 +57,8 @@ void lull_stream_close(struct lull_engine *engine)
 
 void lull_stream_roots(struct lull_engine *engine)
 {
-    for (uint32_t s = 0; s < engine->program->n_streams; s++)
-        lull_path_root(engine->fabric.path, &engine->stream_path[s]);
+    for (size_t i = 0; i < 2 * room_of_streams(engine->program); i++)
+        lull_path_root(engine->fabric.path, &engine->stream_path[i]);
     lull_collect_roots(engine);
     lull_sync_roots(engine);
 }
@@ -81,6 +81,37 @@ static void wait_until(struct lull_engine *engine, uint32_t s, uint32_t request,
         engine->stream_path[s] = moment.path;
 }
 
+/* Where the processor has to do something for a message that is waited for. */
+static void keep_receiving(struct lull_engine *engine, uint32_t s,
+                           const struct lull_transfer *receive)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    int64_t cost = engine->class->receiving(
+        lull_between(&engine->fabric, receive->source, receive->target), receive->bytes);
+    uint32_t *path =
+        engine->stream_path ? &engine->stream_path[engine->program->n_streams + s] : NULL;
+    struct lull_moment until = {stream->receiving, path ? *path : 0};
+    if (cost == 0)
+        return;
+    until = lull_after(&engine->fabric, until, LULL_PATH_OVERHEAD, cost);
+    stream->receiving = until.time;
+    if (path)
+        *path = until.path;
+    engine->fabric.ranks[stream->rank].overhead += cost;
+    wait_until(engine, s, receive->owner, until);
+}
+
+/* A request that is waited for is complete. */
+static inline void complete_awaited(struct lull_engine *engine, uint32_t s, uint32_t id,
+                                    struct lull_moment moment)
+{
+    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    unsigned collective = LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE;
+    wait_until(engine, s, transfer->owner, moment);
+    if (engine->receives && (transfer->flags & collective) == LULL_TRANSFER_RECEIVE)
+        keep_receiving(engine, s, transfer);
+}
+
 void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
 {
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
@@ -92,7 +123,7 @@ void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_m
         return;
     uint32_t s = lull_stream_of(engine, transfer);
     struct lull_stream *stream = &engine->streams[s];
-    wait_until(engine, s, transfer->owner, moment);
+    complete_awaited(engine, s, id, moment);
     if (--stream->wait_for == 0) {
         moment =
             (struct lull_moment){stream->resume, engine->stream_path ? engine->stream_path[s] : 0};
@@ -116,9 +147,9 @@ static void await(struct lull_engine *engine, uint32_t s, uint32_t id)
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     if (transfer->flags & LULL_TRANSFER_OVER) {
         if (!engine->compat)
-            wait_until(engine, s, transfer->owner,
-                       (struct lull_moment){transfer->over,
-                                            engine->over_path ? engine->over_path[id] : 0});
+            complete_awaited(engine, s, id,
+                             (struct lull_moment){transfer->over,
+                                                  engine->over_path ? engine->over_path[id] : 0});
     } else {
         transfer->flags |= LULL_TRANSFER_AWAITED;
         stream->wait_for++;
@@ -152,10 +183,15 @@ static uint32_t take_request(struct lull_engine *engine, struct lull_stream *str
     return id;
 }
 
-static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
+static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                                struct lull_moment begin)
 {
     struct lull_stream *stream = &engine->streams[s];
     stream->latest = LULL_OP_NO_REQUEST;
+    if (engine->receives)
+        stream->receiving = begin.time;
+    if (engine->receives && engine->stream_path)
+        engine->stream_path[engine->program->n_streams + s] = begin.path;
     if (op->flags & LULL_OP_WAIT_ALL) {
         uint32_t id = stream->open;
         stream->open = stream->open_last = NONE;
@@ -303,7 +339,10 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     transfer->flags |= receives                          ? LULL_TRANSFER_RECEIVE
                        : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
                                                          : 0;
-    transfer->buffered = !receives && op->flags & LULL_OP_BUFFERED;
+    if (op->flags & (LULL_OP_BUFFERED | LULL_OP_BLOCKING)) { /* they are cleared */
+        transfer->buffered = !receives;
+        transfer->blocking = receives;
+    }
     if (engine->sink && engine->sink->start && engine->status == LULL_OK)
         engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
                                              engine->err);
@@ -402,7 +441,7 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
         status = compute(engine, s, op, moment);
         break;
     case LULL_OP_WAIT:
-        status = wait_for_set(engine, s, op);
+        status = wait_for_set(engine, s, op, moment);
         break;
     case LULL_OP_COLLECTIVE:
         status = collective(engine, s, op, moment);

@@ -1,9 +1,11 @@
-/* The model of Dimemas: a message takes its startup, which occupies the sender's processor, then
+/* The model of Dimemas: a message takes its startup, which occupies the sender's processor (and, as
+ * long, the receiver's, once it waits for the message), then
  * waits for a bus of the network, an output link of the node that it leaves and an input link of
  * the node that it goes to, and then moves, size / bandwidth. Inside a node the numbers of level
  * node (or closer) hold, and the node's own buses. What waits is served in the order of request,
  * except that a message whose links are free passes one whose links are not. Up to `eager` bytes a
- * message moves at once, beyond when its receive was posted too; then the sender waits for the end.
+ * message moves at once, beyond when its receive was posted too; until then the sender waits. A
+ * blocking receive counts as posted behind its startup.
  *
  * Collective operations in closed form: all leave when the last has arrived, plus fan-in and
  * fan-out, each 0, one step, P - 1 steps or ceil(log2 P) steps of (startup + size / bandwidth),
@@ -29,17 +31,30 @@ static const struct lull_parameter parameters[] = {
 };
 
 /* Of a message. */
-enum { THERE = 1, WAITS = 2, MOVES = 4, MOVED = 8, MATCHED = 16 };
+enum { THERE = 1, MOVED = 2, MATCHED = 4, STARTS = 8 };
+
+struct waiting {
+    uint64_t number; /* of the request */
+    uint32_t id;
+};
+
+/* Buses or links. A message that lacks several waits for the first of them; what waits is a heap by
+ * number, so that giving one back looks at no more than what was waiting for it. */
+struct resource {
+    double most; /* 0: any */
+    uint32_t used;
+    struct waiting *heap;
+    size_t count, room;
+};
 
 struct node {
-    uint32_t inside, in, out; /* messages under way */
+    struct resource inside, in, out;
 };
 
 struct state {
-    uint32_t on_network;
+    struct resource buses;
     struct node *nodes;
-    uint32_t *waiting; /* messages in the order of request */
-    size_t n_waiting, room;
+    uint64_t requests; /* so far */
 };
 
 static uint32_t node_of(const struct lull_fabric *fabric, uint32_t rank)
@@ -49,6 +64,7 @@ static uint32_t node_of(const struct lull_fabric *fabric, uint32_t rank)
 
 static lull_status open(struct lull_fabric *fabric, struct lull_error *err)
 {
+    const double *v = fabric->network->values[0];
     uint32_t most = 0;
     for (uint32_t r = 0; r < fabric->n_ranks; r++) {
         uint32_t node = node_of(fabric, r);
@@ -58,85 +74,134 @@ static lull_status open(struct lull_fabric *fabric, struct lull_error *err)
     state->nodes = lull_arena_try(fabric->arena, most + (size_t)1, sizeof *state->nodes);
     if (!state->nodes)
         return lull_fail(err, LULL_ERR_MEMORY, "simulation: not enough memory for %u nodes", most);
+    state->buses.most = v[BUSES];
+    for (uint32_t n = 0; n <= most; n++) {
+        state->nodes[n].inside.most = v[NODE_BUSES];
+        state->nodes[n].in.most = v[IN_LINKS];
+        state->nodes[n].out.most = v[OUT_LINKS];
+    }
     fabric->state = state;
     return LULL_OK;
 }
 
-static bool fits(uint32_t used, double most)
-{
-    return most == 0 || used < most;
-}
+/* ---- resources ----------------------------------------------------------------------------- */
 
-/* Takes (+1) or gives back (-1) what a message occupies. */
-static void occupy(const struct lull_fabric *fabric, const struct lull_transfer *message,
-                   uint32_t change)
+enum { RESOURCES = 3 };
+
+/* What a message occupies while it moves. */
+static unsigned find_resources(const struct lull_fabric *fabric,
+                               const struct lull_transfer *message,
+                               struct resource *ret_resources[RESOURCES])
 {
     struct state *state = fabric->state;
     uint32_t from = node_of(fabric, message->source), to = node_of(fabric, message->target);
     if (from == to) {
-        state->nodes[from].inside += change;
-        return;
+        ret_resources[0] = &state->nodes[from].inside;
+        return 1;
     }
-    state->on_network += change;
-    state->nodes[from].out += change;
-    state->nodes[to].in += change;
+    ret_resources[0] = &state->buses;
+    ret_resources[1] = &state->nodes[from].out;
+    ret_resources[2] = &state->nodes[to].in;
+    return RESOURCES;
 }
 
-static bool may_move(const struct lull_fabric *fabric, const struct lull_transfer *message)
+static bool is_free(const struct resource *resource)
 {
-    const struct state *state = fabric->state;
-    const double *v = fabric->network->values[0];
-    uint32_t from = node_of(fabric, message->source), to = node_of(fabric, message->target);
-    if (from == to)
-        return fits(state->nodes[from].inside, v[NODE_BUSES]);
-    return fits(state->on_network, v[BUSES]) && fits(state->nodes[from].out, v[OUT_LINKS]) &&
-           fits(state->nodes[to].in, v[IN_LINKS]);
+    return resource->most == 0 || resource->used < resource->most;
 }
+
+static void enter_line(const struct lull_fabric *fabric, struct resource *resource,
+                       struct waiting waiting)
+{
+    resource->heap = lull_arena_grow(fabric->arena, resource->heap, &resource->room,
+                                     resource->count + 1, sizeof *resource->heap);
+    size_t at = resource->count++;
+    for (; at > 0 && resource->heap[(at - 1) / 2].number > waiting.number; at = (at - 1) / 2)
+        resource->heap[at] = resource->heap[(at - 1) / 2];
+    resource->heap[at] = waiting;
+}
+
+static struct waiting leave_line(struct resource *resource)
+{
+    struct waiting *heap = resource->heap, first = heap[0], last = heap[--resource->count];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < resource->count) {
+        child += child + 1 < resource->count && heap[child + 1].number < heap[child].number;
+        if (heap[child].number > last.number)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return first;
+}
+
+/* ---- moving -------------------------------------------------------------------------------- */
 
 static void move(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
     struct lull_transfer *message = &fabric->transfers[id];
     const double *v = lull_between(fabric, message->source, message->target);
-    message->phase = (uint8_t)((message->phase & ~WAITS) | MOVES);
-    occupy(fabric, message, 1);
     lull_schedule(fabric, id, message->target,
                   lull_after(fabric, moment, LULL_PATH_BANDWIDTH,
                              lull_cost((double)message->bytes * 1e9 / v[BANDWIDTH])));
+}
+
+/* Takes all that the message needs, or puts it in the line of what is lacking. */
+static bool occupy(struct lull_fabric *fabric, struct waiting waiting)
+{
+    struct resource *resources[RESOURCES];
+    unsigned n = find_resources(fabric, &fabric->transfers[waiting.id], resources);
+    for (unsigned i = 0; i < n; i++)
+        if (!is_free(resources[i])) {
+            enter_line(fabric, resources[i], waiting);
+            return false;
+        }
+    for (unsigned i = 0; i < n; i++)
+        resources[i]->used++;
+    return true;
 }
 
 static void request(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
     struct state *state = fabric->state;
     struct lull_transfer *message = &fabric->transfers[id];
-    if (may_move(fabric, message)) {
+    if (occupy(fabric, (struct waiting){state->requests++, id})) {
         move(fabric, id, moment);
         return;
     }
-    message->phase |= WAITS;
     message->time = moment.time;
     if (fabric->path)
         fabric->transfer_path[id] = moment.path;
-    state->waiting = lull_arena_grow(fabric->arena, state->waiting, &state->room,
-                                     state->n_waiting + 1, sizeof *state->waiting);
-    state->waiting[state->n_waiting++] = id;
 }
 
-/* Something was given back: those that wait, in their order. */
-static void move_others(struct lull_fabric *fabric, int64_t now)
+/* Of those that wait for one of these and can have it, the one that asked first; NULL: none. */
+static struct resource *find_next(struct resource *const *resources, unsigned n)
 {
-    struct state *state = fabric->state;
-    size_t kept = 0;
-    for (size_t i = 0; i < state->n_waiting; i++) {
-        uint32_t id = state->waiting[i];
-        const struct lull_transfer *message = &fabric->transfers[id];
-        if (!may_move(fabric, message)) {
-            state->waiting[kept++] = id;
+    struct resource *next = NULL;
+    for (unsigned i = 0; i < n; i++)
+        if (resources[i]->count > 0 && is_free(resources[i]) &&
+            (!next || resources[i]->heap[0].number < next->heap[0].number))
+            next = resources[i];
+    return next;
+}
+
+/* A message gives back what it occupied: those that wait for it move, in their order. */
+static void give_back(struct lull_fabric *fabric, const struct lull_transfer *message, int64_t now)
+{
+    struct resource *resources[RESOURCES], *next;
+    unsigned n = find_resources(fabric, message, resources);
+    for (unsigned i = 0; i < n; i++)
+        resources[i]->used--;
+    while ((next = find_next(resources, n)) != NULL) {
+        struct waiting waiting = leave_line(next);
+        if (!occupy(fabric, waiting))
             continue;
-        }
-        struct lull_moment asked = lull_now(fabric, id, message->time);
-        move(fabric, id, lull_after(fabric, asked, LULL_PATH_WAITING, now - message->time));
+        int64_t asked = fabric->transfers[waiting.id].time;
+        move(fabric, waiting.id,
+             lull_after(fabric, lull_now(fabric, waiting.id, asked), LULL_PATH_WAITING,
+                        now - asked));
     }
-    state->n_waiting = kept;
 }
 
 static bool is_rendezvous(const struct lull_fabric *fabric, const struct lull_transfer *message)
@@ -161,11 +226,11 @@ static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
         lull_sent(fabric, id, end);
 }
 
-static void over(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
+/* Both sides of a rendezvous are there: it moves, and the sender goes on. */
+static void begin_rendezvous(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
-    if (is_rendezvous(fabric, &fabric->transfers[id]))
-        lull_sent(fabric, id, moment);
-    lull_received(fabric, id, moment);
+    request(fabric, id, moment);
+    lull_sent(fabric, id, moment);
 }
 
 static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
@@ -179,12 +244,16 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
             request(fabric, id, moment);
         return;
     }
-    message->phase = (uint8_t)((message->phase & ~MOVES) | MOVED);
-    occupy(fabric, message, (uint32_t)-1);
+    if (message->phase & STARTS) {
+        message->phase &= (uint8_t)~STARTS & 0x3f;
+        begin_rendezvous(fabric, id, moment);
+        return;
+    }
+    message->phase |= MOVED;
     bool matched = message->phase & MATCHED;
-    move_others(fabric, now);
+    give_back(fabric, message, now);
     if (matched)
-        over(fabric, id, moment);
+        lull_received(fabric, id, moment);
 }
 
 static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
@@ -192,10 +261,28 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
     struct lull_transfer *message = &fabric->transfers[id];
     struct lull_moment moment = lull_matched(fabric, id, receive, now);
     message->phase |= MATCHED;
-    if (message->phase & MOVED)
-        over(fabric, id, moment);
-    else if (is_rendezvous(fabric, message))
-        request(fabric, id, moment);
+    if (message->phase & MOVED) {
+        lull_received(fabric, id, moment);
+        return;
+    }
+    if (!is_rendezvous(fabric, message))
+        return;
+    struct lull_moment posted = lull_posted(fabric, receive);
+    int64_t startup = lull_cost(lull_between(fabric, message->source, message->target)[STARTUP]);
+    if (!fabric->transfers[receive].blocking || posted.time + startup <= now) {
+        begin_rendezvous(fabric, id, moment);
+        return;
+    }
+    message->phase |= STARTS; /* the receiver's startup comes first */
+    lull_schedule(fabric, id, message->target,
+                  lull_after(fabric, posted, LULL_PATH_OVERHEAD, startup));
+}
+
+/* A receive takes its startup, too. */
+static int64_t receiving(const double *v, uint64_t bytes)
+{
+    (void)bytes;
+    return lull_cost(v[STARTUP]);
 }
 
 /* ---- collective operations ----------------------------------------------------------------- */
@@ -279,5 +366,6 @@ const struct lull_network_class lull_network_dimemas = {
     .send = send,
     .advance = advance,
     .match = match,
+    .receiving = receiving,
     .collective = collective,
 };

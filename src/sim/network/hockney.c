@@ -6,18 +6,24 @@
  * the receive was posted too, and both go on when it ends. So that messages of one pair are matched
  * in the order of their sending, a message is matched a latency after it was sent.
  *
+ * A wait for a message that is there already takes `receive` + bytes / `copy`: somebody has to copy
+ * it out, and a message that has waited for its receiver costs no less than that.
+ *
  * `ranges` is the same with numbers for each range of sizes, as a machine file has them; matched is
  * a message after the latency of the smallest ones. */
 #include "sim/network/transfer.h"
 
 #include <math.h>
 
-enum { LATENCY, BANDWIDTH, EAGER };
+enum { LATENCY, BANDWIDTH, EAGER, RECEIVE, COPY };
 
 static const struct lull_parameter parameters[] = {
     {"latency", "time of a message without content", LULL_TIME_NS, 2000, 0, 1e15, true},
     {"bandwidth", "bytes per second", LULL_BANDWIDTH, 1e10, 1, (double)INFINITY, true},
     {"eager", "largest eager message", LULL_BYTES, 65536, 0, (double)INFINITY, true},
+    {"receive", "least time of a wait for a message", LULL_TIME_NS, 0, 0, 1e15, true},
+    {"copy", "bytes per second that a wait copies", LULL_BANDWIDTH, (double)INFINITY, 1,
+     (double)INFINITY, true},
 };
 
 static int64_t content(const struct lull_transfer *message, const double *v)
@@ -40,6 +46,11 @@ static void send(struct lull_fabric *fabric, uint32_t id, int64_t now)
 static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     lull_arrived(fabric, id, lull_now(fabric, id, now));
+}
+
+static int64_t receiving(const double *v, uint64_t bytes)
+{
+    return lull_cost(v[RECEIVE] + (double)bytes * 1e9 / v[COPY]);
 }
 
 /* What comes behind the latency of the smallest messages. */
@@ -103,6 +114,7 @@ const struct lull_network_class lull_network_hockney = {
     .send = send,
     .advance = advance,
     .match = match,
+    .receiving = receiving,
 };
 
 const struct lull_network_class lull_network_ranges = {
@@ -115,4 +127,5 @@ const struct lull_network_class lull_network_ranges = {
     .send = send,
     .advance = advance,
     .match = match_by_range,
+    .receiving = receiving,
 };

@@ -136,6 +136,10 @@ struct lull_network_class {
     void (*advance)(struct lull_fabric *fabric, uint32_t message, int64_t now);
     /* The message's envelope is there, and `receive` was posted for it. */
     void (*match)(struct lull_fabric *fabric, uint32_t message, uint32_t receive, int64_t now);
+    /* ns of processor time that a stream's receive of so many bytes takes in the wait for it, with
+     * the values of a level, also where the message has been there for long: a wait lasts at least
+     * as long as its receives take together. NULL: none. */
+    int64_t (*receiving)(const double *values, uint64_t bytes);
     /* Closed form: ns from the arrival of the last rank until all leave. NULL: the class has no
      * closed forms. */
     int64_t (*collective)(const struct lull_network *network,

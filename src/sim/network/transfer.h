@@ -39,8 +39,9 @@ struct lull_transfer {
     uint32_t owner;       /* operation of a graph, request of a stream, or script */
     uint32_t open_next;   /* requests of the stream */
     uint8_t flags;
-    uint8_t phase : 7;    /* for the back-end; 0 at the start */
+    uint8_t phase : 6;    /* for the back-end; 0 at the start */
     uint8_t buffered : 1; /* of a message: its sender never waits, whatever the size */
+    uint8_t blocking : 1; /* of a receive: the stream waits for it at once */
     uint8_t cpu, nic;     /* of the rank that started it */
 };
 

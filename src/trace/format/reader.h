@@ -26,7 +26,8 @@ struct lull_sink;
 
 struct lull_reader {
     /* These three belong to formats in lull_formats; a trace that is made may leave them out. */
-    const char *expected; /* "a Paraver trace": what the user is told if nothing fits */
+    const char *expected;   /* "a Paraver trace": what the user is told if nothing fits */
+    bool leaves_out_damage; /* of the location where it is; otherwise the trace is refused */
     /* Looks at the content rather than at names. */
     bool (*recognise)(const struct lull_probe *probe);
     /* Fills the definitions of a created trace whose path is set and calls lull_trace_complete. */

@@ -70,12 +70,13 @@ static struct lull_trace *two_processes(uint32_t threads)
 
 /* On a network with 10 ns of latency, whose messages of more than 64 KiB wait for their receive;
  * closes the trace. */
-static int64_t replay(struct lull_trace *trace, const bool *callers)
+static int64_t replay_kept(struct lull_trace *trace, const bool *callers, uint8_t keep)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_replay_options options = {.callers = callers};
-    struct lull_program *program;
     struct lull_network network;
+    struct lull_replay_options options = {
+        .callers = callers, .keep_calls = keep, .network = &network};
+    struct lull_program *program;
     struct lull_sim_options wanted = {.network = &network};
     struct lull_sim_result result;
     struct lull_error err = {""};
@@ -91,6 +92,11 @@ static int64_t replay(struct lull_trace *trace, const bool *callers)
     lull_trace_close(trace);
     lull_arena_destroy(arena);
     return result.runtime;
+}
+
+static int64_t replay(struct lull_trace *trace, const bool *callers)
+{
+    return replay_kept(trace, callers, LULL_KEEP_NONE);
 }
 
 /* Process 0 waits for a list of no requests while a receive is open; only the wait behind it is for
@@ -189,6 +195,25 @@ static void buffered_sends_wait_for_nobody(void **state)
     check_buffered(IBSEND);
 }
 
+/* Where calls keep their length, so do blocking sends that wait for nobody; the message leaves when
+ * they begin. A rendezvous takes what the network says. */
+static void eager_sends_keep_their_length(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t region;
+        uint64_t bytes;
+        int64_t length;
+    } rows[] = {{SEND, 8, 40}, {BSEND, LARGE, 40}, {SEND, LARGE, LATENCY}};
+    for (int i = 0; i < 3; i++) {
+        struct lull_trace *trace = two_processes(1);
+        CALL(trace, 0, rows[i].region, 100, 140, LULL_EVENT_SEND, 1, 1, rows[i].bytes,
+             LULL_NO_REQUEST);
+        CALL(trace, 1, RECV, 50, 160, LULL_EVENT_RECV, 0, 1, rows[i].bytes, LULL_NO_REQUEST);
+        assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_ALL), 100 + rows[i].length);
+    }
+}
+
 /* Freeing the request of a send does not wait for it. */
 static void a_freed_send_is_not_waited_for(void **state)
 {
@@ -226,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_send_sends_nothing),
         cmocka_unit_test(a_receive_that_completes_late_is_posted_early),
         cmocka_unit_test(buffered_sends_wait_for_nobody),
+        cmocka_unit_test(eager_sends_keep_their_length),
         cmocka_unit_test(a_freed_send_is_not_waited_for),
         cmocka_unit_test(a_receive_may_complete_on_another_thread),
     };

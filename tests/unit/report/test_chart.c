@@ -116,13 +116,38 @@ static void test_labels(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Between low and high over the whole width: along the top, back along the bottom, in the colour of
+ * the series before. */
+static void test_band(void **state)
+{
+    (void)state;
+    static const struct lull_chart_point points[] = {{0, 5, 0, 10}, {10, 5, 0, 10}};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_chart *chart = lull_chart_create(arena, "t");
+    lull_chart_x_axis(chart, "x", "", LULL_CHART_LINEAR);
+    lull_chart_y_axis(chart, "y", "", LULL_CHART_LINEAR);
+    lull_chart_series(chart, "measured", LULL_CHART_POINTS, points, 2);
+    lull_chart_series(chart, "interval", LULL_CHART_BAND, points, 2);
+    char *text = draw(chart);
+    const char *band = strstr(text, "<path class=\"s0 band\" d=\"M");
+    double x[4], y[4];
+    assert_non_null(band);
+    assert_int_equal(sscanf(strchr(band, 'M'), "M%lf %lfL%lf %lfL%lf %lfL%lf %lf", &x[0], &y[0],
+                            &x[1], &y[1], &x[2], &y[2], &x[3], &y[3]),
+                     8);
+    assert_true(x[0] < x[1] && x[1] == x[2] && x[3] == x[0]);
+    assert_true(y[0] == y[1] && y[2] == y[3] && y[2] - y[0] == 320); /* the height of the plot */
+    assert_non_null(strstr(text, ">interval<"));
+    free(text);
+    lull_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_points),     cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_degenerate), cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_band),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

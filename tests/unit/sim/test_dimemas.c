@@ -57,7 +57,8 @@ static void startup_occupies_the_sender(void **state)
     check_ends(&network, (const int64_t[]){1500, 2000});
 }
 
-/* Beyond the eager limit it moves when both are there, and the sender waits for that. */
+/* Beyond the eager limit it moves when both are there, and the sender waits for that; a receive
+ * that blocks is there behind its startup. (Dimemas 5.2, COMMUNIC_send and COMMUNIC_recv.) */
 static void rendezvous_waits_for_the_receiver(void **state)
 {
     (void)state;
@@ -69,7 +70,50 @@ static void rendezvous_waits_for_the_receiver(void **state)
     add(1, op_compute(5000));
     add(1, op_receive(0, 0, 0));
     add(1, op_wait(0));
-    check_ends(&network, (const int64_t[]){6000, 6000});
+    check_ends(&network, (const int64_t[]){5000, 6000});
+    lull_program_close(program);
+    program = stream_program(2, NULL, 16);
+    struct lull_op receive = op_receive(0, 0, 0);
+    receive.flags |= LULL_OP_BLOCKING;
+    add(0, op_send(1, 0, 1000, 0));
+    add(0, op_wait(0));
+    add(1, op_compute(5000));
+    add(1, receive);
+    add(1, op_wait(0));
+    check_ends(&network, (const int64_t[]){6000, 7000});
+}
+
+/* A receive takes its startup as well, also of a message that has been there for long, and of
+ * several in one wait each takes its own. The second wait is long over its startup when the message
+ * comes. */
+static void startup_occupies_the_receiver(void **state)
+{
+    (void)state;
+    struct lull_network network =
+        network_of("dimemas", "startup", 10000.0, "bandwidth", 1e9, "in", 0.0, NULL);
+    program = stream_program(3, NULL, 16);
+    for (uint32_t r = 0; r < 2; r++)
+        for (uint32_t i = 0; i < 2; i++) {
+            add(r, op_send(2, i, 1000, i));
+            add(r, op_wait(i));
+            add(r, op_compute(i == 0 ? 100000 : 0));
+        }
+    add(2, op_compute(50000));
+    for (uint32_t r = 0; r < 2; r++)
+        add(2, op_receive(r, 0, r));
+    add(2, op_wait_all()); /* 50,000 + 2 x 10,000 */
+    for (uint32_t r = 0; r < 2; r++)
+        add(2, op_receive(r, 1, r));
+    add(2, op_wait_all()); /* 10,000 + 100,000 + 10,000 + 1,000 */
+    check_ends(&network, (const int64_t[]){120000, 120000, 121000});
+    lull_program_close(program);
+    program = stream_program(2, NULL, 16);
+    add(0, op_send(1, 0, 1000, 0));
+    add(0, op_wait(0));
+    add(1, op_compute(50000));
+    add(1, op_receive(0, 0, 0));
+    add(1, op_wait(0));
+    check_ends(&network, (const int64_t[]){10000, 60000});
 }
 
 /* Ranks 0 and 1 send 1000 bytes to 2 and 3, all on different nodes. */
@@ -160,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(startup_occupies_the_sender, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(startup_occupies_the_receiver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rendezvous_waits_for_the_receiver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_bus_carries_one_message, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_of_a_node, set_up, tear_down),

@@ -266,6 +266,40 @@ static void waits_are_for_what_they_name(void **state)
     check_ends(&network, (const int64_t[]){1210, 500, 200});
 }
 
+/* A wait copies what has come before it, 20 ns and a byte each ns; for what comes later it has the
+ * time. */
+static void a_wait_copies_what_is_there(void **state)
+{
+    (void)state;
+    struct lull_network network = network_of("hockney", "latency", 10.0, "bandwidth", 1e9,
+                                             "receive", 20.0, "copy", 1e9, NULL);
+    program = stream_program(2, NULL, 16);
+    for (uint32_t i = 0; i < 3; i++) {
+        add(0, op_send(1, i, 100, i));
+        add(0, op_wait(i));
+        add(0, op_compute(i == 1 ? 5000 : 0));
+    }
+    add(1, op_receive(0, 0, 0));
+    add(1, op_receive(0, 1, 1));
+    add(1, op_receive(0, 2, 2));
+    add(1, op_compute(1000));
+    add(1, op_wait(0)); /* until 1120 */
+    add(1, op_wait(1)); /* until 1240 */
+    add(1, op_wait(2)); /* 5000 + 10 + 100 */
+    check_ends(&network, (const int64_t[]){5000, 5110});
+    lull_program_close(program);
+    program = stream_program(2, NULL, 16); /* two in one wait */
+    for (uint32_t i = 0; i < 2; i++) {
+        add(0, op_send(1, i, 100, i));
+        add(0, op_wait(i));
+    }
+    add(1, op_compute(1000));
+    add(1, op_receive(0, 0, 0));
+    add(1, op_receive(0, 1, 1));
+    add(1, op_wait_all());
+    check_ends(&network, (const int64_t[]){0, 1240});
+}
+
 static void wildcards_take_what_comes_first(void **state)
 {
     (void)state;
@@ -624,6 +658,7 @@ int main(void)
         TEST(two_processors_work_at_once),
         TEST(irequires_waits_for_the_start),
         TEST(waits_are_for_what_they_name),
+        TEST(a_wait_copies_what_is_there),
         TEST(wildcards_take_what_comes_first),
         TEST(threads_of_a_rank_join),
         TEST(threads_of_a_rank_send_to_each_other),

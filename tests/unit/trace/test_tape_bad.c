@@ -382,9 +382,21 @@ static void test_completions_that_were_not_opened(void **state)
     }
 }
 
+/* How long the run was, and where its times begin: then the records need not tell. */
+static void define_run(uint64_t duration, uint64_t origin)
+{
+    struct definitions_maker whole;
+    definitions_begin(&whole, LULL_TAPE_WHOLE_RUN);
+    definitions_add(&whole, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", duration, origin, UINT64_C(0), 1.0,
+                    1.0, 0u, "");
+    definitions_write(&whole, run);
+    tape.header.flags = LULL_TAPE_CLOSED;
+}
+
 static void test_time_runs_backwards(void **state)
 {
     (void)state;
+    define_run(100, 0);
     tape_call(&tape, 9, 0, 1);
     write_run();
     check_refused("/run: 0.0: ", "time runs backwards");
@@ -415,12 +427,7 @@ static void test_endless_call(void **state)
 static void test_behind_the_end_of_the_run(void **state)
 {
     (void)state;
-    struct definitions_maker whole;
-    definitions_begin(&whole, LULL_TAPE_WHOLE_RUN);
-    definitions_add(&whole, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", UINT64_C(100), UINT64_C(0),
-                    UINT64_C(0), 1.0, 1.0, 0u, "");
-    definitions_write(&whole, run);
-    tape.header.flags = LULL_TAPE_CLOSED;
+    define_run(100, 0);
     tape_record(&tape, 101, LULL_TAPE_NUMBER, 1, 0, LULL_TAPE_NUMBER_JOIN);
     write_run();
     check_refused("/run/0/0.0.tape", "an event at 101 ns lies outside of the run of 100 ns");
@@ -430,12 +437,7 @@ static void test_behind_the_end_of_the_run(void **state)
 static void test_call_behind_the_end_of_the_run(void **state)
 {
     (void)state;
-    struct definitions_maker whole;
-    definitions_begin(&whole, LULL_TAPE_WHOLE_RUN);
-    definitions_add(&whole, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", UINT64_C(100), UINT64_C(0),
-                    UINT64_C(0), 1.0, 1.0, 0u, "");
-    definitions_write(&whole, run);
-    tape.header.flags = LULL_TAPE_CLOSED;
+    define_run(100, 0);
     tape_record(&tape, 20, LULL_TAPE_ENTER, 0, 0, 0);
     tape_call(&tape, 90, 0, 11);
     tape_record(&tape, 95, LULL_TAPE_NUMBER, 1, 0, LULL_TAPE_NUMBER_TASK_CREATE);
@@ -449,11 +451,7 @@ static void test_far_origin(void **state)
     (void)state;
     static const uint64_t origins[] = {UINT64_C(1) << 63, INT64_MAX, UINT64_MAX, 1};
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
-        struct definitions_maker whole;
-        definitions_begin(&whole, LULL_TAPE_WHOLE_RUN);
-        definitions_add(&whole, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", UINT64_C(100), origins[i],
-                        UINT64_C(0), 1.0, 1.0, 0u, "");
-        definitions_write(&whole, run);
+        define_run(100, origins[i]);
         if (i == 0)
             write_run();
         read_all(); /* refused or not, nothing overflows */

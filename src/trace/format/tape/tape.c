@@ -67,6 +67,29 @@ static struct lull_cores cores_of(const struct lull_tape_cores *cores)
                                .which = cores->which};
 }
 
+static lull_status leave_out(const struct lull_trace *trace, uint32_t location, lull_status status,
+                             const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    status = lull_trace_leave_out(trace, location, status, err);
+    data->files[location].left_out |= status == LULL_OK;
+    return status;
+}
+
+static lull_status read_header(const struct lull_trace *trace, uint32_t location,
+                               struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_file *file = &data->files[location];
+    lull_status status = lull_tape_read_header(trace, file, err);
+    if (status == LULL_OK)
+        return LULL_OK;
+    file->header = (struct lull_tape_header){.process = file->process, .number = file->number};
+    file->tail = NULL;
+    snprintf(file->header.name, sizeof file->header.name, "%u.%u", file->process, file->number);
+    return leave_out(trace, location, status, err);
+}
+
 static lull_status make_locations(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -78,7 +101,7 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
         lull_arena_zero(trace->arena, data->n_files, sizeof *data->process_numbers);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
-        lull_status status = lull_tape_read_header(trace, file, err);
+        lull_status status = read_header(trace, l, err);
         if (status != LULL_OK)
             return status;
         bool first = l == 0 || file->process != data->files[l - 1].process;
@@ -107,6 +130,19 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
+/* What its ids mean is not known. */
+static lull_status leave_out_process(struct lull_trace *trace, uint32_t process,
+                                     const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
+    data->scopes[process] = (struct lull_tape_scope){0};
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
+        if (trace->locations[l].process == process)
+            status = leave_out(trace, l, LULL_ERR_FORMAT, err);
+    return status;
+}
+
 static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
                                         struct lull_error *err)
 {
@@ -122,6 +158,10 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
         snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
                  number);
         status = lull_tape_read_definitions(merge, path, number, &data->scopes[p], &found, err);
+        if (status == LULL_ERR_FORMAT) {
+            status = leave_out_process(trace, p, err);
+            found = true;
+        }
         if (status == LULL_OK && !found && !found_run)
             status = lull_fail(err, LULL_ERR_FORMAT, "%s: missing, and there is no %s/definitions",
                                path, trace->path);
@@ -230,6 +270,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
 
 static const struct lull_reader reader_tape = {
     .expected = "a lull tape",
+    .leaves_out_damage = true,
     .recognise = recognise,
     .open = open_tape,
     .stream_open = lull_tape_stream_open,

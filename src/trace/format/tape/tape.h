@@ -98,6 +98,7 @@ struct lull_tape_file {
     const unsigned char *tail;
     size_t tail_size;
     bool has_sums; /* there is a file of sums */
+    bool left_out; /* its header, or its ids, are damaged: nothing of it is read */
 };
 
 /* What a file's name says: process and number. */

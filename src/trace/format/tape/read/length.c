@@ -23,17 +23,31 @@ static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
     return record->time + (span || call ? record->value : 0);
 }
 
-/* Widens the span by the records in one chunk. */
-static void span_chunk(const union lull_tape_slot *slots, size_t count, struct span *span)
+/* Widens the span by the records in one chunk, up to a damage: a record of no kind, or two in the
+ * wrong order. Of these the first is damaged if the second would do behind the one before. Returns
+ * false at a damage. */
+static bool span_chunk(const union lull_tape_slot *slots, size_t count, struct span *span)
 {
-    for (size_t i = 0; i < count; i += 1 + lull_tape_extra_of(slots[i].record.head)) {
-        unsigned kind = lull_tape_kind_of(slots[i].record.head);
-        if (kind == LULL_TAPE_PAD || kind == LULL_TAPE_NOTHING)
-            break;
+    uint64_t before = UINT64_MAX;
+    for (size_t i = 0, next; i < count; i = next) {
+        const struct lull_tape_record *record = &slots[i].record;
+        unsigned kind = lull_tape_kind_of(record->head);
+        next = i + 1 + lull_tape_extra_of(record->head);
+        if (kind == LULL_TAPE_PAD)
+            return true;
+        bool last = next >= count || lull_tape_kind_of(slots[next].record.head) == LULL_TAPE_PAD;
+        bool backwards = !last && slots[next].record.time < record->time;
+        if (kind == LULL_TAPE_NOTHING || kind >= LULL_TAPE_KINDS ||
+            (backwards && slots[next].record.time >= before))
+            return false;
+        before = record->time;
         uint64_t end = end_of(&slots[i], count - i);
-        span->first = slots[i].record.time < span->first ? slots[i].record.time : span->first;
+        span->first = record->time < span->first ? record->time : span->first;
         span->last = end > span->last ? end : span->last;
+        if (backwards)
+            return false;
     }
+    return true;
 }
 
 /* A CALL behind the committed records that has begun and not ended; its fields may be being
@@ -54,7 +68,7 @@ static void find_open_call(struct lull_tape_file *file, const union lull_tape_sl
 }
 
 /* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
- * the messages in it. */
+ * the messages in it. Behind a damage nothing is read, here or later. */
 static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape_file *file,
                                 union lull_tape_slot *slots, struct span *span,
                                 struct lull_error *err)
@@ -62,16 +76,19 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
     uint64_t committed = file->header.committed;
     uint64_t chunks = (committed + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK;
     size_t got = 0;
+    bool sound = true;
     lull_status status = LULL_OK;
-    for (uint64_t c = 0; status == LULL_OK && c < chunks; c++) {
+    for (uint64_t c = 0; status == LULL_OK && sound && c < chunks; c++) {
         if (c > 0 && c + 2 < chunks)
             c = chunks - 2;
         uint64_t begin = c * LULL_TAPE_CHUNK, left = committed - begin;
         status = lull_tape_read_records(
             trace, file, begin, left < LULL_TAPE_CHUNK ? left : LULL_TAPE_CHUNK, slots, &got, err);
         if (status == LULL_OK)
-            span_chunk(slots, got / sizeof *slots, span);
+            sound = span_chunk(slots, got / sizeof *slots, span);
     }
+    if (!sound)
+        return status;
     if (status == LULL_OK)
         status = lull_tape_read_records(trace, file, committed, sizeof *slots, slots, &got, err);
     if (status == LULL_OK && got == sizeof *slots)
@@ -88,7 +105,8 @@ static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
 
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
-/* Sums go on where events do not. The events of all locations end with those that end first. */
+/* Sums go on where events do not, and to the end of a program that has left a call by exit(). The
+ * events of all locations end with those that end first. */
 static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_file *file,
                             struct span *span, struct lull_error *err)
 {
@@ -101,7 +119,8 @@ static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_fil
         int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
         trace->events_end = end < trace->events_end ? end : trace->events_end;
     }
-    if (!(flags & (STOPPED | LULL_TAPE_PROFILE)) || !file->has_sums)
+    bool longer = flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE;
+    if (!longer || !file->has_sums)
         return LULL_OK;
     uint64_t begin, end;
     lull_status status = lull_tape_sums_life(trace, file, &begin, &end, err);
@@ -126,7 +145,8 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
         struct span span = {UINT64_MAX, 0};
-        if (data->closed && (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED)
+        const bool ended = (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED;
+        if (file->left_out || (data->closed && ended))
             continue;
         status = span_of_file(trace, file, slots, &span, err);
         if (status == LULL_OK)

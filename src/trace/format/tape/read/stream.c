@@ -273,6 +273,8 @@ static void slide_window(struct lull_stream *stream)
 static lull_status check_block(const struct lull_stream *stream, const struct lull_event *events,
                                size_t count, struct lull_error *err)
 {
+    if (count == 0)
+        return LULL_OK;
     const struct lull_event *region = &events[count - 1];
     while (region > events && region->kind > LULL_EVENT_CALL)
         region--;
@@ -290,39 +292,80 @@ static lull_status check_block(const struct lull_stream *stream, const struct lu
     return LULL_OK;
 }
 
-lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
-                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+/* How many of the events, from the first, lie in the run, with the ends of calls. */
+static size_t count_in_run(const struct lull_stream *stream, const struct lull_event *events,
+                           size_t count)
 {
-    enum { MOST_PER_RECORD = 3 };
-    struct tape_out out = {events, 0};
-    stream->n_readings = 0;
-    slide_window(stream);
+    size_t i = 0;
+    while (i < count && tape_in_run(stream, events[i].time,
+                                    events[i].kind == LULL_EVENT_CALL ? events[i].duration : 0))
+        i++;
+    return i;
+}
+
+/* The location ends where it is damaged: with what was good, and the measurement off. */
+static void end_at_damage(struct lull_stream *stream, struct tape_out *out)
+{
+    stream->at = NULL;
+    stream->waiting = (struct tape_waiting){0};
+    stream->damaged = true;
+    out->count = count_in_run(stream, out->events, out->count);
+    int64_t time = out->count > 0 ? out->events[out->count - 1].time : stream->last_time;
+    if (tape_wanted(stream, LULL_EVENT_MEASURE_OFF))
+        tape_add(out, LULL_EVENT_MEASURE_OFF, time, LULL_NONE)->number = 0;
+}
+
+enum { MOST_PER_RECORD = 3 };
+
+static lull_status decode_some(struct lull_stream *stream, size_t capacity, struct tape_out *out,
+                               struct lull_error *err)
+{
     lull_status status = LULL_OK;
-    while (status == LULL_OK && out.count + MOST_PER_RECORD < capacity) {
+    while (status == LULL_OK && out->count + MOST_PER_RECORD < capacity) {
         if (stream->waiting.slot < stream->waiting.end) {
-            status = lull_tape_continue_wait(stream, events, capacity, &out.count, err);
+            status = lull_tape_continue_wait(stream, out->events, capacity, &out->count, err);
             continue;
         }
         if (!stream->at)
             break;
         if (stream->at == stream->end) {
-            decode_open_call(stream, &out);
+            decode_open_call(stream, out);
             break;
         }
         if (stream->has_common)
-            status = decode_common(stream, &out, capacity - MOST_PER_RECORD, err);
+            status = decode_common(stream, out, capacity - MOST_PER_RECORD, err);
         if (status != LULL_OK || stream->at == stream->end ||
-            out.count + MOST_PER_RECORD >= capacity)
+            out->count + MOST_PER_RECORD >= capacity)
             continue;
         if (stream->n_readings + MOST_READINGS > stream->readings_capacity)
             break;
-        status = decode_one(stream, &out, err);
+        status = decode_one(stream, out, err);
     }
-    if (status == LULL_OK && out.count > 0)
-        status = check_block(stream, events, out.count, err);
-    if (status == LULL_OK)
-        *ret_count = out.count;
     return status;
+}
+
+lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
+                                  size_t capacity, size_t *ret_count, struct lull_error *err)
+{
+    struct tape_out out = {events, 0};
+    struct lull_error wrong;
+    stream->n_readings = 0;
+    slide_window(stream);
+    lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
+    if (status == LULL_OK)
+        status = check_block(stream, events, out.count, &wrong);
+    if (stream->mapping.data == NULL && !stream->damaged)
+        end_at_damage(stream, &out); /* it was left out when the tape was opened */
+    if (status != LULL_OK) {
+        status = lull_trace_leave_out(stream->trace, stream->location, status, &wrong);
+        if (status != LULL_OK)
+            return lull_fail(err, status, "%s", wrong.text);
+        end_at_damage(stream, &out);
+    }
+    if (out.count > 0)
+        stream->last_time = events[out.count - 1].time;
+    *ret_count = out.count;
+    return LULL_OK;
 }
 
 lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
@@ -354,6 +397,10 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     stream->has_common = (mask & regions) == regions;
     make_common_table(stream);
     stream->ticks = stream->file->clock->n_segments > 0;
+    if (stream->file->left_out) {
+        *ret_stream = stream;
+        return LULL_OK;
+    }
     lull_status status =
         lull_tape_map(trace, stream->file, &stream->mapping, &stream->in_file, err);
     if (status != LULL_OK) {

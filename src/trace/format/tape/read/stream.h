@@ -45,6 +45,8 @@ struct lull_stream {
     bool ticks;           /* times go through the clock */
     bool requests_matter; /* messages or collectives are wanted: requests must be followed */
     bool has_common;      /* all kinds of region events are wanted */
+    bool damaged;         /* it has ended early */
+    int64_t last_time;    /* of the last event handed out */
     uint8_t common[1024]; /* by kind and extra of a record: see decode_common */
     size_t segment;
     uint32_t location;
