@@ -195,7 +195,9 @@ const struct lull_command lull_cmd_record = {
     .summary = "run a program and record what its threads do",
     .operands = "[--] COMMAND...",
     .details = "COMMAND is a program, or mpirun, mpiexec or srun with one; it may as well be\n"
-               "started by these: mpirun -n 4 lull record ./app. Its exit status is kept.\n\n"
+               "started by these: mpirun -n 4 lull record ./app. It may stand behind taskset,\n"
+               "numactl, time, env, nice, ionice, chrt, stdbuf, timeout, nohup and setsid. Its\n"
+               "exit status is kept.\n\n"
                "examples:\n"
                "  lull record ./app input.dat\n"
                "  mpirun -n 4 lull record -o before ./app\n"

@@ -6,15 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const launchers[] = {"mpirun", "mpiexec", "orterun", "prterun",
-                                        "srun",   "aprun",   "jsrun",   "ibrun"};
-
-/* Options with arguments in words of their own. Open MPI takes its long ones with one dash or
- * two, Hydra with one; srun's long ones are mostly written with "=". */
-static const struct {
+/* An option whose argument may be a word of its own. */
+struct option {
     const char *name; /* without dashes */
     int words;
-} options_with_words[] = {
+};
+
+/* Open MPI takes its long ones with one dash or two, Hydra with one; srun's long ones are mostly
+ * written with "=". */
+static const struct option mpi_options[] = {
     /* both, and Open MPI */
     {"n", 1},
     {"np", 1},
@@ -123,6 +123,55 @@ static const struct {
     {"jobid", 1},
     {"nodelist", 1},
     {"exclude", 1},
+    {NULL, 0},
+};
+static const struct option taskset_options[] = {{NULL, 0}};
+static const struct option numactl_options[] = {{"N", 1},
+                                                {"m", 1},
+                                                {"C", 1},
+                                                {"i", 1},
+                                                {"p", 1},
+                                                {"P", 1},
+                                                {"w", 1},
+                                                {"cpunodebind", 1},
+                                                {"membind", 1},
+                                                {"physcpubind", 1},
+                                                {"interleave", 1},
+                                                {"preferred", 1},
+                                                {"preferred-many", 1},
+                                                {"weighted-interleave", 1},
+                                                {NULL, 0}};
+static const struct option time_options[] = {
+    {"f", 1}, {"format", 1}, {"o", 1}, {"output", 1}, {NULL, 0}};
+static const struct option env_options[] = {
+    {"u", 1}, {"unset", 1}, {"C", 1}, {"chdir", 1}, {NULL, 0}};
+static const struct option nice_options[] = {{"n", 1}, {"adjustment", 1}, {NULL, 0}};
+static const struct option ionice_options[] = {
+    {"c", 1}, {"class", 1}, {"n", 1}, {"classdata", 1}, {NULL, 0}};
+static const struct option stdbuf_options[] = {{"i", 1},      {"o", 1},     {"e", 1}, {"input", 1},
+                                               {"output", 1}, {"error", 1}, {NULL, 0}};
+static const struct option timeout_options[] = {
+    {"k", 1}, {"kill-after", 1}, {"s", 1}, {"signal", 1}, {NULL, 0}};
+static const struct option no_options[] = {{NULL, 0}};
+
+/* What starts or becomes the program that stands behind it on its command line. */
+static const struct starter {
+    const char *name;
+    const struct option *options;
+    int operands;     /* words between the options and the program */
+    bool assignments; /* among them NAME=VALUE, any number */
+    bool many;        /* starts processes of MPI, of several programs where ":" separates them */
+} starters[] = {
+    {"mpirun", mpi_options, 0, false, true},       {"mpiexec", mpi_options, 0, false, true},
+    {"orterun", mpi_options, 0, false, true},      {"prterun", mpi_options, 0, false, true},
+    {"srun", mpi_options, 0, false, true},         {"aprun", mpi_options, 0, false, true},
+    {"jsrun", mpi_options, 0, false, true},        {"ibrun", mpi_options, 0, false, true},
+    {"taskset", taskset_options, 1, false, false}, /* the mask; or, with -c, the list */
+    {"numactl", numactl_options, 0, false, false}, {"time", time_options, 0, false, false},
+    {"env", env_options, 0, true, false},          {"nice", nice_options, 0, false, false},
+    {"ionice", ionice_options, 0, false, false},   {"chrt", no_options, 1, false, false},
+    {"stdbuf", stdbuf_options, 0, false, false},   {"timeout", timeout_options, 1, false, false},
+    {"nohup", no_options, 0, false, false},        {"setsid", no_options, 0, false, false},
 };
 
 static const char *last_part(const char *path)
@@ -132,34 +181,46 @@ static const char *last_part(const char *path)
 }
 
 /* "mpirun", "mpirun.openmpi", "mpiexec.hydra", "mpirun-mpich-mp". */
+static bool is_named(const char *name, const struct starter *starter)
+{
+    size_t length = strlen(starter->name);
+    if (strncmp(name, starter->name, length) != 0)
+        return false;
+    return name[length] == '\0' || (starter->many && strchr(".-_", name[length]));
+}
+
+/* NULL: it starts nothing that we know of. */
+static const struct starter *starter_of(const char *word)
+{
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+        if (is_named(last_part(word), &starters[i]))
+            return &starters[i];
+    return NULL;
+}
+
 bool lull_is_launcher(const char *word)
 {
-    const char *name = last_part(word);
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        size_t length = strlen(launchers[i]);
-        if (strncmp(name, launchers[i], length) == 0 && strchr(".-_", name[length]))
-            return true; /* strchr finds the terminator, too */
-    }
-    return false;
+    return starter_of(word) != NULL;
 }
 
 /* Words that belong to an option, -1: unknown option. */
-static int words_of(const char *option)
+static int words_of(const struct starter *starter, const char *option)
 {
     if (strchr(option, '='))
         return 0;
     const char *name = option + strspn(option, "-");
-    for (size_t i = 0; i < sizeof options_with_words / sizeof *options_with_words; i++)
-        if (strcmp(name, options_with_words[i].name) == 0)
-            return options_with_words[i].words;
-    return -1;
+    for (const struct option *known = starter->options; known->name; known++)
+        if (strcmp(name, known->name) == 0)
+            return known->words;
+    return starter->many ? -1 : 0;
 }
 
 /* An unknown option may or may not have an argument: the next word is one when it cannot be the
  * program. */
-static size_t skip_option(char *const *argv, size_t at, struct lull_arena *arena)
+static size_t skip_option(const struct starter *starter, char *const *argv, size_t at,
+                          struct lull_arena *arena)
 {
-    int words = words_of(argv[at]);
+    int words = words_of(starter, argv[at]);
     at++;
     /* Hydra takes "-genv NAME=VALUE", too; no name of another option with two words has a "=" */
     if (words == 2 && argv[at] && strchr(argv[at], '='))
@@ -171,28 +232,34 @@ static size_t skip_option(char *const *argv, size_t at, struct lull_arena *arena
     return at;
 }
 
-static size_t find_program(char *const *argv, size_t at, struct lull_arena *arena)
+static size_t find_program(const struct starter *starter, char *const *argv, size_t at,
+                           struct lull_arena *arena)
 {
     while (argv[at] && *argv[at] == '-') {
-        if (strcmp(argv[at], "--") == 0)
-            return at + 1;
-        at = skip_option(argv, at, arena);
+        if (strcmp(argv[at++], "--") == 0)
+            break;
+        at = skip_option(starter, argv, at - 1, arena);
     }
+    while (starter->assignments && argv[at] && strchr(argv[at], '='))
+        at++;
+    for (int i = 0; i < starter->operands && argv[at]; i++)
+        at++;
     return at;
 }
 
 size_t lull_launcher_programs(char *const *argv, struct lull_arena *arena, size_t *ret_programs,
                               size_t most)
 {
+    const struct starter *starter = starter_of(argv[0]);
     size_t count = 0;
     for (size_t at = 1;;) {
-        at = find_program(argv, at, arena);
+        at = find_program(starter, argv, at, arena);
         if (!argv[at])
             return count;
         if (count < most)
             ret_programs[count] = at;
         count++;
-        while (argv[at] && strcmp(argv[at], ":") != 0)
+        while (argv[at] && (!starter->many || strcmp(argv[at], ":") != 0))
             at++;
         if (!argv[at])
             return count;

@@ -1,4 +1,5 @@
-/* The command lines of mpirun, mpiexec and srun: where the program stands in them. */
+/* Command lines of what starts programs: mpirun, mpiexec and srun, and what a program is wrapped
+ * in, as taskset, numactl, time and env; where the program stands in them. */
 #ifndef LULL_LAUNCH_LAUNCHER_H
 #define LULL_LAUNCH_LAUNCHER_H
 
@@ -7,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the word is the name (with or without folder) of something that starts MPI programs. */
+/* Whether the word is the name (with or without folder) of something that starts the program behind
+ * it. */
 bool lull_is_launcher(const char *word);
 
 /* The indices of the programs in argv, which begins with the launcher: more than one where ":"

@@ -1,6 +1,7 @@
 #include "launch/program.h"
 
 #include "base/file.h"
+#include "base/starters.h"
 #include "binary/elf.h"
 
 #include <stdlib.h>
@@ -25,16 +26,19 @@ static const struct {
     enum lull_mpi_family mpi;
     bool openmp;
 } known_libraries[] = {
-    {"libmpi.so.40", LULL_MPI_OPENMPI, false}, {"libmpi.so.20", LULL_MPI_OPENMPI, false},
-    {"libmpi.so.12", LULL_MPI_MPICH, false},   {"libmpich.so.12", LULL_MPI_MPICH, false},
-    {"libmpich.so.10", LULL_MPI_MPICH, false}, {"libmpi_cray.so", LULL_MPI_MPICH, false},
-    {"libgomp.so", LULL_MPI_NONE, true},       {"libomp.so", LULL_MPI_NONE, true},
-    {"libomp-", LULL_MPI_NONE, true},          {"libiomp5.so", LULL_MPI_NONE, true},
+    {"libmpi.so.40", LULL_MPI_OPENMPI, false},  {"libmpi.so.20", LULL_MPI_OPENMPI, false},
+    {"libmpi.so.12", LULL_MPI_MPICH, false},    {"libmpich.so.12", LULL_MPI_MPICH, false},
+    {"libmpich.so.10", LULL_MPI_MPICH, false},  {"libmpi_cray", LULL_MPI_MPICH, false},
+    {"libmpi_gnu", LULL_MPI_MPICH, false},      {"libmpi_intel", LULL_MPI_MPICH, false},
+    {"libmpi_nvidia", LULL_MPI_MPICH, false},   {"libmpi_amd", LULL_MPI_MPICH, false},
+    {"libmpi_aocc", LULL_MPI_MPICH, false},     {"libmpi_pgi", LULL_MPI_MPICH, false},
+    {"libmpi_ibm.so", LULL_MPI_OPENMPI, false}, {"libgomp.so", LULL_MPI_NONE, true},
+    {"libomp.so", LULL_MPI_NONE, true},         {"libomp-", LULL_MPI_NONE, true},
+    {"libiomp5.so", LULL_MPI_NONE, true},
 };
 
-static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "env"};
-static const char *const interpreters[] = {"python", "perl",    "ruby",   "lua",  "julia",
-                                           "R",      "Rscript", "octave", "node", "java"};
+static const char *const shells[] = {LULL_SHELLS};
+static const char *const interpreters[] = {LULL_INTERPRETERS};
 
 static const char *last_part(const char *path)
 {
@@ -121,6 +125,8 @@ static void follow_scripts(struct lull_program *program, struct lull_arena *aren
 static void see_library(void *context, const char *name)
 {
     struct lull_program *program = context;
+    if (strncmp(last_part(name), "libasan.so", strlen("libasan.so")) == 0)
+        program->before_all = name;
     for (size_t i = 0; i < sizeof known_libraries / sizeof *known_libraries; i++) {
         if (strncmp(last_part(name), known_libraries[i].prefix,
                     strlen(known_libraries[i].prefix)) != 0)

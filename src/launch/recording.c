@@ -74,7 +74,9 @@ static const char *advice(const struct lull_recording *recording,
     const struct lull_program *program = &recording->program;
     if (program->shell && !wish->follow)
         return lull_arena_printf(
-            arena, "'%s' is run by a shell: what it starts is recorded only with --follow",
+            arena,
+            "'%s' is run by a shell: of what it starts, programs with MPI or OpenMP are recorded,"
+            " and Python and its like (--follow: all)",
             program->name);
     if (recording->job.parallel && family_of(recording, wish) == LULL_MPI_NONE &&
         !program->interprets)
@@ -100,15 +102,26 @@ static void set_flag(const char *name, bool on)
     set(name, on ? "1" : NULL);
 }
 
-/* Puts a library in front of a list in the environment, unless it is there. */
-static void put_in_front(const char *name, const char *library, char separator,
-                         struct lull_arena *arena)
+/* Puts a library in front of what is loaded before the program's own, unless it is there. The
+ * address sanitizer of gcc ends the program where its library is not the very first: so it comes
+ * before ours, which takes both out of the environment again. */
+static void preload(const struct lull_recording *recording, struct lull_arena *arena)
 {
-    const char *list = getenv(name);
-    if (list && strstr(list, library))
+    const char *list = getenv("LD_PRELOAD"), *first = recording->program.before_all;
+    if (list && strstr(list, recording->library))
         return;
-    set(name,
-        list && *list ? lull_arena_printf(arena, "%s%c%s", library, separator, list) : library);
+    set("LD_PRELOAD",
+        lull_arena_printf(arena, "%s%s%s%s%s", first ? first : "", first ? ":" : "",
+                          recording->library, list && *list ? ":" : "", list ? list : ""));
+}
+
+/* Behind a shell, the recorder seeks the program. */
+static const char *follow_mode(const struct lull_recording *recording,
+                               const struct lull_recording_wish *wish)
+{
+    if (wish->follow)
+        return "1";
+    return recording->program.shell ? "program" : NULL;
 }
 
 static void set_environment(const struct lull_recording *recording,
@@ -119,9 +132,9 @@ static void set_environment(const struct lull_recording *recording,
         wish->has_bytes ? lull_arena_printf(arena, "%llu", (unsigned long long)wish->bytes) : NULL);
     set_flag("LULL_RECORD_PROFILE", wish->profile);
     set("LULL_RECORD_COUNTERS", wish->counters);
-    set_flag("LULL_RECORD_FOLLOW", wish->follow);
+    set("LULL_RECORD_FOLLOW", follow_mode(recording, wish));
     set("LULL_RECORD_CALLPATH", wish->callpath);
-    put_in_front("LD_PRELOAD", recording->library, ':', arena);
+    preload(recording, arena);
 }
 
 /* ---- all together -------------------------------------------------------------------------- */
@@ -144,7 +157,7 @@ static lull_status prepare(const char *word, const struct lull_recording_wish *w
 {
     struct lull_error refused;
     lull_program_inspect(word, arena, &recording->program);
-    lull_job_describe(arena, &recording->job);
+    lull_job_describe(&recording->program, arena, &recording->job);
     if (!recording->program.path)
         return LULL_OK; /* exec says it best */
     find_recorder(recording, wish, arena);

@@ -1,6 +1,7 @@
 #include "launch/target.h"
 
 #include "base/file.h"
+#include "base/starters.h"
 #include "base/text.h"
 #include "tape/layout.h"
 
@@ -13,12 +14,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define JOB_NAME "job" /* file in the run's folder that holds the key of its job */
 
-enum { MOST_NUMBERS = 10000, MOST_THREADS = 1 << 20, START_SECONDS = 120 };
+enum { MOST_NUMBERS = 10000, MOST_THREADS = 1 << 20, MOST_ANCESTORS = 8 };
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -44,64 +44,130 @@ static bool read_number(const char *name, uint32_t *ret_value)
     return true;
 }
 
-/* The launcher of MPICH starts a proxy on each node, which gets the address of the launcher as an
- * option: what is the same for all processes of the job, and for them alone. NULL: it is another.
+/* ---- processes by their files in /proc ----------------------------------------------------------
  */
-static const char *hydra_key(struct lull_arena *arena)
+
+struct process {
+    int parent;
+    char name[32];  /* at most 15 bytes of it */
+    char start[32]; /* clock ticks since boot: with its number it names the process for good */
+};
+
+static bool look_at(int pid, struct process *ret_process)
 {
-    static const char option[] = "--control-port";
-    char path[64], words[4096];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)getppid());
+    char path[64], line[1024];
+    struct process process = {.parent = 0};
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *in = fopen(path, "re");
-    size_t size = in ? fread(words, 1, sizeof words - 1, in) : 0;
+    bool good = in && fgets(line, sizeof line, in);
+    if (in)
+        fclose(in);
+    char *name = good ? strchr(line, '(') : NULL, *field = name ? strrchr(name, ')') : NULL;
+    if (!field)
+        return false;
+    snprintf(process.name, sizeof process.name, "%.*s", (int)(field - name - 1), name + 1);
+    for (int i = 2; field && i < 22; i++) { /* field 2 is the name, 4 the parent, 22 the start */
+        field = strchr(field + 1, ' ');
+        if (i == 3 && field)
+            process.parent = (int)strtol(field, NULL, 10);
+    }
+    good = field && sscanf(field, "%31s", process.start) == 1;
+    *ret_process = process;
+    return good;
+}
+
+static bool lives(int pid, const char *start)
+{
+    struct process process;
+    return look_at(pid, &process) && strcmp(process.start, start) == 0;
+}
+
+/* The value of an option on the command line of a process; NULL if it is not there. */
+static const char *option_of(int pid, const char *option, struct lull_arena *arena)
+{
+    char path[64], words[4096];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    FILE *in = fopen(path, "re");
+    size_t size = in ? fread(words, 1, sizeof words - 1, in) : 0, length = strlen(option) + 1;
     if (in)
         fclose(in);
     words[size] = '\0';
     for (size_t at = 0; at < size; at += strlen(words + at) + 1)
-        if (strcmp(words + at, option) == 0 && at + sizeof option < size)
-            return lull_arena_strdup(arena, words + at + sizeof option);
+        if (strcmp(words + at, option) == 0 && at + length < size)
+            return lull_arena_strdup(arena, words + at + length);
     return NULL;
 }
 
-/* The start of our parent in clock ticks since boot: with its number it names it for good. */
-static const char *parent_key(struct lull_arena *arena)
+/* ---- the key --------------------------------------------------------------------------------- */
+
+/* The launcher of MPICH starts a proxy on each node, which gets the address of the launcher as an
+ * option: what is the same for all processes of the job, and for them alone. The proxy may have
+ * started us through others. NULL: it is another launcher. */
+static const char *hydra_key(struct lull_arena *arena)
 {
-    char path[64], line[1024], host[256] = "", start[32] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)getppid());
-    FILE *in = fopen(path, "re");
-    if (in && fgets(line, sizeof line, in)) {
-        char *field = strrchr(line, ')'); /* of field 2; the start is field 22 */
-        for (int i = 2; field && i < 22; i++)
-            field = strchr(field + 1, ' ');
-        if (field)
-            sscanf(field, "%31s", start);
+    struct process process = {.parent = (int)getppid()};
+    const char *key = NULL;
+    for (int i = 0; !key && i < MOST_ANCESTORS && process.parent > 1; i++) {
+        key = option_of(process.parent, "--control-port", arena);
+        if (!key && !look_at(process.parent, &process))
+            break;
     }
-    if (in)
-        fclose(in);
-    gethostname(host, sizeof host - 1);
-    return lull_arena_printf(arena, "%s/%d/%s", host, (int)getppid(), start);
+    return key;
 }
 
-void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job)
+static const char *parent_key(struct lull_arena *arena)
+{
+    struct process parent = {.start = ""};
+    char host[256] = "";
+    look_at((int)getppid(), &parent);
+    gethostname(host, sizeof host - 1);
+    return lull_arena_printf(arena, "%s/%d/%s", host, (int)getppid(), parent.start);
+}
+
+/* What is different for another job with the same key: a step of a batch job; Open MPI's number of
+ * a job comes back when that of the process does, as in a fresh container. */
+static const char *known_key(const char *key, bool sized, uint32_t size, struct lull_arena *arena)
+{
+    const char *step = getenv("SLURM_STEP_ID"),
+               *transport = getenv("OMPI_MCA_orte_precondition_transports");
+    return lull_arena_printf(arena, "%s/%s/%s/%u", key, step ? step : "",
+                             transport ? transport : "", sized ? size : 0);
+}
+
+static bool is_shell(int pid)
+{
+    static const char *const shells[] = {LULL_SHELLS};
+    struct process process;
+    if (!look_at(pid, &process))
+        return true;
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(process.name, shells[i]) == 0)
+            return true;
+    return false;
+}
+
+void lull_job_describe(const struct lull_program *program, struct lull_arena *arena,
+                       struct lull_job *ret_job)
 {
     struct lull_job *job = ret_job;
     *job = (struct lull_job){.size = 1};
     for (size_t i = 0; i < sizeof job_variables / sizeof *job_variables; i++) {
         if (!read_number(job_variables[i].rank, &job->rank))
             continue;
-        if (!read_number(job_variables[i].size, &job->size) || job->size <= job->rank)
+        bool sized = read_number(job_variables[i].size, &job->size) && job->size > job->rank;
+        if (!sized)
             job->size = job->rank + 1;
         job->parallel = true;
         job->family = job_variables[i].family;
         const char *key = job_variables[i].key ? getenv(job_variables[i].key) : NULL;
         if (!key && job->family == LULL_MPI_MPICH)
             key = hydra_key(arena);
-        const char *step = getenv("SLURM_STEP_ID");
-        job->key =
-            key ? lull_arena_printf(arena, "%s/%s", key, step ? step : "") : parent_key(arena);
+        job->key = key ? known_key(key, sized, job->size, arena) : parent_key(arena);
         return;
     }
-    job->key = lull_arena_printf(arena, "%s/%d", parent_key(arena), (int)getpid());
+    job->siblings = program->mpi != LULL_MPI_NONE && !is_shell((int)getppid());
+    job->key = job->siblings ? parent_key(arena)
+                             : lull_arena_printf(arena, "%s/%d", parent_key(arena), (int)getpid());
 }
 
 /* ---- its name -------------------------------------------------------------------------------- */
@@ -137,21 +203,47 @@ static bool write_text(const char *folder, const char *name, const char *text)
     return fclose(out) == 0 && good;
 }
 
+/* Siblings whose launcher tells no rank have a line each behind the key, PID START: theirs is a run
+ * in which one of them still lives, because the launcher may start others when they have ended. */
+static bool one_lives(const char *lines)
+{
+    char start[32];
+    int pid, length;
+    for (; sscanf(lines, "%d %31s%n", &pid, start, &length) == 2; lines += length)
+        if (lives(pid, start))
+            return true;
+    return false;
+}
+
+static void add_sibling(const char *file)
+{
+    struct process own;
+    FILE *out = look_at((int)getpid(), &own) ? fopen(file, "ae") : NULL;
+    if (!out)
+        return;
+    fprintf(out, "\n%d %s", (int)getpid(), own.start);
+    fclose(out);
+}
+
 /* Whether the run at `path` was begun by this job, and this process is not in it yet: the same
- * launcher may start a second program. */
+ * launcher may start a second program. Some processes may begin long after others. */
 static bool is_ours(const char *path, const struct lull_job *job)
 {
-    char file[PATH_MAX], text[PATH_MAX] = "";
-    size_t got;
-    struct stat info;
+    char file[PATH_MAX], text[65536] = "";
+    size_t got, length = strlen(job->key);
     snprintf(file, sizeof file, "%s/" JOB_NAME, path);
     if (lull_read_head(file, text, sizeof text - 1, &got, NULL) != LULL_OK ||
-        strcmp(text, job->key) != 0 || stat(file, &info) != 0 ||
-        time(NULL) - info.st_mtime > START_SECONDS)
+        strncmp(text, job->key, length) != 0)
         return false;
+    if (job->siblings) {
+        bool ours = one_lives(text + length);
+        if (ours)
+            add_sibling(file);
+        return ours;
+    }
     snprintf(file, sizeof file, "%s/%u/%u.definitions", path, job->rank / LULL_TAPE_GROUP,
              job->rank);
-    return access(file, F_OK) != 0;
+    return text[length] == '\0' && access(file, F_OK) != 0;
 }
 
 static bool is_run(const char *path)
@@ -174,8 +266,10 @@ static enum lull_target_found make(const char *path, const struct lull_job *job,
     umask(mask);
     bool good = chmod(temporary, 0777 & ~mask) == 0 &&
                 write_text(temporary, LULL_TAPE_ANCHOR_NAME, LULL_TAPE_ANCHOR) &&
-                write_text(temporary, JOB_NAME, job->key) && rename(temporary, path) == 0;
-    if (good)
+                write_text(temporary, JOB_NAME, job->key);
+    if (good && job->siblings)
+        add_sibling(lull_arena_printf(arena, "%s/" JOB_NAME, temporary));
+    if (good && rename(temporary, path) == 0)
         return LULL_TARGET_MADE;
     bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
     lull_fail_errno(err, "%s: cannot create", path);

@@ -13,12 +13,15 @@
 /* What the environment says about the job that this process is part of. */
 struct lull_job {
     bool parallel;               /* a launcher of MPI programs started us */
+    bool siblings;               /* or something that tells no rank may have: the other processes of
+                                    the job have the same parent */
     uint32_t rank, size;         /* 0 and 1 if not */
     enum lull_mpi_family family; /* whose launcher, as far as it can be told */
     const char *key;             /* the same for all processes of the job, and for no other job */
 };
 
-void lull_job_describe(struct lull_arena *arena, struct lull_job *ret_job);
+void lull_job_describe(const struct lull_program *program, struct lull_arena *arena,
+                       struct lull_job *ret_job);
 
 /* "heat.2x4.lull" for 2 processes of heat with 4 threads each. */
 const char *lull_target_default(const struct lull_program *program, const struct lull_job *job,

@@ -1,9 +1,11 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
+#include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
 #include "record/store/buffer.h"
+#include "record/thread/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 #include <unistd.h>
 
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
-struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .fd = -1};
+struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .closed = true};
 struct rec_process rec_process;
 
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -71,6 +73,7 @@ static bool find_place(void)
         !number_of("LULL_RECORD_FIRST", &first) || first >= UINT32_MAX / 2)
         return true;
     rec_process.application = (uint32_t)application;
+    rec_process.first = (uint32_t)first;
     rec_process.number += (uint32_t)first;
     return told;
 }
@@ -101,33 +104,6 @@ static void start_clock(void)
         second = lull_clock_pair(rec_process.tsc);
     while (second.ns - first.ns < 200000);
     rec_process.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.ticks - first.ticks);
-}
-
-/* What is set by LULL_RECORD_SKEW. */
-static void start_skew(void)
-{
-    const char *text = getenv("LULL_RECORD_SKEW");
-    long long ns;
-    double ppm;
-    if (!text || sscanf(text, "%lld:%lf", &ns, &ppm) != 2)
-        return;
-    rec_process.skewed = true;
-    rec_process.skew_from = lull_clock_read(CLOCK_MONOTONIC);
-    rec_process.skew_ns = ns * rec_process.rank;
-    rec_process.skew_rate = ppm * 1e-6 * rec_process.rank;
-}
-
-int64_t rec_node_clock_of(int64_t monotonic)
-{
-    if (REC_LIKELY(!rec_process.skewed))
-        return monotonic;
-    return monotonic + rec_process.skew_ns +
-           (int64_t)((double)(monotonic - rec_process.skew_from) * rec_process.skew_rate);
-}
-
-int64_t rec_node_clock(void)
-{
-    return rec_node_clock_of(lull_clock_read(CLOCK_MONOTONIC));
 }
 
 static void end_of_thread(void *thread)
@@ -166,21 +142,28 @@ void rec_start(void)
                                : 1;
     bool placed = find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
-    start_skew();
+    rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
     rec_report_begin();
     start_clock();
     make_anchor(run);
-    if (!rec_definitions_begin(run, &rec_process.number))
+    if (!rec_definitions_begin(run)) {
+        rec_report_refused(run);
         return;
+    }
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
     rec_counters_start(counters);
     rec_process.on = true;
     rec_pause_start();
-    rec_thread_begin(REC_ROLE_MASTER);
+    if (rec_thread_begin(REC_ROLE_MASTER) == &rec_nobody) {
+        rec_process.on = false;
+        rec_definitions_drop();
+        rec_report_refused(run);
+        return;
+    }
     rec_define_clock(0);
 }
 
@@ -225,6 +208,8 @@ void rec_stop(void)
             rec_sums_until(thread, now);
         if (lives)
             rec_pause_leave(thread, now);
+        if (!thread->rests)
+            rec_cores_end(thread);
         rec_report_add(thread);
         rec_buffer_end(thread, !thread->rests);
     }
@@ -301,7 +286,7 @@ static struct rec_thread *make_thread(enum rec_role role)
     if (self == MAP_FAILED)
         return NULL;
     self->role = (uint8_t)role;
-    self->fd = self->sums_file.fd = -1;
+    self->file.fd = -1;
     /* One after the other, and a number is used up only when its files are there: numbers have no
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);
@@ -331,6 +316,7 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
     if (!self)
         return &rec_nobody;
     pthread_setspecific(thread_key, self);
+    rec_cores_begin(self);
     self->stack_begin = self->stack_end = 0; /* the location may have been another thread's */
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
@@ -381,6 +367,7 @@ void rec_thread_end(void)
         leave_all(self, now);
     if (!open)
         rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+    rec_cores_end(self);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
     if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&

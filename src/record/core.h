@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "record/counters/counters.h"
 #include "record/store/definitions.h"
+#include "record/store/file.h"
 #include "record/store/sums.h"
 #include "tape/encode.h"
 #include "tape/layout.h"
@@ -88,12 +89,17 @@ struct rec_thread {
     uint64_t flushed;
     uint64_t flushing;            /* ticks spent in writing full chunks */
     uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
-    int fd;                       /* of the tape file; -1: none */
+    struct rec_file file;         /* the tape */
+    struct rec_file tail_file;    /* open only while it grows */
+    bool closed;                  /* its files are complete */
     union lull_tape_slot *poll;   /* of record/mpi: the last query that found nothing */
     uint64_t poll_end;
     uint32_t poll_region;
     void *scratch; /* see rec_thread_scratch */
     size_t scratch_size;
+    uint32_t thread_id;                  /* of the system */
+    struct lull_tape_cores cores_before; /* of record/thread/cores.c */
+    int64_t cores_read;
     uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
     void *omp;                          /* of record/omp, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
@@ -125,14 +131,12 @@ struct rec_process {
     bool profile;
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
+    uint32_t first;       /* what communicators call the world's rank 0 */
     uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
     uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
-    bool skewed;          /* as LULL_RECORD_SKEW says */
-    int64_t skew_ns, skew_from;
-    double skew_rate;
-    uint64_t budget;   /* bytes of events */
-    uint64_t used;     /* atomic */
-    char folder[3072]; /* RUN/<p / 1000> */
+    uint64_t budget;      /* bytes of events */
+    uint64_t used;        /* atomic */
+    char folder[3072];    /* RUN/<p / 1000> */
 };
 extern struct rec_process rec_process __attribute__((visibility("hidden")));
 
@@ -214,10 +218,6 @@ static inline uint64_t rec_now(void)
 {
     return lull_clock_now(rec_process.tsc);
 }
-
-/* CLOCK_MONOTONIC, which all processes of a node share, in ns. */
-int64_t rec_node_clock(void);
-int64_t rec_node_clock_of(int64_t monotonic);
 
 /* ---- appending ------------------------------------------------------------------------------- */
 

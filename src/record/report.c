@@ -1,6 +1,7 @@
 /* The one line that the recorder says, at the end of rank 0. */
 #include "record/report.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,12 @@ void rec_report_say(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     dprintf(2, "lull record: %s\n", text);
+}
+
+void rec_report_refused(const char *run)
+{
+    rec_report_say("%s: cannot be written: %s; the program runs without recording", run,
+                   strerror(errno));
 }
 
 void rec_report(void)

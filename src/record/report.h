@@ -7,6 +7,8 @@
 void rec_report_begin(void);
 /* One line of rank 0, when something that was asked for cannot be had. */
 void rec_report_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* This process cannot record; errno says why. */
+void rec_report_refused(const char *run);
 /* Before the tape of a thread is closed. */
 void rec_report_add(const struct rec_thread *self);
 void rec_report(void);

@@ -1,6 +1,7 @@
 #include "study/runs.h"
 
 #include "study/analyse.h"
+#include "study/cores.h"
 #include "study/run_name.h"
 #include "study/saved.h"
 
@@ -89,6 +90,9 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
         return status;
     tell_of_sums(run, options, notices);
     lull_notices_add_quirks(notices, run->trace, path);
+    const char *cores = lull_cores_describe(run->trace, notices->arena);
+    if (cores)
+        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, cores);
     warn_of_other_applications(run, options->application, notices);
     return LULL_OK;
 }

@@ -41,6 +41,16 @@ enum lull_tape_flags {
     LULL_TAPE_PROFILE = 32        /* only sums were asked for */
 };
 
+/* How much of its time a thread had a core, as the system's scheduler tells; all 0: not known. */
+struct lull_tape_cores {
+    uint64_t on;             /* ns with a core */
+    uint64_t off;            /* ns in which it could have run, and had none */
+    uint64_t preempted;      /* how often a core was taken from it */
+    uint64_t migrated;       /* how often it went on with another core */
+    uint32_t allowed, there; /* cores that it may use; that the node has */
+    uint64_t which;          /* a hash of those that it may use */
+};
+
 struct lull_tape_header {
     char magic[8];
     uint32_t version, byte_order;
@@ -62,6 +72,7 @@ struct lull_tape_header {
      * fills again after having stored `flushed`. So no record is ever in neither file, and the
      * program pays for one copy instead of a page fault for every page that it fills. */
     uint64_t flushed;
+    struct lull_tape_cores cores;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -253,6 +264,7 @@ struct lull_tape_sum {
  */
 
 #define LULL_TAPE_SPAWNED_NAME  "spawned" /* a folder */
+#define LULL_TAPE_NODES_NAME    "nodes"   /* a folder, of recorders among themselves */
 #define LULL_TAPE_SPAWNED_MAGIC "LULLSPWN"
 
 /* RUN/spawned/<application>, followed by the process numbers of its parents, u32 each: which
@@ -407,8 +419,8 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_CLOCK,   /* u64 ticks, i64 ns, f64 error: a point of the process's clock; with
                                  none, ticks are ns */
     LULL_TAPE_DEFINE_NODE,    /* u32 parent, text name, text class */
-    LULL_TAPE_DEFINE_PROCESS, /* id: process number; u32 application, u32 rank, u32 node, text name
-                               */
+    LULL_TAPE_DEFINE_PROCESS, /* id: process number; u32 application, u32 rank, u32 node, text name,
+                                 u64 clock (optional): the same for processes with one clock */
     LULL_TAPE_DEFINE_REGION,  /* u32 paradigm, u32 role, u32 parallel, u32 line, text name, file;
                                  of the calls from one place: u32 whole, text site */
     LULL_TAPE_DEFINE_STATE,   /* u32 number, u32 activity, text name */
@@ -428,6 +440,10 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
                                  that  of the run is `offset` ahead, within `error`; between two of
                                  these  and beyond them it is a straight line */
+    LULL_TAPE_DEFINE_WORLD,   /* u32 first, u32 size, u32 rank: the process is `rank` of a world of
+                                 MPI,   whose ranks are called `first` to `first` + size - 1 where
+                                 process   numbers stand in definitions and records of its processes
+                               */
     LULL_TAPE_DEFINITIONS
 };
 

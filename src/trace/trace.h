@@ -119,6 +119,14 @@ enum lull_thread_role {
 /* Why the events of a location end before it does. */
 enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
 
+/* How much of its time a thread had a core, as the system's scheduler told; `on` 0: not known. */
+struct lull_cores {
+    uint64_t on, off;             /* ns with a core; in which it could have run, and had none */
+    uint64_t preempted, migrated; /* how often a core was taken from it; it went on with another */
+    uint32_t allowed, there;      /* cores that it might use, that the node has */
+    uint64_t which;               /* the same for threads that might use the same cores */
+};
+
 struct lull_location {
     const char *name;
     uint64_t source_id; /* as the file calls it, for messages to the user */
@@ -127,6 +135,7 @@ struct lull_location {
     uint8_t kind;    /* enum lull_location_kind */
     uint8_t role;    /* enum lull_thread_role */
     uint8_t cut;     /* enum lull_cut */
+    struct lull_cores cores;
 };
 
 struct lull_region {

@@ -1,6 +1,7 @@
 #include "view/info_document.h"
 
 #include "lull_features.h"
+#include "study/cores.h"
 #include "trace/format.h"
 
 #include <string.h>
@@ -83,6 +84,14 @@ static void add_main_part(struct lull_document *document, const struct lull_trac
             lull_cell_text(lull_arena_printf(arena, "%.6g s (from %.6g s to %.6g s)",
                                              1e-9 * (double)(end - begin), 1e-9 * (double)begin,
                                              1e-9 * (double)end)));
+}
+
+static void add_cores(struct lull_document *document, const struct lull_trace *trace,
+                      struct lull_arena *arena)
+{
+    const char *text = lull_cores_describe(trace, arena);
+    if (text)
+        lull_document_fact(document, "cores", "Not alone", lull_cell_text(text));
 }
 
 static void add_kept(struct lull_document *document, const struct lull_trace *trace,
@@ -253,6 +262,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_facts(document, trace, path, arena);
     add_main_part(document, trace, arena);
     add_kept(document, trace, arena);
+    add_cores(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);
     add_counters(document, trace, census);

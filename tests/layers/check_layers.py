@@ -42,7 +42,7 @@ SEES = {
     "cli": EVERYTHING,
 }
 # Single headers that a room may include although it does not see their room.
-ALSO = {("record", "base/clock.h")}
+ALSO = {("record", "base/clock.h"), ("record", "base/starters.h")}
 GENERATED = {"lull_features.h"}
 # Folders whose headers are included nowhere else.
 CLOSED_FOLDERS = re.compile(r"trace/format/\w+/")

@@ -1,9 +1,9 @@
-"""Where room ends: a full file system, and the size budget; and a run that is read while it is
-being written.
+"""Where room ends: a full file system, the size budget, descriptors that the program closes, little
+address space; and a run that is read while it is being written.
 
-    limits.py full-disk|budget|live --lull LULL --check CHECK_RUN --bin FOLDER
+    limits.py full-disk|budget|live|closed|memory --lull LULL --check CHECK_RUN --bin FOLDER
 
-FOLDER has the programs omp_barriers.gcc, many_regions.gcc and live.gcc. `full-disk` mounts a small
+FOLDER has the programs omp_barriers.gcc, many_regions.gcc, closing.gcc and live.gcc. `full-disk` mounts a small
 tmpfs in a name space of its own. Exit status 77: that is not allowed here.
 """
 import argparse
@@ -119,6 +119,43 @@ class Test:
             visits = sorted(self.sums(os.path.join(where, "0")).values())
             self.demand(visits[-2:] == [80000, 80000], "sums have %s" % visits[-4:])
 
+    # ---- descriptors and memory ------------------------------------------------------------------
+
+    def closed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            where, mine = os.path.join(folder, "run"), os.path.join(folder, "mine")
+            os.mkdir(mine)
+            recorded = self.record(where, [self.program("closing"), mine])
+            self.demand(recorded.returncode == 0, "status %d: %s" % (recorded.returncode,
+                                                                     recorded.stderr))
+            contents = [open(os.path.join(mine, name), "rb").read() for name in os.listdir(mine)]
+            self.demand(contents == [b"mine"] * 40, "the program's files have %s bytes"
+                        % sorted({len(content) for content in contents}))
+            self.check_run(where, hints(recorded.stdout))
+
+    def least_space(self, program):
+        """MiB of address space that it needs alone, to the next half."""
+        low, high = 1, 1 << 16
+        while low < high:
+            middle = (low + high) // 2
+            done = run(["prlimit", "--as=%d" % (middle << 19), *program])
+            low, high = (low, middle) if done.returncode == 0 else (middle + 1, high)
+        return low / 2
+
+    def memory(self):
+        program = [self.program("omp_barriers")]
+        alone, least = run(program), self.least_space(program)
+        for more in (4, 6, 8, 16, 64):  # the recorder itself and its libraries take some
+            with tempfile.TemporaryDirectory() as folder:
+                where = os.path.join(folder, "run")
+                limit = "--as=%d" % int((least + more) * (1 << 20))
+                recorded = run(["prlimit", limit, self.settings.lull, "record", "-o", where, "--",
+                                *program])
+                self.demand((recorded.returncode, recorded.stdout) ==
+                            (alone.returncode, alone.stdout), "%g MiB more than %g: status %d: %s" %
+                            (more, least, recorded.returncode, recorded.stderr))
+                self.check_run(where, hints(alone.stdout))
+
     # ---- while it is being written ---------------------------------------------------------------
 
     def live(self):
@@ -144,7 +181,7 @@ class Test:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("full-disk", "budget", "live"))
+    parser.add_argument("what", choices=("full-disk", "budget", "live", "closed", "memory"))
     for name in ("lull", "check", "bin"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--inside", action="store_true", help="of the name space")

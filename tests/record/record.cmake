@@ -9,15 +9,16 @@ if(Python3_FOUND)
     set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
     file(MAKE_DIRECTORY ${record_bin})
 
-    # record_program(name compiler flags...): tests/record/NAME.c as NAME.COMPILER
+    # record_program(name compiler flags...): tests/record/NAME.c as NAME.COMPILER, with what
+    # record_variant says between
     function(record_program name compiler)
         get_filename_component(short ${compiler} NAME_WE)
-        set(output ${record_bin}/${name}.${short})
+        set(output ${record_bin}/${name}${record_variant}.${short})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source}
             COMMAND ${compiler} -std=gnu17 -O1 -g -I${PROJECT_SOURCE_DIR}/include ${source}
                     -o ${output} ${ARGN} VERBATIM)
-        add_custom_target(record.${name}.${short} ALL DEPENDS ${output})
+        add_custom_target(record.${name}${record_variant}.${short} ALL DEPENDS ${output})
     endfunction()
 
     # record_test(name program arguments...)
@@ -89,6 +90,15 @@ if(Python3_FOUND)
                     $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
         set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 900
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        execute_process(COMMAND ${compiler} -fsanitize=address -x c /dev/null -c -o ${record_bin}/probe.o
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(NOT failed)
+            set(record_variant .asan)
+            record_program(omp_constructs ${compiler} -fopenmp -fsanitize=address)
+            unset(record_variant)
+            record_test(omp_constructs.asan.${short} quick --
+                        ${record_bin}/omp_constructs.asan.${short})
+        endif()
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
     endforeach()
@@ -101,9 +111,22 @@ if(Python3_FOUND)
     if(LULL_GCC AND TARGET record.omp_barriers.gcc)
         record_program(forks ${LULL_GCC} -fopenmp)
         record_test(forks.gcc quick -- ${record_bin}/forks.gcc)
+        add_test(NAME record.private_gomp
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/private_gomp.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                    --source ${PROJECT_SOURCE_DIR}/tests/record/omp_constructs.c)
+        set_tests_properties(record.private_gomp PROPERTIES LABELS quick TIMEOUT 900
+                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
-        foreach(what full-disk budget live)
+        record_program(closing ${LULL_GCC})
+        record_program(busy ${LULL_GCC} -pthread)
+        add_test(NAME record.alone
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
+                    --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
+        set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 600 SKIP_RETURN_CODE 77
+                             RUN_SERIAL ON)
+        foreach(what full-disk budget live closed memory)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
@@ -115,12 +138,12 @@ if(Python3_FOUND)
 endif()
 
 # A recorder finds nothing of lull in the program that it is loaded into: all it calls by our names
-# is inside.
+# is inside. What it calls of MPI it looks up, because the loader may want to bind all names at once.
 if(LULL_TESTS AND CMAKE_NM)
     foreach(recorder liblull-record liblull-record-openmpi liblull-record-mpich)
         if(TARGET ${recorder})
             add_test(NAME record.complete.${recorder}
-                COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull|rec)_'")
+                COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull_|rec_|P?MPI_|ompi_)'")
             set_tests_properties(record.complete.${recorder} PROPERTIES LABELS quick TIMEOUT 60)
         endif()
     endforeach()
@@ -201,6 +224,13 @@ function(record_mpi family)
     foreach(ranks 1 64)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
                     ${bin}/many_calls.${family} 10000000)
+    endforeach()
+    foreach(what part limits end wrapped unknown local families python full_disk)
+        add_test(NAME record.start.${what}.${family}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
+                    --lull $<TARGET_FILE:lull> --family ${family})
+        set_tests_properties(record.start.${what}.${family} PROPERTIES LABELS mpi TIMEOUT 900
+                             RUN_SERIAL ON SKIP_RETURN_CODE 77)
     endforeach()
     foreach(form master inside)
         record_test(hybrid.${form}.${family} mpi --

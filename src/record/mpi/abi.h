@@ -7,26 +7,34 @@
 
 #if defined(OPEN_MPI)
 
-/* Predefined handles are addresses of the library's variables. This object is also loaded into
- * programs without MPI, in which they do not exist. */
-#pragma weak ompi_mpi_comm_world
-#pragma weak ompi_mpi_comm_self
-#pragma weak ompi_mpi_comm_null
-#pragma weak ompi_mpi_byte
-#pragma weak ompi_mpi_datatype_null
-#pragma weak ompi_mpi_info_null
-#pragma weak ompi_mpi_errors_return
-#pragma weak ompi_request_null
-#pragma weak ompi_message_no_proc
+/* Predefined handles are addresses of the library's variables, which are looked up like its
+ * functions (record/mpi/library.h). */
+#define REC_MPI_HANDLES(X)    \
+    X(ompi_mpi_comm_world)    \
+    X(ompi_mpi_comm_self)     \
+    X(ompi_mpi_comm_null)     \
+    X(ompi_mpi_byte)          \
+    X(ompi_mpi_datatype_null) \
+    X(ompi_mpi_info_null)     \
+    X(ompi_mpi_errors_return) \
+    X(ompi_request_null)      \
+    X(ompi_message_no_proc)
 
-/* First words of what PMPI_Get_library_version says. */
-#define REC_MPI_LIBRARIES \
-    {                     \
-        "Open MPI"        \
-    }
-#define REC_MPI_FILES  \
-    {                  \
-        "libmpi.so.40" \
+struct rec_mpi_handles {
+#define REC_X(name) void *name;
+    REC_MPI_HANDLES(REC_X)
+#undef REC_X
+};
+extern struct rec_mpi_handles rec_mpi_handles;
+
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, name) ((type)rec_mpi_handles.name)
+
+#define REC_MPI_FAMILY "Open MPI"
+/* What PMPI_Get_library_version says of each that has this binary interface. */
+#define REC_MPI_LIBRARIES                                    \
+    {                                                        \
+        "Open MPI", "OpenMPI", "Spectrum MPI", "FUJITSU MPI" \
     }
 
 static inline uint64_t rec_mpi_status_bytes(const MPI_Status *status)
@@ -41,13 +49,10 @@ static inline int rec_mpi_status_cancelled(const MPI_Status *status)
 
 #elif defined(MPICH)
 
-#define REC_MPI_LIBRARIES                                                   \
-    {                                                                       \
-        "MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH", "ParaStation MPI" \
-    }
-#define REC_MPI_FILES                    \
-    {                                    \
-        "libmpich.so.12", "libmpi.so.12" \
+#define REC_MPI_FAMILY "MPICH"
+#define REC_MPI_LIBRARIES                                     \
+    {                                                         \
+        "MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation MPI" \
     }
 
 static inline uint64_t rec_mpi_status_bytes(const MPI_Status *status)

@@ -52,7 +52,8 @@ static int look_into(const struct world *world, MPI_Group group, int size, const
                      int *found, uint32_t *numbers)
 {
     int unknown = 0;
-    bool good = PMPI_Group_translate_ranks(group, size, ranks, world->group, found) == MPI_SUCCESS;
+    bool good =
+        rec_mpi.Group_translate_ranks(group, size, ranks, world->group, found) == MPI_SUCCESS;
     for (int r = 0; r < size; r++) {
         if (good && numbers[r] == UNKNOWN && found[r] >= 0)
             numbers[r] = world->numbers[found[r]];
@@ -86,20 +87,20 @@ static uint32_t *numbers_of(MPI_Group group, int size)
 static const uint32_t *local_members(MPI_Comm comm, int size)
 {
     MPI_Group group;
-    if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS)
+    if (rec_mpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return NULL;
     uint32_t *numbers = numbers_of(group, size);
-    PMPI_Group_free(&group);
+    rec_mpi.Group_free(&group);
     return numbers;
 }
 
 static const uint32_t *remote_members(MPI_Comm comm, int size)
 {
     MPI_Group group;
-    if (PMPI_Comm_remote_group(comm, &group) != MPI_SUCCESS)
+    if (rec_mpi.Comm_remote_group(comm, &group) != MPI_SUCCESS)
         return NULL;
     uint32_t *numbers = numbers_of(group, size);
-    PMPI_Group_free(&group);
+    rec_mpi.Group_free(&group);
     return numbers;
 }
 
@@ -114,14 +115,15 @@ static bool follow_each_other(const uint32_t *members, int size)
 static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
 {
     int kind, n, weighted;
-    if (info->inter || PMPI_Topo_test(comm, &kind) != MPI_SUCCESS)
+    if (info->inter || rec_mpi.Topo_test(comm, &kind) != MPI_SUCCESS)
         return;
-    if (kind == MPI_CART && PMPI_Cartdim_get(comm, &n) == MPI_SUCCESS)
+    if (kind == MPI_CART && rec_mpi.Cartdim_get(comm, &n) == MPI_SUCCESS)
         info->sources = info->targets = 2 * n;
-    else if (kind == MPI_GRAPH && PMPI_Graph_neighbors_count(comm, info->rank, &n) == MPI_SUCCESS)
+    else if (kind == MPI_GRAPH &&
+             rec_mpi.Graph_neighbors_count(comm, info->rank, &n) == MPI_SUCCESS)
         info->sources = info->targets = n;
     else if (kind == MPI_DIST_GRAPH)
-        PMPI_Dist_graph_neighbors_count(comm, &info->sources, &info->targets, &weighted);
+        rec_mpi.Dist_graph_neighbors_count(comm, &info->sources, &info->targets, &weighted);
 }
 
 /* ---- keys -------------------------------------------------------------------------------------
@@ -238,7 +240,7 @@ static void set_name(MPI_Comm comm, char *name)
 {
     int length = 0;
     name[0] = '\0';
-    if (PMPI_Comm_get_name(comm, name, &length) != MPI_SUCCESS)
+    if (rec_mpi.Comm_get_name(comm, name, &length) != MPI_SUCCESS)
         name[0] = '\0';
 }
 
@@ -246,15 +248,15 @@ static void set_name(MPI_Comm comm, char *name)
 static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info)
 {
     int inter = 0;
-    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
-        PMPI_Comm_size(comm, &info->size) != MPI_SUCCESS ||
-        PMPI_Comm_rank(comm, &info->rank) != MPI_SUCCESS || info->size < 1)
+    if (rec_mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        rec_mpi.Comm_size(comm, &info->size) != MPI_SUCCESS ||
+        rec_mpi.Comm_rank(comm, &info->rank) != MPI_SUCCESS || info->size < 1)
         return false;
     info->inter = inter;
     info->peers = info->size;
     info->members = local_members(comm, info->size);
     if (inter) {
-        if (PMPI_Comm_remote_size(comm, &info->peers) != MPI_SUCCESS || info->peers < 1)
+        if (rec_mpi.Comm_remote_size(comm, &info->peers) != MPI_SUCCESS || info->peers < 1)
             return false;
         info->remote = remote_members(comm, info->peers);
     }
@@ -291,11 +293,11 @@ const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window)
 {
     MPI_Group group;
     struct rec_mpi_comm *info = calloc(1, sizeof *info);
-    if (!info || PMPI_Win_get_group(window, &group) != MPI_SUCCESS)
+    if (!info || rec_mpi.Win_get_group(window, &group) != MPI_SUCCESS)
         return &rec_mpi_world;
-    if (PMPI_Group_size(group, &info->size) == MPI_SUCCESS)
+    if (rec_mpi.Group_size(group, &info->size) == MPI_SUCCESS)
         info->members = numbers_of(group, info->size);
-    PMPI_Group_free(&group);
+    rec_mpi.Group_free(&group);
     return info;
 }
 
@@ -311,36 +313,33 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 /* ---- the world --------------------------------------------------------------------------------
  */
 
-/* A process that runs alone, or under a launcher that does not tell the rank before MPI_Init, has
- * taken the first number that was free; then all must be told. */
-static bool exchange_numbers(MPI_Comm world, int size, int rank)
+/* All say which rank they are, and call each other by the same numbers, though some may have been
+ * given another number when they began: readers know both. So nobody has to be asked. */
+static bool begin_numbers(MPI_Group world, int size, int rank)
 {
-    uint64_t mine[2] = {rec_mpi_node(), rec_process.number};
-    uint64_t *nodes = malloc(sizeof mine * (size_t)size);
+    uint32_t first = size > 1 ? rec_process.first : rec_process.number;
     uint32_t *numbers = malloc(sizeof *numbers * (size_t)size);
-    MPI_Group group;
-    bool good = nodes && numbers && PMPI_Comm_group(world, &group) == MPI_SUCCESS &&
-                PMPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, nodes, (int)sizeof mine, MPI_BYTE,
-                               world) == MPI_SUCCESS;
-    for (int r = 0; good && r < size; r++) {
-        numbers[r] = (uint32_t)nodes[2 * r + 1];
-        if (numbers[r] > highest_number)
-            highest_number = numbers[r];
-        nodes[r] = nodes[2 * r];
-    }
-    good = good && add_world(group, numbers);
-    if (good)
-        rec_mpi_clocks_begin(world, nodes, size, rank);
-    free(nodes);
-    return good;
+    if (!numbers)
+        return false;
+    for (int r = 0; r < size; r++)
+        numbers[r] = first + (uint32_t)r;
+    highest_number = numbers[size - 1];
+    if (highest_number < rec_process.number)
+        highest_number = rec_process.number;
+    rec_set_rank((uint32_t)rank);
+    rec_define_world(first, (uint32_t)size, (uint32_t)rank);
+    if (add_world(world, numbers))
+        return true;
+    free(numbers);
+    return false;
 }
 
 static bool add_remote(MPI_Comm inter, const uint32_t *numbers, uint32_t count)
 {
     MPI_Group group;
     int size;
-    return PMPI_Comm_remote_size(inter, &size) == MPI_SUCCESS && size > 0 &&
-           (uint32_t)size <= count && PMPI_Comm_remote_group(inter, &group) == MPI_SUCCESS &&
+    return rec_mpi.Comm_remote_size(inter, &size) == MPI_SUCCESS && size > 0 &&
+           (uint32_t)size <= count && rec_mpi.Comm_remote_group(inter, &group) == MPI_SUCCESS &&
            add_world(group, numbers);
 }
 
@@ -358,7 +357,7 @@ static void meet_parents(void)
 {
     MPI_Comm parents = MPI_COMM_NULL;
     struct rec_spawned own;
-    if (rec_process.application == 0 || PMPI_Comm_get_parent(&parents) != MPI_SUCCESS ||
+    if (rec_process.application == 0 || rec_mpi.Comm_get_parent(&parents) != MPI_SUCCESS ||
         parents == MPI_COMM_NULL || !rec_spawned_read(rec_process.application, &own))
         return;
     if (add_remote(parents, own.parents, own.n_parents))
@@ -380,12 +379,14 @@ void rec_mpi_end_world(void)
 bool rec_mpi_begin_world(MPI_Comm world)
 {
     struct rec_mpi_comm *info = &rec_mpi_world;
+    MPI_Group group;
     int size, rank;
-    if (PMPI_Comm_size(world, &size) != MPI_SUCCESS || PMPI_Comm_rank(world, &rank) != MPI_SUCCESS)
+    if (rec_mpi.Comm_size(world, &size) != MPI_SUCCESS ||
+        rec_mpi.Comm_rank(world, &rank) != MPI_SUCCESS)
         return false;
-    rec_set_rank((uint32_t)rank);
-    if (!exchange_numbers(world, size, rank))
+    if (rec_mpi.Comm_group(world, &group) != MPI_SUCCESS || !begin_numbers(group, size, rank))
         return false;
+    rec_mpi_clocks_begin(world, size, rank);
     if (!look_at(world, info) || !add(world, info, NULL, 0, true, "MPI_COMM_WORLD")->id)
         return false;
     static struct rec_mpi_comm self;
@@ -396,24 +397,15 @@ bool rec_mpi_begin_world(MPI_Comm world)
 }
 
 #if defined(MPI_SESSION_NULL)
-/* Processes that have other numbers are not known: then they are nobody else's partners, too. */
 void rec_mpi_find_processes(MPI_Session session)
 {
     MPI_Group group;
     int size = 0, rank = MPI_UNDEFINED;
-    if (__atomic_load_n(&worlds, __ATOMIC_ACQUIRE) ||
-        PMPI_Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS ||
-        PMPI_Group_size(group, &size) != MPI_SUCCESS ||
-        PMPI_Group_rank(group, &rank) != MPI_SUCCESS || rank < 0 ||
-        rec_process.number < (uint32_t)rank ||
-        (rec_process.application == 0 && rec_process.number != (uint32_t)rank))
-        return;
-    rec_set_rank((uint32_t)rank);
-    uint32_t *numbers = malloc(sizeof *numbers * (size_t)size);
-    for (int r = 0; numbers && r < size; r++)
-        numbers[r] = rec_process.number - (uint32_t)rank + (uint32_t)r;
-    if (numbers && !add_world(group, numbers))
-        free(numbers);
+    if (!__atomic_load_n(&worlds, __ATOMIC_ACQUIRE) &&
+        rec_mpi.Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS &&
+        rec_mpi.Group_size(group, &size) == MPI_SUCCESS && size > 0 &&
+        rec_mpi.Group_rank(group, &rank) == MPI_SUCCESS && rank >= 0)
+        begin_numbers(group, size, rank);
 }
 #endif
 

@@ -279,7 +279,7 @@ void rec_mpi_waitsome(struct rec_mpi_call *call, int n, const int *which,
 bool rec_mpi_was_truncated(int error)
 {
     int class = MPI_SUCCESS;
-    return PMPI_Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+    return rec_mpi.Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
 }
 
 /* With a status for each, that says which are still pending. Otherwise those are complete whose

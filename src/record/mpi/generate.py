@@ -110,6 +110,9 @@ REPLACED = {
     "spawn_multiple": {"command": "spawn.commands", "argv": "spawn.argvs"},
 }
 
+# What has to happen although the call is not recorded.
+UNSEEN = {"finalize": "rec_mpi_end_world();"}
+
 # Classes that may complete requests, or that make or free what later calls refer to.
 FOLLOWED = ("init", "init_thread", "finalize", "wait", "test", "waitall", "testall", "waitany",
             "testany", "waitsome", "testsome", "request_free", "send_init", "recv_init",
@@ -280,12 +283,16 @@ def wrapper(name, row, arguments):
              "    struct rec_mpi_call call;",
              "    if (!rec_mpi_begin%s(&call, REC_%s, from, frame)) {" % (
                  "_followed" if row.kind in FOLLOWED else "", name)]
+    if row.kind in UNSEEN:
+        lines.append("        " + UNSEEN[row.kind])
     lines += ["        return real(%s);" % passed, "    }"]
     if before:
         lines.append("    " + before)
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
     if row.kind == "finalize":
         lines.append("    rec_mpi_end_world();")
+    if row.kind in ("init", "init_thread"):
+        lines.append("    rec_mpi_nodes_claim();")
     truncated = []
     if row.kind in RECEIVING:
         room = "rec_mpi_bytes({rcount}, {rtype})"
@@ -321,7 +328,7 @@ def generate(table, header, output):
                    if row_of(rows, name) and row_of(rows, name).kind != "by_hand")
     with open(output, "w") as out:
         out.write("/* Made by generate.py from functions.txt and mpi.h. */\n")
-        out.write("#include \"record/mpi/wrap.h\"\n\n")
+        out.write("#include \"record/mpi/nodes.h\"\n#include \"record/mpi/wrap.h\"\n\n")
         out.write("enum {\n%s    REC_FUNCTIONS\n};\n\n" % "".join(
             "    REC_%s,\n" % name for name in names))
         out.write("uint32_t rec_mpi_regions[REC_FUNCTIONS];\n\n")

@@ -1,17 +1,10 @@
-/* The MPI library of the program, and what is true of the whole of it: its functions, its data
+/* The MPI library of the program, and what is true of the whole of it: its data
  * types, when it begins, and whether the program wants to be measured. */
 #include "record/mpi/comms.h"
 #include "record/mpi/wrap.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-typedef void function(void);
-static const char *const libraries[] = REC_MPI_LIBRARIES;
-static const char *const files[] = REC_MPI_FILES;
 
 static pthread_mutex_t types_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map types; /* handle -> 2 * size + 1 of a named type, NOT_NAMED of others */
@@ -20,60 +13,9 @@ enum { NOT_NAMED = 2 };
 /* ---- functions --------------------------------------------------------------------------------
  */
 
-/* Behind us in the order of the linker; or in a library that was loaded for a plug-in alone (as
- * Python does with its modules), which is made visible to all. */
-static void *find_symbol(const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    for (size_t i = 0; !found && i < sizeof files / sizeof *files; i++) {
-        void *library = dlopen(files[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-        if (library)
-            found = dlsym(library, name);
-    }
-    return found;
-}
-
-/* In place of one that the library does not have after all. */
-static int missing(void)
-{
-    return MPI_ERR_INTERN;
-}
-
-function *rec_mpi_real(const char *name)
-{
-    void *found = find_symbol(name);
-    char behind[64];
-    if (!found && *name != 'P') {
-        snprintf(behind, sizeof behind, "P%s", name);
-        found = find_symbol(behind);
-    }
-    function *real = (function *)missing;
-    if (found)
-        memcpy(&real, &found, sizeof real);
-    return real;
-}
-
-/* Handles of another family of libraries must not be touched. */
-static bool is_our_family(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    int (*version)(char *, int *) =
-        (int (*)(char *, int *))rec_mpi_real("PMPI_Get_library_version");
-    if (version(text, &length) != MPI_SUCCESS)
-        return false;
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (strncmp(text, libraries[i], strlen(libraries[i])) == 0)
-            return true;
-    return false;
-}
-
 static uint32_t define(unsigned which)
 {
-    static int family; /* 1: ours, -1: another */
-    if (family == 0)
-        family = is_our_family() ? 1 : -1;
-    if (family < 0)
+    if (!rec_mpi_fits())
         return 0;
     const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_MPI,
                                       .role = LULL_TAPE_ROLE_FUNCTION,
@@ -101,7 +43,7 @@ uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *
 static uint64_t ask_size(MPI_Datatype type)
 {
     MPI_Count size = 0;
-    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
+    if (rec_mpi.Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
         return 0;
     return (uint64_t)size;
 }
@@ -117,7 +59,7 @@ uint64_t rec_mpi_type_size(MPI_Datatype type)
     uint64_t size = ask_size(type);
     int integers, addresses, inner, combiner;
     if (known == 0 &&
-        PMPI_Type_get_envelope(type, &integers, &addresses, &inner, &combiner) == MPI_SUCCESS) {
+        rec_mpi.Type_get_envelope(type, &integers, &addresses, &inner, &combiner) == MPI_SUCCESS) {
         pthread_mutex_lock(&types_lock);
         rec_map_put(&types, (uintptr_t)type,
                     combiner == MPI_COMBINER_NAMED ? (uintptr_t)(size * 2 + 1) : NOT_NAMED);

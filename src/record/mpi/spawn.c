@@ -27,7 +27,7 @@ static bool info_of(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL]
 {
     int found = 0;
     return info != MPI_INFO_NULL &&
-           PMPI_Info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &found) == MPI_SUCCESS && found;
+           rec_mpi.Info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &found) == MPI_SUCCESS && found;
 }
 
 /* FOLDER/PLACE/NAME; of the place, the first bytes. */

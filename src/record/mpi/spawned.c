@@ -108,7 +108,7 @@ bool rec_spawned_read(uint32_t application, struct rec_spawned *ret_spawned)
 /* ---- claiming ---------------------------------------------------------------------------------
  */
 
-static bool write_file(int fd, const struct rec_spawned *spawned)
+static bool write_file(const struct rec_file *own, const struct rec_spawned *spawned)
 {
     struct lull_tape_spawned file = {.magic = LULL_TAPE_SPAWNED_MAGIC,
                                      .version = LULL_TAPE_VERSION,
@@ -117,8 +117,8 @@ static bool write_file(int fd, const struct rec_spawned *spawned)
                                      .first = spawned->first,
                                      .count = spawned->count,
                                      .n_parents = spawned->n_parents};
-    return rec_file_write(fd, &file, sizeof file, 0) &&
-           rec_file_write(fd, spawned->parents, spawned->n_parents * sizeof *spawned->parents,
+    return rec_file_write(own, &file, sizeof file, 0) &&
+           rec_file_write(own, spawned->parents, spawned->n_parents * sizeof *spawned->parents,
                           (off_t)sizeof file);
 }
 
@@ -127,8 +127,8 @@ static bool write_file(int fd, const struct rec_spawned *spawned)
 static bool claim(const char *own, uint32_t above, struct rec_spawned *spawned)
 {
     char path[4096];
-    int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    struct rec_file file;
+    if (!rec_file_create(&file, own))
         return false;
     bool good = false;
     for (;;) {
@@ -139,13 +139,13 @@ static bool claim(const char *own, uint32_t above, struct rec_spawned *spawned)
         number_path(path, sizeof path, spawned->application);
         if (read_file(path, false, &last))
             continue;
-        if (spawned->count >= MOST_PROCESSES - spawned->first || !write_file(fd, spawned))
+        if (spawned->count >= MOST_PROCESSES - spawned->first || !write_file(&file, spawned))
             break;
         good = link(own, path) == 0;
         if (good || errno != EEXIST || !read_file(path, false, &last))
             break;
     }
-    close(fd);
+    rec_file_close(&file);
     return good;
 }
 

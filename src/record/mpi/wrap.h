@@ -8,6 +8,7 @@
 #include "record/mpi/abi.h"
 
 #include "record/core.h"
+#include "record/mpi/library.h"
 #include "record/site/map.h"
 #include "record/site/site.h"
 
@@ -55,8 +56,6 @@ extern uint32_t rec_mpi_regions[];        /* generated: id of each function, 0: 
 extern const char *const rec_mpi_names[]; /* generated */
 extern struct rec_mpi_comm rec_mpi_world;
 
-/* The function of the next library, for a wrapper's first call. */
-void (*rec_mpi_real(const char *name))(void);
 /* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
  * this program. */
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
@@ -380,7 +379,7 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided);
 #if defined(MPI_SESSION_NULL)
 void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session);
 #endif
-/* Collectively, before the last call of the library. */
+/* Before the last call of the library, whether or not this process is recording. */
 void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
 

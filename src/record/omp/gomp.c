@@ -1,5 +1,7 @@
 #include "record/omp/gomp.h"
 
+#include "record/private.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -39,7 +41,8 @@ static bool is_libgomp(void *function)
 /* Pointers are stored whole: other threads may do the same at the same time. */
 void rec_gomp_resolve(void)
 {
-    void *library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void *library =
+        dlsym(RTLD_NEXT, "GOMP_barrier") ? NULL : rec_private_library("libgomp", "GOMP_barrier");
     rec_gomp_is_ours = is_libgomp(find("GOMP_barrier", library));
     for (size_t i = sizeof functions / sizeof *functions; i-- > 0;) {
         void *function = find(functions[i].name, library);

@@ -253,6 +253,7 @@ void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork)
         self->parallel = 1;
         rec_enter(self, fork->region, begin);
     }
+    omp->begun = omp->forked;
     uint64_t now = rec_now();
     rec_call(self, rec_omp_ids[REC_OMP_FORK], begin, now > begin ? now - begin : 0);
 }

@@ -95,6 +95,7 @@ struct rec_omp {
     uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
     bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
     uint64_t forked;                    /* regions that this thread has begun as a master */
+    uint64_t begun;                     /* of those, at the last whose code it has begun */
     uint64_t joined;                    /* when the last of them has ended */
     const void *code; /* of the last of them that was a parallel region, or NULL; its region */
     uint32_t code_region;
@@ -300,6 +301,13 @@ static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork
     __atomic_store_n(&omp->waits, true, __ATOMIC_RELEASE);
 }
 
+/* The runtime makes a team for a region that this thread has asked for. */
+static inline bool rec_omp_is_forking(struct rec_thread *self)
+{
+    const struct rec_omp *omp = rec_omp_of(self);
+    return omp && omp->begun != omp->forked;
+}
+
 /* The master goes on behind the region. */
 static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *fork)
 {
@@ -309,6 +317,7 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
     omp->joined = now;
+    omp->begun = omp->forked;
     __atomic_store_n(&end->time, now, __ATOMIC_RELAXED);
     __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
     rec_put_leave(self, fork->region, now);

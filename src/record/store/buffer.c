@@ -1,6 +1,7 @@
 #include "record/store/buffer.h"
 
 #include "record/store/file.h"
+#include "record/thread/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,30 +33,30 @@ static const char *path_of(const struct rec_thread *self, const char *what)
 
 /* Maps a part of a file with all pages present. Its blocks are asked for, so that a full disk fails
  * here and not with SIGBUS in the middle of the program. */
-static bool map_part(int fd, void *at, size_t from, size_t to)
+static bool map_part(const struct rec_file *file, void *at, size_t from, size_t to)
 {
-    return rec_file_extend(fd, to) &&
+    return rec_file_extend(file, to) &&
            mmap((char *)at + from, to - from, PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_POPULATE | MAP_FIXED, fd, (off_t)from) != MAP_FAILED;
+                MAP_SHARED | MAP_POPULATE | MAP_FIXED, file->fd, (off_t)from) != MAP_FAILED;
 }
 
 /* With the lock held: creates one of the thread's files in `whole` bytes of address space, of which
  * `size` are there. */
 static void *create_mapped(const struct rec_thread *self, const char *what, size_t size,
-                           size_t whole, int *ret_fd)
+                           size_t whole, struct rec_file *file)
 {
-    int fd = open(path_of(self, what), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (!rec_file_create(file, path_of(self, what)))
         return NULL;
     void *space = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (space == MAP_FAILED || !map_part(fd, space, 0, size)) {
+    if (space == MAP_FAILED || !map_part(file, space, 0, size)) {
+        int reason = errno;
         if (space != MAP_FAILED)
             munmap(space, whole);
-        close(fd);
+        rec_file_close(file);
         unlink(path);
+        errno = reason;
         return NULL;
     }
-    *ret_fd = fd;
     return space;
 }
 
@@ -113,35 +114,36 @@ static void fill_header(struct rec_thread *self)
 
 static bool begin_tail(struct rec_thread *self)
 {
-    int fd;
     self->storing = !rec_process.profile;
     if (!self->storing)
         return use_private_chunk(self);
-    void *tail = create_mapped(self, "tail", FIRST_TAIL, LULL_TAPE_CHUNK, &fd);
+    void *tail = create_mapped(self, "tail", FIRST_TAIL, LULL_TAPE_CHUNK, &self->tail_file);
     if (!tail)
         return false;
-    close(fd);
+    rec_file_close(&self->tail_file);
     use_chunk(self, tail, FIRST_TAIL);
     return true;
 }
 
-/* With the lock held. */
+/* With the lock held; sets errno. */
 static bool begin_files(struct rec_thread *self)
 {
     const size_t size = LULL_TAPE_HEADER_SIZE;
     if (!begin_tail(self))
         return false;
-    self->header = create_mapped(self, "tape", size, size, &self->fd);
+    self->header = create_mapped(self, "tape", size, size, &self->file);
     if (self->header && rec_sums_begin(self))
         return true;
+    int reason = errno;
     munmap(self->tail, LULL_TAPE_CHUNK);
     if (self->storing)
         unlink(path_of(self, "tail"));
     if (self->header) {
         munmap(self->header, size);
-        close(self->fd);
+        rec_file_close(&self->file);
         unlink(path_of(self, "tape"));
     }
+    errno = reason;
     return false;
 }
 
@@ -168,6 +170,19 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
     self->gate |= REC_GATE_CLOSED;
 }
 
+static bool write_chunk(struct rec_thread *self)
+{
+    const off_t end = (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed);
+    if (rec_file_write(&self->file, self->tail, LULL_TAPE_CHUNK, end))
+        return true;
+    if (errno != EBADF)
+        return false;
+    pthread_mutex_lock(&lock); /* the program may have closed it */
+    bool good = rec_file_open(&self->file, path_of(self, "tape"));
+    pthread_mutex_unlock(&lock);
+    return good && rec_file_write(&self->file, self->tail, LULL_TAPE_CHUNK, end);
+}
+
 /* The chunk goes into the file before its place is given free, so that it is always in one of
  * the two; see struct lull_tape_header. */
 static bool store_chunk(struct rec_thread *self, uint64_t now)
@@ -183,8 +198,7 @@ static bool store_chunk(struct rec_thread *self, uint64_t now)
         rec_buffer_stop(self, LULL_TAPE_BUDGET_REACHED);
         return false;
     }
-    if (!rec_file_write(self->fd, self->tail, LULL_TAPE_CHUNK,
-                        (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed))) {
+    if (!write_chunk(self)) {
         rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
         return false;
     }
@@ -198,10 +212,9 @@ static bool store_chunk(struct rec_thread *self, uint64_t now)
 static void complete_chunk(struct rec_thread *self)
 {
     pthread_mutex_lock(&lock);
-    int fd = open(path_of(self, "tail"), O_RDWR | O_CLOEXEC);
-    bool good = fd >= 0 && map_part(fd, self->tail, self->tail_size, LULL_TAPE_CHUNK);
-    if (fd >= 0)
-        close(fd);
+    bool good = rec_file_open(&self->tail_file, path_of(self, "tail")) &&
+                map_part(&self->tail_file, self->tail, self->tail_size, LULL_TAPE_CHUNK);
+    rec_file_close(&self->tail_file);
     pthread_mutex_unlock(&lock);
     self->tail_size = LULL_TAPE_CHUNK;
     self->end = end_of_tail(self);
@@ -227,6 +240,7 @@ static void make_place(struct rec_thread *self)
     if (!store_chunk(self, begin))
         return;
     rec_define_clock(1000000000);
+    rec_cores_read(self);
     uint64_t end = rec_now();
     if (self->untold == 0)
         self->untold_from = begin;
@@ -270,7 +284,7 @@ void rec_flush_behind(struct rec_thread *self, unsigned slots)
 
 /* With the lock held: what stands in the tail comes to the end of the tape file, with the call
  * behind it that is open. */
-static bool move_tail(const struct rec_thread *self, int fd, const struct lull_tape_header *header)
+static bool move_tail(const struct rec_thread *self, const struct lull_tape_header *header)
 {
     size_t slots = (size_t)(header->committed - header->flushed) / sizeof *copy;
     int tail = open(path_of(self, "tail"), O_RDONLY | O_CLOEXEC);
@@ -279,7 +293,7 @@ static bool move_tail(const struct rec_thread *self, int fd, const struct lull_t
                 pread(tail, copy, LULL_TAPE_CHUNK, 0) >= (ssize_t)(slots * sizeof *copy);
     const struct lull_tape_record *behind = &copy[good ? slots : 0].record;
     slots += lull_tape_kind_of(behind->head) == LULL_TAPE_CALL && behind->value == LULL_TAPE_OPEN;
-    good = good && rec_file_write(fd, copy, slots * sizeof *copy,
+    good = good && rec_file_write(&self->file, copy, slots * sizeof *copy,
                                   (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
     if (tail >= 0)
         close(tail);
@@ -288,37 +302,38 @@ static bool move_tail(const struct rec_thread *self, int fd, const struct lull_t
 
 /* With the lock held. When the disk is full, the records stay in the tail, where a reader finds
  * them too. */
-static void close_file(const struct rec_thread *self, int fd)
+static void close_file(struct rec_thread *self)
 {
     struct lull_tape_header header;
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    if (!rec_file_open(&self->file, path_of(self, "tape")))
         return;
-    bool tailed = header.flags & LULL_TAPE_TAILED, moved = tailed && move_tail(self, fd, &header);
-    header.flags |= LULL_TAPE_CLOSED;
-    if (moved)
-        header.flags &= (uint16_t)~LULL_TAPE_TAILED;
-    if (rec_file_write(fd, &header, sizeof header, 0) && moved)
-        unlink(path_of(self, "tail"));
+    if (pread(self->file.fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
+        bool tailed = header.flags & LULL_TAPE_TAILED, moved = tailed && move_tail(self, &header);
+        header.flags |= LULL_TAPE_CLOSED;
+        if (moved)
+            header.flags &= (uint16_t)~LULL_TAPE_TAILED;
+        if (rec_file_write(&self->file, &header, sizeof header, 0) && moved)
+            unlink(path_of(self, "tail"));
+    }
+    rec_file_close(&self->file);
 }
 
-/* The mappings become private memory in one step each. */
+/* The mappings become private memory in one step each: a thread that still runs (of a pool, at the
+ * end of the process) may write on into it. */
 void rec_buffer_detach(struct rec_thread *self)
 {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
     self->storing = false;
-    mmap(self->tail, LULL_TAPE_CHUNK, PROT_READ | PROT_WRITE, flags, -1, 0);
-    mmap(self->header, LULL_TAPE_HEADER_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
+    rec_file_freeze(self->tail, LULL_TAPE_CHUNK);
+    rec_file_freeze(self->header, LULL_TAPE_HEADER_SIZE);
     rec_sums_detach(self);
 }
 
-/* The files are frozen before they are looked at: a thread that still runs (of a pool, at the end
- * of the process) may write on. */
+/* The files are frozen before they are looked at. */
 void rec_buffer_end(struct rec_thread *self, bool running)
 {
-    int fd = self->fd;
-    self->fd = -1;
-    if (fd < 0)
+    if (self->closed)
         return;
+    self->closed = true;
     if (running) {
         rec_buffer_detach(self);
     } else {
@@ -327,7 +342,6 @@ void rec_buffer_end(struct rec_thread *self, bool running)
     }
     rec_sums_end(self, running);
     pthread_mutex_lock(&lock);
-    close_file(self, fd);
+    close_file(self);
     pthread_mutex_unlock(&lock);
-    close(fd);
 }

@@ -1,6 +1,7 @@
 #include "record/store/definitions.h"
 
 #include "record/core.h"
+#include "record/node.h"
 #include "record/store/file.h"
 #include "tape/definition.h"
 
@@ -14,7 +15,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Address space is reserved once, so that the mapping never moves while it grows. */
 enum { STEP = 64 << 10, MOST_PROBES = 1 << 20 };
 #define MOST_BYTES ((size_t)1 << 30)
 
@@ -22,92 +22,114 @@ static struct {
     pthread_mutex_t lock;
     struct lull_tape_definitions_header *header; /* NULL: not recording */
     size_t mapped;
-    int fd;
+    struct rec_file file; /* open only while it grows */
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
 
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-static bool map_more(size_t size)
+static void path_of(char *path, size_t size)
 {
-    if (size > MOST_BYTES || !rec_file_extend(all.fd, size))
-        return false;
-    void *place = (unsigned char *)all.header + all.mapped;
-    return mmap(place, size - all.mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, all.fd,
-                (off_t)all.mapped) != MAP_FAILED;
+    snprintf(path, size, "%s/%u.definitions", rec_process.folder, rec_process.number);
 }
 
-static bool grow(size_t size)
+/* The first time, or in another place: nobody looks at the mapping without the lock. */
+static void *map_again(size_t size)
 {
-    size = (size + STEP - 1) / STEP * STEP;
-    if (all.full || !map_more(size)) {
-        all.full = true;
+    if (all.header)
+        return mremap(all.header, all.mapped, size, MREMAP_MAYMOVE);
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, all.file.fd, 0);
+}
+
+static bool map_more(size_t size)
+{
+    char path[4096];
+    path_of(path, sizeof path);
+    if (size > MOST_BYTES || !rec_file_open(&all.file, path))
         return false;
-    }
+    void *place = rec_file_extend(&all.file, size) ? map_again(size) : MAP_FAILED;
+    int reason = errno;
+    rec_file_close(&all.file);
+    errno = reason;
+    if (place == MAP_FAILED)
+        return false;
+    all.header = place;
     all.mapped = size;
     return true;
 }
 
-static bool open_file(const char *run, uint32_t *number)
+static bool grow(size_t size)
+{
+    all.full = all.full || !map_more((size + STEP - 1) / STEP * STEP);
+    return !all.full;
+}
+
+/* Moves rec_process.number on to the first one that is free. */
+static bool open_file(const char *run)
 {
     char path[4096];
-    for (uint32_t probes = 0; probes < MOST_PROBES; probes++) {
-        uint32_t p = *number + probes;
+    for (uint32_t probes = 0; probes < MOST_PROBES; probes++, rec_process.number++) {
+        uint32_t p = rec_process.number;
         int length = snprintf(rec_process.folder, sizeof rec_process.folder, "%s/%u", run,
                               p / LULL_TAPE_GROUP);
         if (length < 0 || (size_t)length >= sizeof rec_process.folder ||
             (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
             return false;
-        snprintf(path, sizeof path, "%s/%u.definitions", rec_process.folder, p);
-        all.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (all.fd >= 0) {
-            *number = p;
+        path_of(path, sizeof path);
+        if (rec_file_create(&all.file, path))
             return true;
-        }
         if (errno != EEXIST)
             return false;
     }
     return false;
 }
 
-bool rec_definitions_begin(const char *run, uint32_t *number)
+void rec_definitions_drop(void)
 {
-    if (!open_file(run, number))
+    char path[4096];
+    int reason = errno;
+    pthread_mutex_lock(&all.lock);
+    path_of(path, sizeof path);
+    if (all.header)
+        munmap(all.header, all.mapped);
+    rec_file_close(&all.file);
+    unlink(path);
+    all.header = NULL;
+    pthread_mutex_unlock(&all.lock);
+    errno = reason;
+}
+
+bool rec_definitions_begin(const char *run)
+{
+    if (!open_file(run))
         return false;
-    void *space =
-        mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    all.header = space == MAP_FAILED ? NULL : space;
-    if (!all.header || !grow(sizeof *all.header)) {
-        if (all.header)
-            munmap(space, MOST_BYTES);
-        close(all.fd);
-        all.header = NULL;
-        all.fd = -1;
+    if (!grow(sizeof *all.header)) {
+        rec_definitions_drop();
         return false;
     }
     memcpy(all.header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof all.header->magic);
     all.header->version = LULL_TAPE_VERSION;
     all.header->byte_order = LULL_TAPE_BYTE_ORDER;
     all.header->header_size = sizeof *all.header;
-    all.header->process = *number;
+    all.header->process = rec_process.number;
     return true;
 }
 
-/* What was mapped stays so: another thread may be about to look. */
 void rec_definitions_end(void)
 {
+    char path[4096];
+    path_of(path, sizeof path);
     pthread_mutex_lock(&all.lock);
     if (all.header) {
-        off_t size = (off_t)(sizeof *all.header + all.header->committed);
+        size_t size = sizeof *all.header + all.header->committed;
+        munmap(all.header, all.mapped);
         all.header = NULL;
-        if (ftruncate(all.fd, size) != 0) {
-            /* it stays longer than need be */
-        }
-        close(all.fd);
-        all.fd = -1;
+        if (rec_file_open(&all.file, path))
+            rec_file_truncate(&all.file, size);
+        rec_file_close(&all.file);
     }
     pthread_mutex_unlock(&all.lock);
 }
@@ -293,6 +315,7 @@ static void fill_process(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u32(builder, rec_process.rank);
     lull_tape_build_u32(builder, 1); /* the node below */
     lull_tape_build_text(builder, what);
+    lull_tape_build_u64(builder, rec_node_key());
 }
 
 void rec_define_process(void)
@@ -304,6 +327,26 @@ void rec_define_process(void)
     pthread_mutex_lock(&all.lock);
     append(LULL_TAPE_DEFINE_NODE, 1, fill_node, has_host ? host.nodename : "");
     append(LULL_TAPE_DEFINE_PROCESS, rec_process.number, fill_process, name);
+    pthread_mutex_unlock(&all.lock);
+}
+
+struct world {
+    uint32_t first, size, rank;
+};
+
+static void fill_world(struct lull_tape_builder *builder, const void *what)
+{
+    const struct world *world = what;
+    lull_tape_build_u32(builder, world->first);
+    lull_tape_build_u32(builder, world->size);
+    lull_tape_build_u32(builder, world->rank);
+}
+
+void rec_define_world(uint32_t first, uint32_t size, uint32_t rank)
+{
+    const struct world world = {first, size, rank};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_WORLD, 0, fill_world, &world);
     pthread_mutex_unlock(&all.lock);
 }
 

@@ -35,9 +35,11 @@ struct rec_site {
     uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
 };
 
-/* Creates RUN/<p / 1000>/<p>.definitions and claims the process number by that: *number becomes
- * the first free one from itself on. False: nothing can be recorded. */
-bool rec_definitions_begin(const char *run, uint32_t *number);
+/* Creates RUN/<p / 1000>/<p>.definitions, where p is rec_process.number or, if that is taken, the
+ * first free one behind, which this sets. False: nothing can be recorded; errno says why. */
+bool rec_definitions_begin(const char *run);
+/* Nothing can be recorded after all: the file goes away. */
+void rec_definitions_drop(void);
 void rec_definitions_end(void);
 
 uint32_t rec_define_region(const struct rec_region *region);
@@ -53,6 +55,8 @@ uint32_t rec_define_marker(const char *name);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
+/* This process is `rank` of a world of MPI, whose members communicators call `first` and up. */
+void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);
 
 /* At `ns` of the node's clock, that of rank 0 is `to_root` ns ahead, give or take `error`. */
 void rec_define_offset(int64_t ns, int64_t to_root, double error);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,20 +48,84 @@ static bool write_all(int fd, const char *bytes, size_t size, off_t offset)
     return true;
 }
 
-bool rec_file_write(int fd, const void *bytes, size_t size, off_t offset)
+static bool is_ours(const struct rec_file *file)
+{
+    struct stat info;
+    return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_dev == file->device &&
+           info.st_ino == file->inode;
+}
+
+bool rec_file_create(struct rec_file *file, const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        if (fd >= 0)
+            close(fd);
+        file->fd = -1;
+        return false;
+    }
+    *file = (struct rec_file){fd, info.st_dev, info.st_ino};
+    return true;
+}
+
+bool rec_file_open(struct rec_file *file, const char *path)
+{
+    if (is_ours(file))
+        return true;
+    file->fd = open(path, O_RDWR | O_CLOEXEC);
+    if (is_ours(file))
+        return true;
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+    return false;
+}
+
+void rec_file_close(struct rec_file *file)
+{
+    if (is_ours(file))
+        close(file->fd);
+    file->fd = -1;
+}
+
+bool rec_file_write(const struct rec_file *file, const void *bytes, size_t size, off_t offset)
 {
     struct guard guard;
+    errno = EBADF;
+    if (!is_ours(file))
+        return false;
     guard_begin(&guard);
-    bool good = write_all(fd, bytes, size, offset);
+    bool good = write_all(file->fd, bytes, size, offset);
     guard_end(&guard, !good);
     return good;
 }
 
-bool rec_file_extend(int fd, size_t size)
+bool rec_file_extend(const struct rec_file *file, size_t size)
 {
     struct guard guard;
+    errno = EBADF;
+    if (!is_ours(file))
+        return false;
     guard_begin(&guard);
-    bool good = posix_fallocate(fd, 0, (off_t)size) == 0;
+    errno = posix_fallocate(file->fd, 0, (off_t)size);
+    bool good = errno == 0;
     guard_end(&guard, !good);
     return good;
+}
+
+void rec_file_truncate(const struct rec_file *file, size_t size)
+{
+    if (is_ours(file) && ftruncate(file->fd, (off_t)size) != 0) {
+        /* it stays longer than need be */
+    }
+}
+
+/* Mapping over a place directly could leave a hole there when it fails. */
+void rec_file_freeze(void *mapping, size_t size)
+{
+    void *space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space != MAP_FAILED &&
+        mremap(space, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, mapping) == MAP_FAILED)
+        munmap(space, size);
 }

@@ -5,12 +5,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-/* Writes all of it at `offset`. */
-bool rec_file_write(int fd, const void *bytes, size_t size, off_t offset);
+/* A file of ours. The program may close any descriptor, and open a file of its own in its place: so
+ * a descriptor is used only where it still leads to the file. */
+struct rec_file {
+    int fd; /* -1: not open */
+    uint64_t device, inode;
+};
+
+/* Creates it; false, with errno, where it is there already or cannot be made. */
+bool rec_file_create(struct rec_file *file, const char *path);
+/* Opens it again where it is not open (any more): it must be the file that was created. */
+bool rec_file_open(struct rec_file *file, const char *path);
+void rec_file_close(struct rec_file *file);
+
+/* Writes all of it at `offset`. Fails without touching anything where the file is not open; sets
+ * errno. So do the others. */
+bool rec_file_write(const struct rec_file *file, const void *bytes, size_t size, off_t offset);
 /* Makes the file `size` bytes long with blocks for all of them, so that writing into its mapping
  * cannot fail. */
-bool rec_file_extend(int fd, size_t size);
+bool rec_file_extend(const struct rec_file *file, size_t size);
+void rec_file_truncate(const struct rec_file *file, size_t size);
+
+/* Puts private memory in the place of a mapping, in one step: who still writes there changes the
+ * file no more. Where there is no memory for that, the mapping stays. */
+void rec_file_freeze(void *mapping, size_t size);
 
 #endif

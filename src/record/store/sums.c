@@ -1,36 +1,50 @@
 #include "record/store/sums.h"
 
 #include "record/core.h"
-#include "record/store/file.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Address space for the sums of all regions that a program is expected to define; what comes
- * after has no sums. */
-enum { FIRST_BYTES = 4096 };
-#define MOST_BYTES ((size_t)4 << 20)
+ * after has no sums. Less is taken from a program that has little. */
+enum { FIRST_BYTES = 4096, MOST_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
+
+/* A path is too large for the stacks of some threads. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char path[4096];
+
+static size_t space_to_reserve(void)
+{
+    struct rlimit limit;
+    bool little = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return little ? MOST_OF_LITTLE : MOST_BYTES;
+}
 
 static size_t size_of(const struct rec_thread *self, uint64_t regions)
 {
     return sizeof(struct lull_tape_sums_header) + regions * 2 * self->sum_size;
 }
 
-static void path_of(const struct rec_thread *self, char *path, size_t size)
+/* With the lock held. */
+static const char *path_of(const struct rec_thread *self)
 {
-    snprintf(path, size, "%s/%u.%u.sums", rec_process.folder, rec_process.number, self->number);
+    snprintf(path, sizeof path, "%s/%u.%u.sums", rec_process.folder, rec_process.number,
+             self->number);
+    return path;
 }
 
 static bool map_more(struct rec_sums *sums, size_t size)
 {
-    if (size > MOST_BYTES || sums->fd < 0 || !rec_file_extend(sums->fd, size))
+    if (size > sums->reserved || !rec_file_extend(&sums->file, size))
         return false;
     void *place = (unsigned char *)sums->header + sums->size;
     if (mmap(place, size - sums->size, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED | MAP_POPULATE, sums->fd, (off_t)sums->size) == MAP_FAILED)
+             MAP_SHARED | MAP_FIXED | MAP_POPULATE, sums->file.fd, (off_t)sums->size) == MAP_FAILED)
         return false;
     sums->size = size;
     return true;
@@ -45,27 +59,39 @@ static void set_count(struct rec_thread *self)
     self->n_sums = (uint32_t)regions;
 }
 
+/* With the lock held; sets errno. */
+static bool create_file(struct rec_thread *self)
+{
+    struct rec_sums *sums = &self->sums_file;
+    if (!rec_file_create(&sums->file, path_of(self)))
+        return false;
+    sums->reserved = space_to_reserve();
+    void *space =
+        mmap(NULL, sums->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    sums->header = space == MAP_FAILED ? NULL : space;
+    bool good = sums->header && map_more(sums, FIRST_BYTES);
+    int reason = errno;
+    rec_file_close(&sums->file);
+    if (good)
+        return true;
+    if (sums->header)
+        munmap(space, sums->reserved);
+    unlink(path);
+    sums->header = NULL;
+    errno = reason;
+    return false;
+}
+
 bool rec_sums_begin(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
-    static char path[4096]; /* one thread begins at a time; some have small stacks */
-    path_of(self, path, sizeof path);
-    sums->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (sums->fd < 0)
-        return false;
-    void *space =
-        mmap(NULL, MOST_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    sums->header = space == MAP_FAILED ? NULL : space;
     const unsigned n_counters = rec_counters_number();
     self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
-    if (!sums->header || !map_more(sums, FIRST_BYTES)) {
-        if (sums->header)
-            munmap(space, MOST_BYTES);
-        close(sums->fd);
-        sums->fd = -1;
-        sums->header = NULL;
+    pthread_mutex_lock(&lock);
+    bool good = create_file(self);
+    pthread_mutex_unlock(&lock);
+    if (!good)
         return false;
-    }
     struct lull_tape_sums_header *header = sums->header;
     memcpy(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic);
     header->version = LULL_TAPE_VERSION;
@@ -90,7 +116,10 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     size_t size = sums->size * 2;
     while (size < size_of(self, (uint64_t)region + 1))
         size *= 2;
-    sums->full = !map_more(sums, size);
+    pthread_mutex_lock(&lock);
+    sums->full = !rec_file_open(&sums->file, path_of(self)) || !map_more(sums, size);
+    rec_file_close(&sums->file);
+    pthread_mutex_unlock(&lock);
     if (!sums->full)
         set_count(self);
     return !sums->full;
@@ -177,35 +206,32 @@ void rec_sums_detach(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
     if (sums->header)
-        mmap(sums->header, sums->size, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        rec_file_freeze(sums->header, sums->size);
+    sums->full = true;
 }
 
 /* Nobody may write through the mapping any more where the file ends before it. */
 static void cut_down(struct rec_thread *self)
 {
-    static char path[4096]; /* as above: one thread ends at a time */
     struct rec_sums *sums = &self->sums_file;
     uint64_t used = used_regions(self);
     sums->header->regions = used;
-    munmap(sums->header, MOST_BYTES);
+    munmap(sums->header, sums->reserved);
     sums->header = NULL;
     self->n_sums = 0;
-    path_of(self, path, sizeof path);
-    if (truncate(path, (off_t)size_of(self, used)) != 0) {
-        /* it stays longer than need be */
-    }
+    pthread_mutex_lock(&lock);
+    if (rec_file_open(&sums->file, path_of(self)))
+        rec_file_truncate(&sums->file, size_of(self, used));
+    rec_file_close(&sums->file);
+    pthread_mutex_unlock(&lock);
 }
 
 void rec_sums_end(struct rec_thread *self, bool running)
 {
-    struct rec_sums *sums = &self->sums_file;
-    if (sums->fd < 0)
+    if (!self->sums_file.header)
         return;
     if (running)
-        rec_sums_detach(self);
+        self->sums_file.full = true; /* rec_buffer_end has detached it */
     else
         cut_down(self);
-    close(sums->fd);
-    sums->fd = -1;
 }

@@ -3,6 +3,7 @@
 #ifndef LULL_RECORD_STORE_SUMS_H
 #define LULL_RECORD_STORE_SUMS_H
 
+#include "record/store/file.h"
 #include "tape/layout.h"
 
 #include <stdbool.h>
@@ -13,9 +14,9 @@ struct rec_thread;
 
 struct rec_sums {
     struct lull_tape_sums_header *header;
-    size_t size; /* of the mapping */
-    int fd;
-    bool full; /* there is no room for more, and none is asked for again */
+    size_t size, reserved; /* bytes that are mapped, and that there is room for */
+    struct rec_file file;  /* open only while it grows */
+    bool full;             /* there is no room for more, and none is asked for again */
 };
 
 bool rec_sums_begin(struct rec_thread *self);

@@ -1,5 +1,6 @@
 /* What the measured program starts. A fork shares our mappings with the parent, so the child must
  * not write; a program that it executes would find us in its environment. */
+#include "base/starters.h"
 #include "record/core.h"
 
 #include <dlfcn.h>
@@ -36,7 +37,8 @@ static char *setting_of(const char *name, const char *first, const char *rest)
     return text;
 }
 
-/* LD_PRELOAD, whose names are separated by colons or blanks, without our own file. */
+/* LD_PRELOAD, whose names are separated by colons or blanks, without our own file, and without the
+ * library that `lull record` has put before it. */
 static char *preload_without(const char *own)
 {
     const char *list = getenv("LD_PRELOAD");
@@ -44,13 +46,19 @@ static char *preload_without(const char *own)
     if (!kept)
         return NULL;
     *kept = '\0';
+    char *before = kept; /* what is left when our own file comes next */
     for (const char *word = list ? list : ""; *word;) {
         size_t length = strcspn(word, ": ");
         char *end = kept + strlen(kept);
         snprintf(end, length + 2, "%s%.*s", end > kept ? ":" : "", (int)length, word);
-        const char *name = *end == ':' ? end + 1 : end;
-        if (length == 0 || strcmp(last_part(name), own) == 0)
+        const char *name = last_part(*end == ':' ? end + 1 : end);
+        if (strcmp(name, own) == 0)
+            *before = '\0';
+        else if (length == 0)
             *end = '\0';
+        else
+            before =
+                strncmp(name, "libasan.so", strlen("libasan.so")) == 0 ? end : end + strlen(end);
         word += length + (word[length] != '\0');
     }
     return kept;
@@ -100,21 +108,40 @@ static void leave_environment(const char *preload)
         unsetenv(own_place[i]);
 }
 
-/* Programs that only start others: with LULL_RECORD_FOLLOW they hand us on and have no location
- * themselves, so that the program in `mpirun script` has the number of its rank. */
-static bool is_shell(void)
+/* Whether the program that runs is one of the names, or with `versions` one with a version behind.
+ */
+static bool is_one_of(const char *const *names, size_t count, bool versions)
 {
-    static const char *const shells[] = {"sh",  "bash", "dash", "ksh",     "zsh",
-                                         "csh", "tcsh", "env",  "busybox", "timeout"};
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0)
         return false;
     path[length] = '\0';
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(last_part(path), shells[i]) == 0)
+    const char *own = last_part(path);
+    for (size_t i = 0; i < count; i++) {
+        size_t same = strlen(names[i]);
+        if (strncmp(own, names[i], same) == 0 &&
+            strspn(own + same, versions ? "0123456789." : "") == strlen(own + same))
             return true;
+    }
     return false;
+}
+
+/* Programs that only start others: with LULL_RECORD_FOLLOW they hand us on and have no location
+ * themselves, so that the program in `mpirun script` has the number of its rank. */
+static bool is_shell(void)
+{
+    static const char *const shells[] = {LULL_SHELLS, "env", "timeout"};
+    return is_one_of(shells, sizeof shells / sizeof *shells, false);
+}
+
+/* What a user means to measure, behind a shell: it needs a runtime, or may load one. */
+static bool is_sought(void)
+{
+    static const char *const interpreters[] = {LULL_INTERPRETERS};
+    return dlsym(RTLD_NEXT, "PMPI_Init") || dlsym(RTLD_NEXT, "GOMP_parallel") ||
+           dlsym(RTLD_NEXT, "__kmpc_fork_call") ||
+           is_one_of(interpreters, sizeof interpreters / sizeof *interpreters, true);
 }
 
 /* Programs that a rank executes get numbers behind those of all ranks. */
@@ -131,6 +158,11 @@ static void number_followers(void)
 
 bool rec_prepare_children(void)
 {
+    const char *follow = getenv("LULL_RECORD_FOLLOW");
+    bool seeks = follow && strcmp(follow, "program") == 0,
+         follows = follow && strcmp(follow, "1") == 0;
+    if (seeks && !is_sought())
+        return false;
     pthread_atfork(NULL, NULL, rec_leave_to_parent);
     Dl_info info;
     const void *here = &rec_process;
@@ -138,8 +170,6 @@ bool rec_prepare_children(void)
     char *others = known ? preload_without(last_part(info.dli_fname)) : NULL;
     if (others)
         keep_settings(info.dli_fname, others);
-    const char *follow = getenv("LULL_RECORD_FOLLOW");
-    bool follows = follow && strcmp(follow, "1") == 0;
     if (!follows)
         leave_environment(others);
     free(others);

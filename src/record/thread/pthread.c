@@ -85,19 +85,29 @@ static join_function *real_join(void)
     return join;
 }
 
+/* An OpenMP construct may be open around, where threads are made on its account. */
+static uint64_t open_call(struct rec_thread *self, uint32_t region)
+{
+    if (self->omp)
+        rec_omp_unfold(self);
+    return rec_open_call(self, region);
+}
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, start_function *start,
                    void *argument)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
     const bool recorded = rec_admits(self);
     struct beginning *beginning = NULL;
-    if (!(self->gate & REC_GATE_INSIDE) && !is_runtime(__builtin_return_address(0)))
+    /* Who calls may be a sanitizer in between. */
+    if (!(self->gate & REC_GATE_INSIDE) && !rec_omp_is_forking(self) &&
+        !is_runtime(__builtin_return_address(0)))
         beginning = malloc(sizeof *beginning);
     if (!beginning)
         return real_create()(thread, attributes, start, argument);
     *beginning = (struct beginning){start, argument};
     uint32_t region = region_of(&create_region, "pthread_create", LULL_TAPE_ROLE_THREAD_CREATE);
-    uint64_t now = recorded ? rec_open_call(self, region) : 0;
+    uint64_t now = recorded ? open_call(self, region) : 0;
     int result = real_create()(thread, attributes, begin, beginning);
     if (recorded)
         rec_call(self, region, now, rec_now() - now);
@@ -112,7 +122,7 @@ int pthread_join(pthread_t thread, void **result)
     if (!rec_admits(self) || is_runtime(__builtin_return_address(0)))
         return real_join()(thread, result);
     uint32_t region = region_of(&join_region, "pthread_join", LULL_TAPE_ROLE_THREAD_WAIT);
-    uint64_t now = rec_open_call(self, region);
+    uint64_t now = open_call(self, region);
     int code = real_join()(thread, result);
     rec_call(self, region, now, rec_now() - now);
     return code;

@@ -257,10 +257,18 @@ static void test_families(void **state)
         enum lull_mpi_family mpi;
         bool openmp;
     } cases[] = {
-        {"libmpi.so.40", LULL_MPI_OPENMPI, false},  {"libmpi.so.12", LULL_MPI_MPICH, false},
-        {"libmpich.so.12", LULL_MPI_MPICH, false},  {"libgomp.so.1", LULL_MPI_NONE, true},
-        {"libomp.so.5", LULL_MPI_NONE, true},       {"libiomp5.so", LULL_MPI_NONE, true},
-        {"libmpifort.so.12", LULL_MPI_NONE, false}, {"libc.so.6", LULL_MPI_NONE, false},
+        {"libmpi.so.40", LULL_MPI_OPENMPI, false},
+        {"libmpi.so.12", LULL_MPI_MPICH, false},
+        {"libmpich.so.12", LULL_MPI_MPICH, false},
+        {"libgomp.so.1", LULL_MPI_NONE, true},
+        {"libomp.so.5", LULL_MPI_NONE, true},
+        {"libiomp5.so", LULL_MPI_NONE, true},
+        {"libmpi_gnu_123.so.12", LULL_MPI_MPICH, false},
+        {"libmpi_cray.so.12", LULL_MPI_MPICH, false},
+        {"libmpi_ibm.so.3", LULL_MPI_OPENMPI, false},
+        {"libmpi_gtl_cuda.so.0", LULL_MPI_NONE, false},
+        {"libmpifort.so.12", LULL_MPI_NONE, false},
+        {"libc.so.6", LULL_MPI_NONE, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct wish wish = {.needed = {cases[i].library}};

@@ -56,6 +56,17 @@ static lull_status missing_file(const struct lull_trace *trace, uint32_t process
                      lull_tape_file_path(trace, &file, path, sizeof path));
 }
 
+static struct lull_cores cores_of(const struct lull_tape_cores *cores)
+{
+    return (struct lull_cores){.on = cores->on,
+                               .off = cores->off,
+                               .preempted = cores->preempted,
+                               .migrated = cores->migrated,
+                               .allowed = cores->allowed,
+                               .there = cores->there,
+                               .which = cores->which};
+}
+
 static lull_status leave_out(const struct lull_trace *trace, uint32_t location, lull_status status,
                              const struct lull_error *err)
 {
@@ -105,8 +116,8 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
             .process = trace->n_processes - 1,
             .number = file->header.number,
             .kind = file->header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
-            .role =
-                file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN};
+            .role = file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN,
+            .cores = cores_of(&file->header.cores)};
     }
     trace->processes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *trace->processes);
     for (uint32_t p = 0; p < trace->n_processes; p++) /* until a definition says it better */
@@ -208,16 +219,6 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
-/* Processes of other nodes than the first one's that were not compared with it. */
-static void judge_clocks(struct lull_trace *trace)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    for (uint32_t p = 1; p < trace->n_processes; p++)
-        if (trace->processes[p].node != trace->processes[0].node && data->scopes[p].n_points > 0 &&
-            data->scopes[p].n_offsets == 0 && data->scopes[0].n_offsets == 0)
-            trace->clock_error = -1;
-}
-
 static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
@@ -255,13 +256,14 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     status = read_all_definitions(trace, merge, err);
     status = lull_tape_merge_end(merge, status, err);
     if (status == LULL_OK)
+        status = lull_tape_make_clocks(trace, err);
+    if (status == LULL_OK)
         status = number_applications(trace, err);
     if (status == LULL_OK)
         status = lull_tape_name_sites(trace, err);
     if (status != LULL_OK)
         return status;
     choose_scopes(trace);
-    judge_clocks(trace);
     status = lull_tape_measure_length(trace, err);
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);

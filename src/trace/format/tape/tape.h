@@ -53,6 +53,14 @@ struct lull_tape_scope {
     double ns_per_tick;  /* as the process has measured it at its start; 0: unknown */
     struct lull_tape_segment *segments; /* NULL: ticks are ns */
     size_t n_segments;
+    uint64_t clock;      /* the same for processes with one clock; 0: unknown */
+    uint32_t world_size; /* of the world of MPI that the process is in; 0: it is in none */
+    uint32_t member;     /* what communicators call the process then */
+};
+
+/* A member of communicators, by the number that they use. */
+struct lull_tape_member {
+    uint32_t number, process; /* process: index */
 };
 
 struct lull_tape_object {
@@ -104,13 +112,15 @@ struct lull_tape_data {
     struct lull_tape_name *sums; /* the files of sums, in the same order */
     size_t n_sums, sums_capacity;
     struct lull_tape_scope run;
-    struct lull_tape_scope *scopes; /* per process that has its own definitions */
-    uint32_t *process_numbers;      /* per process: p of the file names, ascending */
-    int64_t origin;                 /* ns, subtracted from all times */
-    bool closed;                    /* the run says where it begins and how long it is */
-    double worst_clocks[2];         /* ns: the largest errors of clocks of other nodes */
-    bool spawns;                    /* some of its processes may have spawned others */
-    bool *outside;                  /* per communicator: it has members that were not recorded */
+    struct lull_tape_scope *scopes;   /* per process that has its own definitions */
+    uint32_t *process_numbers;        /* per process: p of the file names, ascending */
+    struct lull_tape_member *members; /* of worlds of MPI, by number */
+    uint32_t n_members;               /* 0: communicators have process numbers */
+    int64_t origin;                   /* ns, subtracted from all times */
+    bool closed;                      /* the run says where it begins and how long it is */
+    double worst_clocks[2];           /* ns: the largest errors of clocks of other nodes */
+    bool spawns;                      /* some of its processes may have spawned others */
+    bool *outside;                    /* per communicator: it has members that were not recorded */
     struct lull_tape_object *objects;
     size_t objects_capacity;
     uint32_t n_objects;
@@ -141,6 +151,15 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
 
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
+
+/* read/worlds.c: the process that communicators of recorded processes call `number`, LULL_NONE if
+ * it was not recorded; and what they call a process. */
+uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number);
+uint32_t lull_tape_member_number(const struct lull_trace *trace, uint32_t process);
+
+/* read/clock.c: when all definitions are read, processes with one clock get what one of them has
+ * measured, and every scope gets its segments. */
+lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);
 
 /* read/files.c: finds the files of records and of sums, sorted; sets trace->has_sums. */
 lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err);
@@ -175,11 +194,6 @@ struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
 void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
-
-/* read/clock.c: from the points of a clock, and how far it is from that of the run. Bounds of
- * errors go into the trace. */
-lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
-                                 struct lull_tape_scope *scope, struct lull_error *err);
 /* ns of `ticks` by a clock with segments; *segment is where the caller is in the (ascending)
  * segments, 0 at the start. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);

@@ -2,7 +2,9 @@
 #include "trace/format/tape/tape.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How much farther two clocks can come apart than was measured, where they were compared once: what
  * a time server slews one by, for both (adjtimex(2): 500 ppm). */
@@ -101,8 +103,8 @@ static lull_status make_one_segment(struct lull_trace *trace, const char *path,
     return LULL_OK;
 }
 
-lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
-                                 struct lull_tape_scope *scope, struct lull_error *err)
+static lull_status make_clock(struct lull_trace *trace, const char *path,
+                              struct lull_tape_scope *scope, struct lull_error *err)
 {
     size_t n = scope->n_points;
     if (n == 0)
@@ -122,6 +124,88 @@ lull_status lull_tape_make_clock(struct lull_trace *trace, const char *path,
     }
     scope->n_segments = n - 1;
     return LULL_OK;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+static int compare_clocks(const void *a, const void *b)
+{
+    const struct lull_tape_scope *x = *(const struct lull_tape_scope *const *)a,
+                                 *y = *(const struct lull_tape_scope *const *)b;
+    if (x->clock != y->clock)
+        return x->clock < y->clock ? -1 : 1;
+    return (x->n_offsets < y->n_offsets) - (x->n_offsets > y->n_offsets);
+}
+
+/* One process of each node has compared its clock: the others there take what it has measured. */
+static lull_status share_offsets(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_scope **sorted = malloc(sizeof(void *) * trace->n_processes);
+    if (!sorted)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        sorted[p] = &data->scopes[p];
+    qsort(sorted, trace->n_processes, sizeof *sorted, compare_clocks);
+    const struct lull_tape_scope *first = NULL;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        struct lull_tape_scope *scope = sorted[p];
+        if (!first || scope->clock != first->clock)
+            first = scope;
+        if (scope->clock == 0 || scope->n_offsets > 0 || first->n_offsets == 0)
+            continue;
+        scope->offsets = lull_arena_zero(trace->arena, first->n_offsets, sizeof *scope->offsets);
+        memcpy(scope->offsets, first->offsets, first->n_offsets * sizeof *scope->offsets);
+        scope->n_offsets = first->n_offsets;
+    }
+    free(sorted);
+    return LULL_OK;
+}
+
+/* Whether the clocks of two processes are known to be one. Recorders of earlier versions tell the
+ * node alone. */
+static bool is_one_clock(const struct lull_trace *trace, uint32_t p, uint32_t q)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    if (data->scopes[p].clock != 0 && data->scopes[q].clock != 0)
+        return data->scopes[p].clock == data->scopes[q].clock;
+    return trace->processes[p].node == trace->processes[q].node;
+}
+
+/* A process with another clock than the first one, of which one or both were not compared. */
+static void judge_clocks(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t p = 1; p < trace->n_processes; p++) {
+        const struct lull_tape_scope *scope = &data->scopes[p];
+        if (scope->n_points == 0 || is_one_clock(trace, p, 0) ||
+            (scope->n_offsets > 0 && (data->scopes[0].n_offsets > 0 || scope->clock == 0)))
+            continue;
+        trace->clock_error = -1;
+        lull_trace_add_quirk(trace,
+                             "clocks of different nodes were not compared; times of one may be far"
+                             " from those of another",
+                             "%s", trace->processes[p].name);
+    }
+}
+
+lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    lull_status status = share_offsets(trace, err);
+    char path[LULL_TAPE_PATH];
+    snprintf(path, sizeof path, "%s/definitions", trace->path);
+    if (status == LULL_OK)
+        status = make_clock(trace, path, &data->run, err);
+    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
+        uint32_t number = data->process_numbers[p];
+        snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
+                 number);
+        status = make_clock(trace, path, &data->scopes[p], err);
+    }
+    if (status == LULL_OK)
+        judge_clocks(trace);
+    return status;
 }
 
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment)

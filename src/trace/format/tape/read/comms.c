@@ -108,13 +108,17 @@ static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struc
     return LULL_OK;
 }
 
-/* Whether a process that is not in the run was left out of it, and has not lost its tape: where
- * processes are spawned, numbers are given to them before it shows whether they are recorded. */
+/* Whether a process that is not in the run may have been left out of it, and has not lost its tape:
+ * recorders call processes by numbers before it shows whether these are recorded. */
+static bool has_strangers(const struct lull_tape_data *data)
+{
+    return data->spawns || data->n_members > 0;
+}
+
 static bool is_outsider(const struct lull_trace *trace, uint32_t number)
 {
-    const struct lull_tape_data *data = trace->format_data;
-    return number == UINT32_MAX ||
-           (data->spawns && lull_tape_process_index(trace, number) == LULL_NONE);
+    return number == UINT32_MAX || (has_strangers(trace->format_data) &&
+                                    lull_tape_member_index(trace, number) == LULL_NONE);
 }
 
 /* Of the members only those are kept that were recorded; which rank the others have is not known.
@@ -125,7 +129,7 @@ static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
     const struct lull_tape_data *data = trace->format_data;
     bool row = !comm->members && comm->size > 0, found = false;
     uint32_t n = 0, most = row && comm->size > trace->n_processes ? trace->n_processes : comm->size;
-    if (row && (comm->first == UINT32_MAX || data->spawns))
+    if (row && (comm->first == UINT32_MAX || has_strangers(data)))
         for (uint32_t r = 0; r <= most && r < comm->size && !found; r++)
             found = is_outsider(trace, comm->first + r);
     for (uint32_t r = 0; comm->members && r < comm->size; r++)
@@ -134,17 +138,47 @@ static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
         return false;
     uint32_t *known = lull_arena_zero(trace->arena, (size_t)most + 1, sizeof *known);
     for (uint32_t r = 0; comm->members && r < comm->size; r++) {
-        uint32_t process = lull_tape_process_index(trace, comm->members[r]);
+        uint32_t process = lull_tape_member_index(trace, comm->members[r]);
         if (process != LULL_NONE)
             known[n++] = process;
     }
     for (uint32_t p = 0; row && comm->first != UINT32_MAX && p < trace->n_processes; p++)
-        if (data->process_numbers[p] - comm->first < comm->size)
+        if (lull_tape_member_number(trace, p) - comm->first < comm->size)
             known[n++] = p;
+    lull_trace_add_quirk(trace, "a communicator has members that were not recorded",
+                         "'%s': %u of %u", comm->name, comm->size - n, comm->size);
     comm->members = known;
     comm->size = n;
-    lull_trace_add_quirk(trace, "a communicator has members that were not recorded", "'%s'",
-                         comm->name);
+    return true;
+}
+
+/* Whether the members are processes in a row, as their numbers are. */
+static bool follow_each_other(const struct lull_trace *trace, const struct lull_comm *comm)
+{
+    uint32_t first = lull_tape_member_index(trace, comm->first);
+    if (comm->size == 0)
+        return true;
+    if (first == LULL_NONE || comm->size > trace->n_processes - first)
+        return false;
+    for (uint32_t r = 1; r < comm->size; r++)
+        if (lull_tape_member_index(trace, comm->first + r) != first + r)
+            return false;
+    return true;
+}
+
+/* False: one of them has no tape. */
+static bool list_members(const struct lull_trace *trace, struct lull_comm *comm)
+{
+    if (comm->size > trace->n_processes)
+        return false;
+    uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
+    for (uint32_t r = 0; r < comm->size; r++) {
+        uint32_t number = comm->members ? comm->members[r] : comm->first + r;
+        members[r] = lull_tape_member_index(trace, number);
+        if (members[r] == LULL_NONE)
+            return false;
+    }
+    comm->members = members;
     return true;
 }
 
@@ -163,19 +197,10 @@ lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
     if (data->outside[c])
         return LULL_OK;
     bool missing = false;
-    if (comm->members) {
-        uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
-        for (uint32_t r = 0; r < comm->size; r++) {
-            members[r] = lull_tape_process_index(trace, comm->members[r]);
-            missing |= members[r] == LULL_NONE;
-        }
-        comm->members = members;
-    } else if (comm->size > 0) {
-        uint32_t first = lull_tape_process_index(trace, comm->first);
-        uint32_t last = lull_tape_process_index(trace, comm->first + comm->size - 1);
-        missing = first == LULL_NONE || last == LULL_NONE || last - first != comm->size - 1;
-        comm->first = first;
-    }
+    if (comm->members || !follow_each_other(trace, comm))
+        missing = !list_members(trace, comm);
+    else if (comm->size > 0)
+        comm->first = lull_tape_member_index(trace, comm->first);
     if (!missing)
         return LULL_OK;
     return lull_fail(err, LULL_ERR_FORMAT, "%s: communicator '%s' has a member without a tape",

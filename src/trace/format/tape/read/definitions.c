@@ -166,6 +166,9 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_OFFSET:
         lull_tape_define_offset(merge, scope, fields);
         return LULL_OK;
+    case LULL_TAPE_DEFINE_WORLD:
+        lull_tape_define_world(scope, fields);
+        return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         lull_tape_define_process(merge, scope, definition->id, fields);
         return LULL_OK;
@@ -251,8 +254,6 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     status = walk(merge, path, process, &file, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
-        status = lull_tape_make_clock(merge->trace, path, scope, err);
-    if (status == LULL_OK)
         *ret_found = true;
     return status;
 }
@@ -263,6 +264,8 @@ lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status statu
     struct lull_tape_data *data = merge->trace->format_data;
     data->outside =
         lull_arena_zero(merge->trace->arena, merge->trace->n_comms + 1, sizeof *data->outside);
+    if (status == LULL_OK)
+        status = lull_tape_find_members(merge->trace, err);
     for (uint32_t c = 0; status == LULL_OK && c < merge->trace->n_comms; c++)
         status = lull_tape_resolve_comm(merge, c, err);
     forget(merge);

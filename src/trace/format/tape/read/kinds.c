@@ -68,7 +68,7 @@ void lull_tape_define_node(struct lull_tape_merge *merge, const struct lull_tape
     node->class_name = lull_tape_take_text(merge, fields);
 }
 
-void lull_tape_define_process(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+void lull_tape_define_process(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                               uint32_t number, struct lull_tape_fields *fields)
 {
     uint32_t index = lull_tape_process_index(merge->trace, number);
@@ -84,6 +84,8 @@ void lull_tape_define_process(struct lull_tape_merge *merge, const struct lull_t
     process->node =
         lull_tape_index_of(&scope->maps[LULL_TAPE_MAP_NODE], lull_tape_field_u32(fields));
     process->name = lull_tape_take_text(merge, fields);
+    if ((size_t)(fields->end - fields->at) >= sizeof scope->clock) /* less is padding */
+        scope->clock = lull_tape_field_u64(fields);
 }
 
 void lull_tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields)

@@ -54,7 +54,7 @@ void lull_tape_define_offset(struct lull_tape_merge *merge, struct lull_tape_sco
                              struct lull_tape_fields *fields);
 void lull_tape_define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
                            struct lull_tape_fields *fields);
-void lull_tape_define_process(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+void lull_tape_define_process(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                               uint32_t number, struct lull_tape_fields *fields);
 void lull_tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 void lull_tape_define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
@@ -64,6 +64,12 @@ void lull_tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_fie
 lull_status lull_tape_define_site(struct lull_tape_merge *merge,
                                   const struct lull_tape_scope *scope,
                                   struct lull_tape_fields *fields, uint32_t *index);
+
+/* ---- worlds.c -------------------------------------------------------------------------------- */
+
+void lull_tape_define_world(struct lull_tape_scope *scope, struct lull_tape_fields *fields);
+/* When all is read. */
+lull_status lull_tape_find_members(struct lull_trace *trace, struct lull_error *err);
 
 /* ---- comms.c --------------------------------------------------------------------------------- */
 

@@ -212,7 +212,8 @@ int lull_tape_decode_operation(const struct lull_stream *stream, const union lul
     return tape_wanted(stream, event->kind);
 }
 
-/* Targets are process numbers: windows have no definition that could give them ranks. */
+/* Targets are process numbers: windows have no definition that could give them ranks. One may not
+ * have been recorded. */
 static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, unsigned op,
                                    struct tape_out *out, struct lull_error *err)
 {
@@ -222,10 +223,12 @@ static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, un
     if (op >= (kind == LULL_EVENT_RMA ? (unsigned)LULL_RMA_OPS : (unsigned)LULL_IO_OPS))
         return lull_tape_bad_record(stream, "unknown operation", op, err);
     if (target != LULL_ANY && target != LULL_PROC_NULL) {
-        process = lull_tape_process_index(stream->trace, (uint32_t)target);
-        if (process == LULL_NONE)
+        bool shared = stream->file->header.flags & LULL_TAPE_SHARED_IDS;
+        process = shared ? lull_tape_process_index(stream->trace, (uint32_t)target)
+                         : lull_tape_member_index(stream->trace, (uint32_t)target);
+        if (process == LULL_NONE && (shared || stream->data->n_members == 0))
             return lull_tape_bad_record(stream, "unknown process", (uint32_t)target, err);
-        target = (int32_t)process;
+        target = process == LULL_NONE ? LULL_PROC_NULL : (int32_t)process;
     }
     struct lull_event *event = tape_add(out, kind, tape_ns_of(stream, record->time),
                                         id == LULL_TAPE_NO_ID ? LULL_NONE : id);

@@ -42,6 +42,13 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
     top.header.flags = LULL_TAPE_SHARED_IDS | LULL_TAPE_CLOSED | flag_of_cut(definition);
     top.header.source_id = definition->source_id;
     top.header.committed = out->flushed + out->used;
+    top.header.cores = (struct lull_tape_cores){.on = definition->cores.on,
+                                                .off = definition->cores.off,
+                                                .preempted = definition->cores.preempted,
+                                                .migrated = definition->cores.migrated,
+                                                .allowed = definition->cores.allowed,
+                                                .there = definition->cores.there,
+                                                .which = definition->cores.which};
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
     status = lull_tape_flush(writer, location, &top, err);
     if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events == LULL_EVENTS_ALL)

@@ -1,0 +1,141 @@
+#include "record/mpi/library.h"
+
+#include "record/private.h"
+#include "record/report.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef void function(void);
+
+struct rec_mpi_library rec_mpi;
+#if defined(OPEN_MPI)
+struct rec_mpi_handles rec_mpi_handles;
+#endif
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool complete;         /* atomic */
+static void *private_library; /* where the linker's order does not lead to MPI */
+
+/* ---- where it is ------------------------------------------------------------------------------
+ */
+
+static void *find_symbol(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    return found || !private_library ? found : dlsym(private_library, name);
+}
+
+/* The one that the library itself uses: programs may hold a copy in its place. */
+static void *find_variable(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found || !private_library ? found : dlsym(private_library, name);
+}
+
+/* ---- its functions and handles ----------------------------------------------------------------
+ */
+
+/* In place of one that the library does not have after all. */
+static int missing(void)
+{
+    return MPI_ERR_INTERN;
+}
+
+/* Another tool may be between us and the library, which defines MPI_X alone. */
+static function *find_function(const char *name)
+{
+    void *found = find_symbol(name);
+    char behind[64];
+    if (!found && *name != 'P') {
+        snprintf(behind, sizeof behind, "P%s", name);
+        found = find_symbol(behind);
+    }
+    function *real = (function *)missing;
+    if (found)
+        memcpy(&real, &found, sizeof real);
+    return real;
+}
+
+static void look_all_up(void)
+{
+    if (!dlsym(RTLD_NEXT, "PMPI_Init"))
+        private_library = rec_private_library("libmpi", "PMPI_Init");
+#define REC_X(name) rec_mpi.name = (__typeof__(&PMPI_##name))find_function("PMPI_" #name);
+    REC_MPI_USED(REC_X)
+#undef REC_X
+#if defined(OPEN_MPI)
+#define REC_X(name) rec_mpi_handles.name = find_variable(#name);
+    REC_MPI_HANDLES(REC_X)
+#undef REC_X
+#endif
+}
+
+function *rec_mpi_real(const char *name)
+{
+    if (!__atomic_load_n(&complete, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&lock);
+        if (!complete)
+            look_all_up();
+        __atomic_store_n(&complete, true, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&lock);
+    }
+    return find_function(name);
+}
+
+/* ---- which one it is --------------------------------------------------------------------------
+ */
+
+/* The words of each library that has our binary interface stand somewhere in what it says. */
+static bool says_it_fits(const char *text)
+{
+    static const char *const words[] = REC_MPI_LIBRARIES;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(text, words[i]))
+            return true;
+    return false;
+}
+
+static bool has_our_handles(void)
+{
+    bool all = find_variable("ompi_mpi_comm_world") != NULL;
+#if defined(OPEN_MPI)
+#define REC_X(name) all &= rec_mpi_handles.name != NULL;
+    REC_MPI_HANDLES(REC_X)
+#undef REC_X
+    return all;
+#else
+    return !all;
+#endif
+}
+
+static bool look_whether_it_fits(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    if (rec_mpi.Get_library_version(text, &length) != MPI_SUCCESS)
+        text[0] = '\0';
+    text[sizeof text - 1] = '\0';
+    if (says_it_fits(text) && has_our_handles())
+        return true;
+    text[strcspn(text, "\n")] = '\0';
+    rec_report_say("MPI is not recorded: the library is not of the family of %s, but says '%.100s'"
+                   " (see --mpi)",
+                   REC_MPI_FAMILY, text);
+    return false;
+}
+
+bool rec_mpi_fits(void)
+{
+    static int fits; /* atomic; 1: it does, -1: it does not */
+    if (__atomic_load_n(&fits, __ATOMIC_ACQUIRE) == 0) {
+        pthread_mutex_lock(&lock);
+        if (fits == 0)
+            __atomic_store_n(&fits, look_whether_it_fits() ? 1 : -1, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&lock);
+    }
+    return __atomic_load_n(&fits, __ATOMIC_RELAXED) > 0;
+}

@@ -1,0 +1,229 @@
+/* Each node has two files in RUN/nodes: KEY, whose making is the claim, and one whose name says how
+ * far it is: KEY.claimed, KEY.ready-RANK, then either KEY.in-RANK or KEY.out. One of those who are
+ * ready, the first to make the file `root`, waits for all that have claimed, takes in who is ready
+ * by renaming, and makes the file `agreed`. Who has waited too long renames itself out: renaming
+ * succeeds for one of the two, and so each knows what the other will do. */
+#include "record/mpi/nodes.h"
+
+#include "record/core.h"
+#include "record/node.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIMIT_NS     INT64_C(10000000000)
+#define LONGEST_NAP  INT64_C(50000000)
+#define SHORTEST_NAP INT64_C(100000)
+
+static bool leads;
+
+static void path_of(char *path, size_t size, const char *name)
+{
+    const char *end = strrchr(rec_process.folder, '/');
+    snprintf(path, size, "%.*s/" LULL_TAPE_NODES_NAME "%s%s",
+             (int)(end ? end - rec_process.folder : 0), rec_process.folder, *name ? "/" : "", name);
+}
+
+/* False: it was there, or cannot be made. */
+static bool make_file(const char *name)
+{
+    char path[4096];
+    path_of(path, sizeof path, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void remove_file(const char *name)
+{
+    char path[4096];
+    path_of(path, sizeof path, name);
+    unlink(path);
+}
+
+/* rank -1: the state has none. */
+static void name_of(char *name, size_t size, uint64_t key, const char *state, int rank)
+{
+    char number[16] = "";
+    if (rank >= 0)
+        snprintf(number, sizeof number, "-%d", rank);
+    snprintf(name, size, "%016llx%s%s%s", (unsigned long long)key, *state ? "." : "", state,
+             number);
+}
+
+static bool change_state(uint64_t key, int rank, const char *from, const char *to)
+{
+    char name[64], old[4096], new[4096];
+    name_of(name, sizeof name, key, from, strcmp(from, "claimed") == 0 ? -1 : rank);
+    path_of(old, sizeof old, name);
+    name_of(name, sizeof name, key, to, strcmp(to, "out") == 0 ? -1 : rank);
+    path_of(new, sizeof new, name);
+    return rename(old, new) == 0;
+}
+
+void rec_mpi_nodes_claim(void)
+{
+    char path[4096], own[64], state[64];
+    if (!rec_process.on || rec_process.application != 0)
+        return;
+    path_of(path, sizeof path, "");
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return;
+    name_of(own, sizeof own, rec_node_key(), "", -1);
+    name_of(state, sizeof state, rec_node_key(), "claimed", -1);
+    if (!make_file(own))
+        return;
+    leads = make_file(state);
+    if (!leads)
+        remove_file(own);
+}
+
+/* ---- looking at the others ---------------------------------------------------------------------
+ */
+
+struct listing {
+    unsigned n_nodes, n_settled; /* claims; those of them that are not just claimed */
+    bool agreed;
+    int n, capacity; /* nodes in the state that was asked for */
+    struct member {
+        uint64_t key;
+        int rank;
+    } * members;
+};
+
+static bool add_member(struct listing *listing, uint64_t key, int rank)
+{
+    if (listing->n == listing->capacity) {
+        int larger = listing->capacity * 2 + 16;
+        void *space = realloc(listing->members, sizeof *listing->members * (size_t)larger);
+        if (!space)
+            return false;
+        listing->members = space;
+        listing->capacity = larger;
+    }
+    listing->members[listing->n++] = (struct member){key, rank};
+    return true;
+}
+
+static bool see_name(struct listing *listing, const char *name, const char *wanted)
+{
+    unsigned long long key;
+    char state[16] = "";
+    int rank = -1;
+    if (strcmp(name, "agreed") == 0)
+        listing->agreed = true;
+    if (strlen(name) < 16 || sscanf(name, "%16llx.%15[a-z]-%d", &key, state, &rank) < 1)
+        return true;
+    listing->n_nodes += *state == '\0';
+    listing->n_settled += *state != '\0' && strcmp(state, "claimed") != 0;
+    return strcmp(state, wanted) != 0 || rank < 0 || add_member(listing, key, rank);
+}
+
+/* The whole folder is read each time: that a file system of several nodes is asked for one name
+ * again may be answered from memory. */
+static bool look(struct listing *listing, const char *wanted)
+{
+    char path[4096];
+    path_of(path, sizeof path, "");
+    DIR *folder = opendir(path);
+    if (!folder)
+        return false;
+    listing->n = 0;
+    listing->n_nodes = listing->n_settled = 0;
+    listing->agreed = false;
+    bool good = true;
+    for (const struct dirent *entry; good && (entry = readdir(folder));)
+        good = see_name(listing, entry->d_name, wanted);
+    closedir(folder);
+    return good;
+}
+
+static bool all_have_settled(const struct listing *listing)
+{
+    return listing->n_settled >= listing->n_nodes;
+}
+
+static bool all_is_agreed(const struct listing *listing)
+{
+    return listing->agreed;
+}
+
+/* Looks until `done`, or the time is over; false: it is. */
+static bool wait_for(struct listing *listing, const char *wanted,
+                     bool (*done)(const struct listing *listing))
+{
+    const int64_t begin = lull_clock_read(CLOCK_MONOTONIC);
+    for (int64_t nap = SHORTEST_NAP;; nap = nap < LONGEST_NAP ? nap * 2 : LONGEST_NAP) {
+        if (!look(listing, wanted))
+            return false;
+        if (done(listing))
+            return true;
+        if (lull_clock_read(CLOCK_MONOTONIC) - begin > LIMIT_NS)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+    }
+}
+
+/* ---- agreeing ----------------------------------------------------------------------------------
+ */
+
+/* Who is not ready in time stays out. */
+static void decide(struct listing *listing)
+{
+    wait_for(listing, "ready", all_have_settled);
+    for (int i = 0; i < listing->n; i++)
+        change_state(listing->members[i].key, listing->members[i].rank, "ready", "in");
+    make_file("agreed");
+}
+
+/* Whether there is an agreement that we are part of. */
+static bool take_part(struct listing *listing, uint64_t key, int rank)
+{
+    if (make_file("root"))
+        decide(listing);
+    if (wait_for(listing, "in", all_is_agreed))
+        return true;
+    if (change_state(key, rank, "ready", "out"))
+        return false;
+    return wait_for(listing, "in", all_is_agreed); /* we have been taken in a moment ago */
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+int rec_mpi_nodes_agree(int rank, int size, int **ret_ranks)
+{
+    struct listing listing = {.n = 0};
+    int *ranks = NULL, n = 0;
+    const uint64_t key = rec_node_key();
+    bool own = false;
+    if (!leads)
+        return 0;
+    leads = false;
+    if (size < 2)
+        change_state(key, rank, "claimed", "out");
+    else if (change_state(key, rank, "claimed", "ready") && take_part(&listing, key, rank))
+        ranks = malloc(sizeof *ranks * ((size_t)listing.n + 1));
+    for (int i = 0; ranks && i < listing.n; i++)
+        if (listing.members[i].rank < size) {
+            own |= listing.members[i].rank == rank;
+            ranks[n++] = listing.members[i].rank;
+        }
+    free(listing.members);
+    if (!own || n < 2) {
+        free(ranks);
+        return 0;
+    }
+    qsort(ranks, (size_t)n, sizeof *ranks, compare_ranks);
+    *ret_ranks = ranks;
+    return n;
+}

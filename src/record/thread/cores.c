@@ -1,0 +1,96 @@
+#include "record/thread/cores.h"
+
+#include "record/node.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PERIOD_NS INT64_C(50000000)
+
+/* A file of the thread in /proc; false: the system does not have it. */
+static bool read_text(uint32_t thread, const char *name, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%u/%s", thread, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+/* The number behind a word, in lines like "nr_migrations  :  12". */
+static uint64_t number_behind(const char *text, const char *word)
+{
+    const char *found = strstr(text, word);
+    const char *colon = found ? strchr(found, ':') : NULL;
+    return colon ? strtoull(colon + 1, NULL, 10) : 0;
+}
+
+/* Since the thread began; the scheduler counts ns with a core, and ns in which it could have run.
+ */
+static struct lull_tape_cores look(uint32_t thread)
+{
+    char text[4096];
+    unsigned long long on = 0, off = 0;
+    struct lull_tape_cores cores = {0};
+    if (read_text(thread, "schedstat", text, sizeof text))
+        sscanf(text, "%llu %llu", &on, &off);
+    cores.on = on;
+    cores.off = off;
+    if (read_text(thread, "status", text, sizeof text))
+        cores.preempted = number_behind(text, "nonvoluntary_ctxt_switches");
+    if (read_text(thread, "sched", text, sizeof text))
+        cores.migrated = number_behind(text, "nr_migrations");
+    return cores;
+}
+
+void rec_cores_begin(struct rec_thread *self)
+{
+    struct lull_tape_cores *total = &self->header->cores;
+    cpu_set_t set;
+    self->thread_id = (uint32_t)gettid();
+    self->cores_before = look(self->thread_id);
+    /* What earlier threads of this location have had stays in the sum. */
+    self->cores_before.on -= total->on;
+    self->cores_before.off -= total->off;
+    self->cores_before.preempted -= total->preempted;
+    self->cores_before.migrated -= total->migrated;
+    self->cores_read = rec_node_clock();
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &set))
+            hash = (hash ^ (uint64_t)core) * UINT64_C(0x100000001b3);
+    total->allowed = (uint32_t)CPU_COUNT(&set);
+    total->there = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    total->which = hash;
+}
+
+void rec_cores_end(struct rec_thread *self)
+{
+    const struct lull_tape_cores now = look(self->thread_id), *before = &self->cores_before;
+    struct lull_tape_cores *total = &self->header->cores;
+    if (now.on == 0)
+        return;
+    total->on = now.on - before->on;
+    total->off = now.off - before->off;
+    total->preempted = now.preempted - before->preempted;
+    total->migrated = now.migrated - before->migrated;
+}
+
+void rec_cores_read(struct rec_thread *self)
+{
+    int64_t now = rec_node_clock();
+    if (now - self->cores_read < PERIOD_NS)
+        return;
+    self->cores_read = now;
+    rec_cores_end(self);
+}

@@ -1,0 +1,78 @@
+#include "study/cores.h"
+
+#include <stdlib.h>
+
+#define NOTABLE 0.05 /* of the time */
+
+/* Threads of one node that might use the same cores. */
+struct group {
+    uint32_t node, allowed;
+    uint64_t which;
+    double wanted,
+        waited; /* cores, on average: that the threads would have used, and did not have */
+};
+
+static double share_of(const struct lull_trace *trace, uint64_t ns)
+{
+    return (double)ns / (double)trace->duration;
+}
+
+static struct group *group_of(const struct lull_trace *trace, const struct lull_location *location,
+                              struct group *groups, uint32_t *n)
+{
+    const struct lull_cores *cores = &location->cores;
+    uint32_t node = trace->processes[location->process].node;
+    for (uint32_t i = 0; i < *n; i++)
+        if (groups[i].node == node && groups[i].which == cores->which)
+            return &groups[i];
+    groups[*n] = (struct group){.node = node, .allowed = cores->allowed, .which = cores->which};
+    return &groups[(*n)++];
+}
+
+/* Of the time in which threads had no core, the share in which those of the run had them: where
+ * they want more cores than there are, some must wait, whatever else the machine does. */
+static double own_share(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct group *groups = lull_arena_zero(arena, trace->n_locations, sizeof *groups);
+    uint32_t n = 0;
+    double own = 0, all = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_cores *cores = &trace->locations[l].cores;
+        if (cores->on == 0)
+            continue;
+        struct group *group = group_of(trace, &trace->locations[l], groups, &n);
+        group->wanted += share_of(trace, cores->on) + share_of(trace, cores->off);
+        group->waited += share_of(trace, cores->off);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double excess = groups[i].wanted - groups[i].allowed;
+        own += excess < 0 ? 0 : excess < groups[i].waited ? excess : groups[i].waited;
+        all += groups[i].waited;
+    }
+    return all > 0 ? own / all : 0;
+}
+
+const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    const struct lull_location *worst = NULL;
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < trace->n_locations && trace->duration > 0; l++) {
+        const struct lull_location *location = &trace->locations[l];
+        if (location->cores.on == 0 || share_of(trace, location->cores.off) <= NOTABLE)
+            continue;
+        n++;
+        if (!worst || location->cores.off > worst->cores.off)
+            worst = location;
+    }
+    if (n == 0)
+        return NULL;
+    bool own = own_share(trace, arena) > 0.5;
+    return lull_arena_printf(
+        arena,
+        "%u of %u threads had no core for more than 5 %% of the time although they could have run,"
+        " '%s' for %.0f %% (preempted %llu times, moved to another core %llu times), because %s",
+        n, trace->n_locations, worst->name, 100 * share_of(trace, worst->cores.off),
+        (unsigned long long)worst->cores.preempted, (unsigned long long)worst->cores.migrated,
+        own ? "the run has more threads than cores: waiting is not the program's alone"
+            : "other programs had the cores: times tell of the machine rather than of the program");
+}

@@ -1,0 +1,13 @@
+/* Whether the threads of a run had their cores to themselves: else its times tell of the machine.
+ */
+#ifndef LULL_STUDY_CORES_H
+#define LULL_STUDY_CORES_H
+
+#include "trace/trace.h"
+
+/* One sentence where threads could have run and had no core for more than 5 % of the time: how
+ * many, which most, and whether the run's own threads or others had the cores. NULL: none had, or
+ * the trace does not tell. In `arena`. */
+const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena);
+
+#endif

@@ -1,0 +1,88 @@
+/* Who had the cores, of planted numbers that are worked out by hand: a run of 100 ns. */
+#include "study/cores.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const regions[] = {"main", NULL};
+#define OTHERS "other programs had the cores"
+#define OWN    "the run has more threads than cores"
+
+/* Threads of two processes with so many ns with a core and without. */
+static struct lull_trace *trace_of(const struct lull_cores *cores)
+{
+    struct lull_trace *trace = memory_trace_simple(2, 2, 100, regions);
+    for (uint32_t l = 0; l < 4; l++)
+        trace->locations[l].cores = cores[l];
+    return trace;
+}
+
+static void expect(const struct lull_cores *cores, const char *first, const char *second)
+{
+    struct lull_trace *trace = trace_of(cores);
+    const char *text = lull_cores_describe(trace, trace->arena);
+    if (!first) {
+        assert_null(text);
+    } else {
+        assert_non_null(text);
+        assert_memory_equal(text, first, strlen(first));
+        assert_non_null(strstr(text, second));
+    }
+    lull_trace_close(trace);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    const struct lull_cores unknown[4] = {{.on = 0, .off = 50}};
+    expect(unknown, NULL, NULL);
+    const struct lull_cores little[4] = {{.on = 95, .off = 5, .allowed = 1},
+                                         {.on = 10, .off = 5, .allowed = 1}};
+    expect(little, NULL, NULL);
+}
+
+/* Four threads on four cores want 100 ns each: all that they lack went to others. */
+static void test_others(void **state)
+{
+    (void)state;
+    const struct lull_cores cores[4] = {{.on = 90, .off = 10, .allowed = 4},
+                                        {.on = 94, .off = 6, .allowed = 4},
+                                        {.on = 95, .off = 5, .allowed = 4},
+                                        {.on = 100, .off = 0, .allowed = 4}};
+    expect(cores, "2 of 4 threads", OTHERS);
+}
+
+/* The same on two cores, of which they want four: they have 200 ns of 400, and lack the rest. */
+static void test_own(void **state)
+{
+    (void)state;
+    const struct lull_cores cores[4] = {{.on = 50, .off = 50, .allowed = 2},
+                                        {.on = 50, .off = 50, .allowed = 2},
+                                        {.on = 50, .off = 50, .allowed = 2},
+                                        {.on = 50, .off = 50, .allowed = 2}};
+    expect(cores, "4 of 4 threads", OWN);
+}
+
+/* Each two are bound to a core of their own: one pair shares it, and that is the run's own doing.
+ */
+static void test_bound(void **state)
+{
+    (void)state;
+    const struct lull_cores cores[4] = {{.on = 50, .off = 50, .allowed = 1, .which = 7},
+                                        {.on = 50, .off = 50, .allowed = 1, .which = 7},
+                                        {.on = 40, .off = 0, .allowed = 1, .which = 8},
+                                        {.on = 40, .off = 0, .allowed = 1, .which = 8}};
+    expect(cores, "2 of 4 threads", OWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_others),
+                                       cmocka_unit_test(test_own), cmocka_unit_test(test_bound)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
