@@ -331,11 +331,18 @@ bool lull_crew_is_blocked(const struct crew *crew)
     return waits;
 }
 
-bool lull_crew_is_unread(const struct crew *crew)
+/* What a thread has been read to do counts when the others have been read as far, also those that
+ * are blocked. */
+static bool is_in_order(const struct stream *stream)
+{
+    return stream->until == INT64_MAX && !lull_notes_middle(&stream->notes);
+}
+
+bool lull_crew_has_more(const struct crew *crew)
 {
     for (uint32_t t = 0; t < crew->n_streams; t++) {
         const struct stream *stream = crew->streams[t];
-        if (stream->until < INT64_MAX && (!stream->calls || stream->blocked == RUNNABLE))
+        if ((!stream->calls || stream->blocked == RUNNABLE) && !is_in_order(stream))
             return true;
     }
     return false;

@@ -3,8 +3,8 @@
  * `unsettled` counts the shares that are awake and the batches that nobody has read yet. Whoever
  * brings it to 0 knows that all sleep with nothing on its way: no share will ever be woken by
  * another. Then either all has been read and everything is over, or reading rests because too much
- * waits. In that case more room helps if a thread is unread that others may wait for; otherwise the
- * streams wait for what does not come in this trace. */
+ * waits. In that case more room helps if a thread that is not blocked may yet do what others wait
+ * for; otherwise the streams wait for what does not come in this trace. */
 #include "replay/ideal/channels.h"
 #include "replay/ideal/share.h"
 
@@ -123,11 +123,11 @@ void lull_post_rouse_all(struct lull_ideal *ideal)
         rouse_share(ideal->shares[s], AWAKE);
 }
 
-static bool is_anybody_unread(const struct lull_ideal *ideal)
+static bool is_more_to_come(const struct lull_ideal *ideal)
 {
     for (uint32_t p = 0; ideal->has_crews && p < ideal->trace->n_processes; p++)
         if (ideal->processes[p] && ideal->processes[p]->crew &&
-            lull_crew_is_unread(ideal->processes[p]->crew))
+            lull_crew_has_more(ideal->processes[p]->crew))
             return true;
     return false;
 }
@@ -140,7 +140,7 @@ static void decide(struct lull_ideal *ideal)
         resting |= ideal->shares[s]->sleep == RESTING;
     if (!resting) {
         atomic_store(&ideal->state, OVER);
-    } else if (is_anybody_unread(ideal)) {
+    } else if (is_more_to_come(ideal)) {
         atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
     } else {
         ideal->first_blocked = lull_ideal_first_blocked(ideal);

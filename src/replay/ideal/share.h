@@ -362,8 +362,8 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
 void lull_crew_resume(struct share *share, struct stream *stream);
 /* Whether no thread that communicates can go on. */
 bool lull_crew_is_blocked(const struct crew *crew);
-/* Whether a thread has not been read to its end that others may wait for. */
-bool lull_crew_is_unread(const struct crew *crew);
+/* Whether a thread that is not blocked may yet do what others wait for, when more has been read. */
+bool lull_crew_has_more(const struct crew *crew);
 
 /* losses.c: what should have been recorded of a call that ends. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
