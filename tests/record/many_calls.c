@@ -26,10 +26,11 @@ static void communicate(long rounds)
 {
     double out = 1, in;
     MPI_Request requests[2];
+    MPI_Status statuses[2];
     for (long i = 0; i < rounds; i++) {
         MPI_Irecv(&in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &requests[0]);
         MPI_Isend(&out, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, requests, statuses);
         MPI_Sendrecv(&out, 1, MPI_DOUBLE, 0, 0, &in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF,
                      MPI_STATUS_IGNORE);
         MPI_Barrier(MPI_COMM_SELF);

@@ -58,7 +58,7 @@ static void test_tail(void **state)
     (void)state;
     struct lull_error err;
     struct lull_trace *trace;
-    struct same_sequence *sequences;
+    struct same_sequence *sequences = NULL;
     folder_make();
     const char *run = folder_path("run");
     write_run(run);
