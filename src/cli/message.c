@@ -25,7 +25,8 @@ static void put_message(const char *format, va_list arguments)
     vsnprintf(text, sizeof text, format, arguments);
     for (const char *rest = text; *rest;) {
         char piece[LULL_UTF8_PIECE];
-        fwrite(piece, 1, lull_utf8_clean(&rest, piece), stderr);
+        size_t length = lull_utf8_clean(&rest, piece);
+        fwrite(piece, 1, length, stderr);
     }
 }
 

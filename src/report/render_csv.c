@@ -21,7 +21,8 @@ static void put_field(FILE *out, const char *text)
         char piece[LULL_UTF8_PIECE];
         if (*text == '"')
             fputc('"', out);
-        fwrite(piece, 1, lull_utf8_clean(&text, piece), out);
+        size_t length = lull_utf8_clean(&text, piece);
+        fwrite(piece, 1, length, out);
     }
     if (quoted)
         fputc('"', out);
