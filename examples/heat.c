@@ -1,6 +1,6 @@
 /* heat: a plate that is heated at one edge, a hybrid MPI + OpenMP program to try lull on.
  *
- *     mpicc -O2 -fopenmp heat.c -o heat -lm
+ *     mpicc -O2 -g -fopenmp heat.c -o heat -lm
  *     OMP_NUM_THREADS=2 mpiexec -n 2 ./heat [ITERATIONS [SIZE]]
  *
  * Jacobi iterations on a square grid, split by rows. It wastes time on purpose, so that there is

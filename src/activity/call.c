@@ -8,17 +8,29 @@ static const struct {
     const char *name; /* without MPI_ */
     uint8_t call;
 } calls[] = {
-    {"send", LULL_CALL_SEND},         {"bsend", LULL_CALL_SEND},
-    {"rsend", LULL_CALL_SEND},        {"ssend", LULL_CALL_SSEND},
-    {"recv", LULL_CALL_RECV},         {"mrecv", LULL_CALL_RECV},
-    {"sendrecv", LULL_CALL_SENDRECV}, {"sendrecv_replace", LULL_CALL_SENDRECV},
-    {"isend", LULL_CALL_ISEND},       {"ibsend", LULL_CALL_ISEND},
-    {"irsend", LULL_CALL_ISEND},      {"issend", LULL_CALL_ISSEND},
-    {"irecv", LULL_CALL_IRECV},       {"imrecv", LULL_CALL_IRECV},
-    {"wait", LULL_CALL_WAIT},         {"waitany", LULL_CALL_WAIT},
-    {"waitsome", LULL_CALL_WAIT},     {"waitall", LULL_CALL_WAITALL},
-    {"test", LULL_CALL_TEST},         {"testany", LULL_CALL_TEST},
-    {"testsome", LULL_CALL_TEST},     {"testall", LULL_CALL_TEST},
+    {"send", LULL_CALL_SEND},
+    {"bsend", LULL_CALL_BSEND},
+    {"rsend", LULL_CALL_SEND},
+    {"ssend", LULL_CALL_SSEND},
+    {"recv", LULL_CALL_RECV},
+    {"mrecv", LULL_CALL_RECV},
+    {"sendrecv", LULL_CALL_SENDRECV},
+    {"sendrecv_replace", LULL_CALL_SENDRECV},
+    {"isend", LULL_CALL_ISEND},
+    {"ibsend", LULL_CALL_IBSEND},
+    {"irsend", LULL_CALL_ISEND},
+    {"issend", LULL_CALL_ISSEND},
+    {"irecv", LULL_CALL_IRECV},
+    {"imrecv", LULL_CALL_IRECV},
+    {"wait", LULL_CALL_WAIT},
+    {"waitany", LULL_CALL_WAIT},
+    {"waitsome", LULL_CALL_WAIT},
+    {"waitall", LULL_CALL_WAITALL},
+    {"test", LULL_CALL_TEST},
+    {"testany", LULL_CALL_TEST},
+    {"testsome", LULL_CALL_TEST},
+    {"testall", LULL_CALL_TEST},
+    {"request_free", LULL_CALL_REQUEST_FREE},
 };
 
 /* "PMPI_Isend", "mpi_isend_", "MPI_Isend_c" */
@@ -58,6 +70,7 @@ const char *lull_step_kind_name(unsigned kind)
 {
     static const char *const names[LULL_STEP_KINDS] = {
         [LULL_STEP_SPAN] = "span",
+        [LULL_STEP_STRETCH] = "stretch",
         [LULL_STEP_CALL_BEGIN] = "call begin",
         [LULL_STEP_CALL_END] = "call end",
         [LULL_STEP_SEND] = "send",

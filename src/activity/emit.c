@@ -3,6 +3,8 @@
 #include "activity/interpreter.h"
 #include "base/array.h"
 
+#include <string.h>
+
 void lull_emit_deliver(struct lull_interpreter *it)
 {
     struct lull_emitter *out = it->out;
@@ -51,19 +53,35 @@ void lull_emit_span(struct lull_interpreter *it)
     step->span.mark = it->span.mark;
 }
 
+void lull_emit_stretch(struct lull_interpreter *it)
+{
+    int64_t begin = it->stretch.begin;
+    it->stretch.begin = it->ledger.now;
+    if (begin == it->ledger.now)
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_STRETCH, begin, lull_kept(it));
+    step->op = it->stretch.kind;
+    step->span.end = it->ledger.now;
+    step->span.user = it->stretch.user;
+    step->span.mark = it->stretch.mark;
+}
+
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
 {
     if (!lull_wants(it, kind) || !it->cpu)
         return;
-    if (it->spans && kind != LULL_STEP_TICK)
-        lull_emit_span(it);
+    if (kind != LULL_STEP_TICK)
+        lull_emit_time(it);
     int64_t kept = it->shared->wants & LULL_STEPS_OF_MPI ? lull_kept(it) : 0;
     struct lull_step *step = lull_emit(it, kind, it->ledger.now, kept);
     step->region = it->parallel_region;
     step->parallel = 1;
-    step->op = it->inside;
-    if (it->shared->wants_ledger && kind != LULL_STEP_FORK)
-        lull_emit_deliver(it);
+    step->forked = it->ledger.forked;
+    step->parallel_ns = NULL;
+    if (it->out->parallel_ns && kind != LULL_STEP_FORK)
+        step->parallel_ns =
+            memcpy(it->out->parallel_ns[step - it->out->steps],
+                   &it->ledger.ns[LULL_SLOT_ACTIVITIES], sizeof *it->out->parallel_ns);
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */
@@ -100,6 +118,11 @@ static uint32_t find_channel(struct lull_interpreter *it, const struct lull_even
     return index;
 }
 
+static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
+{
+    return lull_believed_bytes(it->shared->trace, it->location, bytes);
+}
+
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
     uint8_t kind = kind_of_event[event->kind];
@@ -116,14 +139,14 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
     switch (kind) {
     case LULL_STEP_COLLECTIVE_BEGIN:
     case LULL_STEP_COLLECTIVE_END:
-        step->collective.sent = event->collective.sent;
-        step->collective.received = event->collective.received;
+        step->collective.sent = believe(it, event->collective.sent);
+        step->collective.received = believe(it, event->collective.received);
         step->collective.request = event->collective.request;
         step->collective.root = event->collective.root;
         break;
     case LULL_STEP_ONE_SIDED:
     case LULL_STEP_IO:
-        step->transfer.bytes = event->transfer.bytes;
+        step->transfer.bytes = believe(it, event->transfer.bytes);
         step->transfer.target = event->transfer.target;
         break;
     case LULL_STEP_LOCK_ACQUIRE:
@@ -131,7 +154,7 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         step->number = event->number;
         break;
     default:
-        step->message.bytes = event->message.bytes;
+        step->message.bytes = believe(it, event->message.bytes);
         step->message.request = event->message.request;
         step->message.peer = event->message.peer;
         step->message.tag = event->message.tag;

@@ -4,15 +4,6 @@
 
 /* ---- the slot ------------------------------------------------------------------------------ */
 
-uint8_t lull_interpreter_base(const struct lull_interpreter *it)
-{
-    if (it->kind == LULL_LOCATION_DEVICE)
-        return LULL_IDLE;
-    if (it->role == LULL_THREAD_WORKER)
-        return it->parallel_depth ? LULL_USEFUL : LULL_IDLE;
-    return it->alive ? LULL_USEFUL : LULL_OTHER;
-}
-
 /* With states only Running is useful; a runtime's region says the others better. */
 static uint8_t stated_activity(const struct lull_interpreter *it, uint8_t top)
 {
@@ -52,8 +43,8 @@ void lull_interpreter_refresh(struct lull_interpreter *it)
     limit = it->tick_at < limit ? it->tick_at : limit;
     it->limit = limit;
     it->base = lull_interpreter_base(it);
-    it->plain = it->inside && !it->off && it->flush_end == NEVER && !it->shared->trace->has_states;
-    it->quick = it->plain && !it->detail && it->alive;
+    it->plain = !it->off && it->flush_end == NEVER && !it->shared->trace->has_states;
+    it->quick = it->plain && it->alive;
     set_slot(it);
 }
 
@@ -65,63 +56,14 @@ void lull_interpreter_refresh_top(struct lull_interpreter *it)
     }
     uint8_t top = lull_top_activity(it);
     it->activity = top == INHERIT ? it->base : top;
-    it->slot = LULL_SLOT(it->activity, it->parallel_depth > 0);
+    it->slot = LULL_SLOT(it->inside ? it->activity : LULL_ACTIVITY_OUTSIDE, it->parallel_depth > 0);
 }
 
 /* ---- the clock ----------------------------------------------------------------------------- */
 
-/* Time goes on in a span like the one before, or a new one begins. */
-static void go_on_with_span(struct lull_interpreter *it)
-{
-    const struct frame *top = it->depth ? &it->stack[it->depth - 1] : NULL;
-    uint32_t region = top ? top->region : LULL_NONE, user = top ? top->user : LULL_NONE;
-    uint8_t mark = top ? top->mark : 0;
-    if (it->span.slot == it->slot && it->span.region == region && it->span.user == user &&
-        it->span.mark == mark)
-        return;
-    lull_emit_span(it);
-    it->span.slot = it->slot;
-    it->span.region = region;
-    it->span.user = user;
-    it->span.mark = mark;
-}
-
-static void spend_in_region(struct lull_interpreter *it, int64_t length)
-{
-    if (ACTIVITY_OF(it->slot) >= LULL_ACTIVITY_DISABLED)
-        return;
-    if (!it->depth || !it->sums)
-        return;
-    struct lull_region_ledger *sum = &it->sums[it->stack[it->depth - 1].region];
-    sum->exclusive_ns += length;
-    if (ACTIVITY_OF(it->slot) == LULL_USEFUL)
-        sum->useful_ns += length;
-}
-
-static inline void spend(struct lull_interpreter *it, int64_t until)
-{
-    int64_t length = until - it->ledger.now;
-    if (length <= 0)
-        return;
-    if (it->detail) {
-        if (it->spans)
-            go_on_with_span(it);
-        it->last = it->activity;
-        spend_in_region(it, length);
-    }
-    it->ledger.ns[it->slot] += length;
-    it->ledger.now = until;
-}
-
-static const struct lull_interval *windows_of(const struct lull_interpreter *it)
-{
-    const struct lull_windows *windows = it->shared->options->windows;
-    return windows ? windows->intervals[it->process] : &it->shared->whole;
-}
-
 static void cross_window(struct lull_interpreter *it)
 {
-    const struct lull_interval *intervals = windows_of(it);
+    const struct lull_interval *intervals = lull_windows_of(it);
     const struct lull_windows *windows = it->shared->options->windows;
     uint32_t count = windows ? windows->counts[it->process] : 1;
     if (it->inside) {
@@ -147,11 +89,11 @@ static void cross(struct lull_interpreter *it, int64_t time)
 {
     while (it->limit <= time) {
         int64_t at = it->limit;
-        spend(it, at);
+        lull_spend(it, at);
         if (it->call_end <= at) {
             it->call_end = NEVER;
             lull_region_leave(it);
-            lull_note_last(it);
+            it->last_time = it->ledger.now;
         }
         if (it->state_end <= at) {
             it->state_end = NEVER;
@@ -171,51 +113,7 @@ void lull_interpreter_advance(struct lull_interpreter *it, int64_t time)
 {
     if (time >= it->limit)
         cross(it, time);
-    spend(it, time);
-}
-
-/* ---- counters ------------------------------------------------------------------------------ */
-
-/* What of a reading over `whole` belongs to its first `part`; readings that went backwards (the
- * counters of some tracers do) are negative numbers. Cut down, so that what belongs to parts that
- * adjoin adds up. */
-static int64_t share_of(uint64_t reading, int64_t part, int64_t whole)
-{
-    return (int64_t)((__int128)(int64_t)reading * part / whole);
-}
-
-/* What of a reading taken now belongs to the windows, which may cut the time since the one before;
- * two readings at once: to the time right before. */
-static uint64_t share_of_windows(const struct lull_interpreter *it, uint32_t counter,
-                                 uint64_t reading)
-{
-    const struct lull_interval *windows = windows_of(it);
-    const int64_t to = it->ledger.now;
-    const int64_t from = it->read_at[counter] < to ? it->read_at[counter] : to - 1;
-    if (it->inside && windows[it->window].begin <= from) /* as nearly always */
-        return reading;
-    uint64_t sum = 0;
-    for (uint32_t i = it->window + it->inside; i-- > 0 && windows[i].end > from;) {
-        int64_t begin = windows[i].begin > from ? windows[i].begin : from;
-        int64_t end = windows[i].end < to ? windows[i].end : to;
-        if (begin < end)
-            sum += (uint64_t)(share_of(reading, end - from, to - from) -
-                              share_of(reading, begin - from, to - from));
-    }
-    return sum;
-}
-
-static void read_counters(struct lull_interpreter *it, const struct lull_event *event)
-{
-    if (!it->ledger.counters)
-        return;
-    for (uint32_t i = 0; i < event->readings.count; i++) {
-        const struct lull_reading *reading = &event->readings.values[i];
-        if (it->last < LULL_ACTIVITY_DISABLED)
-            it->ledger.counters[(size_t)reading->counter * LULL_ACTIVITIES + it->last] +=
-                share_of_windows(it, reading->counter, reading->value);
-        it->read_at[reading->counter] = it->ledger.now;
-    }
+    lull_spend(it, time);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -265,6 +163,8 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     case LULL_EVENT_CALL:
         cut_call(it);
         status = lull_region_enter(it, event->id, err);
+        if (it->sums && it->inside)
+            it->sums[event->id].visits += lull_calls_of(event) - 1;
         it->call_end = end_of(it, event);
         break;
     case LULL_EVENT_STATE:
@@ -298,7 +198,7 @@ static void handle_operation(struct lull_interpreter *it, const struct lull_even
 {
     bool at_end = event->time == it->call_end && it->limit == it->call_end;
     if (at_end)
-        spend(it, event->time);
+        lull_spend(it, event->time);
     else if (event->time > it->ledger.now)
         lull_interpreter_advance(it, event->time);
     lull_emit_operation(it, event, lull_kept(it));
@@ -331,7 +231,7 @@ static lull_status handle(struct lull_interpreter *it, const struct lull_event *
         lull_region_leave(it);
         return LULL_OK;
     case LULL_EVENT_COUNTERS:
-        read_counters(it, event);
+        lull_detail_counters(it, event);
         return LULL_OK;
     default:
         if (lull_is_operation(event)) {
@@ -352,12 +252,13 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
     const struct lull_event *end = events + count;
     for (const struct lull_event *event = events; event < end; event++) {
         if (it->quick && it->call_end == NEVER)
-            event = lull_interpreter_run(it, event, end - 1);
+            event = it->detail ? lull_detail_run(it, event, end - 1)
+                               : lull_interpreter_run(it, event, end - 1);
         lull_status status = handle(it, event, err);
         if (status != LULL_OK)
             return status;
         if (!(LULL_SILENT_EVENTS >> event->kind & 1))
-            lull_note_last(it);
+            it->last_time = it->ledger.now;
     }
     if (it->shared->wants_ledger || out->count > 0)
         lull_emit_deliver(it);
@@ -382,12 +283,10 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
         lull_region_leave(it);
     while (it->team_depth > 0)
         change_team(it, false);
-    if (it->spans)
-        lull_emit_span(it);
+    lull_emit_time(it);
     if (lull_wants(it, LULL_STEP_END)) {
         struct lull_step *step = lull_emit(it, LULL_STEP_END, it->ledger.now, lull_kept(it));
-        step->end.last_time = it->last_time;
-        step->end.last_kept_ns = it->last_kept;
+        step->last_time = it->last_time;
     }
     lull_emit_deliver(it);
     free(it->stack);

@@ -9,7 +9,8 @@
  *
  *   interpreter.c  what decides the slot, the clock, and the events one by one
  *   regions.c      the stack of regions, calls of MPI, parallel regions
- *   run.c          runs of regions and calls in one go: nearly all events of a trace
+ *   run.c          runs of events in one go: nearly all events of a trace
+ *   detail.c       what is kept beside the ledger's times, and runs where somebody wants that
  *   emit.c         steps on their way to the consumers */
 #ifndef LULL_ACTIVITY_INTERPRETER_H
 #define LULL_ACTIVITY_INTERPRETER_H
@@ -24,14 +25,14 @@ enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
 /* What a region does to its thread. */
 struct region_code {
     uint8_t activity; /* enum lull_activity or INHERIT */
-    uint8_t parallel;
-    uint8_t special; /* enum special */
-    uint8_t call;    /* enum lull_call */
+    uint8_t call;     /* enum lull_call */
+    uint16_t special; /* enum special */
 };
 
 enum special {
     CALL_OF_MPI = 1, /* if the consumers want to know */
-    VISITED = 2      /* its VISITs are wanted */
+    VISITED = 2,     /* its VISITs are wanted */
+    PARALLEL = 4     /* an OpenMP parallel region */
 };
 
 struct frame {
@@ -42,7 +43,7 @@ struct frame {
     int64_t entered;         /* lull_analysed at entering, and ... */
     int64_t time;            /* when; the last four are kept of VISITED regions only */
     uint32_t user;           /* innermost region of the user, and ... */
-    uint8_t mark;            /* innermost mark: for SPANs only */
+    uint8_t mark;            /* innermost mark: for SPANs and STRETCHes only */
 };
 
 /* Where the steps of one worker gather. Without consumers they stay there, and the array grows. */
@@ -54,6 +55,8 @@ struct lull_emitter {
     struct lull_error *err;
     struct lull_step *steps; /* malloc'd, of the owner */
     size_t count, capacity;
+    /* [capacity], malloc'd, of the owner: the parallel_ns of the steps; NULL: nobody wants them */
+    int64_t (*parallel_ns)[LULL_SLOT_ACTIVITIES];
 };
 enum { LULL_EMITTER_STEPS = 512 };
 
@@ -67,7 +70,9 @@ struct lull_interpretation {
     unsigned workers;
     struct lull_interval whole;
     struct region_code *codes[2]; /* [enum lull_location_kind][n_regions] */
-    bool *user;                   /* [n_regions]: code of the user's; only if SPANs are wanted */
+    bool *user;                   /* [n_regions]: code of the user's */
+    /* [thread, master][slot]: enum lull_stretch */
+    uint8_t stretches[2][LULL_SLOT_ACTIVITIES * 2];
 };
 
 struct lull_interpreter {
@@ -82,7 +87,7 @@ struct lull_interpreter {
     uint8_t last;     /* activity of the last length of time, for counters */
     bool plain;       /* the slot depends on the stack and the base alone */
     bool detail;      /* more than the ledger's ns[] is kept */
-    bool quick;       /* plain, no detail: runs of regions may be taken in one go */
+    bool quick;       /* plain and alive: runs of events may be taken in one go */
     uint8_t base;     /* activity below all regions */
 
     bool began, alive; /* has had an event; lives now */
@@ -102,14 +107,20 @@ struct lull_interpreter {
     const struct region_code *codes; /* [n_regions] */
     int64_t *read_at; /* [n_counters]: the last reading, or the first event of the thread */
     struct lull_region_ledger *sums; /* of the worker that reads this location now; NULL: none */
-    int64_t last_time, last_kept;    /* of the last event */
+    int64_t last_time;               /* of the last event */
 
     bool spans; /* SPANs are wanted */
     struct {
         int64_t begin;
         uint32_t region, user;
         uint8_t slot, mark;
-    } span; /* the one that goes on */
+    } span;                   /* the one that goes on */
+    const uint8_t *stretches; /* [slot]: enum lull_stretch; NULL: STRETCHes are not wanted */
+    struct {
+        int64_t begin;
+        uint32_t user;
+        uint8_t kind, mark;
+    } stretch; /* the one that goes on */
     struct lull_channels *channels;
     struct lull_emitter *out;
 };
@@ -134,9 +145,18 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
 lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitter *out,
                                  struct lull_error *err);
 
+/* The activity below all regions. */
+static inline uint8_t lull_interpreter_base(const struct lull_interpreter *it)
+{
+    if (it->kind == LULL_LOCATION_DEVICE)
+        return LULL_IDLE;
+    if (it->role == LULL_THREAD_WORKER)
+        return it->parallel_depth ? LULL_USEFUL : LULL_IDLE;
+    return it->alive ? LULL_USEFUL : LULL_OTHER;
+}
+
 /* ---- interpreter.c ------------------------------------------------------------------------- */
 
-uint8_t lull_interpreter_base(const struct lull_interpreter *it);
 void lull_interpreter_refresh(struct lull_interpreter *it);     /* deadline, base and slot */
 void lull_interpreter_refresh_top(struct lull_interpreter *it); /* after a change of the stack */
 void lull_interpreter_advance(struct lull_interpreter *it, int64_t time);
@@ -147,8 +167,9 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
 void lull_region_leave(struct lull_interpreter *it);
 void lull_parallel_enter(struct lull_interpreter *it, uint32_t region);
 void lull_parallel_leave(struct lull_interpreter *it);
-void lull_call_begin(struct lull_interpreter *it, uint32_t region); /* of MPI, may be in another */
-void lull_call_end(struct lull_interpreter *it);
+/* Of MPI, may be in another; `kept`: lull_kept. */
+void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept);
+void lull_call_end(struct lull_interpreter *it, int64_t kept);
 
 static inline uint8_t lull_top_activity(const struct lull_interpreter *it)
 {
@@ -157,9 +178,49 @@ static inline uint8_t lull_top_activity(const struct lull_interpreter *it)
 
 /* ---- run.c --------------------------------------------------------------------------------- */
 
+/* Takes events for as long as nothing ends by itself, `last` never; returns the first that is left.
+ */
 const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
                                               const struct lull_event *event,
                                               const struct lull_event *last);
+
+/* The last event before the next deadline; `last` if all are. `event` is. */
+const struct lull_event *lull_run_last(const struct lull_interpreter *it,
+                                       const struct lull_event *event,
+                                       const struct lull_event *last);
+
+/* ---- detail.c ------------------------------------------------------------------------------ */
+
+/* As lull_interpreter_run, where more than the ledger's times is kept. */
+const struct lull_event *lull_detail_run(struct lull_interpreter *it,
+                                         const struct lull_event *event,
+                                         const struct lull_event *last);
+/* A CALL that ends before the next event, with its operations; there must be room on the stack.
+ * Returns the last event that was taken; NULL, and nothing has happened: it must be taken step by
+ * step. */
+const struct lull_event *lull_detail_call(struct lull_interpreter *it,
+                                          const struct lull_event *event,
+                                          const struct lull_event *last);
+void lull_detail_counters(struct lull_interpreter *it, const struct lull_event *event);
+void lull_detail_spend(struct lull_interpreter *it, int64_t length);
+
+/* Moves the clock, within the slot. */
+static inline void lull_spend(struct lull_interpreter *it, int64_t until)
+{
+    int64_t length = until - it->ledger.now;
+    if (length <= 0)
+        return;
+    if (it->detail)
+        lull_detail_spend(it, length);
+    it->ledger.ns[it->slot] += length;
+    it->ledger.now = until;
+}
+
+static inline const struct lull_interval *lull_windows_of(const struct lull_interpreter *it)
+{
+    const struct lull_windows *windows = it->shared->options->windows;
+    return windows ? windows->intervals[it->process] : &it->shared->whole;
+}
 
 /* ---- emit.c -------------------------------------------------------------------------------- */
 
@@ -185,11 +246,27 @@ void lull_emit_deliver(struct lull_interpreter *it); /* all steps so far */
 /* An event of message passing as a step. */
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept);
 void lull_emit_span(struct lull_interpreter *it); /* the one that goes on ends now */
+void lull_emit_stretch(struct lull_interpreter *it);
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind);
+
+/* The span and the stretch that go on end now. */
+static inline void lull_emit_time(struct lull_interpreter *it)
+{
+    if (it->spans)
+        lull_emit_span(it);
+    if (it->stretches)
+        lull_emit_stretch(it);
+}
 
 static inline bool lull_wants(const struct lull_interpreter *it, unsigned kind)
 {
     return it->shared->wants >> kind & 1;
+}
+
+/* Whether the kept time grows in a slot. */
+static inline bool lull_is_kept(const struct lull_interpreter *it, uint8_t slot)
+{
+    return it->shared->stretches[it->master][slot] != LULL_STRETCH_WAIT;
 }
 
 /* The kept time up to the clock; see step.h. */
@@ -213,12 +290,6 @@ static inline int64_t lull_analysed(const struct lull_interpreter *it)
     return it->ledger.now - ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] -
            ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 1)] - ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 0)] -
            ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
-}
-
-static inline void lull_note_last(struct lull_interpreter *it)
-{
-    it->last_time = it->ledger.now;
-    it->last_kept = lull_kept(it);
 }
 
 /* Events of message passing: they change no activity. */

@@ -17,6 +17,7 @@ static_assert((int)LULL_STEP_ACTIVITIES <= (int)LULL_SLOT_ACTIVITIES,
 struct lull_ledger {
     int64_t now; /* the time up to which it is exact */
     int64_t ns[LULL_SLOT_ACTIVITIES * 2];
+    struct lull_forked forked; /* the parallel region that is open now */
     /* [n_counters][LULL_ACTIVITIES]: what was counted inside the windows, by the activity of the
      * time that ends with the reading, modulo 2^64; NULL: the trace has no counters. */
     uint64_t *counters;

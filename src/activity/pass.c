@@ -136,7 +136,11 @@ static bool make_room(struct lull_pass *pass)
                                                   .worker = w,
                                                   .capacity = LULL_EMITTER_STEPS};
         pass->emitters[w].steps = malloc(LULL_EMITTER_STEPS * sizeof(struct lull_step));
-        if (!pass->emitters[w].steps)
+        if (pass->shared->wants_ledger)
+            pass->emitters[w].parallel_ns =
+                malloc(LULL_EMITTER_STEPS * sizeof *pass->emitters[w].parallel_ns);
+        if (!pass->emitters[w].steps ||
+            (pass->shared->wants_ledger && !pass->emitters[w].parallel_ns))
             return false;
     }
     return pass->interpreters && pass->emitters;
@@ -174,8 +178,10 @@ void lull_pass_destroy(struct lull_pass *pass)
         return;
     for (uint32_t l = 0; pass->interpreters && l < pass->trace->n_locations; l++)
         lull_interpreter_destroy(pass->interpreters[l]);
-    for (unsigned w = 0; pass->emitters && w < pass->workers; w++)
+    for (unsigned w = 0; pass->emitters && w < pass->workers; w++) {
         free(pass->emitters[w].steps);
+        free(pass->emitters[w].parallel_ns);
+    }
     free(pass->interpreters);
     free(pass->emitters);
     lull_interpretation_destroy(pass->shared);

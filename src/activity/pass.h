@@ -33,8 +33,8 @@ struct lull_steps {
 struct lull_consumer {
     void *context;  /* handed back with each call */
     uint32_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */
-    /* JOIN, TICK and END are the last of their steps, so that the ledger is read as it is then;
-     * and there is a call at the end of each block of events, even without steps. */
+    /* JOIN and TICK tell what the ledger says then of parallel regions, END is the last of its
+     * steps; and there is a call at the end of each block of events, even without steps. */
     bool wants_ledger;
     lull_status (*steps)(void *context, unsigned worker, const struct lull_steps *steps,
                          struct lull_error *err);

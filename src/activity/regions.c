@@ -12,44 +12,47 @@ void lull_parallel_enter(struct lull_interpreter *it, uint32_t region)
     bool outermost = it->parallel_depth++ == 0;
     if (outermost || it->parallel_region == LULL_NONE)
         it->parallel_region = region;
-    if (outermost)
-        lull_emit_parallel(it, LULL_STEP_FORK);
+    if (!outermost)
+        return;
+    it->ledger.forked = (struct lull_forked){it->ledger.now, it->inside};
+    lull_emit_parallel(it, LULL_STEP_FORK);
 }
 
 void lull_parallel_leave(struct lull_interpreter *it)
 {
-    if (--it->parallel_depth == 0)
-        lull_emit_parallel(it, LULL_STEP_JOIN);
+    if (--it->parallel_depth > 0)
+        return;
+    lull_emit_parallel(it, LULL_STEP_JOIN);
+    it->ledger.forked.time = LULL_NOT_FORKED;
 }
 
 /* ---- calls of MPI -------------------------------------------------------------------------- */
 
-static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins)
+static void emit_call(struct lull_interpreter *it, uint32_t region, bool begins, int64_t kept)
 {
-    if (it->spans)
-        lull_emit_span(it);
-    struct lull_step *step = lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END,
-                                       it->ledger.now, lull_kept(it));
+    lull_emit_time(it);
+    struct lull_step *step =
+        lull_emit(it, begins ? LULL_STEP_CALL_BEGIN : LULL_STEP_CALL_END, it->ledger.now, kept);
     step->region = region;
     step->op = it->codes[region].call;
     step->parallel = it->parallel_depth > 0;
     step->call_began = it->call_began;
 }
 
-void lull_call_begin(struct lull_interpreter *it, uint32_t region)
+void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
 {
     if (it->mpi_depth++ > 0)
         return;
     it->call_region = region;
     it->call_began = it->ledger.now;
-    emit_call(it, region, true);
+    emit_call(it, region, true, kept);
 }
 
-void lull_call_end(struct lull_interpreter *it)
+void lull_call_end(struct lull_interpreter *it, int64_t kept)
 {
     if (--it->mpi_depth > 0)
         return;
-    emit_call(it, it->call_region, false);
+    emit_call(it, it->call_region, false, kept);
     it->call_region = LULL_NONE;
 }
 
@@ -108,13 +111,13 @@ lull_status lull_region_enter(struct lull_interpreter *it, uint32_t region, stru
     if (frame->code.activity == INHERIT)
         frame->code.activity = lull_top_activity(it);
     if (frame->code.special & CALL_OF_MPI)
-        lull_call_begin(it, region);
+        lull_call_begin(it, region, lull_kept(it));
     if (frame->code.special & VISITED)
         note_visit(it, frame, region);
-    if (it->spans)
+    if (it->spans || it->stretches)
         note_user(it, frame, region);
     it->depth++;
-    if (frame->code.parallel) {
+    if (frame->code.special & PARALLEL) {
         lull_parallel_enter(it, region);
         it->base = lull_interpreter_base(it);
     }
@@ -145,8 +148,8 @@ void lull_region_leave(struct lull_interpreter *it)
     if (frame->code.special & VISITED)
         end_visit(it, frame);
     if (frame->code.special & CALL_OF_MPI)
-        lull_call_end(it);
-    if (frame->code.parallel) {
+        lull_call_end(it, lull_kept(it));
+    if (frame->code.special & PARALLEL) {
         lull_parallel_leave(it);
         it->base = lull_interpreter_base(it);
     }

@@ -22,10 +22,10 @@ static struct region_code *make_codes(const struct lull_interpretation *shared,
         const struct lull_region *region = &trace->regions[i];
         uint8_t activity = lull_activity_on(region, location_kind);
         codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
-        codes[i].parallel = region->parallel;
         bool mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
         codes[i].special =
-            (uint8_t)((mpi ? CALL_OF_MPI : 0) | (is_visited(shared, i) ? VISITED : 0));
+            (uint16_t)((mpi ? CALL_OF_MPI : 0) | (is_visited(shared, i) ? VISITED : 0) |
+                       (region->parallel ? PARALLEL : 0));
         codes[i].call = mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
     }
     return codes;
@@ -37,6 +37,26 @@ static bool *find_user_regions(const struct lull_trace *trace)
     for (uint32_t i = 0; user && i < trace->n_regions; i++)
         user[i] = trace->regions[i].user && trace->regions[i].paradigm != LULL_PARADIGM_MPI;
     return user;
+}
+
+/* What of a thread's time is kept, as lull_kept has it, and whether a faster processor shortens it.
+ */
+static void find_stretches(struct lull_interpretation *shared)
+{
+    static const bool waits[LULL_STEP_ACTIVITIES] = {
+        [LULL_MPI_P2P] = true, [LULL_MPI_COLLECTIVE] = true, [LULL_MPI_OTHER] = true};
+    static const bool fixed[LULL_STEP_ACTIVITIES] = {
+        [LULL_MPI_ONE_SIDED] = true, [LULL_MPI_IO] = true, [LULL_IO] = true, [LULL_FLUSH] = true};
+    for (unsigned slot = 0; slot < 2 * LULL_SLOT_ACTIVITIES; slot++) {
+        const unsigned activity = ACTIVITY_OF(slot), parallel = slot / LULL_SLOT_ACTIVITIES;
+        for (unsigned master = 0; activity < LULL_STEP_ACTIVITIES && master < 2; master++) {
+            bool absent = !master && (activity == LULL_IDLE || activity == LULL_OTHER);
+            bool kept = activity < LULL_ACTIVITIES && (parallel || !(waits[activity] || absent));
+            shared->stretches[master][slot] = !kept             ? LULL_STRETCH_WAIT
+                                              : fixed[activity] ? LULL_STRETCH_FIXED
+                                                                : LULL_STRETCH_BURST;
+        }
+    }
 }
 
 /* What must be read of the trace so that the wanted steps can be made. */
@@ -87,6 +107,7 @@ lull_status lull_interpretation_create(const struct lull_trace *trace,
         shared->codes[LULL_LOCATION_THREAD] = make_codes(shared, LULL_LOCATION_THREAD);
         shared->codes[LULL_LOCATION_DEVICE] = make_codes(shared, LULL_LOCATION_DEVICE);
         shared->user = find_user_regions(trace);
+        find_stretches(shared);
     }
     if (!shared || !shared->codes[LULL_LOCATION_THREAD] || !shared->codes[LULL_LOCATION_DEVICE] ||
         !shared->user) {
@@ -158,8 +179,11 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->last = LULL_ACTIVITY_OUTSIDE;
         it->call_region = it->parallel_region = LULL_NONE;
         it->spans = lull_wants(it, LULL_STEP_SPAN);
+        if (lull_wants(it, LULL_STEP_STRETCH))
+            it->stretches = shared->stretches[it->master];
         it->span.slot = NO_STATE;
-        it->detail = shared->options->regions || it->spans ||
+        it->ledger.forked.time = LULL_NOT_FORKED;
+        it->detail = shared->options->regions || it->spans || it->stretches ||
                      (shared->wants_ledger && shared->trace->n_counters);
         it->channels = lull_channels_create();
     }

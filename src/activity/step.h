@@ -3,16 +3,16 @@
  *
  * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
  *
- *  Order. The steps of a location come in order of non-decreasing time; a SPAN or VISIT counts at
- * its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations of that
- * call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to the
- * outermost call. Operations that a tracer recorded outside of any call come as they are; their
+ *  Order. The steps of a location come in order of non-decreasing time; a SPAN, STRETCH or VISIT
+ * counts at its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations
+ * of that call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to
+ * the outermost call. Operations that a tracer recorded outside of any call come as they are; their
  * region is LULL_NONE.
  *
  *  Completeness. SPANs are the whole life of a location: each begins where the one before ended,
- * the first at 0, the last ends with the run. Every CALL_BEGIN has its CALL_END, every FORK its
- * JOIN: what is open at the end of a cut trace ends with the run. END is the last step of a
- * location and comes always.
+ * the first at 0, the last ends with the run; so are STRETCHes. Every CALL_BEGIN has its CALL_END,
+ * every FORK its JOIN: what is open at the end of a cut trace ends with the run. END is the last
+ * step of a location and comes always.
  *
  *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
@@ -36,6 +36,9 @@
 enum lull_step_kind {
     LULL_STEP_SPAN, /* a stretch of time with one activity and one innermost region: `span` */
 
+    LULL_STEP_STRETCH, /* SPANs between two other steps that are the same to a replay, in one: op:
+                          enum lull_stretch; `span`: mark, and the user's region at its end */
+
     LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region; op */
     LULL_STEP_CALL_END,   /* it ends: region; op; call_began */
 
@@ -53,16 +56,17 @@ enum lull_step_kind {
     LULL_STEP_IO,               /* op: enum lull_io; transfer */
 
     LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE;
-                       op: 1 inside a window */
-    LULL_STEP_JOIN, /* it ends; region: the first that was known since the FORK, or LULL_NONE */
+                       forked */
+    LULL_STEP_JOIN, /* it ends; region: the first that was known since the FORK, or LULL_NONE;
+                       forked */
 
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
     LULL_STEP_LOCK_RELEASE,
 
     LULL_STEP_VISIT, /* a region is left: region; `visit`; of the pass's `visits` */
     LULL_STEP_TICK,  /* a multiple of the pass's tick has come; on threads other than the master,
-                        inside parallel regions only */
-    LULL_STEP_END,   /* the location has ended, at the end of the run: `end` */
+                        inside parallel regions only; region and forked as in JOIN */
+    LULL_STEP_END,   /* the location has ended, at the end of the run: last_time */
     LULL_STEP_KINDS
 };
 
@@ -83,24 +87,42 @@ enum lull_call {
     LULL_CALL_OTHER,
     LULL_CALL_SEND,  /* blocking */
     LULL_CALL_SSEND, /* blocking, synchronous */
+    LULL_CALL_BSEND, /* blocking, buffered */
     LULL_CALL_RECV,
     LULL_CALL_SENDRECV,
     LULL_CALL_ISEND,
     LULL_CALL_ISSEND,
+    LULL_CALL_IBSEND,
     LULL_CALL_IRECV,
     LULL_CALL_WAIT, /* for one request; also Waitany, Waitsome */
     LULL_CALL_WAITALL,
     LULL_CALL_TEST,
+    LULL_CALL_REQUEST_FREE,
     LULL_CALL_COLLECTIVE, /* blocking */
     LULL_CALL_ICOLLECTIVE,
     LULL_CALLS
 };
 
+/* What a stretch of time is to a replay. */
+enum lull_stretch {
+    LULL_STRETCH_BURST, /* kept: computation, and MPI inside of parallel regions */
+    LULL_STRETCH_FIXED, /* kept, but no faster processor shortens it: I/O, one-sided and file
+                           operations of MPI, the tracer's flush */
+    LULL_STRETCH_WAIT   /* not kept */
+};
+
 enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
 
+/* Where the outermost parallel region that a location is in began. */
+struct lull_forked {
+    int64_t time; /* LULL_NOT_FORKED: it is in none */
+    bool inside;  /* that was inside a window */
+};
+#define LULL_NOT_FORKED INT64_MAX
+
 struct lull_step {
-    int64_t time;     /* ns since the origin of the trace; SPAN and VISIT: when it began */
-    int64_t kept_ns;  /* see above; of SPANs: at their end */
+    int64_t time;     /* ns since the origin of the trace; SPAN, STRETCH, VISIT: when it began */
+    int64_t kept_ns;  /* see above; of SPANs and STRETCHes: at their end */
     uint8_t kind;     /* enum lull_step_kind */
     uint8_t op;       /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     uint8_t activity; /* SPAN */
@@ -116,6 +138,12 @@ struct lull_step {
             uint8_t mark;  /* of the innermost marked region; 0: in none */
         } span;
         int64_t call_began; /* CALL_END */
+        struct {
+            struct lull_forked forked; /* FORK, JOIN, TICK */
+            /* JOIN, TICK: the ledger's times inside parallel regions as they are then, by activity,
+             * if a consumer wants the ledger; else NULL. They live as long as the steps. */
+            const int64_t *parallel_ns;
+        };
         struct {
             uint64_t bytes;
             uint64_t request; /* unique among this location's open requests */
@@ -137,10 +165,7 @@ struct lull_step {
             int64_t inclusive_ns; /* inside the windows, not paused */
             uint8_t flags;        /* enum lull_visit_flags; COUNTED: entered inside a window */
         } visit;
-        struct {
-            int64_t last_time;    /* of the location's last region, state or message */
-            int64_t last_kept_ns; /* kept_ns at that time */
-        } end;
+        int64_t last_time; /* END: of the location's last region, state or message */
     };
 };
 

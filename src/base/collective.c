@@ -1,5 +1,7 @@
 #include "base/collective.h"
 
+#include <stdint.h>
+
 static const char *const collectives[LULL_COLLECTIVES] = {
     [LULL_COLLECTIVE_BARRIER] = "barrier",
     [LULL_COLLECTIVE_BCAST] = "bcast",
@@ -26,4 +28,21 @@ static const char *const collectives[LULL_COLLECTIVES] = {
 const char *lull_collective_name(unsigned op)
 {
     return op < LULL_COLLECTIVES && collectives[op] ? collectives[op] : "unknown";
+}
+
+enum lull_collective_needs lull_collective_needs(unsigned op)
+{
+    static const uint8_t needs[LULL_COLLECTIVES] = {
+        [LULL_COLLECTIVE_BCAST] = LULL_NEEDS_ROOT,
+        [LULL_COLLECTIVE_SCATTER] = LULL_NEEDS_ROOT,
+        [LULL_COLLECTIVE_SCATTERV] = LULL_NEEDS_ROOT,
+        [LULL_COLLECTIVE_REDUCE] = LULL_ROOT_NEEDS_ALL,
+        [LULL_COLLECTIVE_GATHER] = LULL_ROOT_NEEDS_ALL,
+        [LULL_COLLECTIVE_GATHERV] = LULL_ROOT_NEEDS_ALL,
+        [LULL_COLLECTIVE_SCAN] = LULL_NEEDS_LOWER,
+        [LULL_COLLECTIVE_EXSCAN] = LULL_NEEDS_LOWER,
+        [LULL_COLLECTIVE_NEIGHBOUR] = LULL_NEEDS_NOBODY,
+        [LULL_COLLECTIVE_FREE] = LULL_NEEDS_NOBODY,
+    };
+    return op < LULL_COLLECTIVES ? (enum lull_collective_needs)needs[op] : LULL_NEEDS_ALL;
 }

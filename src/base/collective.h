@@ -27,6 +27,16 @@ enum lull_collective {
     LULL_COLLECTIVES
 };
 
+/* Whose data a process needs before it can go on. */
+enum lull_collective_needs {
+    LULL_NEEDS_ALL,
+    LULL_NEEDS_ROOT,     /* all others need the root's */
+    LULL_ROOT_NEEDS_ALL, /* the root needs those of all others */
+    LULL_NEEDS_LOWER,    /* those of lower ranks */
+    LULL_NEEDS_NOBODY    /* or it is not known whose */
+};
+enum lull_collective_needs lull_collective_needs(unsigned op);
+
 /* "MPI_Allreduce" without prefix, as users read it: "allreduce". */
 const char *lull_collective_name(unsigned op);
 

@@ -1,46 +1,103 @@
 #include "base/file.h"
 
+#include "base/hash.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static lull_status open_regular(const char *path, int *ret_fd, size_t *ret_size,
+/* ---- what was read -------------------------------------------------------------------------- */
+
+struct identity {
+    uint64_t device, inode;
+};
+
+static bool inputs_are_protected; /* set before there are threads */
+static pthread_mutex_t read_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lull_hash files_read; /* identities; where memory lacks, one is missing */
+
+void lull_protect_inputs(void)
+{
+    inputs_are_protected = true;
+}
+
+static void note_read(const struct stat *info)
+{
+    const struct identity file = {info->st_dev, info->st_ino};
+    if (!inputs_are_protected)
+        return;
+    pthread_mutex_lock(&read_lock);
+    lull_hash_add(&files_read, &file, sizeof file, 0, NULL);
+    pthread_mutex_unlock(&read_lock);
+}
+
+bool lull_was_read(const struct stat *info)
+{
+    const struct identity file = {info->st_dev, info->st_ino};
+    pthread_mutex_lock(&read_lock);
+    bool found = lull_hash_find(&files_read, &file, sizeof file) != NULL;
+    pthread_mutex_unlock(&read_lock);
+    return found;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static lull_status open_regular(const char *path, int *ret_fd, struct stat *ret_info,
                                 struct lull_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot open", path);
-    struct stat info;
-    if (fstat(fd, &info) != 0) {
+    if (fstat(fd, ret_info) != 0) {
         lull_status status = lull_fail_errno(err, "%s: cannot look up", path);
         close(fd);
         return status;
     }
-    if (!S_ISREG(info.st_mode)) {
+    if (!S_ISREG(ret_info->st_mode)) {
         close(fd);
         return lull_fail(err, LULL_ERR_IO, "%s: is %s, expected a regular file", path,
-                         S_ISDIR(info.st_mode) ? "a directory" : "a special file");
+                         S_ISDIR(ret_info->st_mode) ? "a directory" : "a special file");
     }
     *ret_fd = fd;
-    *ret_size = (size_t)info.st_size;
     return LULL_OK;
+}
+
+lull_status lull_open_read(const char *path, int *ret_fd, struct stat *ret_info,
+                           struct lull_error *err)
+{
+    lull_status status = open_regular(path, ret_fd, ret_info, err);
+    if (status == LULL_OK)
+        note_read(ret_info);
+    return status;
+}
+
+lull_status lull_check_read(const char *path, struct lull_error *err)
+{
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status == LULL_OK)
+        close(fd);
+    return status;
 }
 
 lull_status lull_map_file(const char *path, struct lull_mapping *ret_mapping,
                           struct lull_error *err)
 {
     int fd;
-    size_t size;
-    lull_status status = open_regular(path, &fd, &size, err);
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
     if (status != LULL_OK)
         return status;
+    const size_t size = (size_t)info.st_size;
     if (size == 0) {
         close(fd);
         *ret_mapping = (struct lull_mapping){NULL, 0};
@@ -66,8 +123,8 @@ lull_status lull_read_head(const char *path, void *buffer, size_t size, size_t *
                            struct lull_error *err)
 {
     int fd;
-    size_t length;
-    lull_status status = open_regular(path, &fd, &length, err);
+    struct stat info;
+    lull_status status = open_regular(path, &fd, &info, err);
     if (status != LULL_OK)
         return status;
     size_t got = 0;
@@ -132,184 +189,4 @@ lull_status lull_remove_tree(const char *path, struct lull_error *err)
     if (rmdir(path) != 0)
         return lull_fail_errno(err, "%s: cannot remove", path);
     return LULL_OK;
-}
-
-struct lull_output {
-    struct lull_output *next; /* in the list of those in progress */
-    bool directory;
-    bool replace;
-    char *target;
-    char *temporary;
-};
-
-static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct lull_output *pending;
-
-static void add_pending(struct lull_output *output)
-{
-    pthread_mutex_lock(&pending_lock);
-    output->next = pending;
-    pending = output;
-    pthread_mutex_unlock(&pending_lock);
-}
-
-static void free_output(struct lull_output *output)
-{
-    pthread_mutex_lock(&pending_lock);
-    struct lull_output **at = &pending;
-    while (*at && *at != output)
-        at = &(*at)->next;
-    if (*at)
-        *at = output->next;
-    pthread_mutex_unlock(&pending_lock);
-    free(output->target);
-    free(output->temporary);
-    free(output);
-}
-
-/* A trailing slash would put the temporary inside the target. */
-static char *without_trailing_slash(const char *path)
-{
-    char *copy = strdup(path);
-    for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
-        copy[n - 1] = '\0';
-    return copy;
-}
-
-static lull_status make_temporary(struct lull_output *output, struct lull_error *err)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    if (output->directory) {
-        if (!mkdtemp(output->temporary))
-            return lull_fail_errno(err, "%s: cannot create", output->target);
-        chmod(output->temporary, 0777 & ~mask);
-        return LULL_OK;
-    }
-    int fd = mkostemp(output->temporary, O_CLOEXEC);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot create", output->target);
-    fchmod(fd, 0666 & ~mask);
-    close(fd);
-    return LULL_OK;
-}
-
-/* What may be replaced: a file, and a folder by a folder. */
-static lull_status check_replaced(const struct lull_output *output, struct lull_error *err)
-{
-    struct stat info;
-    if (lstat(output->target, &info) != 0 || S_ISLNK(info.st_mode))
-        return LULL_OK;
-    if (!output->replace)
-        return lull_fail(err, LULL_ERR_IO, "%s: exists already", output->target);
-    if (S_ISREG(info.st_mode) || (S_ISDIR(info.st_mode) && output->directory))
-        return LULL_OK;
-    return lull_fail(err, LULL_ERR_IO, "%s: is a %s, which is not replaced", output->target,
-                     S_ISDIR(info.st_mode) ? "folder" : "special file");
-}
-
-lull_status lull_output_begin(const char *path, bool directory, bool replace,
-                              struct lull_output **ret_output, struct lull_error *err)
-{
-    struct lull_output *output = calloc(1, sizeof *output);
-    if (!output)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
-    output->directory = directory;
-    output->replace = replace;
-    output->target = without_trailing_slash(path);
-    lull_status status = LULL_OK;
-    if (!output->target || asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0) {
-        output->temporary = NULL;
-        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
-    } else {
-        status = check_replaced(output, err);
-        if (status == LULL_OK)
-            status = make_temporary(output, err);
-    }
-    if (status != LULL_OK) {
-        free_output(output);
-        return status;
-    }
-    add_pending(output);
-    *ret_output = output;
-    return LULL_OK;
-}
-
-const char *lull_output_path(const struct lull_output *output)
-{
-    return output->temporary;
-}
-
-/* A folder is replaced only by its like: both have a file of the same name in them. So `--force`
- * with the wrong name does not cost the user's home. */
-static bool is_alike(const char *old, const char *new)
-{
-    DIR *folder = opendir(new);
-    bool alike = !folder, empty = true; /* a missing new one is for rename() to report */
-    for (struct dirent *entry; !alike && (entry = readdir(folder));) {
-        char path[PATH_MAX];
-        struct stat info;
-        snprintf(path, sizeof path, "%s/%s", old, entry->d_name);
-        alike = stat(path, &info) == 0 && S_ISREG(info.st_mode);
-    }
-    if (folder)
-        closedir(folder);
-    folder = opendir(old);
-    for (struct dirent *entry; folder && empty && (entry = readdir(folder));)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (folder)
-        closedir(folder);
-    return alike || empty;
-}
-
-/* rename() replaces neither a folder that holds something nor a file by a folder. Exchanging the
- * two does, at no moment without the one or the other; then what was there is under the temporary
- * name. File systems that cannot exchange get the old one removed first. */
-static lull_status replace_target(struct lull_output *output, struct lull_error *err)
-{
-    if (lull_is_directory(output->target) && !is_alike(output->target, output->temporary))
-        return lull_fail(err, LULL_ERR_IO,
-                         "%s: is a folder with other things in it than what would replace it",
-                         output->target);
-    if (renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target, RENAME_EXCHANGE) == 0) {
-        lull_remove_tree(output->temporary, NULL);
-        return LULL_OK;
-    }
-    bool unable = errno == EINVAL || errno == ENOSYS;
-    if (unable && access(output->temporary, F_OK) == 0) {
-        lull_status status = lull_remove_tree(output->target, err);
-        if (status != LULL_OK)
-            return status;
-    }
-    if (rename(output->temporary, output->target) != 0)
-        return lull_fail_errno(err, "%s: cannot create", output->target);
-    return LULL_OK;
-}
-
-lull_status lull_output_commit(struct lull_output *output, struct lull_error *err)
-{
-    lull_status status = LULL_OK;
-    if (output->replace)
-        status = replace_target(output, err);
-    else if (rename(output->temporary, output->target) != 0)
-        status = lull_fail_errno(err, "%s: cannot create", output->target);
-    if (status != LULL_OK)
-        lull_remove_tree(output->temporary, NULL);
-    free_output(output);
-    return status;
-}
-
-void lull_output_discard_pending(void)
-{
-    pthread_mutex_lock(&pending_lock); /* never given back: nothing more is to be committed */
-    for (const struct lull_output *output = pending; output; output = output->next)
-        lull_remove_tree(output->temporary, NULL);
-}
-
-void lull_output_discard(struct lull_output *output)
-{
-    if (!output)
-        return;
-    lull_remove_tree(output->temporary, NULL);
-    free_output(output);
 }

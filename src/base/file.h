@@ -1,4 +1,4 @@
-/* Files: read-only mappings, and outputs that appear whole or not at all. */
+/* Files that are read; outputs are in base/output_file.h. */
 #ifndef LULL_BASE_FILE_H
 #define LULL_BASE_FILE_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <sys/stat.h>
 
 struct lull_mapping {
     const uint8_t *data; /* NULL when size is 0 */
@@ -21,7 +21,19 @@ lull_status lull_map_file(const char *path, struct lull_mapping *ret_mapping,
                           struct lull_error *err);
 void lull_unmap(struct lull_mapping *mapping);
 
-/* Reads up to `size` bytes from the start of a file (recognising a format). */
+/* Opens a regular file for reading, and fails at once on anything else: a pipe makes nobody wait.
+ * The file counts as read, as it does with lull_map_file. */
+lull_status lull_open_read(const char *path, int *ret_fd, struct stat *ret_info,
+                           struct lull_error *err);
+/* The same for a file that a library will open by its name. */
+lull_status lull_check_read(const char *path, struct lull_error *err);
+/* From now on this process remembers what it reads, and no output replaces it. For programs that
+ * read, write and end, before they start threads. */
+void lull_protect_inputs(void);
+bool lull_was_read(const struct stat *info);
+
+/* Reads up to `size` bytes from the start of a file, to recognise a format: that alone does not
+ * count as reading. */
 lull_status lull_read_head(const char *path, void *buffer, size_t size, size_t *ret_got,
                            struct lull_error *err);
 
@@ -30,20 +42,6 @@ bool lull_is_directory(const char *path);
 /* Where temporary files go: $TMPDIR, or /tmp where that is not set or empty. Borrowed from the
  * environment. */
 const char *lull_temporary_folder(void);
-
-/* An output under a temporary name in the target's own folder, renamed on commit. `directory`
- * chooses a folder instead of a file. Fails when `path` exists and `replace` is false; with it,
- * files replace files, and folders replace folders that hold a file of the same name or nothing. */
-struct lull_output;
-lull_status lull_output_begin(const char *path, bool directory, bool replace,
-                              struct lull_output **ret_output, struct lull_error *err);
-const char *lull_output_path(const struct lull_output *output); /* the temporary name */
-/* Renames into place; on failure the temporary is removed. Frees `output` in either case. */
-lull_status lull_output_commit(struct lull_output *output, struct lull_error *err);
-void lull_output_discard(struct lull_output *output); /* NULL is allowed */
-/* For a process that is about to end by a signal: removes the temporaries of all outputs in
- * progress. Outputs begun, committed or discarded after that wait for ever. */
-void lull_output_discard_pending(void);
 
 /* Removes a file or a folder with all that is in it; missing is no error. */
 lull_status lull_remove_tree(const char *path, struct lull_error *err);

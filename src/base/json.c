@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -65,53 +67,24 @@ void lull_json_array_end(struct lull_json *json)
     close_level(json, ']');
 }
 
-/* Length of the valid UTF-8 sequence at `text`, 0 if there is none. */
-static int utf8_length(const unsigned char *text)
-{
-    static const struct {
-        unsigned char mask, lead;
-        int length;
-        unsigned least;
-    } forms[] = {{0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if ((text[0] & forms[i].mask) != forms[i].lead)
-            continue;
-        unsigned code = text[0] & (unsigned char)~forms[i].mask;
-        for (int k = 1; k < forms[i].length; k++) {
-            if ((text[k] & 0xc0) != 0x80)
-                return 0;
-            code = code << 6 | (text[k] & 0x3f);
-        }
-        bool surrogate = code >= 0xd800 && code < 0xe000;
-        return code >= forms[i].least && code < 0x110000 && !surrogate ? forms[i].length : 0;
-    }
-    return 0;
-}
-
 static void write_string(FILE *out, const char *value)
 {
     static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
+    for (size_t length; *value; value += length) {
         const char *escape = NULL;
         for (const char *e = short_escapes; *e; e += 2)
-            if (*e == (char)*c)
+            if (*e == *value)
                 escape = e + 1;
-        if (escape) {
+        uint32_t code = (unsigned char)*value; /* a byte of another encoding: Latin-1 is a guess */
+        length = lull_utf8_decode(value, &code);
+        if (escape)
             fprintf(out, "\\%c", *escape);
-        } else if (*c < 0x20 || *c == 0x7f) {
-            fprintf(out, "\\u%04x", *c);
-        } else if (*c < 0x80) {
-            fputc(*c, out);
-        } else {
-            int length = utf8_length(c);
-            if (length == 0) { /* a byte of another encoding: Latin-1 is the best guess */
-                fprintf(out, "\\u%04x", *c);
-            } else {
-                fwrite(c, 1, (size_t)length, out);
-                c += length - 1;
-            }
-        }
+        else if (length == 0 || lull_utf8_is_control(code))
+            fprintf(out, "\\u%04x", code); /* no control lies beyond U+FFFF */
+        else
+            fwrite(value, 1, length, out);
+        length = length ? length : 1;
     }
     fputc('"', out);
 }

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "bench/benchmark.h"
 #include "cli/command.h"
@@ -185,26 +186,18 @@ static void tell(void *context, double share, const char *what)
     lull_progress_update(progress, share);
 }
 
-/* Told before anything is measured. `path` may be NULL, or a folder to write into. */
-static int check_writable(const char *path, struct lull_arena *arena)
-{
-    struct lull_output *file;
-    struct lull_error err;
-    if (path && lull_is_directory(path))
-        path = lull_arena_printf(arena, "%s/lull", path);
-    if (path && lull_output_begin(path, false, true, &file, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    if (path)
-        lull_output_discard(file);
-    return LULL_EXIT_OK;
-}
-
+/* Told before anything is measured. */
 static int check_outputs(struct lull_arena *arena)
 {
     const char *const paths[] = {settings.machine, settings.noise_trace, settings.charts};
     int status = LULL_EXIT_OK;
-    for (size_t i = 0; status == LULL_EXIT_OK && i < sizeof paths / sizeof *paths; i++)
-        status = check_writable(paths[i], arena);
+    for (size_t i = 0; status == LULL_EXIT_OK && i < sizeof paths / sizeof *paths; i++) {
+        const char *path = paths[i];
+        if (path && lull_is_directory(path)) /* charts go into it */
+            path = lull_arena_printf(arena, "%s/lull", path);
+        if (path)
+            status = lull_output_probe(path);
+    }
     return status;
 }
 

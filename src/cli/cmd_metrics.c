@@ -13,7 +13,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *variant, *reference, *scaling, *region, *window, *by;
-    int counters, raw, application, force, threads, no_replay;
+    int counters, raw, raw_names, application, force, threads, no_replay;
 } settings = {.application = 1};
 static struct lull_output_settings output;
 
@@ -40,6 +40,8 @@ static const struct poptOption options[] = {
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
      "region|callsite|process|thread"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
+    {"raw-names", '\0', POPT_ARG_NONE, &settings.raw_names, 0,
+     "names of C++ and Fortran functions as the run has them", NULL},
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
     LULL_DIGITS_OPTION(output),
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
@@ -130,6 +132,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
     wishes->runs.force = settings.force;
     wishes->runs.no_replay = settings.no_replay;
+    wishes->runs.raw_names = settings.raw_names;
     wishes->runs.workers = (unsigned)settings.threads;
     wishes->metrics.raw = settings.raw;
     wishes->metrics.counters = settings.counters;

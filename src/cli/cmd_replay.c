@@ -18,7 +18,7 @@ static char not_said[] = "";
 static struct {
     char *network, *machine, *cpu_speed, *balance, *scheme, *run;
     char **regions;
-    int no_noise, application, force;
+    int no_noise, application, raw_names, force;
 } settings = {.application = 1, .balance = not_said};
 static struct lull_output_settings output;
 
@@ -48,6 +48,8 @@ static const struct poptOption options[] = {
      "additive|multiplicative"},
     {"application", '\0', POPT_ARG_INT, &settings.application, 0,
      "which program of a trace that holds several (1)", "N"},
+    {"raw-names", '\0', POPT_ARG_NONE, &settings.raw_names, 0,
+     "names of C++ and Fortran functions as the run has them", NULL},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "replace RUN if it is there, and go on where the tracer disturbed the run too much", NULL},
     LULL_FORMAT_OPTION(output),
@@ -105,6 +107,7 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     status = read_regions(what_if, arena);
     supposition->application = (uint32_t)settings.application - 1;
     supposition->force = settings.force;
+    supposition->raw_names = settings.raw_names;
     what_if->application = supposition->application;
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;

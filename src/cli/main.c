@@ -1,4 +1,5 @@
 /* lull COMMAND [OPTION...] [OPERAND...] */
+#include "base/file.h"
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -7,10 +8,12 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_bench,
     lull_cmd_simulate, lull_cmd_replay, lull_cmd_info, lull_cmd_convert, lull_cmd_help;
@@ -98,12 +101,24 @@ static int dispatch(int argc, const char **argv)
     return command ? run_command(command, argc - 1, argv + 1) : lull_unknown_command(word);
 }
 
-/* A result that was lost on the way out (a full disk, a reader that went away) is a failure. */
+/* The reader of a pipe has seen enough, as `head` does. */
+static bool reader_went_away(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+}
+
+/* A result that was lost on the way out (on a full disk) is a failure. Where its reader went away,
+ * lull ends as programs do then, without a word. */
 static int close_output(int status)
 {
-    bool failed = ferror(stdout);
+    bool failed = ferror(stdout), unread = reader_went_away();
     errno = 0;
     failed |= fclose(stdout) != 0;
+    if (failed && unread) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
     if (!failed || status != LULL_EXIT_OK)
         return status;
     return lull_cli_fail("cannot write standard output%s%s", errno ? ": " : "",
@@ -112,6 +127,7 @@ static int close_output(int status)
 
 int main(int argc, char **argv)
 {
+    lull_protect_inputs();
     setlocale(LC_CTYPE, ""); /* numbers stay as they are in every language */
     return close_output(dispatch(argc, (const char **)(void *)argv));
 }

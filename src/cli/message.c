@@ -1,5 +1,6 @@
 #include "cli/message.h"
 
+#include "base/utf8.h"
 #include "cli/command.h"
 
 #include <stdarg.h>
@@ -22,11 +23,9 @@ static void put_message(const char *format, va_list arguments)
 {
     char text[2048];
     vsnprintf(text, sizeof text, format, arguments);
-    for (const char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            fprintf(stderr, "\\x%02x", (unsigned char)*c);
-        else
-            fputc(*c, stderr);
+    for (const char *rest = text; *rest;) {
+        char piece[LULL_UTF8_PIECE];
+        fwrite(piece, 1, lull_utf8_clean(&rest, piece), stderr);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
@@ -8,6 +9,7 @@
 #include "cli/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +72,13 @@ static unsigned width_of(int fd)
     return 0;
 }
 
-static struct lull_render_options describe_terminal(FILE *out, enum colour colour)
+static struct lull_render_options describe_terminal(int fd, enum colour colour)
 {
-    bool terminal = isatty(fileno(out));
+    bool terminal = isatty(fd);
     return (struct lull_render_options){
         .colour = wants_colour(terminal, colour),
         .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
-        .width = terminal ? width_of(fileno(out)) : 0,
+        .width = terminal ? width_of(fd) : 0,
     };
 }
 
@@ -85,39 +87,57 @@ static struct lull_render_options describe_terminal(FILE *out, enum colour colou
 struct rendering {
     const struct lull_output_settings *settings;
     const struct lull_document *document;
+    struct lull_render_options options;
 };
 
 static void render(const void *content, FILE *out)
 {
     const struct rendering *rendering = content;
-    const struct lull_output_settings *settings = rendering->settings;
+    const char *format = rendering->settings->format;
+    lull_renderer_find(format ? format : "text")
+        ->render(rendering->document, &rendering->options, out);
+}
+
+static struct rendering prepare(const struct lull_output_settings *settings,
+                                const struct lull_document *document, int fd)
+{
     enum colour colour;
     read_colour(settings, &colour);
-    struct lull_render_options options = describe_terminal(out, colour);
-    options.digits = settings->digits;
-    lull_renderer_find(settings->format ? settings->format : "text")
-        ->render(rendering->document, &options, out);
+    struct rendering rendering = {settings, document, describe_terminal(fd, colour)};
+    rendering.options.digits = settings->digits;
+    return rendering;
 }
 
-/* Devices and pipes (/dev/null, /dev/stdout) are written to; renaming would replace them. */
-static bool is_special(const char *path)
+/* The descriptor to write into without more ado where `path` names a device, a pipe, or what
+ * standard output or standard error are (/dev/stdout, be it a file); -1 where it does not, or with
+ * a reason in errno where it cannot be opened. */
+static int open_directly(const char *path)
 {
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    struct stat info, own;
+    errno = 0;
+    if (stat(path, &info) != 0) {
+        errno = 0;
+        return -1;
+    }
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &own) == 0 && own.st_dev == info.st_dev && own.st_ino == info.st_ino)
+            return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return S_ISREG(info.st_mode) ? -1 : open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* Writes into `file`, an existing device or a temporary; the user knows it as `path`. */
-static int write_file(const char *file, const char *path,
-                      void (*write)(const void *content, FILE *out), const void *content)
+/* Writes to `fd`, which is closed, or into the file `file`; the user knows either as `path`. */
+static int write_stream(int fd, const char *file, const char *path,
+                        void (*write)(const void *content, FILE *out), const void *content)
 {
-    FILE *out = fopen(file, "we");
+    int failure;
+    struct lull_error err;
+    FILE *out = file ? lull_output_stream_open(file, &failure) : lull_output_stream(fd, &failure);
     if (!out)
         return lull_cli_fail("%s: cannot write: %s", path, strerror(errno));
     write(content, out);
-    bool failed = fflush(out) != 0 || ferror(out);
-    int reason = errno;
-    failed |= fclose(out) != 0;
-    return failed ? lull_cli_fail("%s: cannot write: %s", path, strerror(reason)) : LULL_EXIT_OK;
+    return lull_output_stream_close(out, &failure, path, &err) == LULL_OK
+               ? LULL_EXIT_OK
+               : lull_cli_fail("%s", err.text);
 }
 
 int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
@@ -125,9 +145,14 @@ int lull_output_save(const char *path, void (*write)(const void *content, FILE *
 {
     struct lull_error err;
     struct lull_output *output;
+    int fd = open_directly(path);
+    if (fd >= 0)
+        return write_stream(fd, NULL, path, write, content);
+    if (errno != 0)
+        return lull_cli_fail("%s: cannot write: %s", path, strerror(errno));
     if (lull_output_begin(path, false, true, &output, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
-    int status = write_file(lull_output_path(output), path, write, content);
+    int status = write_stream(-1, lull_output_path(output), path, write, content);
     if (status != LULL_EXIT_OK) {
         lull_output_discard(output);
         return status;
@@ -136,16 +161,32 @@ int lull_output_save(const char *path, void (*write)(const void *content, FILE *
                                                        : lull_cli_fail("%s", err.text);
 }
 
+int lull_output_probe(const char *path)
+{
+    struct stat info;
+    struct lull_error err;
+    struct lull_output *output;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return LULL_EXIT_OK;
+    if (lull_output_begin(path, false, true, &output, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    lull_output_discard(output);
+    return LULL_EXIT_OK;
+}
+
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document)
 {
-    const struct rendering rendering = {settings, document};
-    if (!settings->path || strcmp(settings->path, "-") == 0) {
+    const char *path = settings->path && strcmp(settings->path, "-") != 0 ? settings->path : NULL;
+    if (!path) {
+        const struct rendering rendering = prepare(settings, document, STDOUT_FILENO);
         render(&rendering, stdout);
         return LULL_EXIT_OK; /* main looks after standard output */
     }
-    if (is_special(settings->path))
-        return write_file(settings->path, settings->path, render, &rendering);
+    int fd = open_directly(path);
+    const struct rendering rendering = prepare(settings, document, fd);
+    if (fd >= 0)
+        return write_stream(fd, NULL, path, render, &rendering);
     lull_interrupt_clean_up();
-    return lull_output_save(settings->path, render, &rendering);
+    return lull_output_save(path, render, &rendering);
 }

@@ -41,8 +41,16 @@ int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document);
 
 /* Writes any other file, which appears whole or not at all. `write` leaves errors in the stream.
- * Returns an exit status; failure has been told. */
+ * Returns an exit status; failure has been told.
+ *
+ * Devices, pipes, and what standard output and standard error are (/dev/stdout) are written into;
+ * nothing that is there already is ever replaced by a file that is no regular one itself, and
+ * nothing that was read. */
 int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
                      const void *content);
+
+/* Whether lull_output_save will be able to begin: to be asked before long work. Returns an exit
+ * status; failure has been told. */
+int lull_output_probe(const char *path);
 
 #endif

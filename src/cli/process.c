@@ -1,6 +1,6 @@
 #include "cli/process.h"
 
-#include "base/file.h"
+#include "base/output_file.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -19,17 +19,27 @@ static struct lull_windows *make_windows(uint32_t n_processes, struct lull_arena
     return windows;
 }
 
+/* An end that was left open is called by its name. */
+static lull_status no_such_time(const struct lull_trace *trace, int64_t from, int64_t to,
+                                struct lull_error *err)
+{
+    char begin[48] = "the begin", end[48] = "the end";
+    if (from > 0)
+        snprintf(begin, sizeof begin, "%.9g s", 1e-9 * (double)from);
+    if (to < INT64_MAX)
+        snprintf(end, sizeof end, "%.9g s", 1e-9 * (double)to);
+    return lull_fail(err, LULL_ERR_RANGE,
+                     "%s: the window from %s to %s holds nothing of the run, which lasts %.9g s",
+                     trace->path, begin, end, 1e-9 * (double)trace->duration);
+}
+
 lull_status lull_windows_of_time(const struct lull_trace *trace, int64_t from, int64_t to,
                                  struct lull_arena *arena, struct lull_windows **ret_windows,
                                  struct lull_error *err)
 {
     struct lull_interval whole = {from > 0 ? from : 0, to < trace->duration ? to : trace->duration};
     if (whole.begin >= whole.end)
-        return lull_fail(err, LULL_ERR_RANGE,
-                         "%s: the window from %.9g s to %.9g s holds nothing of the run, "
-                         "which lasts %.9g s",
-                         trace->path, 1e-9 * (double)from, 1e-9 * (double)to,
-                         1e-9 * (double)trace->duration);
+        return no_such_time(trace, from, to, err);
     struct lull_windows *windows = make_windows(trace->n_processes, arena);
     struct lull_interval *interval = lull_arena_alloc(arena, sizeof *interval);
     *interval = whole;

@@ -64,6 +64,8 @@ struct rec_thread {
     uint64_t *until;       /* in the mapped sums: the end of the thread's life so far */
     uint32_t next_request; /* number of the next MPI request that this thread opens */
     uint32_t n_open;       /* of those, how many are not complete */
+    uintptr_t frame, from; /* stack and return address of the MPI call that is being recorded; 0:
+                              there is none */
     uint64_t inside;       /* ticks in regions within the current frame */
     uint32_t n_frames;
     uint32_t n_counters; /* 0: none are read */
@@ -80,9 +82,10 @@ struct rec_thread {
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;
-    uint64_t flushing;          /* ticks spent in writing full chunks */
-    int fd;                     /* of the tape file; -1: none */
-    union lull_tape_slot *poll; /* of record/mpi: the last query that found nothing */
+    uint64_t flushing;            /* ticks spent in writing full chunks */
+    uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
+    int fd;                       /* of the tape file; -1: none */
+    union lull_tape_slot *poll;   /* of record/mpi: the last query that found nothing */
     uint64_t poll_end;
     uint32_t poll_region;
     void *scratch; /* see rec_thread_scratch */
@@ -173,14 +176,34 @@ int64_t rec_node_clock_of(int64_t monotonic);
 
 /* ---- appending ------------------------------------------------------------------------------- */
 
-/* Goes on to a fresh chunk (buffer.c). */
+/* Go on to a fresh chunk (buffer.c). */
 void rec_flush(struct rec_thread *self);
+void rec_flush_behind(struct rec_thread *self, unsigned slots);
 
-/* Makes sure that `slots` fit at self->at. */
+/* Makes sure that `slots`, REC_MOST_SLOTS at most, fit at self->at. The time of what is written
+ * there must be taken behind this: a full chunk leaves a record of how long it took to write. */
 static inline void rec_reserve(struct rec_thread *self, unsigned slots)
 {
     if (REC_UNLIKELY(self->end - self->at < (ptrdiff_t)slots))
         rec_flush(self);
+}
+
+/* The same for records whose time is already taken: that a chunk was full is told behind them, by
+ * the next rec_reserve. */
+static inline void rec_reserve_behind(struct rec_thread *self, unsigned slots)
+{
+    if (REC_UNLIKELY(self->end - self->at < (ptrdiff_t)slots))
+        rec_flush_behind(self, slots);
+}
+
+/* No record that is yet to come may have an earlier time. */
+static inline uint64_t rec_last_time(const struct rec_thread *self)
+{
+    uint64_t last = *self->until;
+    if (self->n_frames > 0 && self->n_frames <= REC_MOST_FRAMES &&
+        self->frames[self->n_frames - 1].begin > last)
+        last = self->frames[self->n_frames - 1].begin;
+    return last;
 }
 
 /* The `slots` at self->at are complete: readers may see them. */
@@ -237,7 +260,7 @@ REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned v
 static inline void rec_put_call(struct rec_thread *self, uint32_t region, uint64_t begin,
                                 uint64_t duration)
 {
-    rec_reserve(self, 2);
+    rec_reserve_behind(self, 2);
     rec_commit(self, lull_tape_put_call(self->at, begin, region, duration));
     rec_add_sum(self, region, 1, duration, begin + duration);
     self->inside += duration;
@@ -260,7 +283,7 @@ static inline void rec_call(struct rec_thread *self, uint32_t region, uint64_t b
 /* A region that may hold others. */
 static inline void rec_put_enter(struct rec_thread *self, uint32_t region, uint64_t now)
 {
-    rec_reserve(self, 1);
+    rec_reserve_behind(self, 1);
     self->at->record.time = now;
     self->at->record.head = lull_tape_head(LULL_TAPE_ENTER, 0, region);
     self->at->record.value = 0;
@@ -274,6 +297,8 @@ static inline void rec_put_enter(struct rec_thread *self, uint32_t region, uint6
         self->frames[self->n_frames] =
             (struct rec_frame){now, self->inside, region, self->parallel};
         self->inside = self->paused_inside = 0;
+    } else {
+        *self->until = now;
     }
     self->n_frames++;
 }
@@ -288,7 +313,7 @@ static inline void rec_enter(struct rec_thread *self, uint32_t region, uint64_t 
 /* `parallel` of the thread must be what it was at rec_enter. */
 static inline void rec_put_leave(struct rec_thread *self, uint32_t region, uint64_t now)
 {
-    rec_reserve(self, 1);
+    rec_reserve_behind(self, 1);
     self->at->record.time = now;
     self->at->record.head = lull_tape_head(LULL_TAPE_LEAVE, 0, region);
     self->at->record.value = 0;
@@ -315,13 +340,14 @@ static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t 
 static inline void rec_number(struct rec_thread *self, unsigned what, uint32_t id, uint64_t number,
                               uint64_t now)
 {
-    rec_reserve(self, 2);
+    rec_reserve_behind(self, 2);
     self->at[0].record.time = now;
     self->at[0].record.head = lull_tape_head(LULL_TAPE_NUMBER, 1, id);
     self->at[0].record.value = what;
     self->at[1].u64[0] = number;
     self->at[1].u64[1] = 0;
     rec_commit(self, 2);
+    *self->until = now;
 }
 
 #endif

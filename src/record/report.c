@@ -34,13 +34,27 @@ void rec_report_add(const struct rec_thread *self)
 
 /* What recording cost: a visit takes two readings of the clock, which is nearly all of it, because
  * the processor does the rest while it reads; and the time for writing full chunks was measured. */
-static double cost_ms(void)
+static double cost_us(void)
 {
     uint64_t begin = rec_now(), end = begin;
     for (int i = 0; i < READS; i++)
         end = rec_now();
     double reading = (double)(end - begin) / READS;
-    return ((double)visits * 2 * reading + (double)flushing) * rec_process.ns_per_tick * 1e-6;
+    return ((double)visits * 2 * reading + (double)flushing) * rec_process.ns_per_tick * 1e-3;
+}
+
+static const char *cost(char *text, size_t size)
+{
+    double us = cost_us();
+    if (us < 1)
+        return "less than 1 us";
+    if (us < 1e3)
+        snprintf(text, size, "%.0f us", us);
+    else if (us < 1e6)
+        snprintf(text, size, "%.3g ms", us * 1e-3);
+    else
+        snprintf(text, size, "%.3g s", us * 1e-6);
+    return text;
 }
 
 static bool may_speak(void)
@@ -66,11 +80,12 @@ void rec_report(void)
 {
     if (!may_speak())
         return;
+    char text[32];
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
     dprintf(2,
             "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB; they took about "
-            "%.3g ms\n",
+            "%s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
-            n_threads == 1 ? "" : "s", (double)bytes / 1048576, cost_ms());
+            n_threads == 1 ? "" : "s", (double)bytes / 1048576, cost(text, sizeof text));
 }

@@ -1,32 +1,19 @@
 #include "replay/measured_network.h"
 
+#include "replay/eager_limit.h"
+#include "replay/sample.h"
 #include "stats/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { SIZES = 65, SAMPLES = 2048, ENOUGH = 8 };
+enum { SIZES = 65, ENOUGH = 8 };
 enum { IN_NODE, BETWEEN_NODES, REACHES };
 enum { WAITED_FOR, ALL, SETS }; /* messages that their receiver waited for, and all of them */
 
-/* A message of a sample: what it took from when it could be received. */
-struct timing {
-    uint64_t hash;
-    int64_t ns;
-    uint64_t bytes;
-};
-
-/* Up to SAMPLES messages of about one size: those with the smallest hashes, so that they are the
- * same whatever the order in which messages come. */
-struct sample {
-    struct timing items[2 * SAMPLES];
-    uint32_t count;
-    uint64_t most; /* those with larger hashes are out */
-};
-
 /* What one worker has seen. */
 struct tally {
-    struct sample *of[REACHES][SETS][SIZES];
+    struct lull_sample *of[REACHES][SETS][SIZES];
     bool no_memory;
 };
 
@@ -38,56 +25,13 @@ struct lull_network_samples {
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static uint64_t hash_message(const struct lull_ideal_message *message)
 {
-    uint64_t hash = mix(0, (uint64_t)message->source << 32 | message->target);
-    hash = mix(hash, (uint64_t)message->sent);
-    hash = mix(hash, (uint64_t)message->called);
-    hash = mix(hash, (uint64_t)message->received);
-    return mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
-}
-
-static int compare_timings(const void *a, const void *b)
-{
-    const struct timing *x = a, *y = b;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    if (x->ns != y->ns)
-        return x->ns < y->ns ? -1 : 1;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
-}
-
-static void thin_out(struct sample *sample)
-{
-    qsort(sample->items, sample->count, sizeof *sample->items, compare_timings);
-    if (sample->count > SAMPLES) {
-        sample->count = SAMPLES;
-        sample->most = sample->items[SAMPLES - 1].hash;
-    }
-}
-
-static void add_timing(struct sample *sample, const struct timing *timing)
-{
-    if (timing->hash > sample->most)
-        return;
-    if (sample->count == 2 * SAMPLES)
-        thin_out(sample);
-    sample->items[sample->count++] = *timing;
-}
-
-static struct sample *sample_for(struct sample **sample)
-{
-    if (!*sample && (*sample = malloc(sizeof **sample)) != NULL) {
-        (*sample)->count = 0;
-        (*sample)->most = UINT64_MAX;
-    }
-    return *sample;
+    uint64_t hash = lull_sample_mix(0, (uint64_t)message->source << 32 | message->target);
+    hash = lull_sample_mix(hash, (uint64_t)message->sent);
+    hash = lull_sample_mix(hash, (uint64_t)message->called);
+    hash = lull_sample_mix(hash, (uint64_t)message->received);
+    return lull_sample_mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
 void lull_network_samples_take(void *context, unsigned worker,
@@ -100,16 +44,14 @@ void lull_network_samples_take(void *context, unsigned worker,
     bool waited = message->called <= message->sent;
     int64_t from = waited ? message->sent : message->called;
     unsigned size = message->bytes ? 64 - (unsigned)__builtin_clzll(message->bytes) : 0;
-    const struct timing timing = {hash_message(message), message->received - from, message->bytes};
+    const struct lull_sampled timing = {.hash = hash_message(message),
+                                        .bytes = message->bytes,
+                                        .times = {message->received - from}};
     if (message->received < from) /* clocks */
         return;
-    for (int set = waited ? WAITED_FOR : ALL; set < SETS; set++) {
-        struct sample *sample = sample_for(&tally->of[a == b ? IN_NODE : BETWEEN_NODES][set][size]);
-        if (sample)
-            add_timing(sample, &timing);
-        else
-            tally->no_memory = true;
-    }
+    for (int set = waited ? WAITED_FOR : ALL; set < SETS; set++)
+        tally->no_memory |=
+            !lull_sample_add(&tally->of[a == b ? IN_NODE : BETWEEN_NODES][set][size], &timing);
 }
 
 /* Those of all workers go to the first. */
@@ -117,13 +59,9 @@ static void add_tally(struct tally *sum, const struct tally *part)
 {
     for (int reach = 0; reach < REACHES; reach++)
         for (int set = 0; set < SETS; set++)
-            for (int size = 0; size < SIZES; size++) {
-                const struct sample *from = part->of[reach][set][size];
-                struct sample *to = from ? sample_for(&sum->of[reach][set][size]) : NULL;
-                for (uint32_t i = 0; to && i < from->count; i++)
-                    add_timing(to, &from->items[i]);
-                sum->no_memory |= part->no_memory || (from && !to);
-            }
+            for (int size = 0; size < SIZES; size++)
+                sum->no_memory |= part->no_memory || !lull_sample_join(&sum->of[reach][set][size],
+                                                                       part->of[reach][set][size]);
 }
 
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
@@ -163,12 +101,12 @@ struct line {
     bool known;
 };
 
-static void add_size(struct sample *sample, double *ret_time, double *ret_bytes)
+static void add_size(struct lull_sample *sample, double *ret_time, double *ret_bytes)
 {
-    double times[SAMPLES], bytes = 0;
-    thin_out(sample);
+    double times[LULL_SAMPLE], bytes = 0;
+    lull_sample_settle(sample);
     for (uint32_t i = 0; i < sample->count; i++) {
-        times[i] = (double)sample->items[i].ns;
+        times[i] = (double)sample->items[i].times[0];
         bytes += (double)sample->items[i].bytes;
     }
     lull_sort(times, sample->count);
@@ -177,7 +115,7 @@ static void add_size(struct sample *sample, double *ret_time, double *ret_bytes)
 }
 
 /* Through the smallest and the largest size. */
-static struct line fit_sizes(struct sample *const *of)
+static struct line fit_sizes(struct lull_sample *const *of)
 {
     struct line line = {0, (double)INFINITY, false};
     double bytes[2] = {0, 0}, times[2] = {0, 0};
@@ -234,7 +172,24 @@ void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
     *ret_placement = (struct lull_placement){.cores_per_node = most, .n_ranks = n, .map = map};
 }
 
-lull_status lull_network_samples_fit(struct lull_network_samples *samples, uint32_t application,
+/* All levels, then those beyond a node. */
+static lull_status set_eager_limits(struct lull_network *network,
+                                    struct lull_eager_evidence *evidence, struct lull_error *err)
+{
+    uint32_t eager = lull_network_parameter(network->class, "eager");
+    for (int between = 0; between < 2; between++) {
+        double limit, usual = network->class->parameters[eager].value;
+        lull_status status = lull_eager_evidence_limit(evidence, between, usual, &limit, err);
+        if (status != LULL_OK)
+            return status;
+        for (int level = between ? LULL_LEVEL_NODE + 1 : 0; level < LULL_LEVELS; level++)
+            lull_network_set(network, eager, (enum lull_level)level, limit);
+    }
+    return LULL_OK;
+}
+
+lull_status lull_network_samples_fit(struct lull_network_samples *samples,
+                                     struct lull_eager_evidence *evidence, uint32_t application,
                                      struct lull_arena *arena, struct lull_network *ret_network,
                                      struct lull_error *err)
 {
@@ -253,5 +208,5 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples, uint3
     lull_replay_placement(samples->trace, application, arena, &ret_network->placement);
     for (int level = 0; level < LULL_LEVELS; level++)
         set_line(ret_network, (enum lull_level)level, level <= LULL_LEVEL_NODE ? in : between);
-    return LULL_OK;
+    return evidence ? set_eager_limits(ret_network, evidence, err) : LULL_OK;
 }

@@ -17,6 +17,7 @@
  * on the order of the messages or the number of workers. Memory: 100 kB for each power of two among
  * the sizes of messages, per worker. */
 struct lull_network_samples;
+struct lull_eager_evidence; /* replay/eager_limit.h */
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
                                         struct lull_network_samples **ret_samples,
                                         struct lull_error *err);
@@ -27,8 +28,10 @@ void lull_network_samples_take(void *samples, unsigned worker,
                                const struct lull_ideal_message *message);
 
 /* Fills *ret_network (class hockney, with a placement in `arena`), once. A level without messages
- * gets the numbers of the other; a trace without messages costs nothing. */
-lull_status lull_network_samples_fit(struct lull_network_samples *samples, uint32_t application,
+ * gets the numbers of the other; a trace without messages costs nothing. The eager limit follows
+ * the evidence, or (NULL) is that of the class. */
+lull_status lull_network_samples_fit(struct lull_network_samples *samples,
+                                     struct lull_eager_evidence *evidence, uint32_t application,
                                      struct lull_arena *arena, struct lull_network *ret_network,
                                      struct lull_error *err);
 

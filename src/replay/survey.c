@@ -1,11 +1,13 @@
 #include "replay/survey.h"
 
+#include "activity/channel.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "replay/program/clocks.h"
 #include "replay/program/epoch.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* The roots of the operations on one communicator. */
@@ -20,14 +22,22 @@ struct visitor {
     struct lull_hash numbers; /* by communicator: its blocking operations so far */
 };
 
+/* What a thread did with its requests. */
+struct requests {
+    uint64_t posted, received;
+    bool cancelled;
+};
+
 struct lull_survey {
     const struct lull_trace *trace;
     uint32_t application, n_processes; /* of the application */
     struct visitor *visitors;          /* these three by process of the trace */
     struct lull_passages *passages;
     int64_t *shifts;
-    pthread_mutex_t lock; /* of roots */
-    struct roots *roots;  /* [n_comms] */
+    pthread_mutex_t lock;      /* of roots */
+    struct roots *roots;       /* [n_comms] */
+    struct requests *requests; /* by location */
+    atomic_bool completes_receives, completes_sends;
 };
 
 static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
@@ -52,24 +62,33 @@ static bool put_root(struct roots *roots, size_t number, uint32_t process)
 static bool take_root(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
 {
     struct visitor *visitor = &survey->visitors[process];
-    if (step->comm >= survey->trace->n_comms || step->collective.request != LULL_NO_REQUEST)
+    const struct lull_trace *trace = survey->trace;
+    if (step->comm >= trace->n_comms || step->collective.request != LULL_NO_REQUEST)
         return true;
-    uint64_t *next = lull_hash_add(&visitor->numbers, &step->comm, sizeof step->comm, 0, NULL);
+    uint32_t comm = lull_comm_canonical(trace, step->comm);
+    uint64_t *next = lull_hash_add(&visitor->numbers, &comm, sizeof comm, 0, NULL);
     if (!next)
         return false;
     size_t number = (size_t)(*next)++;
-    if (step->collective.root != (int32_t)process)
+    int32_t root = step->collective.root;
+    bool tells = root == (int32_t)process || trace->comms[comm].remote != LULL_NONE;
+    if (root < 0 || !tells)
         return true;
     pthread_mutex_lock(&survey->lock);
-    bool fits = put_root(&survey->roots[step->comm], number, process);
+    bool fits = put_root(&survey->roots[comm], number, (uint32_t)root);
     pthread_mutex_unlock(&survey->lock);
     return fits;
 }
 
 uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number)
 {
-    const struct roots *roots = &survey->roots[comm];
+    const struct roots *roots = &survey->roots[lull_comm_canonical(survey->trace, comm)];
     return number < roots->count ? roots->processes[number] : LULL_NONE;
+}
+
+uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm)
+{
+    return (uint32_t)survey->roots[lull_comm_canonical(survey->trace, comm)].count;
 }
 
 /* ---- clocks -------------------------------------------------------------------------------- */
@@ -99,7 +118,63 @@ int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process)
     return survey->shifts[process];
 }
 
+/* ---- requests ------------------------------------------------------------------------------ */
+
+static void take_request(struct lull_survey *survey, uint32_t location,
+                         const struct lull_step *step)
+{
+    struct requests *requests = &survey->requests[location];
+    if (step->message.request == LULL_NO_REQUEST)
+        return;
+    switch (step->kind) {
+    case LULL_STEP_RECV_POST:
+        requests->posted++;
+        break;
+    case LULL_STEP_RECV:
+        requests->received++;
+        atomic_store_explicit(&survey->completes_receives, true, memory_order_relaxed);
+        break;
+    case LULL_STEP_SEND_DONE:
+        atomic_store_explicit(&survey->completes_sends, true, memory_order_relaxed);
+        break;
+    default:
+        requests->cancelled = true;
+    }
+}
+
+bool lull_survey_completes_receives(const struct lull_survey *survey)
+{
+    return atomic_load(&survey->completes_receives);
+}
+
+bool lull_survey_completes_sends(const struct lull_survey *survey)
+{
+    return atomic_load(&survey->completes_sends);
+}
+
+bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
+{
+    const struct requests *requests = &survey->requests[location];
+    return requests->cancelled || requests->posted > requests->received;
+}
+
 /* ---- the pass ------------------------------------------------------------------------------ */
+
+#define OF_REQUESTS                                                         \
+    (LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) | \
+     LULL_STEP_MASK(LULL_STEP_SEND_DONE) | LULL_STEP_MASK(LULL_STEP_CANCEL))
+#define OF_COLLECTIVES \
+    (LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+
+static bool take_collective(struct lull_survey *survey, uint32_t process,
+                            const struct lull_step *step)
+{
+    if (step->kind == LULL_STEP_COLLECTIVE_BEGIN) {
+        survey->visitors[process].entered = step->time;
+        return true;
+    }
+    return take_passage(survey, process, step) && take_root(survey, process, step);
+}
 
 static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
                               struct lull_error *err)
@@ -108,15 +183,15 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     struct lull_survey *survey = context;
     const struct lull_trace *trace = survey->trace;
     const uint32_t process = trace->locations[steps->location].process;
-    if (trace->processes[process].first_location != steps->location ||
-        trace->processes[process].application != survey->application)
+    const bool master = trace->processes[process].first_location == steps->location;
+    if (trace->processes[process].application != survey->application)
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
-        if (step->kind == LULL_STEP_COLLECTIVE_BEGIN)
-            survey->visitors[process].entered = step->time;
-        else if (step->kind == LULL_STEP_COLLECTIVE_END &&
-                 (!take_passage(survey, process, step) || !take_root(survey, process, step)))
+        if (LULL_STEP_MASK(step->kind) & OF_REQUESTS)
+            take_request(survey, steps->location, step);
+        else if (master && LULL_STEP_MASK(step->kind) & OF_COLLECTIVES &&
+                 !take_collective(survey, process, step))
             return no_memory(survey, err);
     }
     return LULL_OK;
@@ -124,20 +199,18 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
 {
-    return (struct lull_consumer){.context = survey,
-                                  .wants = LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) |
-                                           LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
-                                  .steps = take_steps};
+    return (struct lull_consumer){
+        .context = survey, .wants = OF_REQUESTS | OF_COLLECTIVES, .steps = take_steps};
 }
 
-lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application,
+lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
                              struct lull_survey **ret_survey, struct lull_error *err)
 {
     struct lull_survey *survey;
     lull_status status = lull_survey_create(trace, application, &survey, err);
     if (status != LULL_OK)
         return status;
-    const struct lull_pass_options options = {.application = application, .masters_only = true};
+    const struct lull_pass_options options = {.application = application, .masters_only = !callers};
     const struct lull_consumer consumer = lull_survey_consumer(survey);
     status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK) {
@@ -166,7 +239,9 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     survey->passages = calloc(n, sizeof *survey->passages);
     survey->shifts = calloc(n, sizeof *survey->shifts);
     survey->roots = calloc(trace->n_comms + (size_t)1, sizeof *survey->roots);
-    if (!survey->visitors || !survey->passages || !survey->shifts || !survey->roots) {
+    survey->requests = calloc(trace->n_locations + (size_t)1, sizeof *survey->requests);
+    if (!survey->visitors || !survey->passages || !survey->shifts || !survey->roots ||
+        !survey->requests) {
         lull_status status = no_memory(survey, err);
         lull_survey_destroy(survey);
         return status;
@@ -190,5 +265,6 @@ void lull_survey_destroy(struct lull_survey *survey)
     free(survey->passages);
     free(survey->shifts);
     free(survey->roots);
+    free(survey->requests);
     free(survey);
 }

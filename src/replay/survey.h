@@ -1,8 +1,8 @@
 /* Survey: what a replay has to know of the whole run before its first operation.
  *
- * How far clocks that were never compared are apart (program/clocks.h says how that is known), and
- * the roots of blocking collective operations, where tracers tell them to the root alone (Paraver).
- * Filled by a pass in which other analyses may take part.
+ * How far clocks that were never compared are apart (program/clocks.h says how that is known), the
+ * roots of blocking collective operations, where tracers tell them to the root alone (Paraver), and
+ * what the tracer says of requests. Filled by a pass in which other analyses may take part.
  *
  * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes. */
 #ifndef LULL_REPLAY_SURVEY_H
@@ -17,11 +17,12 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
                                struct lull_survey **ret_survey, struct lull_error *err);
 void lull_survey_destroy(struct lull_survey *survey); /* NULL is allowed */
 
-/* To be given to one pass over the whole run; masters are enough. */
+/* To be given to one pass over the whole run. Of threads that are not read, nothing is known of
+ * their requests. */
 struct lull_consumer lull_survey_consumer(struct lull_survey *survey);
 
-/* All of that, with a pass of its own. */
-lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application,
+/* All of that, with a pass of its own over the masters or (`callers`) over all threads. */
+lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
                              struct lull_survey **ret_survey, struct lull_error *err);
 
 /* To be called once behind the pass, before anything is asked. */
@@ -30,8 +31,18 @@ void lull_survey_conclude(struct lull_survey *survey);
 /* What is to be added to the times of a process, at least 0 ns. */
 int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process);
 
-/* The root of the n-th blocking operation on a communicator, as a process, if a
- * process said that it was; LULL_NONE. */
+/* The root of the n-th blocking operation on a communicator, as a process, if a process said that
+ * it was or, between two groups, one of the other group told; LULL_NONE. There is none from
+ * lull_survey_operations on. */
 uint32_t lull_survey_root(const struct lull_survey *survey, uint32_t comm, uint32_t number);
+uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm);
+
+/* Whether the tracer records when non-blocking receives, and sends, are complete: some are. */
+bool lull_survey_completes_receives(const struct lull_survey *survey);
+bool lull_survey_completes_sends(const struct lull_survey *survey);
+
+/* Whether a thread posted receives that it did not complete (they were cancelled, or completed by
+ * another thread), or cancelled sends. */
+bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location);
 
 #endif

@@ -44,7 +44,6 @@ struct lull_what_if {
     const struct lull_trace *trace;
     struct lull_arena *arena;
     const struct lull_what_if_options *wanted;
-    bool pieces;
     enum stage stage;
     uint8_t *marks;
     double factors[BALANCED + 1]; /* by mark; 0 is 1 */
@@ -282,10 +281,8 @@ static void end_stage(struct lull_what_if *w)
 
 static lull_status begin_pass(struct lull_what_if *w, struct lull_error *err)
 {
-    const struct lull_bursts_options options = {.application = w->wanted->application,
-                                                .pieces = w->pieces,
-                                                .take = learn_burst,
-                                                .context = w};
+    const struct lull_bursts_options options = {
+        .application = w->wanted->application, .pieces = true, .take = learn_burst, .context = w};
     return lull_bursts_create(w->trace, &options, &w->bursts, err);
 }
 
@@ -340,7 +337,7 @@ static lull_status learn(struct lull_what_if *w, const struct lull_replay_option
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 lull_status lull_what_if_create(const struct lull_trace *trace,
-                                const struct lull_what_if_options *wanted, bool pieces,
+                                const struct lull_what_if_options *wanted,
                                 struct lull_what_if **ret_what_if, struct lull_error *err)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -348,7 +345,6 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
     w->trace = trace;
     w->arena = arena;
     w->wanted = wanted;
-    w->pieces = pieces;
     w->stage = wanted->no_noise ? LEARN_NOISE : wanted->balance ? LEARN_BALANCE : APPLY;
     w->places = calloc(trace->n_locations + (size_t)1, sizeof *w->places);
     w->works = calloc(trace->n_locations + (size_t)1, sizeof *w->works);
@@ -388,13 +384,15 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
                                   struct lull_error *err)
 {
     struct lull_survey *survey = NULL;
+    options->pieces = true; /* what is found must not depend on what else is wanted */
     struct lull_replay_options read = *options;
     lull_status status = LULL_OK;
     options->marks = read.marks = w->marks;
     options->length = read.length = find_length;
     options->context = read.context = w;
     if (w->stage != APPLY && !options->survey) {
-        status = lull_survey_take(w->trace, options->application, &survey, err);
+        status = lull_survey_take(w->trace, options->application, options->callers != NULL, &survey,
+                                  err);
         read.survey = survey;
     }
     if (status == LULL_OK && w->stage != APPLY)

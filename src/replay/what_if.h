@@ -33,10 +33,10 @@ struct lull_what_if_options {
 
 struct lull_what_if;
 
-/* `pieces` is that of the replay to come. LULL_ERR_RANGE: a region that does not exist. Trace and
+/* LULL_ERR_RANGE: a region that does not exist. Trace and
  * *wanted must live as long, until lull_what_if_destroy. */
 lull_status lull_what_if_create(const struct lull_trace *trace,
-                                const struct lull_what_if_options *wanted, bool pieces,
+                                const struct lull_what_if_options *wanted,
                                 struct lull_what_if **ret_what_if, struct lull_error *err);
 
 /* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
@@ -46,8 +46,8 @@ const uint8_t *lull_what_if_marks(const struct lull_what_if *what_if);
 lull_status lull_what_if_consumer(struct lull_what_if *what_if, struct lull_consumer *ret_consumer,
                                   struct lull_error *err);
 
-/* Sets marks, length and context of *options, whose other members are those of the replay to come;
- * learns what is not known yet. */
+/* Sets pieces, marks, length and context of *options, whose other members are those of the replay
+ * to come; learns what is not known yet. */
 lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_replay_options *options,
                                   struct lull_error *err);
 

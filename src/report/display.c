@@ -1,41 +1,8 @@
 #include "report/display.h"
 
-#include <stdint.h>
-#include <stdio.h>
+#include "base/utf8.h"
+
 #include <string.h>
-
-/* Decodes one character of UTF-8: its length in bytes, or 0 if there is none (malformed, overlong,
- * surrogate, beyond U+10FFFF). */
-static size_t decode(const char *text, uint32_t *ret_code)
-{
-    static const struct {
-        uint8_t mask, lead;
-        uint32_t least;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    const uint8_t *bytes = (const uint8_t *)text;
-    for (size_t length = 1; length <= 4; length++) {
-        if ((bytes[0] & forms[length - 1].mask) != forms[length - 1].lead)
-            continue;
-        uint32_t code = bytes[0] & (uint8_t)~forms[length - 1].mask;
-        for (size_t i = 1; i < length; i++) {
-            if ((bytes[i] & 0xc0) != 0x80)
-                return 0;
-            code = code << 6 | (bytes[i] & 0x3f);
-        }
-        if (code < forms[length - 1].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-            return 0;
-        *ret_code = code;
-        return length;
-    }
-    return 0;
-}
-
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
-           (code >= 0x200e && code <= 0x200f) || /* direction marks and overrides */
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-}
 
 struct range {
     uint32_t first, last;
@@ -74,23 +41,10 @@ static size_t columns_of(uint32_t code)
 const char *lull_display_clean(struct lull_arena *arena, const char *text)
 {
     size_t length = strlen(text);
-    char *clean = lull_arena_alloc(arena, 4 * length + 1); /* "\xff" for each byte at worst */
+    char *clean = lull_arena_alloc(arena, 4 * length + LULL_UTF8_PIECE); /* "\xff" at worst */
     char *end = clean;
-    while (*text) {
-        uint32_t code = 0;
-        size_t bytes = decode(text, &code);
-        if (bytes == 1 && (*text == '\n' || *text == '\t')) {
-            *end++ = ' ';
-        } else if (bytes == 0 || is_control(code)) {
-            bytes = bytes ? bytes : 1;
-            for (size_t i = 0; i < bytes; i++)
-                end += sprintf(end, "\\x%02x", (uint8_t)text[i]);
-        } else {
-            memcpy(end, text, bytes);
-            end += bytes;
-        }
-        text += bytes;
-    }
+    while (*text)
+        end += lull_utf8_clean(&text, end);
     *end = '\0';
     return clean;
 }
@@ -100,7 +54,7 @@ size_t lull_display_width(const char *text)
     size_t width = 0;
     for (size_t bytes; *text; text += bytes) {
         uint32_t code = 0;
-        bytes = decode(text, &code);
+        bytes = lull_utf8_decode(text, &code);
         width += bytes ? columns_of(code) : 1;
         bytes = bytes ? bytes : 1;
     }
@@ -112,7 +66,7 @@ size_t lull_display_fit(const char *text, size_t width)
     const char *begin = text;
     for (size_t bytes; *text; text += bytes) {
         uint32_t code = 0;
-        bytes = decode(text, &code);
+        bytes = lull_utf8_decode(text, &code);
         size_t columns = bytes ? columns_of(code) : 1;
         if (columns > width)
             break;
@@ -128,7 +82,7 @@ static const char *tail(const char *text, size_t width)
     size_t excess = lull_display_width(text);
     while (*text && excess > width) {
         uint32_t code = 0;
-        size_t bytes = decode(text, &code);
+        size_t bytes = lull_utf8_decode(text, &code);
         excess -= bytes ? columns_of(code) : 1;
         text += bytes ? bytes : 1;
     }
@@ -145,4 +99,39 @@ const char *lull_display_shorten(struct lull_arena *arena, const char *text, siz
     size_t front = room - room / 2;
     return lull_arena_printf(arena, "%.*s%s%s", (int)lull_display_fit(text, front), text, ellipsis,
                              tail(text, room / 2));
+}
+
+/* The next piece of a line: up to the next blank, and no more than fits into a line of its own. */
+static size_t next_piece(const char *text, size_t width)
+{
+    size_t word = strcspn(text, " "), fits = lull_display_fit(text, width);
+    return word <= fits || fits == 0 ? word : fits;
+}
+
+void lull_display_wrap(FILE *out, const char *text, size_t width, size_t indent)
+{
+    size_t used = 0;
+    bool after_blank = false;
+    while (*text) {
+        size_t length = next_piece(text, width > indent ? width - indent : width);
+        size_t columns = 0;
+        for (size_t at = 0; at < length;) {
+            uint32_t code = 0;
+            size_t bytes = lull_utf8_decode(text + at, &code);
+            columns += bytes ? columns_of(code) : 1;
+            at += bytes ? bytes : 1;
+        }
+        if (used > 0 && used + after_blank + columns > width) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            used = indent;
+        } else if (after_blank) {
+            fputc(' ', out);
+            used++;
+        }
+        fwrite(text, 1, length, out);
+        used += columns;
+        size_t blanks = strspn(text + length, " ");
+        after_blank = blanks > 0;
+        text += length + blanks;
+    }
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Names from trace files may hold anything. A copy in which control characters and bytes that are
  * not UTF-8 are written as "\x1b", so that they neither reach the terminal nor upset the columns.
@@ -17,6 +18,10 @@ size_t lull_display_width(const char *text);
 
 /* The first bytes of a clean text that fill at most `width` columns. */
 size_t lull_display_fit(const char *text, size_t width);
+
+/* One paragraph of a clean text, broken between words, and words that are longer, to fit the width;
+ * lines after the first are indented. Without a newline at its end. */
+void lull_display_wrap(FILE *out, const char *text, size_t width, size_t indent);
 
 /* The text if it fits into `width` >= 4 columns, otherwise its begin and end around an ellipsis. */
 const char *lull_display_shorten(struct lull_arena *arena, const char *text, size_t width,

@@ -1,26 +1,30 @@
 /* Documents as CSV (RFC 4180, but lines end with '\n'): a header line, then one line per row, that
  * begins with the ids of table and row and the label. Tables with the same columns follow each
  * other under one header; others are set apart by an empty line. Values have all digits; absent
- * ones are empty fields. */
+ * ones are empty fields. Texts hold neither control characters nor formulas. */
+#include "base/utf8.h"
 #include "report/model.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+/* An apostrophe before what a spreadsheet would compute; no control characters. */
 static void put_field(FILE *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"')
+    bool quoted = strpbrk(text, ",\"") != NULL;
+    if (quoted)
+        fputc('"', out);
+    if (*text && strchr("=+-@", *text))
+        fputc('\'', out);
+    while (*text) {
+        char piece[LULL_UTF8_PIECE];
+        if (*text == '"')
             fputc('"', out);
-        fputc(*c, out);
+        fwrite(piece, 1, lull_utf8_clean(&text, piece), out);
     }
-    fputc('"', out);
+    if (quoted)
+        fputc('"', out);
 }
 
 static void put_number(FILE *out, double value)

@@ -13,44 +13,24 @@ static void put_padding(FILE *out, size_t columns)
         fputc(' ', out);
 }
 
-/* One paragraph, broken between words to fit the width; lines after the first are indented. */
-static void put_wrapped(FILE *out, const char *text, size_t width, size_t indent)
-{
-    size_t used = 0;
-    while (*text) {
-        size_t length = strcspn(text, " ");
-        const char *next = text + length + strspn(text + length, " ");
-        size_t columns = 0;
-        for (size_t i = 0; i < length; i++)
-            columns += ((unsigned char)text[i] & 0xc0) != 0x80; /* characters, not bytes */
-        if (used > 0 && used + 1 + columns > width) {
-            fputc('\n', out);
-            put_padding(out, indent);
-            used = indent;
-        } else if (used > 0) {
-            fputc(' ', out);
-            used++;
-        }
-        fwrite(text, 1, length, out);
-        used += columns;
-        text = next;
-    }
-    fputc('\n', out);
-}
-
 static void put_facts(FILE *out, const struct lull_document *document,
                       const struct lull_render_options *options)
 {
     size_t widest = 0;
     for (size_t i = 0; i < document->n_facts; i++) {
-        size_t width = lull_display_width(document->facts[i].label);
+        size_t width =
+            lull_display_width(lull_display_clean(document->arena, document->facts[i].label));
         widest = width > widest ? width : widest;
     }
     for (size_t i = 0; i < document->n_facts; i++) {
         const struct lull_fact *fact = &document->facts[i];
-        fputs(fact->label, out);
-        put_padding(out, widest + 2 - lull_display_width(fact->label));
-        fprintf(out, "%s\n", lull_text_cell(document->arena, fact->value, options));
+        const char *label = lull_display_clean(document->arena, fact->label);
+        const char *value = lull_text_cell(document->arena, fact->value, options);
+        size_t room = options->width > widest + 2 ? options->width - widest - 2 : SIZE_MAX;
+        fputs(label, out);
+        put_padding(out, widest + 2 - lull_display_width(label));
+        lull_display_wrap(out, value, room, 0);
+        fputc('\n', out);
     }
 }
 
@@ -63,7 +43,9 @@ static void put_notes(FILE *out, const struct lull_document *document, size_t wi
         if (first)
             fputc('\n', out);
         first = false;
-        put_wrapped(out, lull_display_clean(document->arena, document->notes[i].text), width, 2);
+        lull_display_wrap(out, lull_display_clean(document->arena, document->notes[i].text), width,
+                          2);
+        fputc('\n', out);
     }
 }
 
@@ -81,8 +63,7 @@ static void render(const struct lull_document *document, const struct lull_rende
                    FILE *out)
 {
     if (*document->title)
-        fprintf(out, options->colour ? "\033[1m%s\033[0m\n" : "%s\n",
-                lull_display_clean(document->arena, document->title));
+        lull_text_title(out, lull_display_clean(document->arena, document->title), options);
     if (document->n_facts) {
         if (*document->title)
             fputc('\n', out);

@@ -10,6 +10,7 @@
 #define GAP            2  /* between columns */
 #define MIN_LABEL      16 /* labels are not shortened below this */
 #define ORDINARY_LABEL 40
+#define MIN_COLUMN     8  /* nor columns below this */
 #define MAX_HEADING    32 /* headings are shortened to this */
 
 /* Bounds as the POP assessments use them: from 0.8 on an efficiency is taken as acceptable. */
@@ -64,8 +65,11 @@ static const struct time_unit *unit_for(uint64_t largest_ns)
     return &time_units[0]; /* all are zero */
 }
 
+/* In the unit of those that it is compared with, unless that leaves no more than two digits. */
 static const char *format_time(struct lull_arena *arena, int64_t ns, const struct time_unit *unit)
 {
+    if (ns != 0 && magnitude(ns) * 10 < (uint64_t)unit->ns)
+        unit = unit_for(magnitude(ns));
     return lull_arena_printf(arena, "%.*f %s", unit->decimals, (double)ns / (double)unit->ns,
                              unit->name);
 }
@@ -89,7 +93,7 @@ static const char *format_cell(struct lull_arena *arena, struct lull_cell cell,
     case LULL_CELL_NUMBER:
         return lull_arena_printf(arena, "%.*f", cell.digits, cell.number);
     case LULL_CELL_QUANTITY:
-        return lull_arena_strdup(
+        return lull_display_clean(
             arena, lull_format_quantity(cell.number, cell.unit, buffer, sizeof(buffer)));
     case LULL_CELL_SHARE:
         return lull_arena_printf(arena, "%.1f %%", 100 * cell.number);
@@ -181,15 +185,17 @@ static void lay_cells(struct layout *layout)
     }
 }
 
-/* Line `index` of a heading; "" beyond its end. The text lives in the arena. */
-static const char *heading_line(const struct layout *layout, const char *heading, size_t index)
+/* Line `index` of a heading, in at most `width` columns; "" beyond its end. The text lives in the
+ * arena. */
+static const char *heading_line(const struct layout *layout, const char *heading, size_t index,
+                                size_t width)
 {
     for (; index > 0 && *heading; index--) {
         heading += strcspn(heading, "\n");
         heading += *heading == '\n';
     }
     const char *line = lull_arena_strndup(layout->arena, heading, strcspn(heading, "\n"));
-    return lull_display_shorten(layout->arena, lull_display_clean(layout->arena, line), MAX_HEADING,
+    return lull_display_shorten(layout->arena, lull_display_clean(layout->arena, line), width,
                                 layout->options->unicode);
 }
 
@@ -209,10 +215,28 @@ static void lay_headings(struct layout *layout)
         size_t lines = count_lines(table->columns[column].heading);
         layout->heading_lines = lines > layout->heading_lines ? lines : layout->heading_lines;
         for (size_t i = 0; i < lines; i++) {
-            size_t width =
-                lull_display_width(heading_line(layout, table->columns[column].heading, i));
+            size_t width = lull_display_width(
+                heading_line(layout, table->columns[column].heading, i, MAX_HEADING));
             if (width > layout->widths[column])
                 layout->widths[column] = width;
+        }
+    }
+}
+
+/* No column is wider than what the terminal leaves beside the labels. */
+static void fit_cells(struct layout *layout)
+{
+    const size_t width = layout->options->width, taken = layout->label_width + GAP;
+    const size_t room = width > taken + MIN_COLUMN ? width - taken : MIN_COLUMN;
+    for (size_t column = 0; width && column < layout->table->n_columns; column++) {
+        if (layout->widths[column] <= room)
+            continue;
+        layout->widths[column] = room;
+        for (size_t row = 0; row < layout->table->n_rows; row++) {
+            struct piece *piece = &layout->pieces[row * layout->table->n_columns + column];
+            piece->text =
+                lull_display_shorten(layout->arena, piece->text, room, layout->options->unicode);
+            piece->width = lull_display_width(piece->text);
         }
     }
 }
@@ -257,9 +281,10 @@ static void lay_labels(struct layout *layout)
 {
     const struct lull_table *table = layout->table;
     size_t limit = label_limit(layout->options->width);
+    size_t corner = layout->options->width && limit < MAX_HEADING ? limit : MAX_HEADING;
     layout->label_width = 0;
     for (size_t i = 0; i < layout->heading_lines; i++) {
-        size_t width = lull_display_width(heading_line(layout, table->corner, i));
+        size_t width = lull_display_width(heading_line(layout, table->corner, i, corner));
         layout->label_width = width > layout->label_width ? width : layout->label_width;
     }
     for (size_t row = 0; row < table->n_rows; row++) {
@@ -328,10 +353,11 @@ static void put_heading(const struct layout *layout, FILE *out, size_t begin, si
     const struct lull_table *table = layout->table;
     struct piece *pieces = lull_arena_zero(layout->arena, table->n_columns + 1, sizeof(*pieces));
     for (size_t i = 0; i < layout->heading_lines; i++) {
-        const char *corner = heading_line(layout, table->corner, i);
+        const char *corner = heading_line(layout, table->corner, i, layout->label_width);
         struct piece label = {corner, lull_display_width(corner), ""};
         for (size_t column = begin; column < end; column++) {
-            const char *text = heading_line(layout, table->columns[column].heading, i);
+            const char *text =
+                heading_line(layout, table->columns[column].heading, i, layout->widths[column]);
             pieces[column] = (struct piece){text, lull_display_width(text), ""};
         }
         put_line(layout, out, &label, pieces, begin, end);
@@ -370,8 +396,20 @@ static void put_part(const struct layout *layout, FILE *out, size_t begin, size_
 
 static void put_reasons(const struct layout *layout, FILE *out)
 {
-    for (size_t i = 0; i < layout->n_reasons; i++)
-        fprintf(out, "[%zu] %s\n", i + 1, lull_display_clean(layout->arena, layout->reasons[i]));
+    for (size_t i = 0; i < layout->n_reasons; i++) {
+        lull_display_wrap(out,
+                          lull_arena_printf(layout->arena, "[%zu] %s", i + 1,
+                                            lull_display_clean(layout->arena, layout->reasons[i])),
+                          layout->options->width ? layout->options->width : SIZE_MAX, 4);
+        fputc('\n', out);
+    }
+}
+
+void lull_text_title(FILE *out, const char *title, const struct lull_render_options *options)
+{
+    fputs(options->colour ? "\033[1m" : "", out);
+    lull_display_wrap(out, title, options->width ? options->width : SIZE_MAX, 2);
+    fputs(options->colour ? ESCAPE_END "\n" : "\n", out);
 }
 
 void lull_text_table(FILE *out, const struct lull_table *table,
@@ -395,9 +433,9 @@ void lull_text_table(FILE *out, const struct lull_table *table,
     lay_headings(&layout);
     lay_labels(&layout);
     lay_cells(&layout);
+    fit_cells(&layout);
     if (*table->title)
-        fprintf(out, options->colour ? "\033[1m%s\033[0m\n" : "%s\n",
-                lull_display_clean(arena, table->title));
+        lull_text_title(out, lull_display_clean(arena, table->title), options);
     size_t begin = 0;
     do {
         if (begin > 0)

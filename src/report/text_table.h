@@ -8,6 +8,9 @@
 const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
                            const struct lull_render_options *options);
 
+/* A line in bold letters, or several. */
+void lull_text_title(FILE *out, const char *title, const struct lull_render_options *options);
+
 /* The table, in several parts where it is wider than options->width, and below it the reasons of
  * values that are absent. */
 void lull_text_table(FILE *out, const struct lull_table *table,

@@ -47,7 +47,8 @@ enum lull_op_flags {
     LULL_OP_CALL_ENDS = 2,   /* ... ends when this operation lets the stream go on */
     LULL_OP_WAIT_ALL = 4,    /* WAIT: for all open requests of the stream; `requests` is not used */
     LULL_OP_NOT_SCALED = 8,  /* COMPUTE: not subject to processor speed and noise (I/O, RMA, ...) */
-    LULL_OP_SYNCHRONOUS = 16 /* SEND: complete only when matched, whatever its size */
+    LULL_OP_SYNCHRONOUS = 16, /* SEND: complete only when matched, whatever its size */
+    LULL_OP_BUFFERED = 32     /* SEND: complete at once, whatever its size */
 };
 
 #define LULL_OP_ANY        UINT32_MAX /* peer or tag of a RECV */

@@ -38,8 +38,6 @@ const char *lull_spec_text(const struct lull_spec *spec);
 
 /* ---- reading: `key` must live as long as the spec; results of the last functions in its arena */
 
-/* Whether the user gave the key, which counts as asked for. */
-bool lull_spec_has(struct lull_spec *spec, const char *key);
 /* The text as it stands, or `fallback`. */
 const char *lull_spec_string(struct lull_spec *spec, const char *key, const char *fallback);
 /* A number of the parameter's quantity within its limits, else its default. Times are in ns, sizes

@@ -24,11 +24,6 @@ static const char *ask(struct lull_spec *spec, const char *key)
     return entry ? entry->value : NULL;
 }
 
-bool lull_spec_has(struct lull_spec *spec, const char *key)
-{
-    return ask(spec, key) != NULL;
-}
-
 const char *lull_spec_string(struct lull_spec *spec, const char *key, const char *fallback)
 {
     const char *value = ask(spec, key);

@@ -150,18 +150,45 @@ static double longest_outside(const struct lull_pop_input *input)
     return longest;
 }
 
+static int64_t longest_useful(const struct lull_breakdown *breakdown)
+{
+    int64_t longest = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        int64_t useful = thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1];
+        if (thread->kind == LULL_LOCATION_THREAD && useful > longest)
+            longest = useful;
+    }
+    return longest;
+}
+
+static bool was_paused(const struct lull_breakdown *breakdown)
+{
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        if (breakdown->threads[t].disabled_ns > 0)
+            return true;
+    return false;
+}
+
 /* A runtime that contradicts what was measured is not shown. */
 static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ideal,
                        struct lull_notices *notices)
 {
     static const double rounding = 1e-9;
     struct lull_breakdown *breakdown = run->breakdown;
-    double runtime = 1e-9 * (double)ideal->runtime, slack = rounding * run->input->runtime;
+    int64_t busiest = longest_useful(breakdown); /* no network shortens what a thread computes */
+    int64_t runtime_ns = ideal->runtime > busiest ? ideal->runtime : busiest;
+    double runtime = 1e-9 * (double)runtime_ns, slack = rounding * run->input->runtime;
     const char *detail = ideal->detail;
     breakdown->ideal_absent = ideal->absent;
     if (!ideal->absent && runtime > run->input->runtime + slack) {
-        breakdown->ideal_absent = "messages arrive before they are sent";
-        detail = "it would be longer than the run, so that the clocks of the processes must differ";
+        bool paused = was_paused(breakdown);
+        breakdown->ideal_absent = paused ? "recording was paused at different times"
+                                         : "messages arrive before they are sent";
+        detail =
+            paused ? "it would be longer than the run, whose threads were paused at different times"
+                   : "it would be longer than the run, so that the clocks of the processes must "
+                     "differ";
     } else if (!ideal->absent && runtime < longest_outside(run->input) - slack) {
         breakdown->ideal_absent = "the times of threads contradict each other";
         detail = "it would be shorter than the time that a process spends outside MPI";
@@ -170,7 +197,7 @@ static void take_ideal(struct lull_run *run, const struct lull_ideal_result *ide
         lull_notices_add(notices, LULL_NOTICE_INFO, "%s has no runtime on an ideal network: %s.",
                          run->name, detail);
     else
-        breakdown->ideal_runtime_ns = ideal->runtime;
+        breakdown->ideal_runtime_ns = runtime_ns;
 }
 
 /* Where the numbers so far leave it open. */

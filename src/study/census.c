@@ -4,6 +4,7 @@
 
 /* One census per worker, added up at the end, so that workers share nothing. */
 struct counting {
+    const struct lull_trace *trace;
     struct lull_census *parts; /* [workers] */
 };
 
@@ -13,35 +14,49 @@ static void count_readings(struct lull_census *census, const struct lull_event *
         census->readings[event->readings.values[i].counter]++;
 }
 
-static void count_collective(struct lull_census *census, const struct lull_event *event)
+static void count_collective(struct lull_census *census, const struct lull_event *event,
+                             uint64_t sent)
 {
     unsigned op = event->op < LULL_COLLECTIVES ? event->op : LULL_COLLECTIVE_UNKNOWN;
     census->collectives[op]++;
-    census->collective_bytes[op] += event->collective.sent;
+    census->collective_bytes[op] += sent;
 }
 
-static void count_event(struct lull_census *census, const struct lull_event *event)
+static uint64_t believe(const struct counting *counting, uint32_t location, uint64_t bytes)
 {
-    census->events[event->kind]++;
+    return lull_believed_bytes(counting->trace, location, bytes);
+}
+
+static void count_event(const struct counting *counting, unsigned worker, uint32_t location,
+                        const struct lull_event *event)
+{
+    struct lull_census *census = &counting->parts[worker];
+    uint64_t bytes;
+    census->events[event->kind] += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
     switch (event->kind) {
     case LULL_EVENT_SEND:
         if (event->message.peer == LULL_PROC_NULL)
             break; /* nothing is sent */
-        census->sent_bytes += event->message.bytes;
-        if (event->message.bytes > census->largest_message)
-            census->largest_message = event->message.bytes;
+        census->sent++;
+        bytes = believe(counting, location, event->message.bytes);
+        census->sent_bytes += bytes;
+        if (bytes > census->largest_message)
+            census->largest_message = bytes;
         break;
     case LULL_EVENT_RECV:
-        census->received_bytes += event->message.bytes;
+        if (event->message.peer == LULL_PROC_NULL)
+            break;
+        census->received++;
+        census->received_bytes += believe(counting, location, event->message.bytes);
         break;
     case LULL_EVENT_COLLECTIVE_END:
-        count_collective(census, event);
+        count_collective(census, event, believe(counting, location, event->collective.sent));
         break;
     case LULL_EVENT_RMA:
-        census->rma_bytes += event->transfer.bytes;
+        census->rma_bytes += believe(counting, location, event->transfer.bytes);
         break;
     case LULL_EVENT_IO:
-        census->io_bytes += event->transfer.bytes;
+        census->io_bytes += believe(counting, location, event->transfer.bytes);
         break;
     case LULL_EVENT_COUNTERS:
         count_readings(census, event);
@@ -55,9 +70,8 @@ static lull_status count_block(void *context, unsigned worker, const struct lull
                                struct lull_error *err)
 {
     (void)err;
-    struct lull_census *census = &((struct counting *)context)->parts[worker];
     for (uint32_t i = 0; i < block->count; i++)
-        count_event(census, &block->events[i]);
+        count_event(context, worker, block->location, &block->events[i]);
     return LULL_OK;
 }
 
@@ -69,6 +83,8 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
         sum->collectives[i] += part->collectives[i];
         sum->collective_bytes[i] += part->collective_bytes[i];
     }
+    sum->sent += part->sent;
+    sum->received += part->received;
     sum->sent_bytes += part->sent_bytes;
     sum->received_bytes += part->received_bytes;
     if (part->largest_message > sum->largest_message)
@@ -90,7 +106,7 @@ lull_status lull_census_take(const struct lull_trace *trace, unsigned workers,
                                         .progress = progress,
                                         .progress_context = progress_context};
     unsigned parts = lull_scan_workers(trace, &options);
-    struct counting counting = {lull_arena_zero(arena, parts, sizeof(*counting.parts))};
+    struct counting counting = {trace, lull_arena_zero(arena, parts, sizeof(*counting.parts))};
     for (unsigned i = 0; i < parts; i++)
         counting.parts[i].readings =
             lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));

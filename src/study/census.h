@@ -8,7 +8,8 @@ struct lull_census {
     uint64_t events[LULL_EVENT_KINDS];
     uint64_t collectives[LULL_COLLECTIVES];      /* participations: begun by one process each */
     uint64_t collective_bytes[LULL_COLLECTIVES]; /* sent by all */
-    uint64_t sent_bytes, received_bytes;         /* point-to-point */
+    uint64_t sent, received;             /* messages, without those to and from MPI_PROC_NULL */
+    uint64_t sent_bytes, received_bytes; /* of them */
     uint64_t largest_message;
     uint64_t rma_bytes, io_bytes;
     uint64_t *readings; /* [n_counters] */

@@ -1,5 +1,6 @@
 #include "study/replay_study.h"
 
+#include "replay/eager_limit.h"
 #include "replay/measured_network.h"
 #include "sim/network/machine.h"
 #include "study/analyse.h"
@@ -13,6 +14,7 @@ struct session {
     const bool *callers; /* threads that communicate beside the masters */
     struct lull_survey *survey;
     struct lull_network_samples *samples;
+    struct lull_eager_evidence *evidence;
     struct lull_what_if *what_if; /* NULL: computations stay as they are */
     struct lull_notices *notices;
     struct lull_arena *arena;
@@ -42,8 +44,8 @@ static lull_status prepare_what_if(struct session *session, struct lull_joint_pa
     const struct lull_supposition *supposition = session->supposition;
     if (!computes_otherwise(supposition))
         return LULL_OK;
-    lull_status status = lull_what_if_create(joint->trace, &supposition->what_if,
-                                             !sweeps(supposition), &session->what_if, err);
+    lull_status status =
+        lull_what_if_create(joint->trace, &supposition->what_if, &session->what_if, err);
     if (status != LULL_OK || !lull_what_if_learns(session->what_if))
         return status;
     joint->pass.marks = lull_what_if_marks(session->what_if);
@@ -60,6 +62,10 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
         joint->consumers[joint->n_consumers++] = lull_survey_consumer(session->survey);
         status = lull_network_samples_create(joint->trace, joint->workers, &session->samples, err);
     }
+    if (status == LULL_OK)
+        status = lull_eager_evidence_create(joint->trace, joint->workers, &session->evidence, err);
+    if (status == LULL_OK)
+        joint->consumers[joint->n_consumers++] = lull_eager_evidence_consumer(session->evidence);
     joint->wants_ideal = true;
     joint->ideal.message = lull_network_samples_take;
     joint->ideal.message_context = session->samples;
@@ -94,7 +100,8 @@ static lull_status load_measured(struct session *session, const char *path, stru
     session->callers = lull_run_callers(run, session->wanted.application, session->arena);
     lull_survey_conclude(session->survey);
     run->name = "measured";
-    return lull_network_samples_fit(session->samples, session->wanted.application, session->arena,
+    return lull_network_samples_fit(session->samples, session->evidence,
+                                    session->wanted.application, session->arena,
                                     &session->study->measured, err);
 }
 
@@ -172,9 +179,9 @@ static lull_status choose_network(struct session *session, uint64_t point,
  * processor, it is not counted twice. */
 static uint8_t kept_on(const struct lull_network *network)
 {
-    if (network->class == lull_network_find("ideal"))
+    if (network->class->waits_as_needed)
         return LULL_KEEP_NONE;
-    return network->class == lull_network_find("hockney") ? LULL_KEEP_ALL : LULL_KEEP_OTHERS;
+    return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
 }
 
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
@@ -235,6 +242,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                               .study = ret_study,
                               .wanted = {.application = supposition->application,
                                          .force = supposition->force,
+                                         .raw_names = supposition->raw_names,
                                          .progress = progress},
                               .notices = notices,
                               .arena = arena};
@@ -245,6 +253,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
     if (status == LULL_OK)
         status = what_if(&session, err);
     lull_what_if_destroy(session.what_if);
+    lull_eager_evidence_destroy(session.evidence);
     lull_network_samples_destroy(session.samples);
     lull_survey_destroy(session.survey);
     return status == LULL_OK ? lull_study_compute(&ret_study->runs, arena, err) : status;

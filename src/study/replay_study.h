@@ -12,6 +12,7 @@
 struct lull_supposition {
     uint32_t application;               /* index: which program of the trace is replayed */
     bool force;                         /* go on where the tracer disturbed the run too much */
+    bool raw_names;                     /* names of functions as the run has them */
     const struct lull_sweep *networks;  /* of one spec: the network */
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */
     double cpu_speed;                   /* times as fast as measured */

@@ -61,23 +61,14 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-/* On the ideal network nobody waits for more than the data that he needs. */
-static const char rooted[] = "bcast:linear+scatter:linear+scatterv:linear+reduce:linear+"
-                             "gather:linear+gatherv:linear+scan:linear+exscan:linear";
-
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,
                                      uint32_t application, struct lull_arena *arena,
                                      struct lull_network *ret_network, struct lull_error *err)
 {
     struct lull_network network;
-    bool said = lull_spec_has(spec, "collectives") || lull_spec_has(spec, "algorithms");
     lull_status status = lull_network_read(spec, NULL, 1, arena, &network, err);
     if (status != LULL_OK)
         return status;
-    if (network.class == lull_network_find("ideal") && !said) {
-        network.collectives = LULL_COLLECTIVES_ALGORITHM;
-        network.algorithms = rooted;
-    }
     if (trace)
         lull_replay_placement(trace, application, arena, &network.placement);
     status = lull_network_check(&network, network.placement.n_ranks, err);

@@ -60,6 +60,8 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
     if (status != LULL_OK)
         return lull_run_fail(run, status, err);
     run->name = lull_run_name(path, arena);
+    if (!options->raw_names)
+        lull_trace_demangle(run->trace);
     if (options->application >= run->trace->n_applications)
         return lull_fail(err, LULL_ERR_RANGE, "%s: has no application %u, expected 1 to %u", path,
                          options->application + 1, run->trace->n_applications);

@@ -7,6 +7,8 @@
 #include "sim/pattern/pattern.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct setup {
     struct lull_network network;
@@ -124,6 +126,34 @@ static lull_status simulate(const struct lull_simulate_inputs *inputs, const str
     return status;
 }
 
+/* When each rank ends, in memory of its own. */
+static void keep_ends(struct lull_simulate_point *point)
+{
+    const struct lull_sim_result *result = &point->result;
+    point->ends = malloc((result->n_ranks + (size_t)1) * sizeof *point->ends);
+    if (!point->ends) {
+        point->status = lull_fail(&point->err, LULL_ERR_MEMORY, "simulation: not enough memory");
+        return;
+    }
+    for (uint32_t r = 0; r < result->n_ranks; r++)
+        point->ends[r] = result->ranks[r].end;
+}
+
+static void release_point(const struct lull_simulate_inputs *inputs,
+                          struct lull_simulate_point *point)
+{
+    if (point->program != inputs->goal)
+        lull_program_close(point->program);
+    if (point->arena)
+        lull_arena_destroy(point->arena);
+    point->program = NULL;
+    point->arena = NULL;
+    memset(point->texts, 0, sizeof point->texts);
+    point->note = NULL;
+    point->result.ranks = NULL;
+    point->result.path_compute = NULL;
+}
+
 struct work {
     const struct lull_simulate_inputs *inputs;
     struct lull_simulate_point *points;
@@ -148,6 +178,10 @@ static void run_points(void *context, unsigned worker)
         if (point->status != LULL_OK)
             continue;
         point->status = simulate(work->inputs, &setup, work->workers_each, point);
+        if (point->status == LULL_OK)
+            keep_ends(point);
+        if (point->status == LULL_OK && work->inputs->sweep->n_axes > 0)
+            release_point(work->inputs, point);
     }
 }
 
@@ -166,10 +200,8 @@ void lull_simulate_release(const struct lull_simulate_inputs *inputs,
                            struct lull_simulate_point *points)
 {
     for (uint64_t p = 0; p < inputs->sweep->n_points; p++) {
-        if (points[p].program != inputs->goal)
-            lull_program_close(points[p].program);
-        if (points[p].arena)
-            lull_arena_destroy(points[p].arena);
+        release_point(inputs, &points[p]);
+        free(points[p].ends);
     }
     lull_program_close(inputs->goal);
 }

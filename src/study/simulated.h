@@ -27,12 +27,15 @@ struct lull_simulate_inputs {
     void (*out_of_memory)(void); /* as lull_arena_create takes it */
 };
 
+/* Of a sweep, the points that were simulated keep no more than the numbers: `arena`, `program`,
+ * `texts`, `note` and the pointers of `result` are NULL then. */
 struct lull_simulate_point {
     struct lull_arena *arena;
     struct lull_program *program;
     const char *texts[LULL_SIMULATE_SPECS]; /* specs of this point, NULL where there is none */
     const char *note;                       /* what the machine lacks for this; NULL */
     struct lull_sim_result result;
+    int64_t *ends;  /* [result.n_ranks], malloc'd: ns */
     double seconds; /* that the simulation took */
     lull_status status;
     bool usage; /* the failure is one of what the user typed */

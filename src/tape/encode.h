@@ -6,19 +6,28 @@
 
 #include "tape/layout.h"
 
+/* Several calls in one record, `more` beside the first; `duration`: of all together. */
+static inline unsigned lull_tape_put_calls(union lull_tape_slot *slot, uint64_t time,
+                                           uint32_t region, uint64_t duration, uint64_t more)
+{
+    slot[0].record.time = time;
+    slot[0].record.head = lull_tape_head(LULL_TAPE_CALL, 1, region);
+    slot[0].record.value = 0;
+    slot[1].u64[0] = duration;
+    slot[1].u64[1] = more;
+    return 2;
+}
+
 /* A call of `duration` ticks; a long one needs a second slot. */
 static inline unsigned lull_tape_put_call(union lull_tape_slot *slot, uint64_t time,
                                           uint32_t region, uint64_t duration)
 {
-    unsigned extra = duration >= LULL_TAPE_OPEN;
+    if (duration >= LULL_TAPE_OPEN)
+        return lull_tape_put_calls(slot, time, region, duration, 0);
     slot[0].record.time = time;
-    slot[0].record.head = lull_tape_head(LULL_TAPE_CALL, extra, region);
-    slot[0].record.value = extra ? 0 : (uint32_t)duration;
-    if (extra) {
-        slot[1].u64[0] = duration;
-        slot[1].u64[1] = 0;
-    }
-    return 1 + extra;
+    slot[0].record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
+    slot[0].record.value = (uint32_t)duration;
+    return 1;
 }
 
 /* Gives the call in `slot`, which has `extra` slots, its duration; a long one needs one more. */

@@ -84,6 +84,8 @@ union lull_tape_slot {
 #define LULL_TAPE_MOST_IDS   LULL_TAPE_NO_ID /* ids are below this */
 #define LULL_TAPE_MOST_EXTRA 15
 #define LULL_TAPE_OPEN       UINT32_MAX /* value of a CALL that has not ended */
+#define LULL_TAPE_MOST_MERGED \
+    (UINT64_C(1) << 32) /* calls that a record stands for beside its own */
 
 enum lull_tape_kind {
     LULL_TAPE_NOTHING = 0, /* never written: the file was extended to here */

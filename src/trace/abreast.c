@@ -4,6 +4,7 @@
 #include "trace/format.h"
 #include "trace/nesting.h"
 #include "trace/scan.h"
+#include "trace/shared.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -279,6 +280,8 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
                         .workers = lull_scan_workers(trace, options),
                         .err = err};
     atomic_init(&scan.failed, LULL_OK);
+    lull_trace_set_scanning(trace, true);
     lull_status status = lull_parallel_run_all(scan.workers, work, &scan, err);
+    lull_trace_set_scanning(trace, false);
     return status == LULL_OK ? (lull_status)atomic_load(&scan.failed) : status;
 }

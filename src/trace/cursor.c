@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/output_file.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 #include "trace/nesting.h"

@@ -16,7 +16,9 @@ enum lull_event_kind {
     LULL_EVENT_ENTER, /* region                                                                 */
     LULL_EVENT_LEAVE, /* region                                                                 */
     LULL_EVENT_CALL,  /* region; duration: the region is entered at `time` and left at `time +
-                         duration`, and no ENTER, LEAVE or CALL lies between                    */
+                         duration`, and no ENTER, LEAVE or CALL lies between. op: LULL_SEVERAL
+                         if the event stands for `calls` calls, whose time it has all together;
+                         0: for one                                                             */
     LULL_EVENT_STATE, /* state; duration: Paraver's partition of a thread's time                */
 
     LULL_EVENT_SEND,      /* communicator; message: posted. request = LULL_NO_REQUEST: blocking  */
@@ -90,6 +92,10 @@ enum lull_io {
     LULL_IO_OPS
 };
 
+/* Of a CALL. A recorder may write one record for queries that follow each other and find nothing.
+ */
+enum { LULL_SEVERAL = 1 };
+
 struct lull_reading {
     uint64_t value; /* wraps modulo 2^64; garbage counters of real traces do */
     uint32_t counter;
@@ -103,7 +109,10 @@ struct lull_event {
     uint16_t reserved;
     uint32_t id;
     union {
-        int64_t duration; /* ns, >= 0 */
+        struct {
+            int64_t duration; /* ns, >= 0 */
+            uint64_t calls;   /* of a CALL with LULL_SEVERAL, > 1; undefined otherwise */
+        };
         uint64_t number;
         struct {
             uint64_t bytes;
@@ -128,6 +137,12 @@ struct lull_event {
         } readings;
     };
 };
+
+/* How many calls a CALL stands for. */
+static inline uint64_t lull_calls_of(const struct lull_event *call)
+{
+    return call->op == LULL_SEVERAL ? call->calls : 1;
+}
 
 /* Names as users read them: "enter", "send", "collective end". */
 const char *lull_event_kind_name(unsigned kind);

@@ -10,6 +10,7 @@
 #include "trace/format.h"
 #include "trace/format/sink.h"
 #include "trace/nesting.h"
+#include "trace/shared.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -415,9 +416,11 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
 {
     uint64_t mask = options->mask ? options->mask : LULL_MASK_ALL;
     const struct lull_reader *reader = reader_of(trace);
-    if (reader && reader->stream_open)
-        return scan_pull(trace, options, mask, visitor, err);
-    if (reader && reader->drive)
-        return scan_push(trace, options, mask, visitor, err);
-    return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
+    if (!reader || !(reader->stream_open || reader->drive))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
+    lull_trace_set_scanning(trace, true);
+    lull_status status = reader->stream_open ? scan_pull(trace, options, mask, visitor, err)
+                                             : scan_push(trace, options, mask, visitor, err);
+    lull_trace_set_scanning(trace, false);
+    return status;
 }

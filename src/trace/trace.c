@@ -2,6 +2,7 @@
 #include "trace/trace.h"
 
 #include "base/file.h"
+#include "base/output_file.h"
 #include "trace/format.h"
 #include "trace/shared.h"
 
@@ -85,8 +86,8 @@ static void list_expected(char *text, size_t size)
     }
 }
 
-static lull_status find_format(const char *path, const struct lull_format **ret_format,
-                               struct lull_error *err)
+lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
+                                 struct lull_error *err)
 {
     uint8_t raw[HEAD_SIZE], unpacked[HEAD_SIZE];
     struct lull_probe probe = {.path = path, .directory = lull_is_directory(path), .head = raw};
@@ -115,7 +116,7 @@ static lull_status find_format(const char *path, const struct lull_format **ret_
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, struct lull_error *err)
 {
     const struct lull_format *format;
-    lull_status status = find_format(path, &format, err);
+    lull_status status = lull_trace_recognise(path, &format, err);
     if (status != LULL_OK)
         return status;
     struct lull_trace *trace = lull_trace_create();
@@ -128,6 +129,8 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
     }
     trace->shared->opened = true;
     trace->shared->n_at_opening = trace->shared->n_quirks;
+    for (uint32_t i = 0; i < trace->shared->n_quirks; i++)
+        trace->shared->at_opening[i] = trace->shared->quirks[i].count;
     *ret_trace = trace;
     return LULL_OK;
 }
@@ -160,6 +163,29 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
+void lull_trace_set_scanning(const struct lull_trace *trace, bool scans)
+{
+    struct lull_trace_shared *shared = trace->shared;
+    pthread_mutex_lock(&shared->lock);
+    shared->scans = scans;
+    if (scans)
+        memset(shared->in_scan, 0, sizeof shared->in_scan);
+    shared->scanned |= scans;
+    pthread_mutex_unlock(&shared->lock);
+}
+
+/* One more of a kind of oddity that is known. */
+static void count_quirk(struct lull_trace_shared *shared, uint32_t i)
+{
+    uint64_t *count = &shared->quirks[i].count;
+    if (!shared->scans) {
+        *count += !shared->scanned || shared->in_scan[i] == 0;
+        return;
+    }
+    uint64_t now = shared->at_opening[i] + ++shared->in_scan[i];
+    *count = now > *count ? now : *count;
+}
+
 /* Scans read locations in no fixed order: what is found first depends on chance, what is first by
  * its name does not. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
@@ -182,7 +208,7 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
         strcpy(shared->quirks[i].first, text);
     }
     if (fits)
-        shared->quirks[i].count++;
+        count_quirk(shared, i);
     pthread_mutex_unlock(&shared->lock);
 }
 

@@ -114,6 +114,9 @@ enum lull_thread_role {
     LULL_THREAD_FREE    /* made by the program (pthread): useful unless it waits */
 };
 
+/* Why the events of a location end before it does. */
+enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
+
 struct lull_location {
     const char *name;
     uint64_t source_id; /* as the file calls it, for messages to the user */
@@ -121,6 +124,7 @@ struct lull_location {
     uint32_t number; /* thread or stream number within the process */
     uint8_t kind;    /* enum lull_location_kind */
     uint8_t role;    /* enum lull_thread_role */
+    uint8_t cut;     /* enum lull_cut */
 };
 
 struct lull_region {
@@ -226,10 +230,18 @@ struct lull_trace {
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
 };
 
-/* Opens a run of any known format, recognised by content; `path` is a file, an archive's anchor
- * file or a directory. The trace gets its own arena; release it with lull_trace_close. */
+/* Opens a run of any known format; `path` is a file, an archive's anchor file or a directory. What
+ * is there is recognised by content, by itself without reading more than its begin. The trace gets
+ * its own arena; release it with lull_trace_close. */
+lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
+                                 struct lull_error *err);
 lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
                             struct lull_error *err);
+/* Gives regions and call sites the names that their functions have in the source, those of C++ if
+ * there is a library on this machine that can (binary/demangle.h). To be called right after
+ * opening, by whoever shows names to people. */
+void lull_trace_demangle(struct lull_trace *trace);
+bool lull_trace_demangles_cpp(void);
 void lull_trace_close(struct lull_trace *trace); /* NULL is allowed */
 
 /* A trace without events, for writers of simulated or generated runs: the caller fills the
@@ -261,6 +273,23 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
  * their number. */
 uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *arena,
                            struct lull_quirk **ret_quirks);
+
+/* Sizes above are no sizes: tracers that did not learn one have written what was there, 2^61 bytes
+ * say. */
+#define LULL_MOST_BYTES (UINT64_C(1) << 50)
+
+/* What is to be believed of the size of a message or transfer: 0, and an oddity, if it is beyond
+ * LULL_MOST_BYTES. */
+static inline uint64_t lull_believed_bytes(const struct lull_trace *trace, uint32_t location,
+                                           uint64_t bytes)
+{
+    if (bytes <= LULL_MOST_BYTES)
+        return bytes;
+    lull_trace_add_quirk(trace, "a size beyond 1 PiB cannot be one; taken as 0 bytes",
+                         "%s: %llu bytes", trace->locations[location].name,
+                         (unsigned long long)bytes);
+    return 0;
+}
 
 const char *lull_activity_id(unsigned activity);   /* "mpi_p2p": key in documents */
 const char *lull_activity_name(unsigned activity); /* "MPI point-to-point": for people */

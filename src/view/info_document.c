@@ -3,6 +3,7 @@
 #include "lull_features.h"
 #include "trace/format.h"
 
+#include <string.h>
 #include <time.h>
 
 struct extent {
@@ -127,9 +128,8 @@ static void add_communication(struct lull_document *document, const struct lull_
     lull_table_corner(table, "Communication");
     lull_table_column(table, "count", "number");
     lull_table_column(table, "bytes", "bytes");
-    add_transfer(table, "sent", "messages sent", events[LULL_EVENT_SEND], census->sent_bytes);
-    add_transfer(table, "received", "messages received", events[LULL_EVENT_RECV],
-                 census->received_bytes);
+    add_transfer(table, "sent", "messages sent", census->sent, census->sent_bytes);
+    add_transfer(table, "received", "messages received", census->received, census->received_bytes);
     for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
         add_transfer(
             table, lull_collective_name(op),
@@ -145,6 +145,10 @@ static void add_counters(struct lull_document *document, const struct lull_trace
     static const char *const roles[] = {[LULL_COUNTER_OTHER] = "",
                                         [LULL_COUNTER_INSTRUCTIONS] = "instructions",
                                         [LULL_COUNTER_CYCLES] = "cycles"};
+    if (!trace->n_counters && strncmp(trace->producer, "lull", 4) == 0)
+        lull_document_fact(document, "counters", "Counters",
+                           lull_cell_absent("none; lull record --counters instructions,cycles "
+                                            "says why they cannot be had"));
     if (!trace->n_counters)
         return;
     struct lull_table *table = lull_document_table(document, "counters", "", LULL_BY_COLUMN);
@@ -161,6 +165,26 @@ static void add_counters(struct lull_document *document, const struct lull_trace
     }
 }
 
+/* How many communicators have the name and size of one, if it is the first of them; else 0. Those
+ * without a name are told apart by their numbers. */
+static uint64_t count_alike(const struct lull_trace *trace, uint32_t index)
+{
+    const struct lull_comm *one = &trace->comms[index];
+    uint64_t count = 0;
+    if (!*one->name)
+        return 1;
+    for (uint32_t i = 0; i < trace->n_comms; i++) {
+        const struct lull_comm *other = &trace->comms[i];
+        if (other->paradigm != LULL_PARADIGM_MPI || other->size != one->size ||
+            strcmp(other->name, one->name) != 0)
+            continue;
+        if (i < index)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
 /* Thread teams are communicators of OpenMP; there may be thousands, and they say nothing here. */
 static void add_communicators(struct lull_document *document, const struct lull_trace *trace,
                               struct lull_arena *arena)
@@ -170,16 +194,21 @@ static void add_communicators(struct lull_document *document, const struct lull_
         const struct lull_comm *comm = &trace->comms[i];
         if (comm->paradigm != LULL_PARADIGM_MPI)
             continue;
+        uint64_t count = count_alike(trace, i);
+        if (count == 0)
+            continue;
         if (!table) {
             table = lull_document_table(document, "communicators", "", LULL_BY_COLUMN);
             lull_table_corner(table, "Communicators");
             lull_table_column(table, "size", "processes");
+            lull_table_column(table, "count", "of them");
         }
         uint32_t row = lull_table_row(
             table, lull_arena_printf(arena, "%u", i),
             *comm->name ? comm->name : lull_arena_printf(arena, "(no name, number %u)", i),
             LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_count(comm->size));
+        lull_table_set(table, row, 1, lull_cell_count(count));
     }
 }
 
@@ -219,20 +248,29 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     return document;
 }
 
+static void add_feature(struct lull_table *table, const struct lull_feature *feature)
+{
+    uint32_t row = lull_table_row(table, feature->name, feature->name, LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_text(feature->built ? "yes" : "no"));
+    lull_table_set(table, row, 1, lull_cell_text(feature->what));
+    lull_table_set(table, row, 2, lull_cell_text(feature->why_not));
+}
+
 static void add_features(struct lull_document *document)
 {
     static const struct lull_feature features[] = {LULL_FEATURES};
+    const bool cpp = lull_trace_demangles_cpp();
+    const struct lull_feature demangling = {"CPP_NAMES", cpp,
+                                            "show names of C++ functions as the source has them",
+                                            cpp ? "" : "libstdc++.so.6 was not found"};
     struct lull_table *table = lull_document_table(document, "features", "", LULL_BY_COLUMN);
     lull_table_corner(table, "Feature");
     lull_table_column(table, "built", "built in");
     lull_table_column(table, "purpose", "serves to");
     lull_table_column(table, "reason", "why not");
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-        uint32_t row = lull_table_row(table, features[i].name, features[i].name, LULL_NO_ROW);
-        lull_table_set(table, row, 0, lull_cell_text(features[i].built ? "yes" : "no"));
-        lull_table_set(table, row, 1, lull_cell_text(features[i].what));
-        lull_table_set(table, row, 2, lull_cell_text(features[i].why_not));
-    }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        add_feature(table, &features[i]);
+    add_feature(table, &demangling);
 }
 
 static void add_formats(struct lull_document *document)

@@ -232,6 +232,35 @@ static void test_messages(void **state)
     lull_trace_close(trace);
 }
 
+/* The program reduces and gathers the same sizes among all ranks and alone: so the bytes of one
+ * rank do not depend on the communicator. */
+static void test_bytes_of_collectives(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = must_open(sst);
+    uint64_t least[2] = {UINT64_MAX, UINT64_MAX}, most[2] = {0, 0};
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct same_sequence events;
+        assert_int_equal(
+            collect_by_cursor(trace, l, LULL_MASK(LULL_EVENT_COLLECTIVE_END), arena, &events, &err),
+            LULL_OK);
+        for (size_t i = 0; i < events.count; i++) {
+            const struct lull_event *event = &events.events[i];
+            uint32_t size = trace->comms[event->id].size;
+            if (event->op != LULL_COLLECTIVE_ALLREDUCE || (size != 1 && size != 10))
+                continue;
+            assert_true(event->collective.sent == event->collective.received);
+            uint64_t bytes = event->collective.sent;
+            least[size > 1] = bytes < least[size > 1] ? bytes : least[size > 1];
+            most[size > 1] = bytes > most[size > 1] ? bytes : most[size > 1];
+        }
+    }
+    assert_int_equal(least[0], 4);
+    assert_int_equal(least[1], least[0]);
+    assert_int_equal(most[1], most[0]);
+    lull_trace_close(trace);
+}
+
 static void test_sst_definitions(void **state)
 {
     (void)state;
@@ -327,7 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),          cmocka_unit_test(test_messages),
         cmocka_unit_test(test_sst_definitions), cmocka_unit_test(test_pipit_counters),
-        cmocka_unit_test(test_eztrace),
+        cmocka_unit_test(test_eztrace),         cmocka_unit_test(test_bytes_of_collectives),
     };
     folder = getenv("LULL_CONFORMANCE_DIR");
     folder = folder && *folder ? folder : "../../shared/traces";

@@ -2,6 +2,7 @@
  * once, with the number of times it occurs. Times are left out.
  *
  *     digest RUN                    events, sorted
+ *     digest --sent RUN             bytes of messages that were sent, by the function that did
  *
  * "1.2" is thread 2 of rank 1, "1" its first thread; "2/1" is rank 1 of application 2, counted from
  * 0, which is left out. Communicators are named by their size. */
@@ -9,6 +10,7 @@
 #include "trace/scan.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +70,8 @@ static void add_event(const struct lull_trace *trace, const char *who,
     static const char *const io[] = {"read", "write", "open", "close", "other"};
     switch (event->kind) {
     case LULL_EVENT_CALL:
-        add("%s calls %s", who, trace->regions[event->id].name);
+        for (uint64_t i = 0; i < lull_calls_of(event); i++)
+            add("%s calls %s", who, trace->regions[event->id].name);
         break;
     case LULL_EVENT_ENTER:
         add("%s enters %s", who, trace->regions[event->id].name);
@@ -104,13 +107,35 @@ static void add_event(const struct lull_trace *trace, const char *who,
     }
 }
 
+/* Messages come behind the call that they belong to. */
+struct sender {
+    uint64_t *bytes; /* by region */
+    uint32_t region;
+};
+
+static void add_sent(const struct lull_event *event, struct sender *sender)
+{
+    if (event->kind == LULL_EVENT_CALL)
+        sender->region = event->id;
+    if (event->kind == LULL_EVENT_SEND && event->message.peer != LULL_PROC_NULL)
+        sender->bytes[sender->region] += event->message.bytes;
+}
+
+static void put_sent(const struct lull_trace *trace, const char *who, const struct sender *sender)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (sender->bytes[r] > 0)
+            printf("%s %s %llu\n", who, trace->regions[r].name,
+                   (unsigned long long)sender->bytes[r]);
+}
+
 static void add_open(const char *who, const char *what, long long posted, long long done)
 {
     if (posted != done)
         add("%s %s %lld not complete", who, what, posted - done);
 }
 
-static lull_status digest_location(const struct lull_trace *trace, uint32_t l,
+static lull_status digest_location(const struct lull_trace *trace, uint32_t l, bool sent_only,
                                    struct lull_error *err)
 {
     const struct lull_location *location = &trace->locations[l];
@@ -121,10 +146,17 @@ static lull_status digest_location(const struct lull_trace *trace, uint32_t l,
     lull_status status = lull_cursor_open(trace, l, LULL_MASK_ALL, &cursor, err);
     if (status != LULL_OK)
         return status;
+    struct sender sender = {calloc(trace->n_regions + 1, sizeof *sender.bytes), 0};
+    if (!sender.bytes)
+        exit(3);
     long long sends = 0, done = 0, begun = 0, ended = 0;
     for (struct lull_block block; (status = lull_cursor_next(cursor, &block, err)) == LULL_OK;) {
         for (uint32_t i = 0; i < block.count; i++) {
             const struct lull_event *event = &block.events[i];
+            if (sent_only) {
+                add_sent(event, &sender);
+                continue;
+            }
             add_event(trace, who, event);
             sends += event->kind == LULL_EVENT_SEND && event->message.request != LULL_NO_REQUEST;
             done += event->kind == LULL_EVENT_SEND_DONE;
@@ -137,6 +169,8 @@ static lull_status digest_location(const struct lull_trace *trace, uint32_t l,
     lull_cursor_close(cursor);
     add_open(who, "sends", sends, done);
     add_open(who, "collectives", begun, ended);
+    put_sent(trace, who, &sender);
+    free(sender.bytes);
     return status;
 }
 
@@ -149,16 +183,17 @@ int main(int argc, char **argv)
 {
     struct lull_error err = {0};
     struct lull_trace *trace;
-    if (argc != 2)
+    bool sent_only = argc == 3 && strcmp(argv[1], "--sent") == 0;
+    if (argc != 2 + sent_only)
         return 2;
-    lull_status status = lull_trace_open(argv[1], &trace, &err);
+    lull_status status = lull_trace_open(argv[1 + sent_only], &trace, &err);
     if (status == LULL_OK) {
         for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
-            status = digest_location(trace, l, &err);
+            status = digest_location(trace, l, sent_only, &err);
         struct lull_quirk *quirks;
         struct lull_arena *arena = lull_arena_create(abort);
         uint32_t n = lull_trace_quirks(trace, arena, &quirks);
-        for (uint32_t q = 0; q < n; q++)
+        for (uint32_t q = 0; !sent_only && q < n; q++)
             add("quirk: %s (%s)", quirks[q].kind, quirks[q].first);
         lull_arena_destroy(arena);
         lull_trace_close(trace);

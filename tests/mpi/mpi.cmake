@@ -4,7 +4,13 @@ if(LULL_TESTS AND Python3_FOUND)
     add_executable(mpi_digest ${CMAKE_CURRENT_LIST_DIR}/digest.c)
     target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
     file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/programs/*.c
+                                         ${CMAKE_CURRENT_LIST_DIR}/programs/*.cc
                                          ${CMAKE_CURRENT_LIST_DIR}/programs/*.f90)
+    add_test(NAME mpi.documented
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/documented.py
+                ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
+                ${PROJECT_SOURCE_DIR}/docs/record.md)
+    set_tests_properties(mpi.documented PROPERTIES LABELS quick TIMEOUT 60)
     foreach(family openmpi mpich)
         if(NOT TARGET liblull-record-${family})
             continue()
@@ -20,7 +26,7 @@ if(LULL_TESTS AND Python3_FOUND)
                                  TIMEOUT 900 RUN_SERIAL ON)
         endforeach()
         # The same with readings of counters in between.
-        foreach(name files onesided persistent pause_requests)
+        foreach(name files onesided persistent pause_requests chunk_ends)
             add_test(NAME mpi.${family}.counted.${name}
                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
                         --recorder $<TARGET_FILE:liblull-record-${family}>
@@ -29,6 +35,27 @@ if(LULL_TESTS AND Python3_FOUND)
             set_tests_properties(mpi.${family}.counted.${name} PROPERTIES LABELS mpi TIMEOUT 900
                 SKIP_RETURN_CODE 77 RUN_SERIAL ON
                 ENVIRONMENT "LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2")
+        endforeach()
+        # Another PMPI tool counts as much as the recorder, wherever it stands. It does not survive a
+        # jump out of a call itself; in pauses and spawned worlds the two count differently.
+        set(chained ${programs})
+        list(FILTER chained INCLUDE REGEX "\\.c$")
+        list(FILTER chained EXCLUDE REGEX "/(pause|spawn|errors_jump)[^/]*$")
+        set(chained_linked ${chained})
+        list(FILTER chained_linked INCLUDE REGEX "/(control|blocking|persistent|threads_requests)\\.c$")
+        foreach(place before behind linked inside)
+            set(list chained)
+            if(place MATCHES "linked|inside")
+                set(list chained_linked)
+            endif()
+            add_test(NAME mpi.${family}.chain.${place}
+                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/chain.py --family ${family}
+                        --recorder $<TARGET_FILE:liblull-record-${family}>
+                        --digest $<TARGET_FILE:mpi_digest>
+                        --functions ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
+                        --place ${place} ${${list}})
+            set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
+                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         endforeach()
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions

@@ -2,7 +2,7 @@
 """Records a small MPI program and compares the run with what its source says must be in it.
 
 usage: run.py --family openmpi|mpich --recorder FILE --digest FILE
-              --lull FILE PROGRAM.c|.f90
+              --lull FILE PROGRAM.c|.cc|.f90
 
 The source has lines "*= ..." (or "!= ..."):
     ranks N               how many to start
@@ -34,7 +34,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 
-COMPILERS = {".c": "mpicc.%s", ".f90": "mpif90.%s"}
+COMPILERS = {".c": "mpicc.%s", ".cc": "mpicxx.%s", ".f90": "mpif90.%s"}
 SECONDS = 280  # for what hangs; three of them fit into the time that ctest gives
 
 

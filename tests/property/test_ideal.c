@@ -278,8 +278,6 @@ static int64_t simulate(const struct program *p, double cpu_speed, struct lull_a
     struct lull_sim_result result;
     struct lull_error err;
     lull_network_init(&network, lull_network_find("ideal"));
-    network.collectives = LULL_COLLECTIVES_ALGORITHM;
-    network.algorithms = "bcast:linear+scatter:linear+reduce:linear+gather:linear+scan:linear";
     network.cpu_speed = cpu_speed;
     if (lull_replay_open(p->trace, &options, &replay, &err) != LULL_OK ||
         lull_simulate(replay, &wanted, arena, &result, NULL, &err) != LULL_OK)
@@ -364,7 +362,7 @@ static void check_balance(const struct program *p)
     struct lull_what_if *what_if;
     struct lull_error err;
     int64_t measured = work_of(p->trace, &options);
-    if (lull_what_if_create(p->trace, &wanted, false, &what_if, &err) != LULL_OK ||
+    if (lull_what_if_create(p->trace, &wanted, &what_if, &err) != LULL_OK ||
         lull_what_if_conclude(what_if, &options, &err) != LULL_OK)
         fail_msg("%s", err.text);
     int64_t balanced = work_of(p->trace, &options);

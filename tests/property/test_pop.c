@@ -1,4 +1,5 @@
 /* The identities of the POP metrics, on random runs. */
+#include "metrics/breakdown/merge.h"
 #include "metrics/pop/pop.h"
 #include "stats/random.h"
 #include "support/seed.h"
@@ -122,14 +123,14 @@ static bool join_group(const struct lull_metric_value *values, int member, doubl
     return true;
 }
 
-/* Every group makes its parent, and what is not marked as residual lies in [0, 1]. */
+/* Every group makes its parent, and what has no reason to exceed 1 lies in [0, 1]. */
 static void check_trees(const struct lull_metric_value *values)
 {
     for (int i = 0; i < lull_metric_count; i++) {
         const struct lull_metric_def *def = &lull_metric_defs[i];
         assert_true(def->parent < i);
         assert_true(values[i].absent || isfinite(values[i].value));
-        if (!values[i].absent && !def->residual)
+        if (!values[i].absent && !def->above_one)
             assert_true(values[i].value >= -EXACT && values[i].value <= 1.0 + EXACT);
         double joined;
         if (def->combine == LULL_COMBINE_NONE || !join_group(values, i, &joined))
@@ -155,6 +156,78 @@ static void test_trees_close(void **state)
         check_trees(values);
         compute(&run, NULL, LULL_SCALING_STRONG, values);
         check_trees(values);
+    }
+}
+
+/* ---- from breakdowns ----------------------------------------------------------------------- */
+
+/* A thread that does anything at any time: no rule says which thread opens parallel regions,
+ * computes, communicates or is paused. */
+static void draw_thread(struct lull_random *random, int64_t length,
+                        struct lull_thread_breakdown *thread)
+{
+    thread->disabled_ns =
+        lull_random_below(random, 3) ? 0 : (int64_t)lull_random_below(random, 400);
+    for (int64_t left = length - thread->disabled_ns; left > 0;) {
+        int64_t part = 1 + (int64_t)lull_random_below(random, (uint64_t)left);
+        unsigned activity = lull_random_below(random, 2)
+                                ? LULL_USEFUL
+                                : (unsigned)lull_random_below(random, LULL_ACTIVITIES);
+        if (thread->kind == LULL_LOCATION_DEVICE)
+            activity = activity == LULL_USEFUL || activity == LULL_DEVICE ? activity : LULL_IDLE;
+        thread->times.ns[activity][lull_random_below(random, 2)] += part;
+        left -= part;
+    }
+}
+
+static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct lull_arena *arena)
+{
+    struct lull_breakdown *made = lull_arena_zero(arena, 1, sizeof *made);
+    made->run = "drawn";
+    made->duration_ns = 1000;
+    made->n_processes = 1 + (uint32_t)lull_random_below(random, 3);
+    made->processes = lull_arena_zero(arena, made->n_processes, sizeof *made->processes);
+    made->threads = lull_arena_zero(arena, (size_t)made->n_processes * 5, sizeof *made->threads);
+    for (uint32_t p = 0; p < made->n_processes; p++) {
+        uint32_t threads = 1 + (uint32_t)lull_random_below(random, 4);
+        uint32_t streams = (uint32_t)lull_random_below(random, 2);
+        made->processes[p] = (struct lull_process_breakdown){
+            .name = "", .rank = p, .node = LULL_NONE, .n_cpu_threads = threads};
+        for (uint32_t t = 0; t < threads + streams; t++) {
+            struct lull_thread_breakdown *thread = &made->threads[made->n_threads++];
+            thread->process = p;
+            thread->number = t;
+            thread->kind = t < threads ? LULL_LOCATION_THREAD : LULL_LOCATION_DEVICE;
+            thread->master = t == 0;
+            draw_thread(random, made->duration_ns, thread);
+        }
+    }
+    struct lull_error err;
+    assert_int_equal(lull_breakdown_join(made, NULL, arena, made, &err), LULL_OK);
+    return made;
+}
+
+/* Whatever threads do and whenever they are paused, the trees close, and no efficiency exceeds 1
+ * but those that say why. */
+static void test_any_breakdown(void **state)
+{
+    struct lull_random *random = *state;
+    for (int i = 0; i < 4000; i++) {
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_breakdown *breakdown = draw_breakdown(random, arena);
+        struct lull_pop_input *input;
+        struct lull_metric_value values[METRICS];
+        struct lull_error err = {""};
+        if (breakdown->runtime_ns > 0) {
+            breakdown->ideal_runtime_ns = breakdown->runtime_ns;
+            lull_status status = lull_pop_from_breakdown(breakdown, true, arena, &input, &err);
+            if (status == LULL_OK)
+                status = lull_pop_compute(input, NULL, LULL_SCALING_STRONG, values, &err);
+            assert_string_equal(err.text, "");
+            assert_int_equal(status, LULL_OK);
+            check_trees(values);
+        }
+        lull_arena_destroy(arena);
     }
 }
 
@@ -339,7 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trees_close),   cmocka_unit_test(test_published_hybrid),
         cmocka_unit_test(test_published_mpi), cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_permutation),
+        cmocka_unit_test(test_permutation),   cmocka_unit_test(test_any_breakdown),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -19,11 +19,30 @@ struct gathered {
     struct lull_ledger ledger; /* of the end; `counters` is not kept */
     struct lull_channel *channels;
     bool ended;
+    int64_t forked;                            /* when the parallel region that is open began */
+    int64_t parallel_ns[LULL_SLOT_ACTIVITIES]; /* of the SPANs so far */
 };
+
+/* What steps tell of parallel regions agrees with the FORKs and SPANs before. */
+static void check_parallel(struct gathered *to, const struct lull_steps *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct lull_step *step = &from->steps[i];
+        if (step->kind == LULL_STEP_SPAN && step->parallel)
+            to->parallel_ns[step->activity] += step->span.end - step->time;
+        else if (step->kind == LULL_STEP_FORK)
+            to->forked = step->time;
+        if (step->kind == LULL_STEP_FORK || step->kind == LULL_STEP_JOIN)
+            assert_int_equal(step->forked.time, to->forked);
+        if (step->kind == LULL_STEP_JOIN && step->parallel_ns)
+            assert_memory_equal(step->parallel_ns, to->parallel_ns, sizeof to->parallel_ns);
+    }
+}
 
 static void gather(struct gathered *to, const struct lull_steps *from)
 {
     assert_false(to->ended && from->count > 0);
+    check_parallel(to, from);
     if (to->count + from->count > to->capacity) {
         to->capacity = 2 * (to->count + from->count);
         to->steps = realloc(to->steps, to->capacity * sizeof *to->steps);
@@ -105,6 +124,58 @@ static struct gathered *by_cursors(const struct lull_trace *trace, uint32_t want
     return all;
 }
 
+static const struct {
+    uint8_t event, step;
+} pairs[] = {
+    {LULL_EVENT_SEND, LULL_STEP_SEND},
+    {LULL_EVENT_SEND_DONE, LULL_STEP_SEND_DONE},
+    {LULL_EVENT_RECV_POST, LULL_STEP_RECV_POST},
+    {LULL_EVENT_RECV, LULL_STEP_RECV},
+    {LULL_EVENT_REQUEST_TEST, LULL_STEP_TEST},
+    {LULL_EVENT_REQUEST_CANCELLED, LULL_STEP_CANCEL},
+    {LULL_EVENT_COLLECTIVE_BEGIN, LULL_STEP_COLLECTIVE_BEGIN},
+    {LULL_EVENT_COLLECTIVE_END, LULL_STEP_COLLECTIVE_END},
+    {LULL_EVENT_RMA, LULL_STEP_ONE_SIDED},
+    {LULL_EVENT_IO, LULL_STEP_IO},
+    {LULL_EVENT_LOCK_ACQUIRE, LULL_STEP_LOCK_ACQUIRE},
+    {LULL_EVENT_LOCK_RELEASE, LULL_STEP_LOCK_RELEASE},
+};
+
+/* Event by event: nothing is taken in one go. */
+static struct gathered *by_events(const struct lull_trace *trace, uint32_t wants,
+                                  const struct lull_windows *windows)
+{
+    struct gathered *all = make_gathered(trace);
+    const struct lull_consumer consumer = {
+        .context = all, .wants = wants, .wants_ledger = true, .steps = gather_steps};
+    const struct lull_pass_options options = {.application = LULL_NONE, .windows = windows};
+    struct lull_error err;
+    struct lull_pass *pass;
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    uint64_t mask = LULL_MASK_TIME;
+    if (!trace->n_counters)
+        mask &= ~LULL_MASK(LULL_EVENT_COUNTERS);
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++)
+        mask |= LULL_MASK(pairs[p].event);
+    assert_int_equal(lull_pass_create(trace, &options, 1, &consumer, 1, &pass, &err), LULL_OK);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        assert_int_equal(lull_pass_begin(pass, 0, l, &err), LULL_OK);
+        assert_int_equal(lull_cursor_open(trace, l, mask, &cursor, &err), LULL_OK);
+        do {
+            assert_int_equal(lull_cursor_next(cursor, &block, &err), LULL_OK);
+            for (uint32_t i = 0; i < block.count; i++) {
+                const struct lull_block one = {l, 1, &block.events[i]};
+                assert_int_equal(lull_pass_block(pass, 0, &one, &err), LULL_OK);
+            }
+        } while (block.count > 0);
+        lull_cursor_close(cursor);
+        assert_int_equal(lull_pass_end(pass, 0, l, &err), LULL_OK);
+    }
+    lull_pass_destroy(pass);
+    return all;
+}
+
 /* ---- one location by itself ---------------------------------------------------------------- */
 
 /* By the words of step.h, not by the interpreter's sums. */
@@ -129,9 +200,56 @@ static bool is_kept(const struct lull_trace *trace, uint32_t location, const str
 
 static int64_t known_at(const struct lull_step *step)
 {
-    return step->kind == LULL_STEP_SPAN    ? step->span.end
-           : step->kind == LULL_STEP_VISIT ? step->visit.end
-                                           : step->time;
+    return step->kind == LULL_STEP_SPAN || step->kind == LULL_STEP_STRETCH ? step->span.end
+           : step->kind == LULL_STEP_VISIT                                 ? step->visit.end
+                                                                           : step->time;
+}
+
+static unsigned stretch_of(const struct lull_trace *trace, uint32_t location,
+                           const struct lull_step *span)
+{
+    if (!is_kept(trace, location, span))
+        return LULL_STRETCH_WAIT;
+    bool fixed = span->activity == LULL_MPI_ONE_SIDED || span->activity == LULL_MPI_IO ||
+                 span->activity == LULL_IO || span->activity == LULL_FLUSH;
+    return fixed ? LULL_STRETCH_FIXED : LULL_STRETCH_BURST;
+}
+
+/* Stretches tile the run, are made of spans that are alike, and are as long as they can be. */
+static void check_stretches(const struct lull_trace *trace, uint32_t location,
+                            const struct gathered *all)
+{
+    const uint32_t breaks = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
+                            LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_FORK) |
+                            LULL_STEP_MASK(LULL_STEP_JOIN);
+    const struct lull_step *before = NULL;
+    int64_t to = 0;
+    bool broken = true;
+    for (size_t i = 0, s = 0; i < all->count; i++) {
+        const struct lull_step *step = &all->steps[i];
+        if (breaks >> step->kind & 1)
+            broken = true;
+        if (step->kind != LULL_STEP_STRETCH)
+            continue;
+        assert_int_equal(step->time, to);
+        to = step->span.end;
+        assert_true(broken || before->op != step->op || before->span.mark != step->span.mark);
+        const struct lull_step *span = NULL;
+        for (; s < all->count && !(span && span->span.end == to); s++) {
+            if (all->steps[s].kind != LULL_STEP_SPAN)
+                continue;
+            span = &all->steps[s];
+            assert_true(span->time >= step->time && span->span.end <= to);
+            assert_int_equal(stretch_of(trace, location, span), step->op);
+            assert_int_equal(span->span.mark, step->span.mark);
+        }
+        assert_non_null(span);
+        assert_int_equal(span->span.user, step->span.user);
+        assert_int_equal(span->kept_ns, step->kept_ns);
+        before = step;
+        broken = false;
+    }
+    assert_int_equal(to, trace->duration);
 }
 
 /* Order, spans that tile the run and add up to the ledger, kept times, calls and parallel regions
@@ -175,7 +293,9 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
             assert_int_equal(i, all->count - 1);
             assert_int_equal(step->time, trace->duration);
             assert_int_equal(step->kept_ns, kept);
-            assert_true(step->end.last_time <= trace->duration);
+            assert_true(step->last_time <= trace->duration);
+            break;
+        case LULL_STEP_STRETCH: /* below */
             break;
         case LULL_STEP_VISIT:
             assert_true(step->visit.inclusive_ns <= step->visit.end - step->time);
@@ -188,26 +308,10 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
     assert_true(all->ended && !in_call && !forked);
     assert_int_equal(spans_to, trace->duration);
     assert_memory_equal(ns, all->ledger.ns, sizeof ns);
+    check_stretches(trace, location, all);
 }
 
 /* ---- against the events -------------------------------------------------------------------- */
-
-static const struct {
-    uint8_t event, step;
-} pairs[] = {
-    {LULL_EVENT_SEND, LULL_STEP_SEND},
-    {LULL_EVENT_SEND_DONE, LULL_STEP_SEND_DONE},
-    {LULL_EVENT_RECV_POST, LULL_STEP_RECV_POST},
-    {LULL_EVENT_RECV, LULL_STEP_RECV},
-    {LULL_EVENT_REQUEST_TEST, LULL_STEP_TEST},
-    {LULL_EVENT_REQUEST_CANCELLED, LULL_STEP_CANCEL},
-    {LULL_EVENT_COLLECTIVE_BEGIN, LULL_STEP_COLLECTIVE_BEGIN},
-    {LULL_EVENT_COLLECTIVE_END, LULL_STEP_COLLECTIVE_END},
-    {LULL_EVENT_RMA, LULL_STEP_ONE_SIDED},
-    {LULL_EVENT_IO, LULL_STEP_IO},
-    {LULL_EVENT_LOCK_ACQUIRE, LULL_STEP_LOCK_ACQUIRE},
-    {LULL_EVENT_LOCK_RELEASE, LULL_STEP_LOCK_RELEASE},
-};
 
 static void check_operation(const struct lull_trace *trace, uint32_t location,
                             const struct lull_event *event, const struct lull_step *step,
@@ -281,7 +385,17 @@ static void check_same_step(const struct lull_step *a, const struct lull_step *b
     if (a->kind == LULL_STEP_CALL_END)
         assert_int_equal(a->call_began, b->call_began);
     if (a->kind == LULL_STEP_END)
-        assert_int_equal(a->end.last_time, b->end.last_time);
+        assert_int_equal(a->last_time, b->last_time);
+    if (a->kind == LULL_STEP_SPAN || a->kind == LULL_STEP_STRETCH) {
+        assert_int_equal(a->span.end, b->span.end);
+        assert_int_equal(a->span.user, b->span.user);
+        assert_int_equal(a->span.mark, b->span.mark);
+    }
+    if (a->kind == LULL_STEP_VISIT) {
+        assert_int_equal(a->visit.end, b->visit.end);
+        assert_int_equal(a->visit.inclusive_ns, b->visit.inclusive_ns);
+        assert_int_equal(a->visit.flags, b->visit.flags);
+    }
 }
 
 static void check_same(const struct lull_trace *trace, const struct gathered *a,
@@ -337,6 +451,9 @@ static void check_one(struct lull_random *random, unsigned round)
         check_location(trace, l, &all[l]);
         check_operations(trace, l, &all[l]);
     }
+    struct gathered *slow = by_events(trace, LULL_STEPS_ALL, windows);
+    check_same(trace, slow, all, LULL_STEPS_ALL);
+    free_gathered(slow, trace->n_locations);
     check_same(trace, all, quick, few);
     check_same(trace, quick, pulled, few);
     free_gathered(all, trace->n_locations);

@@ -99,7 +99,7 @@ class Bench:
             if len(said) != lines or (lines and name not in said[0]):
                 self.wrong.append(f"--counters {name}: says {said}")
         _, _, errors = self.record("usual", "", [], short)
-        if len([line for line in errors.splitlines() if "no counter" in line]) > 1:
+        if "no counter" in errors: # nobody has asked; lull info tells it
             self.wrong.append(f"usual counters: {errors}")
 
     def kernel(self):

@@ -75,8 +75,8 @@ struct lull_breakdown_counter {
 struct lull_breakdown {
     const char *run;     /* as the user named it */
     int64_t duration_ns; /* length of the trace */
-    int64_t runtime_ns;  /* T: longest window_ns over processes, less the shortest disabled time
-                            of a master */
+    int64_t runtime_ns;  /* T: the longest time that a master was measured, or that another thread
+                            computed or a stream was busy (while the masters were paused) */
     int64_t
         ideal_runtime_ns; /* T_id, of the same windows: from a replay (replay/ideal/ideal.h), which
                              the caller adds; 0: not known. Parts that are merged lose it. */

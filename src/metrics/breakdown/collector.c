@@ -12,8 +12,8 @@
 enum { PIECES = 4096 };
 
 #define KINDS                                                          \
-    (LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) | \
-     LULL_STEP_MASK(LULL_STEP_TICK) | LULL_STEP_MASK(LULL_STEP_END))
+    (LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_TICK) | \
+     LULL_STEP_MASK(LULL_STEP_END))
 
 static const uint8_t cause_of[LULL_ACTIVITIES] = {
     [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
@@ -28,39 +28,43 @@ static const uint8_t cause_of[LULL_ACTIVITIES] = {
 /* ---- steps --------------------------------------------------------------------------------- */
 
 /* What has gone into the parallel slots since the last span: they change inside of spans alone. */
-static inline void end_span(struct location *location, const struct lull_ledger *ledger,
+static inline void end_span(struct location *location, const struct lull_step *step, int64_t begin,
                             struct lull_span *ret_span)
 {
     int64_t sums[LULL_CAUSES] = {0};
     for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        sums[cause_of[activity]] += ledger->ns[LULL_SLOT(activity, 1)];
-    ret_span->begin = location->span_begin;
-    ret_span->end = ledger->now;
+        sums[cause_of[activity]] += step->parallel_ns[activity];
+    ret_span->begin = begin;
+    ret_span->end = step->time;
     for (int cause = 0; cause < LULL_CAUSES; cause++) {
         ret_span->ns[cause] = sums[cause] - location->handed_over[cause];
         location->handed_over[cause] = sums[cause];
     }
 }
 
-static lull_status fork_region(struct location *location, const struct lull_step *step,
-                               struct lull_error *err)
-{
-    location->inside = true;
-    location->span_begin = step->time;
-    if (location->thread > 0)
-        return LULL_OK;
-    return lull_executions_open(location->executions, step->time, step->op != 0, err);
-}
-
+/* A worker's span ends, or a piece of it. */
 static lull_status end_piece(struct location *location, const struct lull_step *step,
-                             const struct lull_ledger *ledger, struct lull_error *err)
+                             struct lull_error *err)
 {
     struct lull_span span;
-    end_span(location, ledger, &span);
-    location->span_begin = step->time;
-    location->inside = step->kind == LULL_STEP_TICK;
-    if (location->thread > 0)
-        return lull_executions_add(location->executions, location->thread, &span, err);
+    end_span(location, step, location->told ? location->told_to : step->forked.time, &span);
+    location->told = step->kind == LULL_STEP_TICK;
+    location->told_to = step->time;
+    return lull_executions_add(location->executions, location->thread, &span, err);
+}
+
+/* The master's execution ends. */
+static lull_status end_execution(struct location *location, const struct lull_step *step,
+                                 struct lull_error *err)
+{
+    struct lull_span span;
+    lull_status status = LULL_OK;
+    if (!location->told)
+        status = lull_executions_open(location->executions, &step->forked, err);
+    if (status != LULL_OK)
+        return status;
+    location->told = false;
+    end_span(location, step, step->forked.time, &span);
     lull_executions_close(location->executions, &span, step->region);
     return LULL_OK;
 }
@@ -79,17 +83,34 @@ static lull_status take_step(const struct lull_collector *collector, struct loca
                              struct lull_error *err)
 {
     switch (step->kind) {
-    case LULL_STEP_FORK:
-        return fork_region(location, step, err);
     case LULL_STEP_JOIN:
     case LULL_STEP_TICK:
-        return end_piece(location, step, ledger, err);
+        return location->thread > 0 ? end_piece(location, step, err)
+                                    : end_execution(location, step, err);
     case LULL_STEP_END:
         end_location(collector, location, ledger);
         return LULL_OK;
     default:
         return LULL_OK;
     }
+}
+
+/* The location has been read up to here. Of a parallel region that is still open others get to know
+ * from its master; what it holds of a worker comes later. */
+static lull_status pass_on(struct location *location, const struct lull_ledger *ledger, bool ended,
+                           struct lull_error *err)
+{
+    int64_t until = ended ? INT64_MAX : ledger->now;
+    bool open = !ended && ledger->forked.time != LULL_NOT_FORKED;
+    if (open && location->thread > 0) {
+        until = location->told ? location->told_to : ledger->forked.time;
+    } else if (open && !location->told) {
+        lull_status status = lull_executions_open(location->executions, &ledger->forked, err);
+        if (status != LULL_OK)
+            return status;
+        location->told = true;
+    }
+    return lull_executions_pass(location->executions, location->thread, until, err);
 }
 
 /* What is handed over is passed on at the end of a block. */
@@ -107,13 +128,9 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             return status;
     }
     unsigned last = steps->count ? steps->steps[steps->count - 1].kind : LULL_STEP_KINDS;
-    if (!location->executions || last == LULL_STEP_JOIN || last == LULL_STEP_TICK)
+    if (!location->executions)
         return LULL_OK;
-    int64_t until =
-        location->thread > 0 && location->inside ? location->span_begin : steps->ledger->now;
-    if (last == LULL_STEP_END)
-        until = INT64_MAX;
-    return lull_executions_pass(location->executions, location->thread, until, err);
+    return pass_on(location, steps->ledger, last == LULL_STEP_END, err);
 }
 
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector)

@@ -5,10 +5,10 @@
 #include "metrics/breakdown/executions.h"
 
 struct location {
-    struct lull_executions *executions;   /* of its process; NULL for a device stream */
-    uint32_t thread;                      /* index in the process; 0: master */
-    bool inside;                          /* a parallel region */
-    int64_t span_begin;                   /* of what was not handed over yet */
+    struct lull_executions *executions; /* of its process; NULL for a device stream */
+    uint32_t thread;                    /* index in the process; 0: master */
+    bool told;       /* of the parallel region that is open: a worker has handed over a piece ... */
+    int64_t told_to; /* ... up to here, or the master has told that it has begun */
     int64_t handed_over[LULL_CAUSES];     /* what spans held so far of the parallel slots */
     int64_t ns[LULL_SLOT_ACTIVITIES * 2]; /* of its ledger, once it has ended */
     uint64_t *counters;                   /* likewise; NULL: none */

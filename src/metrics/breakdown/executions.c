@@ -126,14 +126,15 @@ static bool is_empty(const int64_t ns[LULL_CAUSES])
     return true;
 }
 
-lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, bool counted,
-                                 struct lull_error *err)
+lull_status lull_executions_open(struct lull_executions *executions,
+                                 const struct lull_forked *forked, struct lull_error *err)
 {
     struct passage *passage = queue_append(&executions->threads[0].spans);
     if (!passage)
         return out_of_memory(err);
-    *passage = (struct passage){
-        .span = {.begin = begin, .end = INT64_MAX}, .region = LULL_NONE, .counted = counted};
+    *passage = (struct passage){.span = {.begin = forked->time, .end = INT64_MAX},
+                                .region = LULL_NONE,
+                                .counted = forked->inside};
     return LULL_OK;
 }
 

@@ -35,11 +35,11 @@ struct lull_executions;
 struct lull_executions *lull_executions_create(uint32_t n_threads); /* NULL: no memory */
 void lull_executions_destroy(struct lull_executions *executions);
 
-/* The master enters its outermost parallel region; `counted`: that is inside an analysed window.
+/* The master has entered its outermost parallel region, which counts if that was inside a window.
  * Then it leaves, with what it has spent inside; `region` (a region index or LULL_NONE) names it.
  * The other threads get to know of both when the master passes. */
-lull_status lull_executions_open(struct lull_executions *executions, int64_t begin, bool counted,
-                                 struct lull_error *err);
+lull_status lull_executions_open(struct lull_executions *executions,
+                                 const struct lull_forked *forked, struct lull_error *err);
 void lull_executions_close(struct lull_executions *executions, const struct lull_span *span,
                            uint32_t region);
 

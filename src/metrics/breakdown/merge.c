@@ -340,6 +340,37 @@ static uint32_t count_nodes(const struct join *join)
     return different;
 }
 
+/* The time in which a thread computed, or a device's stream was busy. */
+static int64_t busy_time(const struct lull_thread_breakdown *thread)
+{
+    const struct lull_times *times = &thread->times;
+    int64_t busy = times->ns[LULL_USEFUL][0] + times->ns[LULL_USEFUL][1];
+    if (thread->kind == LULL_LOCATION_DEVICE)
+        busy += times->ns[LULL_DEVICE][0] + times->ns[LULL_DEVICE][1];
+    return busy;
+}
+
+/* A pause of a master is taken off the runtime as far as no other thread goes on meanwhile. */
+static int64_t find_runtime(const struct lull_breakdown *breakdown)
+{
+    int64_t masters = 0, busiest = 0, longest = 0;
+    bool has_master = false;
+    for (uint32_t i = 0; i < breakdown->n_threads; i++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[i];
+        int64_t measured = lull_thread_window(thread) - thread->disabled_ns;
+        int64_t busy = busy_time(thread);
+        longest = measured > longest ? measured : longest;
+        busiest = busy > busiest ? busy : busiest;
+        if (!thread->master)
+            continue;
+        has_master = true;
+        masters = measured > masters ? measured : masters;
+    }
+    if (!has_master)
+        return longest;
+    return masters > busiest ? masters : busiest;
+}
+
 static void clear_derived(struct lull_process_breakdown *process)
 {
     process->first_thread = process->n_threads = process->n_cpu_threads = 0;
@@ -349,7 +380,6 @@ static void clear_derived(struct lull_process_breakdown *process)
 static lull_status derive(struct join *join)
 {
     struct lull_breakdown *to = join->to;
-    int64_t longest = 0, disabled = INT64_MAX;
     for (uint32_t i = 0; i < to->n_processes; i++)
         clear_derived(&to->processes[i]);
     for (uint32_t i = 0; i < to->n_threads; i++) {
@@ -368,11 +398,9 @@ static lull_status derive(struct join *join)
             process->first_thread = i;
         process->n_cpu_threads += thread->kind == LULL_LOCATION_THREAD;
         process->window_ns = window > process->window_ns ? window : process->window_ns;
-        longest = window > longest ? window : longest;
-        if (thread->master && thread->disabled_ns < disabled)
-            disabled = thread->disabled_ns;
     }
-    to->runtime_ns = longest - (disabled == INT64_MAX ? 0 : disabled);
+    if (!join->overflow)
+        to->runtime_ns = find_runtime(to);
     to->n_nodes = count_nodes(join);
     return LULL_OK;
 }

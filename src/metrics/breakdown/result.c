@@ -49,6 +49,14 @@ static struct lull_region_ledger sum_of_region(const struct lull_collector *coll
     return sum;
 }
 
+/* What a region mostly counted as: functions of a device's paradigm are its runtime on the host,
+ * and kernels on its streams. */
+static uint8_t activity_of(const struct lull_region *region, const struct lull_region_ledger *sum)
+{
+    bool kernel = region->activity == LULL_DEVICE && 2 * sum->useful_ns > sum->exclusive_ns;
+    return kernel ? LULL_USEFUL : region->activity;
+}
+
 static void fill_regions(const struct lull_collector *collector, struct lull_arena *arena,
                          struct lull_breakdown *breakdown)
 {
@@ -66,7 +74,7 @@ static void fill_regions(const struct lull_collector *collector, struct lull_are
             .site = lull_arena_strdup(arena, region->site),
             .paradigm = region->paradigm,
             .role = region->role,
-            .activity = region->activity,
+            .activity = activity_of(region, &sum),
             .visits = sum.visits,
             .inclusive_ns = sum.inclusive_ns,
             .exclusive_ns = sum.exclusive_ns,

@@ -44,12 +44,37 @@ static void add_device(const struct lull_thread_breakdown *stream, struct lull_p
     input->device_max_busy = fmax(input->device_max_busy, seconds(useful + moving));
 }
 
+/* Where a thread computes for longer than its master is in user code and OpenMP (the master waits,
+ * communicates, or opens no region itself), that thread takes the master's place: first in what the
+ * master spends outside the runtimes, then in MPI. `busiest` is its useful time inside parallel
+ * regions. Neither part is below what the threads computed in it on average. */
+static void let_busiest_lead(struct lull_pop_process *process, double busiest)
+{
+    double more = process->max_useful - (process->serial_useful + process->parallel);
+    if (more > 0.0) {
+        process->parallel = busiest;
+        process->serial_useful = process->max_useful - busiest;
+        process->other = fmax(0.0, process->other - more);
+        process->device = fmin(process->device, process->other);
+    }
+    double parallel = process->parallel_useful / process->threads;
+    double serial = process->useful / process->threads - parallel;
+    double outside = process->serial_useful + process->parallel;
+    if (process->parallel < parallel) {
+        process->parallel = parallel;
+        process->serial_useful = outside - parallel;
+    } else if (process->serial_useful < serial) {
+        process->serial_useful = serial;
+        process->parallel = outside - serial;
+    }
+}
+
 static void add_process(const struct lull_breakdown *breakdown,
                         const struct lull_process_breakdown *from, struct lull_pop_input *input,
                         struct lull_pop_process *processes)
 {
     struct lull_pop_process process = {.threads = from->n_cpu_threads};
-    int64_t useful = 0, parallel_useful = 0, max_useful = 0, flush = 0;
+    int64_t useful = 0, parallel_useful = 0, max_useful = 0, flush = 0, busiest = 0;
     for (uint32_t i = 0; i < from->n_threads; i++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[from->first_thread + i];
         if (thread->kind == LULL_LOCATION_DEVICE) {
@@ -60,8 +85,10 @@ static void add_process(const struct lull_breakdown *breakdown,
             add_master(thread, &process);
         useful += useful_of(thread);
         parallel_useful += thread->times.ns[LULL_USEFUL][1];
-        if (useful_of(thread) > max_useful)
+        if (useful_of(thread) > max_useful) {
             max_useful = useful_of(thread);
+            busiest = thread->times.ns[LULL_USEFUL][1];
+        }
         int64_t flushing = thread->times.ns[LULL_FLUSH][0] + thread->times.ns[LULL_FLUSH][1];
         flush = flushing > flush ? flushing : flush;
     }
@@ -71,6 +98,7 @@ static void add_process(const struct lull_breakdown *breakdown,
     process.useful = seconds(useful);
     process.parallel_useful = seconds(parallel_useful);
     process.max_useful = seconds(max_useful);
+    let_busiest_lead(&process, seconds(busiest));
     processes[input->n_processes++] = process;
 }
 
@@ -128,17 +156,20 @@ static void add_causes(const struct lull_breakdown *breakdown,
 static void add_causes_of_threads(const struct lull_breakdown *breakdown,
                                   struct lull_pop_causes *causes)
 {
-    int64_t schedule = 0, lock = 0, mpi = 0;
+    int64_t schedule = 0, lock = 0, mpi = 0, all = 0;
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[t];
         if (thread->kind != LULL_LOCATION_THREAD)
             continue;
         schedule += thread->times.ns[LULL_OMP_SCHEDULE][1];
         lock += thread->times.ns[LULL_OMP_LOCK][1];
-        for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
             mpi += is_mpi(activity) ? thread->times.ns[activity][1] : 0;
+            all += thread->times.ns[activity][1];
+        }
     }
-    *causes = (struct lull_pop_causes){NAN, seconds(schedule), seconds(lock), seconds(mpi)};
+    *causes = (struct lull_pop_causes){all > 0 ? NAN : 0.0, seconds(schedule), seconds(lock),
+                                       seconds(mpi)};
 }
 
 static void divide_causes(struct lull_pop_causes *causes, double threads)

@@ -8,13 +8,14 @@ struct sums {
     double runtime, ideal;
     double threads;
     double avg_useful, max_useful, sum_useful;
-    double avg_parallel_useful;      /* OU */
-    double avg_serial, avg_parallel; /* SU, OMP */
-    double avg_outside;              /* X */
-    double avg_device;               /* of X */
-    double avg_runtimes;             /* O = SU + OMP */
-    double avg_not_mpi, max_not_mpi; /* W = SU + OMP + X */
-    const char *no_ideal;            /* why there is no T_id */
+    double avg_parallel_useful;        /* OU */
+    double avg_serial, avg_parallel;   /* SU, OMP */
+    double avg_outside;                /* X */
+    double avg_device;                 /* of X */
+    double avg_runtimes, max_runtimes; /* O = SU + OMP */
+    double max_with_device;            /* the largest O + device */
+    double avg_not_mpi, max_not_mpi;   /* W = SU + OMP + X */
+    const char *no_ideal;              /* why there is no T_id */
     bool mpi_only;
 };
 
@@ -60,6 +61,8 @@ static void add_process(const struct lull_pop_process *p, struct sums *sums)
     sums->avg_device += t * p->device;
     sums->avg_not_mpi += t * not_mpi;
     sums->max_not_mpi = fmax(sums->max_not_mpi, not_mpi);
+    sums->max_runtimes = fmax(sums->max_runtimes, p->serial_useful + p->parallel);
+    sums->max_with_device = fmax(sums->max_with_device, p->serial_useful + p->parallel + p->device);
     sums->max_useful = fmax(sums->max_useful, p->max_useful);
 }
 
@@ -78,6 +81,8 @@ static void finish_averages(struct sums *sums)
 
 bool lull_pop_is_hybrid(const struct lull_pop_input *input)
 {
+    if (input->n_devices > 0)
+        return true;
     for (uint32_t i = 0; i < input->n_processes; i++)
         if (input->processes[i].threads != 1 || input->processes[i].parallel != 0.0)
             return true;
@@ -213,16 +218,16 @@ static void factors(struct target to, enum lull_metric balance, double avg, doub
 }
 
 /* What MPI and the time outside the runtimes do not explain: three rows, the efficiency and its
- * load balance and communication, for one paradigm beside MPI. `inside` is the average time in
- * user code and that paradigm's runtime. */
+ * load balance and communication, for one paradigm beside MPI. `avg` and `max` are useful times of
+ * execution units, `avg_inside` and `max_inside` those of processes in user code and that
+ * paradigm's runtime. */
 static void rest_beside_mpi(struct target to, enum lull_metric first, double avg, double max,
-                            double inside)
+                            double avg_inside, double max_inside)
 {
     enum { PARALLEL, BALANCE, COMMUNICATION };
-    const struct sums *s = to.sums;
-    set_ratio(to, first + PARALLEL, avg, inside, no_useful);
-    set_ratio(to, first + BALANCE, avg * s->max_not_mpi, max * s->avg_not_mpi, no_useful);
-    set_ratio(to, first + COMMUNICATION, max * s->avg_not_mpi, s->max_not_mpi * inside, no_useful);
+    set_ratio(to, first + PARALLEL, avg, avg_inside, no_useful);
+    set_ratio(to, first + BALANCE, avg * max_inside, max * avg_inside, no_useful);
+    set_ratio(to, first + COMMUNICATION, max, max_inside, no_useful);
 }
 
 static void multiplicative(struct target to)
@@ -233,7 +238,7 @@ static void multiplicative(struct target to)
     set_ratio(to, LULL_METRIC_OUTSIDE_RUNTIMES_RATIO, s->avg_runtimes, s->avg_not_mpi,
               "no time outside MPI");
     rest_beside_mpi(to, LULL_METRIC_OPENMP_PARALLEL_EFFICIENCY, s->avg_useful, s->max_useful,
-                    s->avg_runtimes);
+                    s->avg_runtimes, s->max_runtimes);
 }
 
 static void multiplicative_nag(struct target to)
@@ -253,7 +258,7 @@ static void mpi_only(struct target to)
     const struct sums *s = to.sums;
     for (int m = LULL_METRIC_MPI_ONLY_ADDITIVE_LOAD_BALANCE;
          m <= LULL_METRIC_MPI_ONLY_SERIALISATION; m++)
-        set_absent(to, m, s->mpi_only ? s->no_ideal : "the run uses threads or OpenMP");
+        set_absent(to, m, s->mpi_only ? s->no_ideal : "the run uses threads, OpenMP or devices");
     if (!s->mpi_only)
         return;
     set_loss(to, LULL_METRIC_MPI_ONLY_ADDITIVE_LOAD_BALANCE, s->max_useful - s->avg_useful);
@@ -298,7 +303,7 @@ static void devices(struct target to, const struct lull_pop_input *input)
     factors(to, LULL_METRIC_ALL_LOAD_BALANCE, avg, max);
     mpi_rows(to, LULL_METRIC_ALL_MPI_PARALLEL_EFFICIENCY);
     set_ratio(to, LULL_METRIC_ALL_OUTSIDE_RUNTIMES, inside, s->avg_not_mpi, "no time outside MPI");
-    rest_beside_mpi(to, LULL_METRIC_ALL_DEVICE_EFFICIENCY, avg, max, inside);
+    rest_beside_mpi(to, LULL_METRIC_ALL_DEVICE_EFFICIENCY, avg, max, inside, s->max_with_device);
     set(to, LULL_METRIC_DEVICE_PARALLEL_EFFICIENCY, alone / s->runtime);
     factors(to, LULL_METRIC_DEVICE_LOAD_BALANCE, alone, input->device_max_useful);
     set_ratio(to, LULL_METRIC_DEVICE_TRANSFER, input->device_max_useful, input->device_max_busy,

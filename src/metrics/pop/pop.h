@@ -55,8 +55,8 @@ struct lull_pop_input {
     double device_useful, device_max_useful, device_max_busy;
 };
 
-/* Some process has several threads, or time inside OpenMP parallel regions if only on one: the
- * schemes for MPI alone do not apply. */
+/* Some process has several threads, or time inside OpenMP parallel regions if only on one, or there
+ * are devices: the schemes for MPI alone do not apply. */
 bool lull_pop_is_hybrid(const struct lull_pop_input *input);
 
 enum lull_scheme {
@@ -83,14 +83,14 @@ enum lull_combine {
  * parallel efficiency once by factor (load balance, communication: the original POP model over
  * all cores) and once by programming model. */
 struct lull_metric_def {
-    const char *id;      /* "parallel_efficiency": key in documents, stable */
-    const char *label;   /* "Parallel efficiency" */
-    const char *formula; /* for documentation and JSON */
-    int parent;          /* index or -1 */
-    uint8_t scheme;      /* enum lull_scheme */
-    uint8_t split;       /* which of its parent's groups */
-    uint8_t combine;     /* enum lull_combine: how its group makes the parent */
-    bool residual;       /* may legitimately exceed 1 */
+    const char *id;        /* "parallel_efficiency": key in documents, stable */
+    const char *label;     /* "Parallel efficiency" */
+    const char *formula;   /* for documentation and JSON */
+    int parent;            /* index or -1 */
+    uint8_t scheme;        /* enum lull_scheme */
+    uint8_t split;         /* which of its parent's groups */
+    uint8_t combine;       /* enum lull_combine: how its group makes the parent */
+    const char *above_one; /* why it may exceed 1; "": compares with another run; NULL: cannot */
 };
 
 extern const struct lull_metric_def lull_metric_defs[];

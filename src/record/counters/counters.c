@@ -121,13 +121,14 @@ static void say_absent(const struct found *found)
 
 void rec_counters_start(const char *list)
 {
-    if (!list || !*list)
+    bool asked = list && *list;
+    if (!asked)
         list = usual;
     if (strcmp(list, "none") == 0)
         return;
     struct found found;
     const struct rec_counter_backend *backend = choose(list, &found);
-    if (found.absent > 0)
+    if (found.absent > 0 && asked)
         say_absent(&found);
     for (unsigned i = 0; i < found.n; i++) {
         all.counters[i] = found.counters[i];
@@ -189,7 +190,7 @@ static void read_deltas(struct rec_thread *self, uint64_t now, uint64_t *deltas)
 static void put(struct rec_thread *self, uint64_t now, const uint64_t *deltas)
 {
     const unsigned extra = (all.n + 1) / 2;
-    rec_reserve(self, 1 + extra);
+    rec_reserve_behind(self, 1 + extra);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = now;
     slot[0].record.head = lull_tape_head(LULL_TAPE_COUNTS, extra, all.ids[0]);

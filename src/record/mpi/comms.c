@@ -366,7 +366,7 @@ bool rec_mpi_begin_world(MPI_Comm world)
 /* ---- calls ------------------------------------------------------------------------------------
  */
 
-static void end_constructor(struct rec_mpi_call *call, const struct rec_mpi_comm *parent)
+static void end_collective(struct rec_mpi_call *call, const struct rec_mpi_comm *parent)
 {
     if (parent)
         rec_mpi_collective(call, rec_now(), parent, REC_NO_ROOT, 0, 0);
@@ -374,38 +374,43 @@ static void end_constructor(struct rec_mpi_call *call, const struct rec_mpi_comm
         rec_mpi_call(call);
 }
 
-void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
-                      MPI_Comm fresh)
+void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent);
-    if (result == MPI_SUCCESS && fresh != MPI_COMM_NULL)
+    if (fresh != MPI_COMM_NULL)
         add_new(fresh, info, tag, true);
-    end_constructor(call, info);
+    end_collective(call, info);
 }
 
 /* Collective over the members of the new one alone. */
-void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
-                        MPI_Comm fresh)
+void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = NULL;
-    if (result == MPI_SUCCESS && fresh != MPI_COMM_NULL)
+    if (fresh != MPI_COMM_NULL)
         info = add_new(fresh, rec_mpi_comm_of(parent), tag, true);
-    end_constructor(call, info);
+    end_collective(call, info);
 }
 
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */
-void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh)
+void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(parent);
-    struct rec_mpi_comm *copy = result == MPI_SUCCESS ? malloc(sizeof *copy) : NULL;
+    struct rec_mpi_comm *copy = malloc(sizeof *copy);
     if (copy) {
         *copy = *info;
         add(fresh, copy, info, 0, true, "");
     }
-    end_constructor(call, info);
+    end_collective(call, info);
+}
+
+const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm)
+{
+    if (!comm || *comm == MPI_COMM_WORLD)
+        return comm ? &rec_mpi_world : NULL;
+    return (const struct rec_mpi_comm *)rec_map_get(&comms, (uintptr_t)*comm);
 }
 
 void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *comm)
 {
-    rec_mpi_collective(call, rec_now(), comm, REC_NO_ROOT, 0, 0);
+    end_collective(call, comm);
 }

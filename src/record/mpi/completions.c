@@ -51,7 +51,7 @@ static union lull_tape_slot *next_slots(struct completions *done, unsigned slots
 {
     if (done->slots + slots > MOST_SLOTS) {
         close_record(done);
-        rec_reserve(done->call->self, REC_MOST_SLOTS);
+        rec_reserve_behind(done->call->self, REC_MOST_SLOTS);
     }
     union lull_tape_slot *slot = done->call->self->at + 1 + done->slots;
     done->slots += slots;
@@ -102,7 +102,7 @@ static void add_foreign(struct completions *done, const struct rec_request *requ
     close_record(done);
     rec_mpi_put_message(done->call->self, LULL_TAPE_MESSAGE_RECV, done->end,
                         rec_posted_comm(&request->posted), source, tag, bytes, UINT64_MAX);
-    rec_reserve(done->call->self, REC_MOST_SLOTS);
+    rec_reserve_behind(done->call->self, REC_MOST_SLOTS);
 }
 
 /* Some libraries (MPICH 4.0) leave the status of an exchange empty: then it does not fit. */
@@ -113,29 +113,36 @@ static bool is_credible(const struct rec_request *request, const struct rec_post
                                   (tag == REC_ANY || tag == rec_posted_tag(matched)));
 }
 
-static void add_receive(struct completions *done, const struct rec_request *request, bool foreign,
-                        const MPI_Status *status)
+REC_INLINE void add_match(struct completions *done, const struct rec_request *request, bool foreign,
+                          const struct rec_posted *matched)
 {
     const struct rec_posted *posted = &request->posted;
-    uint64_t bytes = rec_mpi_status_bytes(status);
-    struct rec_posted matched =
-        rec_posted_of(rec_mpi_peer(status->MPI_SOURCE), rec_mpi_tag(status->MPI_TAG),
-                      rec_posted_comm(posted), bytes);
-    if (REC_UNLIKELY(!is_credible(request, &matched))) {
-        matched = *posted;
-        bytes = rec_posted_bytes(posted);
-    }
+    int32_t source = rec_posted_peer(matched), tag = rec_posted_tag(matched);
     if (REC_UNLIKELY(foreign))
-        add_foreign(done, request, rec_posted_peer(&matched), rec_posted_tag(&matched), bytes);
-    else if (matched.peer_tag == posted->peer_tag && matched.bytes_comm == posted->bytes_comm)
+        add_foreign(done, request, source, tag, rec_posted_bytes(matched));
+    else if (matched->peer_tag == posted->peer_tag && matched->bytes_comm == posted->bytes_comm)
         add_as_posted(done, request->number);
     else
-        add_matched(done, request->number, rec_posted_peer(&matched), rec_posted_tag(&matched),
-                    bytes);
+        add_matched(done, request->number, source, tag, rec_posted_bytes(matched));
 }
 
-static void add_request(struct completions *done, const struct rec_request *request,
-                        const MPI_Status *status)
+static struct rec_posted matched_of(const struct rec_request *request, const MPI_Status *status,
+                                    uint64_t bytes)
+{
+    return rec_posted_of(rec_mpi_peer(status->MPI_SOURCE), rec_mpi_tag(status->MPI_TAG),
+                         rec_posted_comm(&request->posted), bytes);
+}
+
+REC_INLINE void add_receive(struct completions *done, const struct rec_request *request,
+                            bool foreign, const MPI_Status *status)
+{
+    struct rec_posted matched = matched_of(request, status, rec_mpi_status_bytes(status));
+    add_match(done, request, foreign,
+              REC_LIKELY(is_credible(request, &matched)) ? &matched : &request->posted);
+}
+
+REC_INLINE void add_request(struct completions *done, const struct rec_request *request,
+                            const MPI_Status *status)
 {
     bool foreign = request->owner != done->call->self->number;
     done->call->self->n_open -= !foreign;
@@ -151,13 +158,36 @@ static void add_request(struct completions *done, const struct rec_request *requ
     }
 }
 
-static void add(struct completions *done, MPI_Request handle, const MPI_Status *status)
+/* A receive that failed has taken as much as there was room for of a message that was too long, or
+ * nothing; a send that failed did not reach anybody. */
+static __attribute__((noinline)) void add_failed_request(struct completions *done,
+                                                         const struct rec_request *request,
+                                                         const MPI_Status *status, int error)
+{
+    bool foreign = request->owner != done->call->self->number;
+    bool received = request->kind == LULL_TAPE_CALL_IRECV && rec_mpi_was_truncated(error);
+    if (request->kind == LULL_TAPE_CALL_ICOLLECTIVE) {
+        add_request(done, request, status);
+        return;
+    }
+    done->call->self->n_open -= !foreign;
+    struct rec_posted matched = matched_of(request, status, rec_posted_bytes(&request->posted));
+    if (received)
+        add_match(done, request, foreign, &matched);
+    else if (!foreign)
+        put_slot(done, request->number, 0, 0, LULL_TAPE_CANCELLED);
+}
+
+REC_INLINE void add(struct completions *done, MPI_Request handle, const MPI_Status *status,
+                    int error)
 {
     rec_requests_lock();
     struct rec_request *first = rec_request_find(handle, done->call->self->number);
     const struct rec_request *request = first ? rec_request_take(first, false) : NULL;
-    if (request)
+    if (request && REC_LIKELY(error == MPI_SUCCESS))
         add_request(done, request, status);
+    else if (request)
+        add_failed_request(done, request, status, error);
     rec_requests_unlock();
 }
 
@@ -166,23 +196,22 @@ static struct completions begin_completions(struct rec_mpi_call *call)
     return (struct completions){.call = call, .end = rec_now(), .first = !rec_mpi_is_paused(call)};
 }
 
-void rec_mpi_wait(struct rec_mpi_call *call, int result, int complete, MPI_Request waited,
+void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,
                   const MPI_Status *status)
 {
-    if (result == MPI_SUCCESS && !complete) {
-        rec_mpi_poll(call, result, false);
+    if (!complete) {
+        rec_mpi_poll(call, false);
         return;
     }
     struct completions done = begin_completions(call);
-    if (result == MPI_SUCCESS)
-        add(&done, waited, status);
+    add(&done, waited, status, MPI_SUCCESS);
     close_record(&done);
 }
 
 MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self, int n,
                           const MPI_Request *requests, MPI_Status *statuses)
 {
-    waited->n = n > 0 ? n : 0;
+    waited->n = n > 0 && requests ? n : 0;
     MPI_Request *copy = waited->own_requests;
     MPI_Status *own = waited->own_statuses;
     if (n > REC_WAITED_HERE) {
@@ -193,53 +222,97 @@ MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self
         }
         own = (MPI_Status *)(void *)(copy + n);
     }
-    if (n > 0)
+    if (n > 0 && requests)
         memcpy(copy, requests, (size_t)n * sizeof *copy);
     waited->requests = copy;
     return statuses == MPI_STATUSES_IGNORE ? own : statuses;
 }
 
-void rec_mpi_waitall(struct rec_mpi_call *call, int result, int complete,
-                     const struct rec_mpi_waited *waited, const MPI_Status *statuses)
+void rec_mpi_waitall(struct rec_mpi_call *call, int complete, const struct rec_mpi_waited *waited,
+                     const MPI_Status *statuses)
 {
-    if (result == MPI_SUCCESS && !complete) {
-        rec_mpi_poll(call, result, false);
+    if (!complete) {
+        rec_mpi_poll(call, false);
         return;
     }
     struct completions done = begin_completions(call);
-    for (int i = 0; result == MPI_SUCCESS && i < waited->n; i++)
-        add(&done, waited->requests[i], &statuses[i]);
+    for (int i = 0; i < waited->n; i++)
+        add(&done, waited->requests[i], &statuses[i], MPI_SUCCESS);
     close_record(&done);
 }
 
-void rec_mpi_waitany(struct rec_mpi_call *call, int result, int complete, int which,
+void rec_mpi_waitany(struct rec_mpi_call *call, int complete, int which,
                      const struct rec_mpi_waited *waited, const MPI_Status *status)
 {
     bool one = complete && which >= 0 && which < waited->n;
-    rec_mpi_wait(call, result, complete, one ? waited->requests[which] : MPI_REQUEST_NULL, status);
+    rec_mpi_wait(call, complete, one ? waited->requests[which] : MPI_REQUEST_NULL, status);
 }
 
-void rec_mpi_waitsome(struct rec_mpi_call *call, int result, int n, const int *which,
+static void add_some(struct completions *done, int n, const int *which,
+                     const struct rec_mpi_waited *waited, const MPI_Status *statuses, bool failed)
+{
+    for (int i = 0; n != MPI_UNDEFINED && i < n; i++)
+        if (which[i] >= 0 && which[i] < waited->n)
+            add(done, waited->requests[which[i]], &statuses[i],
+                failed ? statuses[i].MPI_ERROR : MPI_SUCCESS);
+}
+
+void rec_mpi_waitsome(struct rec_mpi_call *call, int n, const int *which,
                       const struct rec_mpi_waited *waited, const MPI_Status *statuses)
 {
-    if (result == MPI_SUCCESS && n == 0) {
-        rec_mpi_poll(call, result, false);
+    if (n == 0) {
+        rec_mpi_poll(call, false);
         return;
     }
     struct completions done = begin_completions(call);
-    for (int i = 0; result == MPI_SUCCESS && n != MPI_UNDEFINED && i < n; i++)
-        if (which[i] >= 0 && which[i] < waited->n)
-            add(&done, waited->requests[which[i]], &statuses[i]);
+    add_some(&done, n, which, waited, statuses, false);
     close_record(&done);
 }
 
+/* ---- after an error ---------------------------------------------------------------------------
+ */
+
+bool rec_mpi_was_truncated(int error)
+{
+    int class = MPI_SUCCESS;
+    return PMPI_Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+}
+
+/* With a status for each, that says which are still pending. Otherwise those are complete whose
+ * handles are gone, and a persistent one that has taken a message. */
+void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_Request *waited,
+                         const MPI_Request *after, const MPI_Status *statuses, bool each)
+{
+    struct completions done = begin_completions(call);
+    bool told = each && error == MPI_ERR_IN_STATUS;
+    for (int i = 0; after && i < n; i++) {
+        int its_error = told ? statuses[i].MPI_ERROR : error;
+        bool complete = told ? its_error != MPI_ERR_PENDING
+                             : waited[i] != after[i] || (n == 1 && rec_mpi_was_truncated(error));
+        if (complete)
+            add(&done, waited[i], &statuses[each ? i : 0], its_error);
+    }
+    close_record(&done);
+}
+
+void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *n, const int *which,
+                             const struct rec_mpi_waited *waited, const MPI_Status *statuses)
+{
+    struct completions done = begin_completions(call);
+    if (error == MPI_ERR_IN_STATUS)
+        add_some(&done, *n, which, waited, statuses, true);
+    close_record(&done);
+}
+
+/* ---- given up ---------------------------------------------------------------------------------
+ */
+
 /* Nobody will hear of its completion: a send counts as complete, a receive as withdrawn. */
-void rec_mpi_request_free(struct rec_mpi_call *call, int result, MPI_Request handle)
+void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
 {
     struct completions done = begin_completions(call);
     rec_requests_lock();
-    struct rec_request *first =
-        result == MPI_SUCCESS ? rec_request_find(handle, call->self->number) : NULL;
+    struct rec_request *first = rec_request_find(handle, call->self->number);
     const struct rec_request *request = first ? rec_request_take(first, true) : NULL;
     if (request && request->owner == call->self->number) {
         call->self->n_open--;

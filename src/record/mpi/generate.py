@@ -12,42 +12,42 @@ import sys
 # REAL the call itself; everything called rec_mpi_* is in wrap.h.
 SIMPLE = {
     "call": "rec_mpi_call(&call);",
-    "send": "rec_mpi_send(&call, result, {count}, {type}, {dest}, {tag}, {comm});",
-    "isend": "rec_mpi_isend(&call, result, {count}, {type}, {dest}, {tag}, {comm}, {request});",
-    "irecv": "rec_mpi_irecv(&call, result, {count}, {type}, {source}, {tag}, {comm}, {request});",
-    "isendrecv": "rec_mpi_isendrecv(&call, result, rec_mpi_bytes({count}, {type}), {dest}, {tag}, "
+    "send": "rec_mpi_send(&call, {count}, {type}, {dest}, {tag}, {comm});",
+    "isend": "rec_mpi_isend(&call, {count}, {type}, {dest}, {tag}, {comm}, {request});",
+    "irecv": "rec_mpi_irecv(&call, {count}, {type}, {source}, {tag}, {comm}, {request});",
+    "isendrecv": "rec_mpi_isendrecv(&call, rec_mpi_bytes({count}, {type}), {dest}, {tag}, "
                  "rec_mpi_bytes({rcount}, {rtype}), {source}, {rtag}, {comm}, {request});",
-    "send_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_ISEND, "
+    "send_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, "
                  "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
-    "recv_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_IRECV, "
+    "recv_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_IRECV, "
                  "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
-    "psend_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_ISEND, (uint64_t){parts} * "
+    "psend_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, (uint64_t){parts} * "
                   "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
-    "precv_init": "rec_mpi_persistent(&call, result, LULL_TAPE_CALL_IRECV, (uint64_t){parts} * "
+    "precv_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_IRECV, (uint64_t){parts} * "
                   "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
-    "poll": "rec_mpi_poll(&call, result, *{flag});",
-    "start": "rec_mpi_start(&call, result, 1, {request});",
-    "startall": "rec_mpi_start(&call, result, {n}, {requests});",
-    "mprobe": "rec_mpi_mprobe(&call, result, 1, {comm}, {message});",
-    "improbe": "rec_mpi_mprobe(&call, result, *{flag}, {comm}, {message});",
-    "new_window": "rec_mpi_new_window(&call, result, {comm}, {window});",
-    "group_comm": "rec_mpi_group_comm(&call, result, {comm}, {tag}, *{newcomm});",
-    "dup_comm": "rec_mpi_dup_comm(&call, result, {comm}, *{newcomm});",
-    "rma_put": "rec_mpi_rma(&call, result, REC_RMA_PUT, rec_mpi_bytes({count}, {type}), {target}, "
+    "poll": "rec_mpi_poll(&call, *{flag});",
+    "start": "rec_mpi_start(&call, 1, {request});",
+    "startall": "rec_mpi_start(&call, {n}, {requests});",
+    "mprobe": "rec_mpi_mprobe(&call, 1, {comm}, {message});",
+    "improbe": "rec_mpi_mprobe(&call, *{flag}, {comm}, {message});",
+    "new_window": "rec_mpi_new_window(&call, {comm}, {window});",
+    "group_comm": "rec_mpi_group_comm(&call, {comm}, {tag}, *{newcomm});",
+    "dup_comm": "rec_mpi_dup_comm(&call, {comm}, *{newcomm});",
+    "rma_put": "rec_mpi_rma(&call, REC_RMA_PUT, rec_mpi_bytes({count}, {type}), {target}, "
                "{win});",
-    "rma_get": "rec_mpi_rma(&call, result, REC_RMA_GET, rec_mpi_bytes({count}, {type}), {target}, "
+    "rma_get": "rec_mpi_rma(&call, REC_RMA_GET, rec_mpi_bytes({count}, {type}), {target}, "
                "{win});",
-    "rma_atomic": "rec_mpi_rma(&call, result, REC_RMA_ATOMIC, rec_mpi_bytes({count}, {type}), "
+    "rma_atomic": "rec_mpi_rma(&call, REC_RMA_ATOMIC, rec_mpi_bytes({count}, {type}), "
                   "{target}, {win});",
-    "rma_atomic_1": "rec_mpi_rma(&call, result, REC_RMA_ATOMIC, rec_mpi_bytes(1, {type}), "
+    "rma_atomic_1": "rec_mpi_rma(&call, REC_RMA_ATOMIC, rec_mpi_bytes(1, {type}), "
                     "{target}, {win});",
-    "io_open": "rec_mpi_io(&call, result, REC_IO_OPEN, 0);",
-    "io_close": "rec_mpi_io(&call, result, REC_IO_CLOSE, 0);",
-    "io_iread": "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
-    "io_iwrite": "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
+    "io_open": "rec_mpi_io(&call, REC_IO_OPEN, 0);",
+    "io_close": "rec_mpi_io(&call, REC_IO_CLOSE, 0);",
+    "io_iread": "rec_mpi_io(&call, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
+    "io_iwrite": "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
     "finalize": "rec_mpi_call(&call);",
-    "init": "rec_mpi_init(&call, result, MPI_THREAD_SINGLE);",
-    "init_thread": "rec_mpi_init(&call, result, *{provided});",
+    "init": "rec_mpi_init(&call, MPI_THREAD_SINGLE);",
+    "init_thread": "rec_mpi_init(&call, *{provided});",
 }
 
 # Classes that must look at their arguments before the call, which changes them, or bring a status
@@ -55,40 +55,51 @@ SIMPLE = {
 STATUS = "MPI_Status own_status, *seen = REC_SEEN_STATUS({status}, own_status);"
 STATUSES = "struct rec_mpi_waited waited;\n    MPI_Status *seen = " \
            "rec_mpi_waits(&waited, call.self, {n}, {requests}, {statuses});"
-SPAWNED = "rec_mpi_spawn_end(&call, result, &spawn, {comm}, *{newcomm});"
+WAITED = "const MPI_Request waited = {request} ? *{request} : MPI_REQUEST_NULL;"
+ANY = STATUS + "\n    struct rec_mpi_waited waited;\n    " \
+      "rec_mpi_waits(&waited, call.self, {n}, {requests}, MPI_STATUSES_IGNORE);"
+MATCHED = "const struct rec_mpi_comm *in_comm = rec_mpi_comm_of_message({message});"
 BRACKET = {
-    "recv": (STATUS, "rec_mpi_recv(&call, result, seen, {source}, {comm});"),
-    "sendrecv": (STATUS, "rec_mpi_sendrecv(&call, result, rec_mpi_bytes({count}, {type}), {dest}, "
-                         "{tag}, {source}, {comm}, seen);"),
-    "wait": (STATUS + "\n    const MPI_Request waited = *{request};",
-             "rec_mpi_wait(&call, result, 1, waited, seen);"),
-    "test": (STATUS + "\n    const MPI_Request waited = *{request};",
-             "rec_mpi_wait(&call, result, *{flag}, waited, seen);"),
-    "waitall": (STATUSES, "rec_mpi_waitall(&call, result, 1, &waited, seen);"),
-    "testall": (STATUSES, "rec_mpi_waitall(&call, result, *{flag}, &waited, seen);"),
-    "waitany": (STATUS + "\n    struct rec_mpi_waited waited;\n    "
-                "rec_mpi_waits(&waited, call.self, {n}, {requests}, MPI_STATUSES_IGNORE);",
-                "rec_mpi_waitany(&call, result, 1, *{index}, &waited, seen);"),
-    "testany": (STATUS + "\n    struct rec_mpi_waited waited;\n    "
-                "rec_mpi_waits(&waited, call.self, {n}, {requests}, MPI_STATUSES_IGNORE);",
-                "rec_mpi_waitany(&call, result, *{flag}, *{index}, &waited, seen);"),
-    "waitsome": (STATUSES, "rec_mpi_waitsome(&call, result, *{done}, {indices}, &waited, seen);"),
-    "testsome": (STATUSES, "rec_mpi_waitsome(&call, result, *{done}, {indices}, &waited, seen);"),
-    "request_free": ("const MPI_Request waited = *{request};",
-                     "rec_mpi_request_free(&call, result, waited);"),
-    "mrecv": (STATUS + "\n    const MPI_Message matched = *{message};",
-              "rec_mpi_mrecv(&call, result, matched, seen);"),
-    "imrecv": ("const MPI_Message matched = *{message};",
-               "rec_mpi_imrecv(&call, result, rec_mpi_bytes({count}, {type}), matched, {request});"),
-    "free_comm": ("const struct rec_mpi_comm *in_comm = rec_mpi_comm_of(*{comm});",
+    "recv": (STATUS, "rec_mpi_recv(&call, seen, got, rec_mpi_comm_of({comm}));"),
+    "sendrecv": (STATUS, "rec_mpi_sendrecv(&call, rec_mpi_bytes({count}, {type}), {dest}, {tag}, "
+                         "{comm}, seen, got);"),
+    "wait": (STATUS + "\n    " + WAITED, "rec_mpi_wait(&call, 1, waited, seen);"),
+    "test": (STATUS + "\n    " + WAITED, "rec_mpi_wait(&call, *{flag}, waited, seen);"),
+    "waitall": (STATUSES, "rec_mpi_waitall(&call, 1, &waited, seen);"),
+    "testall": (STATUSES, "rec_mpi_waitall(&call, *{flag}, &waited, seen);"),
+    "waitany": (ANY, "rec_mpi_waitany(&call, 1, *{index}, &waited, seen);"),
+    "testany": (ANY, "rec_mpi_waitany(&call, *{flag}, *{index}, &waited, seen);"),
+    "waitsome": (STATUSES, "rec_mpi_waitsome(&call, *{done}, {indices}, &waited, seen);"),
+    "testsome": (STATUSES, "rec_mpi_waitsome(&call, *{done}, {indices}, &waited, seen);"),
+    "request_free": (WAITED, "rec_mpi_request_free(&call, waited);"),
+    "mrecv": (STATUS + "\n    " + MATCHED, "rec_mpi_recv(&call, seen, got, in_comm);"),
+    "imrecv": (MATCHED, "rec_mpi_imrecv(&call, rec_mpi_bytes({count}, {type}), in_comm, "
+                        "{request});"),
+    "free_comm": ("const struct rec_mpi_comm *in_comm = rec_mpi_comm_to_free({comm});",
                   "rec_mpi_free_comm(&call, in_comm);"),
     "spawn": ("struct rec_mpi_spawn spawn;\n    rec_mpi_spawn_begin(&spawn, {command}, {argv}, {size}, "
-              "{info}, {root}, {comm});", SPAWNED),
+              "{info}, {root}, {comm});", "rec_mpi_spawn_end(&call, &spawn, {comm}, *{newcomm});"),
     "spawn_multiple": ("struct rec_mpi_spawn spawn;\n    rec_mpi_spawn_begin_multiple(&spawn, {n}, "
-                       "{command}, {argv}, {size}, {info}, {root}, {comm});", SPAWNED),
-    "io_read": (STATUS, "rec_mpi_io(&call, result, REC_IO_READ, rec_mpi_status_bytes(seen));"),
-    "io_write": (STATUS, "rec_mpi_io(&call, result, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
+                       "{command}, {argv}, {size}, {info}, {root}, {comm});",
+                       "rec_mpi_spawn_end(&call, &spawn, {comm}, *{newcomm});"),
+    "io_read": (STATUS, "rec_mpi_io(&call, REC_IO_READ, rec_mpi_status_bytes(seen));"),
+    "io_write": (STATUS, "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
 }
+
+# After an error: output arguments mean nothing and may be NULL, and the record is that of a call
+# without anything in it. But of requests each has an error of its own.
+FAILED = {kind: "rec_mpi_spawn_failed(&call, &spawn);" for kind in ("spawn", "spawn_multiple")}
+WAIT_FAILED = "rec_mpi_wait_failed(&call, result, %s, {%s}, seen, %s);"
+FAILED.update({kind: WAIT_FAILED % ("1, &waited", "request", "false") for kind in ("wait", "test")})
+FAILED.update({kind: WAIT_FAILED % ("waited.n, waited.requests", "requests", each)
+               for kind, each in (("waitall", "true"), ("testall", "true"),
+                                  ("waitany", "false"), ("testany", "false"))})
+FAILED.update({kind: "rec_mpi_waitsome_failed(&call, result, {done}, {indices}, &waited, seen);"
+               for kind in ("waitsome", "testsome")})
+
+# Classes that receive: from a message that was too long, which is an error, as much as there was room
+# for; libraries do not agree on what its status says.
+RECEIVING = ("recv", "sendrecv", "mrecv")
 
 # What is passed instead of an argument, and done where nothing is recorded.
 REPLACED = {
@@ -206,7 +217,7 @@ def body_of(row, fill):
     if row.kind == "new_comm":
         comm = "{comm}" if "comm" in row.roles else "MPI_COMM_NULL"
         tag = "{tag}" if "tag" in row.roles else "0"
-        return "", fill("rec_mpi_new_comm(&call, result, %s, %s, *{newcomm});" % (comm, tag))
+        return "", fill("rec_mpi_new_comm(&call, %s, %s, *{newcomm});" % (comm, tag))
     if row.kind in ("collective", "icollective", "collective_init", "neighbour"):
         sent, received = COLLECTIVES[row.base]
         lines = ["const uint64_t end = rec_now();",
@@ -230,7 +241,7 @@ def body_of(row, fill):
                 function = "rec_mpi_persistent_collective"
                 op = ", LULL_TAPE_OP_" + ("NEIGHBOUR" if row.base.startswith("Neighbor")
                                           else row.base.upper())
-            lines.append("%s(&call, end, result, in_comm, %s, sent, received, {request}%s);"
+            lines.append("%s(&call, end, in_comm, %s, sent, received, {request}%s);"
                          % (function, root, op))
         return "", fill("\n    ".join(lines))
     sys.exit("%s: unknown class '%s'" % (row.name, row.kind))
@@ -245,7 +256,7 @@ def wrapper(name, row, arguments):
     def fill(text):
         return re.sub(r"\{(\w+)\}", lambda m: names[m.group(1)], text)
 
-    # MPI_Isendrecv_replace receives as many as it sends
+    # What only receives has one count; MPI_Isendrecv_replace receives as many as it sends.
     for role, same in (("rcount", "count"), ("rtype", "type")):
         if role not in names and same in names:
             names[role] = names[same]
@@ -257,13 +268,12 @@ def wrapper(name, row, arguments):
         passed_inside = re.sub(r"\b%s\b" % status, "seen", passed)
     for role, other in REPLACED.get(row.kind, {}).items():
         passed_inside = re.sub(r"\b%s\b" % names[role], other, passed_inside)
-    lines = ["REC_EXPORT int P%s(%s)" % (name, ", ".join(a[0] for a in arguments) or "void"),
+    declaration = ", ".join(a[0] for a in arguments)
+    lines = ["REC_INLINE int record_%s(__typeof__(&P%s) real, const void *from, const void *frame%s)"
+             % (name, name, ", " + declaration if declaration else ""),
              "{",
-             "    static __typeof__(&P%s) real;" % name,
-             "    if (REC_UNLIKELY(!real))",
-             "        real = (__typeof__(real))rec_mpi_real(\"P%s\");" % name,
              "    struct rec_mpi_call call;",
-             "    if (!rec_mpi_begin%s(&call, REC_%s, REC_CALLER, REC_FRAME)) {" % (
+             "    if (!rec_mpi_begin%s(&call, REC_%s, from, frame)) {" % (
                  "_wait" if row.kind in COMPLETING else "", name)]
     if row.kind in UNSEEN:
         lines.append("        " + fill(UNSEEN[row.kind]))
@@ -273,12 +283,30 @@ def wrapper(name, row, arguments):
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
     if row.kind == "finalize":
         lines.append("    rec_mpi_end_world();")
-    lines.append("    int result = real(%s);" % passed_inside)
-    lines.append("    " + after)
-    lines.append("    rec_mpi_end(&call);")
-    lines.append("    return result;")
-    lines.append("}")
-    lines.append("REC_ALIAS(%s)" % name)
+    truncated = []
+    if row.kind in RECEIVING:
+        room = "rec_mpi_bytes({rcount}, {rtype})"
+        truncated = ["    } else if (rec_mpi_was_truncated(result)) {",
+                     "    " + re.sub(r"\bgot\b", fill(room), after)]
+        after = re.sub(r"\bgot\b", "rec_mpi_status_bytes(seen)", after)
+    lines += ["    int result = real(%s);" % passed_inside,
+              "    if (REC_LIKELY(result == MPI_SUCCESS)) {",
+              "    " + after.replace("\n", "\n    ")] + truncated + [
+              "    } else {",
+              "    " + fill(FAILED.get(row.kind, "rec_mpi_call(&call);")),
+              "    }",
+              "    rec_mpi_end(&call);",
+              "    return result;",
+              "}"]
+    for entry in ("P" + name, name):
+        lines += ["REC_EXPORT int %s(%s)" % (entry, declaration or "void"),
+                  "{",
+                  "    static __typeof__(&P%s) real;" % name,
+                  "    if (REC_UNLIKELY(!real))",
+                  "        real = (__typeof__(real))rec_mpi_real(\"%s\");" % entry,
+                  "    return record_%s(real, REC_CALLER, REC_FRAME%s);" % (
+                      name, ", " + passed if passed else ""),
+                  "}"]
     return "\n".join(lines) + "\n"
 
 

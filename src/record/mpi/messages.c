@@ -7,15 +7,10 @@
  * in MPI is exact, its place within that span is not. */
 enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000 };
 
-void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
-                      int source, MPI_Comm comm, const MPI_Status *status)
+void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, MPI_Comm comm,
+                      const MPI_Status *status, uint64_t received)
 {
     uint64_t end = rec_now();
-    (void)source;
-    if (result != MPI_SUCCESS) {
-        rec_put_call(call->self, call->region, call->begin, end - call->begin);
-        return;
-    }
     union lull_tape_slot *slot = call->self->at;
     uint64_t comm_bits = (uint64_t)rec_mpi_comm_of(comm)->id << 40;
     lull_tape_put_message_call(slot, LULL_TAPE_CALL_SENDRECV, call->begin, call->region, 0,
@@ -24,12 +19,12 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int
     slot[0].record.head = lull_tape_head(LULL_TAPE_CALL_SENDRECV, 2, call->region);
     slot[2].i32[0] = rec_mpi_peer(status->MPI_SOURCE);
     slot[2].i32[1] = rec_mpi_tag(status->MPI_TAG);
-    slot[2].u64[1] = (rec_mpi_status_bytes(status) & LULL_TAPE_BYTES_MASK) | comm_bits;
+    slot[2].u64[1] = (received & LULL_TAPE_BYTES_MASK) | comm_bits;
     rec_mpi_close(call, 2, end);
 }
 
 /* A query that found nothing is added to the ones before it, where nothing else lies between. */
-void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
+void rec_mpi_poll(struct rec_mpi_call *call, int found)
 {
     if (rec_mpi_is_paused(call))
         return;
@@ -37,8 +32,7 @@ void rec_mpi_poll(struct rec_mpi_call *call, int result, int found)
     struct rec_thread *self = call->self;
     const double ticks_per_ns = 1 / rec_process.ns_per_tick;
     union lull_tape_slot *last = self->poll;
-    bool nothing = result == MPI_SUCCESS && !found;
-    if (!nothing) {
+    if (found) {
         rec_put_call(self, call->region, call->begin, duration);
         return;
     }
@@ -84,49 +78,39 @@ static const struct rec_mpi_comm *comm_behind(uintptr_t handle)
     return comm ? comm : &rec_mpi_world;
 }
 
-void rec_mpi_mprobe(struct rec_mpi_call *call, int result, int found, MPI_Comm comm,
-                    const MPI_Message *message)
+void rec_mpi_mprobe(struct rec_mpi_call *call, int found, MPI_Comm comm, const MPI_Message *message)
 {
-    rec_mpi_poll(call, result, found);
-    if (result == MPI_SUCCESS && found && *message != MPI_MESSAGE_NO_PROC)
+    rec_mpi_poll(call, found);
+    if (found && *message != MPI_MESSAGE_NO_PROC)
         remember((uintptr_t)*message, rec_mpi_comm_of(comm));
 }
 
-void rec_mpi_mrecv(struct rec_mpi_call *call, int result, MPI_Message matched,
-                   const MPI_Status *status)
+const struct rec_mpi_comm *rec_mpi_comm_of_message(const MPI_Message *message)
 {
-    uint64_t end = rec_now();
-    if (result != MPI_SUCCESS) {
-        rec_put_call(call->self, call->region, call->begin, end - call->begin);
-        return;
-    }
-    rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG,
-                    comm_behind((uintptr_t)matched)->id, rec_mpi_status_bytes(status));
+    return message ? comm_behind((uintptr_t)*message) : &rec_mpi_world;
 }
 
-void rec_mpi_imrecv(struct rec_mpi_call *call, int result, uint64_t bytes, MPI_Message matched,
+void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_mpi_comm *comm,
                     const MPI_Request *request)
 {
-    uint64_t end = rec_now();
-    rec_mpi_post(call, result, LULL_TAPE_CALL_IRECV, bytes, MPI_ANY_SOURCE, MPI_ANY_TAG, end,
-                 comm_behind((uintptr_t)matched), request);
+    rec_mpi_post(call, LULL_TAPE_CALL_IRECV, bytes, MPI_ANY_SOURCE, MPI_ANY_TAG, rec_now(), comm,
+                 request);
 }
 
 /* ---- one-sided and files ----------------------------------------------------------------------
  */
 
-void rec_mpi_new_window(struct rec_mpi_call *call, int result, MPI_Comm comm, const MPI_Win *window)
+void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
-    if (result == MPI_SUCCESS)
-        remember((uintptr_t)*window, info);
+    remember((uintptr_t)*window, info);
     rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
 
 static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes, int32_t target)
 {
     struct rec_thread *self = call->self;
-    rec_reserve(self, 2);
+    rec_reserve_behind(self, 2);
     self->at[0].record.time = call->begin;
     self->at[0].record.head = lull_tape_head(LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID);
     self->at[0].record.value = op;
@@ -137,12 +121,10 @@ static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes,
 }
 
 /* Targets are process numbers, which also a reader without the window's communicator knows. */
-void rec_mpi_rma(struct rec_mpi_call *call, int result, enum rec_rma op, uint64_t bytes, int target,
+void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window)
 {
     rec_mpi_call(call);
-    if (result != MPI_SUCCESS)
-        return;
     const struct rec_mpi_comm *comm = comm_behind((uintptr_t)window);
     int32_t process = rec_mpi_peer(target);
     if (process >= 0 && process < comm->size && comm->members)
@@ -150,9 +132,8 @@ void rec_mpi_rma(struct rec_mpi_call *call, int result, enum rec_rma op, uint64_
     put_transfer(call, (uint32_t)op | UINT32_C(1) << 31, bytes, process);
 }
 
-void rec_mpi_io(struct rec_mpi_call *call, int result, enum rec_io op, uint64_t bytes)
+void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, uint64_t bytes)
 {
     rec_mpi_call(call);
-    if (result == MPI_SUCCESS)
-        put_transfer(call, (uint32_t)op, bytes, REC_ANY);
+    put_transfer(call, (uint32_t)op, bytes, REC_ANY);
 }

@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef void function(void);
@@ -40,6 +42,11 @@ static int missing(void)
 function *rec_mpi_real(const char *name)
 {
     void *found = find_symbol(name);
+    char behind[64];
+    if (!found && *name != 'P') {
+        snprintf(behind, sizeof behind, "P%s", name);
+        found = find_symbol(behind);
+    }
     function *real = (function *)missing;
     if (found)
         memcpy(&real, &found, sizeof real);
@@ -105,6 +112,8 @@ uint64_t rec_mpi_type_size(MPI_Datatype type)
     uintptr_t known = rec_map_get(&types, (uintptr_t)type);
     if (REC_LIKELY(known & 1))
         return known >> 1;
+    if (type == MPI_DATATYPE_NULL)
+        return 0;
     uint64_t size = ask_size(type);
     int integers, addresses, inner, combiner;
     if (known == 0 &&
@@ -120,24 +129,91 @@ uint64_t rec_mpi_type_size(MPI_Datatype type)
 /* ---- begin and pause --------------------------------------------------------------------------
  */
 
-void rec_mpi_init(struct rec_mpi_call *call, int result, int provided)
+void rec_mpi_init(struct rec_mpi_call *call, int provided)
 {
-    if (result == MPI_SUCCESS) {
-        rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
-        if (!rec_mpi_begin_world(MPI_COMM_WORLD))
-            call->self->depth += REC_PAUSED; /* nothing that follows could be understood */
-        rec_define_clock(10000000);
-    }
+    rec_requests_begin(provided == MPI_THREAD_MULTIPLE);
+    if (!rec_mpi_begin_world(MPI_COMM_WORLD))
+        call->self->depth += REC_PAUSED; /* nothing that follows could be understood */
+    rec_define_clock(10000000);
     rec_mpi_call(call);
 }
 
-REC_EXPORT int PMPI_Pcontrol(const int level, ...)
+/* Other tools listen, too, and may have arguments of their own behind the level: as many words and
+ * floating-point numbers as registers hold are passed on. Where none was given, one reads what a
+ * register happened to hold, and nobody looks at it. */
+static int control(int (*next)(const int, ...), int level, va_list arguments)
 {
+    enum { WORDS = 5, NUMBERS = 8 };
+    void *w[WORDS];
+    double n[NUMBERS];
+    va_list numbers;
+    va_copy(numbers, arguments);
+    for (int i = 0; i < WORDS; i++)
+        w[i] = va_arg(arguments, void *);
+    for (int i = 0; i < NUMBERS; i++)
+        n[i] = va_arg(numbers, double);
+    va_end(numbers);
     struct rec_thread *self = rec_current();
     if (level == 0)
         rec_pause(self);
     else
         rec_resume(self);
-    return MPI_SUCCESS;
+    return next(level, w[0], w[1], w[2], w[3], w[4], n[0], n[1], n[2], n[3], n[4], n[5], n[6],
+                n[7]);
 }
-REC_ALIAS(MPI_Pcontrol)
+
+REC_EXPORT int PMPI_Pcontrol(const int level, ...)
+{
+    static int (*next)(const int, ...);
+    if (!next)
+        next = (int (*)(const int, ...))rec_mpi_real("PMPI_Pcontrol");
+    va_list arguments;
+    va_start(arguments, level);
+    int result = control(next, level, arguments);
+    va_end(arguments);
+    return result;
+}
+
+REC_EXPORT int MPI_Pcontrol(const int level, ...)
+{
+    static int (*next)(const int, ...);
+    if (!next)
+        next = (int (*)(const int, ...))rec_mpi_real("MPI_Pcontrol");
+    va_list arguments;
+    va_start(arguments, level);
+    int result = control(next, level, arguments);
+    va_end(arguments);
+    return result;
+}
+
+/* ---- calls that never return ------------------------------------------------------------------
+ */
+
+/* An open call is below in the stack, which grows downwards, and its return address still stands
+ * where it was called. */
+__attribute__((no_sanitize("address"))) static bool is_below(const struct rec_thread *self,
+                                                             uintptr_t frame)
+{
+    if (frame >= self->frame)
+        return false;
+#if defined(__x86_64__)
+    return ((const uintptr_t *)self->frame)[-1] == self->from;
+#else
+    return true;
+#endif
+}
+
+/* How long it took is not known: an error is told at once, so that it counts without time. */
+bool rec_mpi_forget_left(struct rec_thread *self, uintptr_t frame)
+{
+    if (self->frame == 0 || REC_LIKELY(is_below(self, frame)) || !rec_site_is_stack(self, frame) ||
+        !rec_site_is_stack(self, self->frame))
+        return false;
+    const struct lull_tape_record open = self->at->record;
+    if (!self->paused && lull_tape_kind_of(open.head) == LULL_TAPE_CALL &&
+        open.value == LULL_TAPE_OPEN)
+        rec_call(self, lull_tape_id_of(open.head), open.time, 0);
+    self->frame = 0;
+    self->depth--;
+    return self->depth == 0;
+}

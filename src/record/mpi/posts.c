@@ -25,7 +25,7 @@ void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind
 void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, uint32_t comm,
                          int32_t peer, int32_t tag, uint64_t bytes, uint64_t request)
 {
-    rec_reserve(self, 3);
+    rec_reserve_behind(self, 3);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = time;
     slot[0].record.head = lull_tape_head(LULL_TAPE_MESSAGE, 2, comm);
@@ -40,7 +40,7 @@ void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, 
 
 static void put_collective(struct rec_thread *self, uint64_t time, const struct rec_request *what)
 {
-    rec_reserve(self, 3);
+    rec_reserve_behind(self, 3);
     union lull_tape_slot *slot = self->at;
     slot[0].record.time = time;
     slot[0].record.head = lull_tape_head(LULL_TAPE_COLLECTIVE, 2, rec_posted_comm(&what->posted));
@@ -54,23 +54,20 @@ static void put_collective(struct rec_thread *self, uint64_t time, const struct 
 }
 
 /* The receiving half is the request; the send is taken as complete when it is posted. */
-void rec_mpi_isendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
-                       uint64_t room, int source, int rtag, MPI_Comm comm,
-                       const MPI_Request *request)
+void rec_mpi_isendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, uint64_t room,
+                       int source, int rtag, MPI_Comm comm, const MPI_Request *request)
 {
     uint64_t end = rec_now();
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
-    rec_mpi_post(call, result, LULL_TAPE_CALL_IRECV | REC_EXCHANGE, room, source, rtag, end, info,
-                 request);
-    if (result == MPI_SUCCESS)
-        rec_mpi_put_message(call->self, LULL_TAPE_MESSAGE_SEND, call->begin, info->id,
-                            rec_mpi_peer(dest), rec_mpi_tag(tag), bytes, UINT64_MAX);
+    rec_mpi_post(call, LULL_TAPE_CALL_IRECV | REC_EXCHANGE, room, source, rtag, end, info, request);
+    rec_mpi_put_message(call->self, LULL_TAPE_MESSAGE_SEND, call->begin, info->id,
+                        rec_mpi_peer(dest), rec_mpi_tag(tag), bytes, UINT64_MAX);
 }
 
-static void open_persistent(struct rec_thread *self, int result, const struct rec_request *what,
+static void open_persistent(struct rec_thread *self, const struct rec_request *what,
                             MPI_Request handle)
 {
-    if (result != MPI_SUCCESS || handle == MPI_REQUEST_NULL)
+    if (handle == MPI_REQUEST_NULL)
         return;
     rec_requests_lock();
     struct rec_request *request = rec_request_append(handle, self->number);
@@ -79,18 +76,18 @@ static void open_persistent(struct rec_thread *self, int result, const struct re
     rec_requests_unlock();
 }
 
-void rec_mpi_persistent(struct rec_mpi_call *call, int result, unsigned kind, uint64_t bytes,
-                        int peer, int tag, MPI_Comm comm, const MPI_Request *request)
+void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer, int tag,
+                        MPI_Comm comm, const MPI_Request *request)
 {
     rec_mpi_call(call);
     const struct rec_request what = {.kind = (uint8_t)kind,
                                      .posted = rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag),
                                                              rec_mpi_comm_of(comm)->id, bytes),
                                      .persistent = true};
-    open_persistent(call->self, result, &what, *request);
+    open_persistent(call->self, &what, *request);
 }
 
-void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int result,
+void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
                                    const struct rec_mpi_comm *comm, int root, uint64_t sent,
                                    uint64_t received, const MPI_Request *request, unsigned op)
 {
@@ -101,7 +98,7 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int 
         .received = received,
         .op = (uint8_t)op,
         .persistent = true};
-    open_persistent(call->self, result, &what, *request);
+    open_persistent(call->self, &what, *request);
 }
 
 /* The number becomes one of the thread that starts it. */
@@ -130,9 +127,9 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
                             rec_posted_bytes(&started.posted), LULL_TAPE_NEXT_REQUEST);
 }
 
-void rec_mpi_start(struct rec_mpi_call *call, int result, int n, const MPI_Request *requests)
+void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests)
 {
     rec_mpi_call(call);
-    for (int i = 0; result == MPI_SUCCESS && i < n; i++)
+    for (int i = 0; i < n; i++)
         start_one(call, requests[i]);
 }

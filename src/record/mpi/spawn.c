@@ -253,19 +253,24 @@ void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char 
     begin(spawn, 1, &size, &info, root, comm);
 }
 
-void rec_mpi_spawn_end(struct rec_mpi_call *call, int result, struct rec_mpi_spawn *spawn,
-                       MPI_Comm comm, MPI_Comm fresh)
+void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, MPI_Comm comm,
+                       MPI_Comm fresh)
 {
     struct rec_spawned found;
-    if (result == MPI_SUCCESS && spawn->count == 0 && spawn->key != 0 &&
-        rec_spawned_find(spawn->key, &found)) {
+    if (spawn->count == 0 && spawn->key != 0 && rec_spawned_find(spawn->key, &found)) {
         spawn->first = found.first;
         spawn->count = found.count;
     }
-    if (result == MPI_SUCCESS && fresh != MPI_COMM_NULL && spawn->count > 0)
+    if (fresh != MPI_COMM_NULL && spawn->count > 0)
         rec_mpi_add_spawned(fresh, spawn->first, spawn->count);
     free(spawn->own);
-    rec_mpi_new_comm(call, result, comm, 0, fresh);
+    rec_mpi_new_comm(call, comm, 0, fresh);
+}
+
+void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn)
+{
+    free(spawn->own);
+    rec_mpi_call(call);
 }
 
 void rec_mpi_spawn_unseen(MPI_Comm comm)

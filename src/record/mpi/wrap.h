@@ -11,9 +11,6 @@
 #include "record/site/map.h"
 #include "record/site/site.h"
 
-/* Both names are the same function. */
-#define REC_ALIAS(name) REC_EXPORT __typeof__(P##name) name __attribute__((alias("P" #name)));
-
 #define REC_SEEN_STATUS(status, own) ((status) == MPI_STATUS_IGNORE ? &(own) : (status))
 
 #define REC_NO_ROOT (-1)
@@ -65,34 +62,46 @@ void (*rec_mpi_real(const char *name))(void);
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
                            const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
+/* Of a data type of a call that MPI has accepted: asking for another would be an error of the
+ * program's. */
 uint64_t rec_mpi_type_size(MPI_Datatype type);
 
-static inline bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self,
-                                 unsigned function, const void *from, const void *frame)
+/* The thread is inside a call that is recorded, or paused, and calls MPI again. False: that is a
+ * call inside the other one. True: the other one was left without a return, by longjmp or an
+ * exception out of an error handler; it has been closed, and nothing is open. */
+bool rec_mpi_forget_left(struct rec_thread *self, uintptr_t frame);
+
+REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self, unsigned function,
+                              const void *from, const void *frame)
 {
     uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
     self->depth++;
+    self->frame = (uintptr_t)frame;
+    self->from = (uintptr_t)from;
     call->self = self;
     call->region = region;
     return true;
 }
 
-static inline bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
-                                 const void *frame)
+REC_INLINE bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, const void *from,
+                              const void *frame)
 {
     struct rec_thread *self = rec_current();
-    return REC_LIKELY(self->depth == 0) && rec_mpi_enter(call, self, function, from, frame);
+    if (REC_UNLIKELY(self->depth != 0) && !rec_mpi_forget_left(self, (uintptr_t)frame))
+        return false;
+    return rec_mpi_enter(call, self, function, from, frame);
 }
 
 /* Of functions that complete requests: while the program has paused us, those from before that
  * are still open are followed to their end. */
-static inline bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function,
-                                      const void *from, const void *frame)
+REC_INLINE bool rec_mpi_begin_wait(struct rec_mpi_call *call, unsigned function, const void *from,
+                                   const void *frame)
 {
     struct rec_thread *self = rec_current();
-    if (REC_UNLIKELY(self->depth != 0) && (self->depth != REC_PAUSED || self->n_open == 0))
+    if (REC_UNLIKELY(self->depth != 0) && !rec_mpi_forget_left(self, (uintptr_t)frame) &&
+        (self->depth != REC_PAUSED || self->n_open == 0))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
 }
@@ -103,10 +112,11 @@ static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
 }
 
 /* Counters are read last: the records that follow a call have its begin as their time. */
-static inline void rec_mpi_end(struct rec_mpi_call *call)
+REC_INLINE void rec_mpi_end(struct rec_mpi_call *call)
 {
     if (REC_UNLIKELY(call->self->n_counters > 0) && !call->self->paused)
         rec_counters_read(call->self, call->region, *call->self->until);
+    call->self->frame = 0;
     call->self->depth--;
 }
 
@@ -153,7 +163,7 @@ static inline int32_t rec_mpi_tag(int tag)
  */
 
 /* The record at self->at has `extra` slots; gives it its duration, and makes it visible. */
-static inline void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
+REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
 {
     struct rec_thread *self = call->self;
     uint64_t duration = end - call->begin;
@@ -194,8 +204,8 @@ static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
     return posted->bytes_comm & LULL_TAPE_BYTES_MASK;
 }
 
-static inline void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, uint64_t end,
-                                      struct rec_posted posted)
+REC_INLINE void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, uint64_t end,
+                                   struct rec_posted posted)
 {
     union lull_tape_slot *slot = call->self->at;
     slot[0].record.time = call->begin;
@@ -205,40 +215,33 @@ static inline void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, 
     rec_mpi_close(call, 1, end);
 }
 
-static inline void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
-                                   int tag, uint32_t comm, uint64_t bytes)
+REC_INLINE void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
+                                int tag, uint32_t comm, uint64_t bytes)
 {
     rec_mpi_put_posted(call, kind, end,
                        rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag), comm, bytes));
 }
 
-static inline void rec_mpi_send(struct rec_mpi_call *call, int result, int64_t count,
-                                MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+REC_INLINE void rec_mpi_send(struct rec_mpi_call *call, int64_t count, MPI_Datatype type, int dest,
+                             int tag, MPI_Comm comm)
 {
     uint64_t end = rec_now();
-    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_put_call(call->self, call->region, call->begin, end - call->begin);
-        return;
-    }
     rec_mpi_message(call, LULL_TAPE_CALL_SEND, end, dest, tag, rec_mpi_comm_of(comm)->id,
                     rec_mpi_bytes(count, type));
 }
 
-static inline void rec_mpi_recv(struct rec_mpi_call *call, int result, const MPI_Status *status,
-                                int source, MPI_Comm comm)
+REC_INLINE void rec_mpi_recv(struct rec_mpi_call *call, const MPI_Status *status, uint64_t bytes,
+                             const struct rec_mpi_comm *comm)
 {
     uint64_t end = rec_now();
-    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_put_call(call->self, call->region, call->begin, end - call->begin);
-        return;
-    }
-    (void)source;
-    rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG,
-                    rec_mpi_comm_of(comm)->id, rec_mpi_status_bytes(status));
+    rec_mpi_message(call, LULL_TAPE_CALL_RECV, end, status->MPI_SOURCE, status->MPI_TAG, comm->id,
+                    bytes);
 }
 
-void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
-                      int source, MPI_Comm comm, const MPI_Status *status);
+void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, MPI_Comm comm,
+                      const MPI_Status *status, uint64_t received);
+/* Whether a receive with this error has taken a message that was too long. */
+bool rec_mpi_was_truncated(int error);
 
 /* ---- requests ---------------------------------------------------------------------------------
  */
@@ -250,66 +253,66 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int
 void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind,
                       struct rec_posted posted);
 
-static inline void rec_mpi_post(struct rec_mpi_call *call, int result, unsigned kind,
-                                uint64_t bytes, int peer, int tag, uint64_t end,
-                                const struct rec_mpi_comm *comm, const MPI_Request *request)
+REC_INLINE void rec_mpi_post(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer,
+                             int tag, uint64_t end, const struct rec_mpi_comm *comm,
+                             const MPI_Request *request)
 {
-    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_put_call(call->self, call->region, call->begin, end - call->begin);
-        return;
-    }
     const struct rec_posted posted =
         rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag), comm->id, bytes);
     rec_mpi_put_posted(call, kind & ~REC_EXCHANGE, end, posted);
     rec_request_open(call->self, *request, kind, posted);
 }
 
-static inline void rec_mpi_isend(struct rec_mpi_call *call, int result, int64_t count,
-                                 MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                                 const MPI_Request *request)
+REC_INLINE void rec_mpi_isend(struct rec_mpi_call *call, int64_t count, MPI_Datatype type, int dest,
+                              int tag, MPI_Comm comm, const MPI_Request *request)
 {
     uint64_t end = rec_now();
-    rec_mpi_post(call, result, LULL_TAPE_CALL_ISEND, rec_mpi_bytes(count, type), dest, tag, end,
+    rec_mpi_post(call, LULL_TAPE_CALL_ISEND, rec_mpi_bytes(count, type), dest, tag, end,
                  rec_mpi_comm_of(comm), request);
 }
 
-static inline void rec_mpi_irecv(struct rec_mpi_call *call, int result, int64_t count,
-                                 MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                                 const MPI_Request *request)
+REC_INLINE void rec_mpi_irecv(struct rec_mpi_call *call, int64_t count, MPI_Datatype type,
+                              int source, int tag, MPI_Comm comm, const MPI_Request *request)
 {
     uint64_t end = rec_now();
-    rec_mpi_post(call, result, LULL_TAPE_CALL_IRECV, rec_mpi_bytes(count, type), source, tag, end,
+    rec_mpi_post(call, LULL_TAPE_CALL_IRECV, rec_mpi_bytes(count, type), source, tag, end,
                  rec_mpi_comm_of(comm), request);
 }
 
-void rec_mpi_isendrecv(struct rec_mpi_call *call, int result, uint64_t bytes, int dest, int tag,
-                       uint64_t room, int source, int rtag, MPI_Comm comm,
-                       const MPI_Request *request);
-void rec_mpi_persistent(struct rec_mpi_call *call, int result, unsigned kind, uint64_t bytes,
-                        int peer, int tag, MPI_Comm comm, const MPI_Request *request);
-void rec_mpi_start(struct rec_mpi_call *call, int result, int n, const MPI_Request *requests);
-void rec_mpi_request_free(struct rec_mpi_call *call, int result, MPI_Request request);
+void rec_mpi_isendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, uint64_t room,
+                       int source, int rtag, MPI_Comm comm, const MPI_Request *request);
+void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer, int tag,
+                        MPI_Comm comm, const MPI_Request *request);
+void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests);
+void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request request);
 
 /* `complete`: whether a test found anything. */
-void rec_mpi_wait(struct rec_mpi_call *call, int result, int complete, MPI_Request waited,
+void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,
                   const MPI_Status *status);
 /* Copies the requests before the call overwrites them; returns where the statuses are to go. */
 MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self, int n,
                           const MPI_Request *requests, MPI_Status *statuses);
-void rec_mpi_waitall(struct rec_mpi_call *call, int result, int complete,
-                     const struct rec_mpi_waited *waited, const MPI_Status *statuses);
-void rec_mpi_waitany(struct rec_mpi_call *call, int result, int complete, int which,
+void rec_mpi_waitall(struct rec_mpi_call *call, int complete, const struct rec_mpi_waited *waited,
+                     const MPI_Status *statuses);
+void rec_mpi_waitany(struct rec_mpi_call *call, int complete, int which,
                      const struct rec_mpi_waited *waited, const MPI_Status *status);
-void rec_mpi_waitsome(struct rec_mpi_call *call, int result, int done, const int *which,
+void rec_mpi_waitsome(struct rec_mpi_call *call, int done, const int *which,
                       const struct rec_mpi_waited *waited, const MPI_Status *statuses);
+/* The same after an error. `after` is what the call has made of the requests; there is a status for
+ * `each` of them, or one. */
+void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_Request *waited,
+                         const MPI_Request *after, const MPI_Status *statuses, bool each);
+void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *done,
+                             const int *which, const struct rec_mpi_waited *waited,
+                             const MPI_Status *statuses);
 /* A query that is repeated until it finds something. */
-void rec_mpi_poll(struct rec_mpi_call *call, int result, int found);
+void rec_mpi_poll(struct rec_mpi_call *call, int found);
 
-void rec_mpi_mprobe(struct rec_mpi_call *call, int result, int found, MPI_Comm comm,
+void rec_mpi_mprobe(struct rec_mpi_call *call, int found, MPI_Comm comm,
                     const MPI_Message *message);
-void rec_mpi_mrecv(struct rec_mpi_call *call, int result, MPI_Message matched,
-                   const MPI_Status *status);
-void rec_mpi_imrecv(struct rec_mpi_call *call, int result, uint64_t bytes, MPI_Message matched,
+/* Before the call that receives it: then another thread may own the handle. */
+const struct rec_mpi_comm *rec_mpi_comm_of_message(const MPI_Message *message);
+void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_mpi_comm *comm,
                     const MPI_Request *request);
 
 /* ---- collectives ------------------------------------------------------------------------------
@@ -348,31 +351,26 @@ static inline void rec_mpi_collective(struct rec_mpi_call *call, uint64_t end,
     rec_mpi_put_collective(call, LULL_TAPE_CALL_COLLECTIVE, end, comm, root, sent, received);
 }
 
-static inline void rec_mpi_icollective(struct rec_mpi_call *call, uint64_t end, int result,
+static inline void rec_mpi_icollective(struct rec_mpi_call *call, uint64_t end,
                                        const struct rec_mpi_comm *comm, int root, uint64_t sent,
                                        uint64_t received, const MPI_Request *request)
 {
-    if (REC_UNLIKELY(result != MPI_SUCCESS)) {
-        rec_put_call(call->self, call->region, call->begin, end - call->begin);
-        return;
-    }
     rec_mpi_put_collective(call, LULL_TAPE_CALL_ICOLLECTIVE, end, comm, root, sent, received);
     rec_request_open(call->self, *request, LULL_TAPE_CALL_ICOLLECTIVE,
                      rec_posted_of(root, 0, comm->id, sent));
 }
 
-void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end, int result,
+void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
                                    const struct rec_mpi_comm *comm, int root, uint64_t sent,
                                    uint64_t received, const MPI_Request *request, unsigned op);
 
 /* ---- the rest ---------------------------------------------------------------------------------
  */
 
-void rec_mpi_init(struct rec_mpi_call *call, int result, int provided);
+void rec_mpi_init(struct rec_mpi_call *call, int provided);
 /* Collectively, before the last call of the library. */
 void rec_mpi_end_world(void);
-void rec_mpi_new_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
-                      MPI_Comm fresh);
+void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
 
 /* What is spawned, and in place of it what lets it record; `own` and what it points to are to be
  * freed. For the process that is the root alone the arguments mean anything. */
@@ -389,20 +387,21 @@ void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char 
 void rec_mpi_spawn_begin_multiple(struct rec_mpi_spawn *spawn, int n, char **commands,
                                   char ***argvs, const int *sizes, const MPI_Info *infos, int root,
                                   MPI_Comm comm);
-void rec_mpi_spawn_end(struct rec_mpi_call *call, int result, struct rec_mpi_spawn *spawn,
-                       MPI_Comm comm, MPI_Comm fresh);
+void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, MPI_Comm comm,
+                       MPI_Comm fresh);
+void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn);
 /* Instead of both, while nothing is recorded. */
 void rec_mpi_spawn_unseen(MPI_Comm comm);
 
-void rec_mpi_group_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, int tag,
-                        MPI_Comm fresh);
-void rec_mpi_dup_comm(struct rec_mpi_call *call, int result, MPI_Comm parent, MPI_Comm fresh);
+void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
+void rec_mpi_dup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh);
+/* Before the call; NULL: it is not known. */
+const struct rec_mpi_comm *rec_mpi_comm_to_free(const MPI_Comm *comm);
 void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *comm);
-void rec_mpi_new_window(struct rec_mpi_call *call, int result, MPI_Comm comm,
-                        const MPI_Win *window);
-void rec_mpi_rma(struct rec_mpi_call *call, int result, enum rec_rma op, uint64_t bytes, int target,
+void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window);
+void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window);
-void rec_mpi_io(struct rec_mpi_call *call, int result, enum rec_io op, uint64_t bytes);
+void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, uint64_t bytes);
 
 /* Looks up or makes what belongs to a thread level. */
 void rec_requests_begin(bool shared);

@@ -145,8 +145,7 @@ static inline struct rec_omp *rec_omp_of(struct rec_thread *self)
     return self->omp;
 }
 
-/* The present, with room for the records that this time is written into: a flush writes its own
- * time, which must not lie behind theirs. */
+/* The present, with room for a record that has this time. */
 static inline uint64_t rec_omp_now(struct rec_thread *self)
 {
     rec_reserve(self, REC_MOST_SLOTS);
@@ -308,11 +307,9 @@ static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
     rec_enter(self, region, rec_omp_now(self));
 }
 
-/* Room is made for the end of a barrier around, too, whose time may be known late. */
 static inline void rec_omp_task_end(struct rec_thread *self, uint32_t region)
 {
     rec_leave(self, region, rec_omp_now(self));
-    rec_reserve(self, REC_MOST_SLOTS);
 }
 
 #endif

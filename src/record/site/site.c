@@ -160,6 +160,13 @@ static void find_stack(struct rec_thread *self)
     pthread_attr_destroy(&attributes);
 }
 
+bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame)
+{
+    if (self->stack_end == 0)
+        find_stack(self);
+    return frame >= self->stack_begin && frame < self->stack_end;
+}
+
 /* Where reading has to stop; on a stack that is not the thread's own (of a coroutine), at once. */
 static uintptr_t limit_of(const struct rec_thread *self, uintptr_t frame)
 {

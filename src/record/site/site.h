@@ -36,6 +36,9 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
 /* The same where nothing but the return address `from` is known. */
 uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from);
 
+/* Whether that lies in the stack which the calling thread began on, not in a coroutine's. */
+bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame);
+
 /* A region that is named after `parent` and the place of its code; `parent` when it is in no file.
  */
 uint32_t rec_site_of_code(uint32_t parent, const void *code);

@@ -132,7 +132,32 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
 
 /* The chunk goes into the file before its place is given free, so that it is always in one of
  * the two; see struct lull_tape_header. */
-void rec_flush(struct rec_thread *self)
+static bool store_chunk(struct rec_thread *self, uint64_t now)
+{
+    if (self->at < self->end) {
+        self->at->record.time = now;
+        self->at->record.head = lull_tape_head(LULL_TAPE_PAD, 0, 0);
+        self->at->record.value = 0;
+        rec_commit(self, (unsigned)(self->end - self->at));
+    }
+    uint64_t used = __atomic_add_fetch(&rec_process.used, LULL_TAPE_CHUNK, __ATOMIC_RELAXED);
+    if (used > rec_process.budget) {
+        rec_buffer_stop(self, LULL_TAPE_BUDGET_REACHED);
+        return false;
+    }
+    if (!rec_file_write(self->fd, self->tail, LULL_TAPE_CHUNK,
+                        (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed))) {
+        rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
+        return false;
+    }
+    self->flushed += LULL_TAPE_CHUNK;
+    __atomic_store_n(&self->header->flushed, self->flushed, __ATOMIC_RELEASE);
+    use_chunk(self, self->tail);
+    return true;
+}
+
+/* Goes on to a fresh chunk, and notes how long that took. */
+static void change_chunk(struct rec_thread *self)
 {
     uint64_t begin = rec_now(), counts[REC_MOST_COUNTERS];
     rec_sums_until(self, begin);
@@ -142,35 +167,48 @@ void rec_flush(struct rec_thread *self)
     }
     if (self->n_counters > 0)
         rec_counters_hide(self, begin, counts);
-    if (self->at < self->end) {
-        self->at->record.time = begin;
-        self->at->record.head = lull_tape_head(LULL_TAPE_PAD, 0, 0);
-        self->at->record.value = 0;
-        rec_commit(self, (unsigned)(self->end - self->at));
-    }
-    uint64_t used = __atomic_add_fetch(&rec_process.used, LULL_TAPE_CHUNK, __ATOMIC_RELAXED);
-    if (used > rec_process.budget) {
-        rec_buffer_stop(self, LULL_TAPE_BUDGET_REACHED);
+    if (!store_chunk(self, begin))
         return;
-    }
-    if (!rec_file_write(self->fd, self->tail, LULL_TAPE_CHUNK,
-                        (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed))) {
-        rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
-        return;
-    }
-    self->flushed += LULL_TAPE_CHUNK;
-    __atomic_store_n(&self->header->flushed, self->flushed, __ATOMIC_RELEASE);
-    use_chunk(self, self->tail);
     rec_define_clock(1000000000);
-    uint64_t took = rec_now() - begin;
-    self->flushing += took;
-    rec_sums_flush(self, took, begin + took);
+    uint64_t end = rec_now();
+    if (self->untold == 0)
+        self->untold_from = begin;
+    self->untold += end - begin;
+    self->flushing += end - begin;
     if (self->n_counters > 0)
-        rec_counters_unhide(self, begin + took, counts);
-    self->at->record.time = begin;
+        rec_counters_unhide(self, end, counts);
+}
+
+static void tell_flush(struct rec_thread *self)
+{
+    uint64_t took = self->untold, last = rec_last_time(self);
+    uint64_t from = self->untold_from > last ? self->untold_from : last;
+    rec_sums_flush(self, took, from + took);
+    self->at->record.time = from;
     self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, 0, LULL_TAPE_NO_ID);
     self->at->record.value = took < LULL_TAPE_OPEN ? (uint32_t)took : LULL_TAPE_OPEN - 1;
     rec_commit(self, 1);
+    self->untold = 0;
+}
+
+void rec_flush(struct rec_thread *self)
+{
+    self->end = self->tail + SLOTS;
+    if (self->end - self->at <= REC_MOST_SLOTS)
+        change_chunk(self);
+    if (self->untold > 0)
+        tell_flush(self);
+}
+
+/* The place ends where the records do that are asked for: so that whoever comes next comes here or
+ * to rec_flush. */
+void rec_flush_behind(struct rec_thread *self, unsigned slots)
+{
+    self->end = self->tail + SLOTS;
+    if (self->end - self->at < (ptrdiff_t)slots)
+        change_chunk(self);
+    if (self->untold > 0)
+        self->end = self->at + slots;
 }
 
 /* What stands in the tail comes to the end of the tape file. */

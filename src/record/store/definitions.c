@@ -345,10 +345,11 @@ void rec_define_clock(int64_t ns)
     int64_t now = rec_node_clock();
     if (now - __atomic_load_n(&all.last_point, __ATOMIC_RELAXED) < ns)
         return;
+    /* Read with the lock held, because points stand in the order of their times. */
+    pthread_mutex_lock(&all.lock);
     struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
     point.pair.ns = rec_node_clock_of(point.pair.ns);
     /* The pairing costs as long as reading the clock: bound by what that took in ns. */
-    pthread_mutex_lock(&all.lock);
     point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
         __atomic_store_n(&all.last_point, point.pair.ns, __ATOMIC_RELAXED);

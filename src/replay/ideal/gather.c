@@ -3,23 +3,9 @@
  * is seen in its own share. */
 #include "replay/ideal/gather.h"
 #include "activity/channel.h"
+#include "base/collective.h"
 
 #include <string.h>
-
-/* Who waits for whom. */
-enum pattern { FOR_ALL, FOR_ROOT, ROOT_FOR_ALL, FOR_LOWER, FOR_NOBODY };
-
-static enum pattern pattern_of(uint8_t op)
-{
-    static const uint8_t patterns[LULL_COLLECTIVES] = {
-        [LULL_COLLECTIVE_BCAST] = FOR_ROOT,       [LULL_COLLECTIVE_SCATTER] = FOR_ROOT,
-        [LULL_COLLECTIVE_SCATTERV] = FOR_ROOT,    [LULL_COLLECTIVE_REDUCE] = ROOT_FOR_ALL,
-        [LULL_COLLECTIVE_GATHER] = ROOT_FOR_ALL,  [LULL_COLLECTIVE_GATHERV] = ROOT_FOR_ALL,
-        [LULL_COLLECTIVE_SCAN] = FOR_LOWER,       [LULL_COLLECTIVE_EXSCAN] = FOR_LOWER,
-        [LULL_COLLECTIVE_NEIGHBOUR] = FOR_NOBODY, [LULL_COLLECTIVE_FREE] = FOR_NOBODY,
-    };
-    return op < LULL_COLLECTIVES ? (enum pattern)patterns[op] : FOR_ALL;
-}
 
 /* ---- gatherings ---------------------------------------------------------------------------- */
 
@@ -193,11 +179,11 @@ static void complete(struct share *share, struct gathering *gathering, const str
                                 .time = gathering->latest};
     gathering->all = true;
     share->n_collectives++;
-    enum pattern pattern = pattern_of(gathering->low_op);
+    enum lull_collective_needs needs = lull_collective_needs(gathering->low_op);
     if (gathering->other_rank != LULL_NONE) {
         complain_of_operations(share, arrival->a, gathering);
         tell_others(share, &news);
-    } else if (pattern == FOR_ALL || (pattern == FOR_ROOT && gathering->root_at < 0)) {
+    } else if (needs == LULL_NEEDS_ALL || (needs == LULL_NEEDS_ROOT && gathering->root_at < 0)) {
         tell_others(share, &news);
     } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index) {
         tell_share(share, gathering->root_share, &news);
@@ -211,14 +197,14 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
     struct gathering *gathering = find_gathering(share, index, arrival->b);
     if (!gathering)
         return;
-    enum pattern pattern = pattern_of(arrival->op);
+    enum lull_collective_needs needs = lull_collective_needs(arrival->op);
     gathering->arrived++;
     if (arrival->time > gathering->latest)
         gathering->latest = arrival->time;
     compare_operations(gathering, arrival);
-    if (arrival->is_root && pattern == ROOT_FOR_ALL)
+    if (arrival->is_root && needs == LULL_ROOT_NEEDS_ALL)
         gathering->root_share = from;
-    if (arrival->is_root && pattern == FOR_ROOT) {
+    if (arrival->is_root && needs == LULL_NEEDS_ROOT) {
         gathering->root_at = arrival->time;
         const struct letter news = {.kind = LETTER_ROOT,
                                     .series = arrival->series,
@@ -228,7 +214,7 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
         tell_others(share, &news);
         wake_waiting(share, gathering);
     }
-    if (pattern == FOR_LOWER)
+    if (needs == LULL_NEEDS_LOWER)
         note_scan(share, gathering, arrival);
     if (gathering->arrived == share->circles[arrival->a].size)
         complete(share, gathering, arrival);
@@ -298,10 +284,10 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
                      const struct pending *pending, int64_t *ret_time)
 {
     *ret_time = pending->time;
-    switch (pattern_of(pending->op)) {
-    case FOR_NOBODY:
+    switch (lull_collective_needs(pending->op)) {
+    case LULL_NEEDS_NOBODY:
         return true;
-    case FOR_ROOT:
+    case LULL_NEEDS_ROOT:
         if (pending->is_root)
             return true;
         if (gathering->root_at >= 0) {
@@ -309,18 +295,18 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
             return true;
         }
         break; /* the trace does not say who it is: all */
-    case ROOT_FOR_ALL:
+    case LULL_ROOT_NEEDS_ALL:
         if (!pending->is_root)
             return true;
         break;
-    case FOR_LOWER:
+    case LULL_NEEDS_LOWER:
         if (!gathering->below)
             return false;
         *ret_time = gathering->below[pending->rank];
         return share->circles[pending->comm].home == share->index
                    ? pending->rank < gathering->first_missing
                    : *ret_time >= 0;
-    case FOR_ALL:
+    case LULL_NEEDS_ALL:
         break;
     }
     *ret_time = gathering->latest;

@@ -114,6 +114,7 @@ void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
         return;
     case LULL_CALL_SEND:
     case LULL_CALL_SSEND:
+    case LULL_CALL_BSEND:
     case LULL_CALL_RECV:
     case LULL_CALL_SENDRECV: /* lost, unless others are recorded: then it was with MPI_PROC_NULL */
     case LULL_CALL_COLLECTIVE:

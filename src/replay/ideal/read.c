@@ -35,10 +35,12 @@ uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t ch
 bool lull_read_leaves_records(struct reading *reading, uint8_t call)
 {
     reading->lost_collective |= call == LULL_CALL_ICOLLECTIVE;
-    if (call == LULL_CALL_TEST)
-        return reading->lost_collective;
-    return call != LULL_CALL_OTHER && call != LULL_CALL_ISEND && call != LULL_CALL_ISSEND &&
-           call != LULL_CALL_IRECV;
+    static const bool leaves[LULL_CALLS] = {
+        [LULL_CALL_SEND] = true,    [LULL_CALL_SSEND] = true,      [LULL_CALL_BSEND] = true,
+        [LULL_CALL_RECV] = true,    [LULL_CALL_SENDRECV] = true,   [LULL_CALL_WAIT] = true,
+        [LULL_CALL_WAITALL] = true, [LULL_CALL_COLLECTIVE] = true, [LULL_CALL_ICOLLECTIVE] = true,
+    };
+    return call == LULL_CALL_TEST ? reading->lost_collective : leaves[call];
 }
 
 bool lull_read_is_beyond(const struct share *share, const struct reading *reading,

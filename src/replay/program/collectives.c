@@ -1,6 +1,9 @@
 /* Collective operations, blocking and not. */
+#include "replay/program/groups.h"
 #include "replay/program/queue.h"
 
+#include "activity/channel.h"
+#include "base/collective.h"
 #include "replay/program/epoch.h"
 
 static bool known_comm(const stream_t *s, uint32_t comm)
@@ -12,24 +15,37 @@ static bool known_comm(const stream_t *s, uint32_t comm)
 
 static bool has_root(uint8_t op)
 {
-    return op == LULL_COLLECTIVE_BCAST || op == LULL_COLLECTIVE_SCATTER ||
-           op == LULL_COLLECTIVE_SCATTERV || op == LULL_COLLECTIVE_REDUCE ||
-           op == LULL_COLLECTIVE_GATHER || op == LULL_COLLECTIVE_GATHERV;
+    enum lull_collective_needs needs = lull_collective_needs(op);
+    return needs == LULL_NEEDS_ROOT || needs == LULL_ROOT_NEEDS_ALL;
 }
 
-/* The root of the operation that this process has come to, as a rank. */
+static bool is_between_groups(const stream_t *s, uint32_t comm)
+{
+    return s->replay->trace->comms[comm].remote != LULL_NONE;
+}
+
+/* The root of the operation that this process has come to, as a process; LULL_NONE: nobody says. */
 static uint32_t find_root(const stream_t *s, const struct lull_step *step, uint32_t number)
 {
-    const struct lull_replay *replay = s->replay;
-    uint32_t process = (uint32_t)step->collective.root;
     if (!has_root(step->op))
-        return LULL_OP_ANY;
-    if (step->collective.root < 0)
-        process = lull_survey_root(replay->survey, step->comm, number);
-    uint32_t rank = process < replay->trace->n_processes ? replay->ranks[process] : LULL_NONE;
-    if (rank != LULL_NONE)
-        return rank;
-    return replay->ranks[lull_comm_member(&replay->trace->comms[step->comm], 0)]; /* nobody says */
+        return LULL_NONE;
+    if (step->collective.root >= 0)
+        return (uint32_t)step->collective.root;
+    return lull_survey_root(s->replay->survey, step->comm, number);
+}
+
+static uint32_t rank_of_root(const stream_t *s, uint32_t process)
+{
+    return process < s->replay->trace->n_processes ? s->replay->ranks[process] : LULL_NONE;
+}
+
+/* Between two groups those of the root's side give MPI_PROC_NULL as root; the root may be a process
+ * that is not replayed. */
+static bool takes_no_part(const stream_t *s, const struct lull_step *step, uint32_t root)
+{
+    return is_between_groups(s, step->comm) && root != LULL_NONE &&
+           (rank_of_root(s, root) == LULL_NONE ||
+            (step->collective.root < 0 && root != s->process));
 }
 
 static uint8_t as_simulated(uint8_t op)
@@ -40,17 +56,42 @@ static uint8_t as_simulated(uint8_t op)
 
 static bool waits_for_nobody(uint8_t op)
 {
-    return op == LULL_COLLECTIVE_FREE || op == LULL_COLLECTIVE_NEIGHBOUR;
+    return lull_collective_needs(op) == LULL_NEEDS_NOBODY;
 }
 
-static void describe_collective(struct entry *entry, const struct lull_step *step, uint32_t root)
+static void set_root(const stream_t *s, struct lull_op *op, const struct lull_step *step,
+                     uint32_t root)
+{
+    const struct lull_replay *replay = s->replay;
+    uint32_t comm = lull_comm_canonical(replay->trace, step->comm);
+    uint32_t rank = rank_of_root(s, root);
+    op->peer = LULL_OP_ANY;
+    if (!has_root(step->op))
+        return;
+    if (!is_between_groups(s, step->comm)) {
+        op->peer = rank != LULL_NONE
+                       ? rank
+                       : replay->ranks[lull_comm_member(&replay->trace->comms[comm], 0)];
+        return;
+    }
+    uint32_t group = rank != LULL_NONE ? lull_replay_rooted_group(replay, comm, root) : LULL_NONE;
+    if (group == LULL_NONE) { /* both groups wait for each other */
+        op->collective = LULL_COLLECTIVE_BARRIER;
+        return;
+    }
+    op->comm = group;
+    op->peer = rank;
+}
+
+static void describe_collective(const stream_t *s, struct entry *entry,
+                                const struct lull_step *step, uint32_t root)
 {
     entry->op.collective = as_simulated(step->op);
-    entry->op.comm = step->comm + 1;
-    entry->op.peer = root;
+    entry->op.comm = lull_comm_canonical(s->replay->trace, step->comm) + 1;
     entry->op.bytes = step->collective.sent;
     entry->op.received = step->collective.received;
     entry->pending = false;
+    set_root(s, &entry->op, step, root);
 }
 
 lull_status lull_replay_begin_collective(stream_t *s, const struct lull_step *step,
@@ -92,7 +133,7 @@ static lull_status end_non_blocking(stream_t *s, const struct lull_step *step,
             return lull_replay_no_memory(s, err);
         entry->op.request = number;
     }
-    describe_collective(entry, step, find_root(s, step, LULL_NONE));
+    describe_collective(s, entry, step, find_root(s, step, LULL_NONE));
     return lull_request_wait(s, number) ? LULL_OK : lull_replay_no_memory(s, err);
 }
 
@@ -103,7 +144,8 @@ lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step
         return end_non_blocking(s, step, err);
     if (step->comm >= s->replay->trace->n_comms)
         return LULL_OK;
-    uint64_t *next = lull_hash_add(&s->collectives, &step->comm, sizeof step->comm, 0, NULL);
+    uint32_t comm = lull_comm_canonical(s->replay->trace, step->comm);
+    uint64_t *next = lull_hash_add(&s->collectives, &comm, sizeof comm, 0, NULL);
     if (!next)
         return lull_replay_no_memory(s, err);
     uint32_t number = (uint32_t)(*next)++;
@@ -113,9 +155,12 @@ lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step
     }
     if (!known_comm(s, step->comm) || waits_for_nobody(step->op))
         return LULL_OK;
+    uint32_t root = find_root(s, step, number);
+    if (takes_no_part(s, step, root))
+        return LULL_OK;
     struct entry *entry = lull_replay_push(s, LULL_OP_COLLECTIVE, s->call_region, 0);
     if (!entry)
         return lull_replay_no_memory(s, err);
-    describe_collective(entry, step, find_root(s, step, number));
+    describe_collective(s, entry, step, root);
     return LULL_OK;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum time_kind { BURST, FIXED, NOT_KEPT };
+enum { BURST = LULL_STRETCH_BURST, FIXED = LULL_STRETCH_FIXED, NOT_KEPT = LULL_STRETCH_WAIT };
 
 static struct lull_item *add_item(struct lull_items *m, uint8_t kind, int64_t time)
 {
@@ -11,7 +11,7 @@ static struct lull_item *add_item(struct lull_items *m, uint8_t kind, int64_t ti
     return item;
 }
 
-static void hand_out(struct lull_items *m, enum time_kind kind, int64_t now, bool always)
+static void hand_out(struct lull_items *m, unsigned kind, int64_t now, bool always)
 {
     if (m->ns[kind] == 0 && !always)
         return;
@@ -29,18 +29,9 @@ static void hand_out_all(struct lull_items *m, int64_t now)
     hand_out(m, FIXED, now, false);
 }
 
-/* ---- spans --------------------------------------------------------------------------------- */
+/* ---- stretches ----------------------------------------------------------------------------- */
 
-static enum time_kind kind_of(const struct lull_items *m, const struct lull_step *span)
-{
-    static const bool fixed[LULL_STEP_ACTIVITIES] = {
-        [LULL_MPI_ONE_SIDED] = true, [LULL_MPI_IO] = true, [LULL_IO] = true, [LULL_FLUSH] = true};
-    if (span->kept_ns == m->kept_ns)
-        return NOT_KEPT;
-    return fixed[span->activity] ? FIXED : BURST;
-}
-
-/* Accounts for a span that was held, up to `limit`. */
+/* Accounts for a stretch that was held, up to `limit`. */
 static void account(struct lull_items *m, uint32_t i, int64_t limit)
 {
     const int64_t begin = m->held[i].begin;
@@ -70,15 +61,13 @@ static void account_all(struct lull_items *m, int64_t limit)
     m->n_held = 0;
 }
 
-/* A span like the one before is part of it. */
-static void take_span(struct lull_items *m, const struct lull_step *span)
+/* A stretch like the one before is part of it. */
+static void take_stretch(struct lull_items *m, const struct lull_step *stretch)
 {
-    const uint8_t kind = (uint8_t)kind_of(m, span);
-    m->kept_ns = span->kept_ns;
-    if (m->n_held > 0 && m->held[m->n_held - 1].kind == kind &&
-        m->held[m->n_held - 1].mark == span->span.mark) {
-        m->held[m->n_held - 1].end = span->span.end;
-        m->held[m->n_held - 1].user = span->span.user;
+    if (m->n_held > 0 && m->held[m->n_held - 1].kind == stretch->op &&
+        m->held[m->n_held - 1].mark == stretch->span.mark) {
+        m->held[m->n_held - 1].end = stretch->span.end;
+        m->held[m->n_held - 1].user = stretch->span.user;
         return;
     }
     if (m->n_held == LULL_ITEMS_HELD) {
@@ -87,11 +76,11 @@ static void take_span(struct lull_items *m, const struct lull_step *span)
         memmove(m->held, m->held + 1, m->n_held * sizeof *m->held);
     }
     uint32_t i = m->n_held++;
-    m->held[i].begin = span->time;
-    m->held[i].end = span->span.end;
-    m->held[i].user = span->span.user;
-    m->held[i].mark = span->span.mark;
-    m->held[i].kind = kind;
+    m->held[i].begin = stretch->time;
+    m->held[i].end = stretch->span.end;
+    m->held[i].user = stretch->span.user;
+    m->held[i].mark = stretch->span.mark;
+    m->held[i].kind = stretch->op;
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -106,7 +95,7 @@ static void begin_call(struct lull_items *m, int64_t now)
 
 static void finish(struct lull_items *m, const struct lull_step *end)
 {
-    int64_t now = m->tail ? end->time : end->end.last_time;
+    int64_t now = m->tail ? end->time : end->last_time;
     account_all(m, now);
     hand_out_all(m, now);
 }
@@ -144,8 +133,8 @@ uint32_t lull_items_take(struct lull_items *m, const struct lull_step *step,
 {
     m->out = ret_items;
     m->count = 0;
-    if (step->kind == LULL_STEP_SPAN)
-        take_span(m, step);
+    if (step->kind == LULL_STEP_STRETCH)
+        take_stretch(m, step);
     else if (LULL_ITEMS_WANT >> step->kind & 1)
         take_other(m, step);
     return m->count;

@@ -29,9 +29,9 @@ struct lull_item {
 };
 
 /* The kinds of steps that items are made from. */
-#define LULL_ITEMS_WANT                                                                       \
-    ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_SPAN) | \
-     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |                        \
+#define LULL_ITEMS_WANT                                                                          \
+    ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_STRETCH) | \
+     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |                           \
      LULL_STEP_MASK(LULL_STEP_END))
 
 struct lull_items_options {
@@ -43,7 +43,7 @@ struct lull_items_options {
 };
 
 enum {
-    LULL_ITEMS_HELD = 4, /* spans behind the last event: in the tracer's flush, and after it */
+    LULL_ITEMS_HELD = 4, /* stretches behind the last event: in the tracer's flush, and after it */
     LULL_ITEMS_OF_A_STEP = 3 * LULL_ITEMS_HELD + 3
 };
 
@@ -53,7 +53,6 @@ struct lull_items {
     bool tail; /* the time behind the last event counts */
     uint8_t kind, mark;
     uint32_t user;
-    int64_t kept_ns;  /* at the end of the last span */
     int64_t ns[2];    /* BURST and FIXED that wait to be handed out ... */
     int64_t began[2]; /* ... where they began ... */
     uint32_t count;   /* ... and what is handed out */
@@ -62,7 +61,7 @@ struct lull_items {
         int64_t begin, end;
         uint32_t user;
         uint8_t kind, mark;
-    } held[LULL_ITEMS_HELD]; /* the last spans, oldest first */
+    } held[LULL_ITEMS_HELD]; /* the last stretches, oldest first */
     uint32_t n_held;
 };
 

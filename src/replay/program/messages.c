@@ -24,7 +24,7 @@ static bool to_nobody(const stream_t *s, const struct lull_step *step)
 static bool is_non_blocking(const stream_t *s, const struct lull_step *step)
 {
     return step->message.request != LULL_NO_REQUEST || s->call == LULL_CALL_ISEND ||
-           s->call == LULL_CALL_ISSEND;
+           s->call == LULL_CALL_ISSEND || s->call == LULL_CALL_IBSEND;
 }
 
 static lull_status push_send(stream_t *s, const struct lull_step *step, struct lull_error *err)
@@ -43,6 +43,9 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     entry->op.request = lull_request_number(s);
     if (s->call == LULL_CALL_SSEND || s->call == LULL_CALL_ISSEND)
         entry->op.flags = LULL_OP_SYNCHRONOUS;
+    else if (s->call == LULL_CALL_BSEND || s->call == LULL_CALL_IBSEND)
+        entry->op.flags = LULL_OP_BUFFERED;
+    entry->pending = entry->optional = open && s->withdraws;
     if (!open)
         return lull_request_wait(s, entry->op.request) ? LULL_OK : lull_replay_no_memory(s, err);
     uint64_t position = lull_entry_position(s, entry);
@@ -69,7 +72,7 @@ static lull_status post_receive(stream_t *s, const struct lull_step *step, int64
     entry->op.request = open->number = lull_request_number(s);
     open->position = lull_entry_position(s, entry);
     entry->pending = !step || step->message.peer < 0 || step->message.tag < 0 ||
-                     step->comm >= s->replay->trace->n_comms;
+                     step->comm >= s->replay->trace->n_comms || s->withdraws;
     if (!entry->pending)
         describe(s, entry, step);
     return LULL_OK;
@@ -128,7 +131,10 @@ static lull_status finish_request(stream_t *s, uint64_t request, struct lull_err
     struct open *open = lull_request_find(s, request);
     if (!open)
         return LULL_OK;
-    bool waits = open->kind == OPEN_SEND;
+    bool waits = open->kind == OPEN_SEND && s->call != LULL_CALL_REQUEST_FREE;
+    struct entry *entry = lull_entry_at(s, open->position);
+    if (entry && entry->optional)
+        entry->pending = false;
     uint32_t number = open->number;
     lull_request_remove(s, open);
     return !waits || lull_request_wait(s, number) ? LULL_OK : lull_replay_no_memory(s, err);
@@ -191,10 +197,10 @@ lull_status lull_replay_guess(stream_t *s, const struct lull_step *call, struct 
     lull_status status = LULL_OK;
     if (call->op == LULL_CALL_IRECV && !s->posted && !s->received)
         return post_receive(s, NULL, call->call_began, err);
-    if (waits && !s->has_records)
+    if (waits && !s->has_records && !lull_survey_completes_receives(s->replay->survey))
         status = receive_lost(s, call, err);
     bool some = s->n_call_waits > 0;
-    if (status == LULL_OK && waits && !s->send_completions &&
+    if (status == LULL_OK && waits && !lull_survey_completes_sends(s->replay->survey) &&
         (call->op == LULL_CALL_WAITALL || !some))
         status = finish_sends(s, call->op == LULL_CALL_WAITALL, err);
     return status;
@@ -208,7 +214,7 @@ lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step
         s->has_records = true;
         return push_send(s, step, err);
     case LULL_STEP_SEND_DONE:
-        s->has_records = s->send_completions = true;
+        s->has_records = true;
         return finish_request(s, step->message.request, err);
     case LULL_STEP_RECV_POST:
         s->posted = true;

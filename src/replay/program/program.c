@@ -1,6 +1,6 @@
 #include "replay/replay.h"
 
-#include "replay/program/stream.h"
+#include "replay/program/groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,42 +75,6 @@ static const char *place(const struct lull_program *program, uint32_t rank,
 static const struct lull_program_class class_trace = {
     .name = "trace", .next = next, .rewind = rewind_all, .close = close_program, .place = place};
 
-/* Group 0 is all ranks, group 1 + c the communicator c. */
-static lull_status make_groups(struct lull_program *program, struct lull_replay *replay,
-                               struct lull_error *err)
-{
-    const struct lull_trace *trace = replay->trace;
-    struct lull_group *groups =
-        lull_arena_try(program->arena, trace->n_comms + (size_t)1, sizeof *groups);
-    if (!groups)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
-    groups[0].size = replay->n_ranks;
-    for (uint32_t c = 0; c < trace->n_comms; c++) {
-        const struct lull_comm *comm = &trace->comms[c];
-        uint32_t *ranks =
-            comm->paradigm == LULL_PARADIGM_MPI
-                ? lull_arena_try(program->arena, comm->size + (size_t)1, sizeof *ranks)
-                : NULL;
-        if (!ranks)
-            continue;
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < comm->size; i++) {
-            uint32_t process = lull_comm_member(comm, i);
-            uint32_t rank = process < trace->n_processes ? replay->ranks[process] : LULL_NONE;
-            if (rank != LULL_NONE)
-                ranks[n++] = rank;
-        }
-        bool contiguous = true;
-        for (uint32_t i = 1; i < n; i++)
-            contiguous &= ranks[i] == ranks[0] + i;
-        groups[1 + c] = (struct lull_group){
-            .size = n, .ranks = contiguous ? NULL : ranks, .first = n ? ranks[0] : 0};
-    }
-    program->groups = groups;
-    program->n_groups = trace->n_comms + 1;
-    return LULL_OK;
-}
-
 static bool has_stream(const struct lull_replay *replay, uint32_t location)
 {
     const struct lull_location *l = &replay->trace->locations[location];
@@ -181,15 +145,17 @@ lull_status lull_replay_open(const struct lull_trace *trace,
     replay->trace = trace;
     replay->options = *options;
     lull_status status = number_ranks(replay, arena, err);
-    if (status == LULL_OK)
-        status = make_groups(program, replay, err);
     if (status == LULL_OK && !options->survey)
-        status = lull_survey_take(trace, options->application, &replay->own_survey, err);
+        status = lull_survey_take(trace, options->application, options->callers != NULL,
+                                  &replay->own_survey, err);
+    replay->survey = options->survey ? options->survey : replay->own_survey;
+    if (status == LULL_OK)
+        status = lull_replay_make_groups(program, replay, err);
     if (status != LULL_OK) {
+        lull_survey_destroy(replay->own_survey);
         lull_arena_destroy(arena);
         return status;
     }
-    replay->survey = options->survey ? options->survey : replay->own_survey;
     pthread_mutex_init(&replay->lock, NULL);
     program->n_ranks = replay->n_ranks;
     program->n_streams = replay->n_streams;

@@ -10,7 +10,8 @@
 
 struct entry {
     struct lull_op op;
-    bool pending; /* not known yet */
+    bool pending;  /* not known yet */
+    bool optional; /* pending only because it may be withdrawn: what it does is known */
     bool dropped;
 };
 
@@ -48,7 +49,7 @@ struct lull_replay_stream {
     size_t waits_first, waits_end, waits_capacity;
 
     bool in_call, received, has_records, posted;
-    bool send_completions; /* the tracer records them */
+    bool withdraws; /* not all of its requests come to an end */
     uint8_t call;
     uint32_t call_region;
     int64_t in_call_time; /* bursts and fixed times inside this call */

@@ -82,10 +82,11 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
 static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
     const uint8_t keep = s->replay->options.keep_calls;
-    bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IRECV ||
+    bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IBSEND ||
+                 call->op == LULL_CALL_BSEND || call->op == LULL_CALL_IRECV ||
                  call->op == LULL_CALL_ICOLLECTIVE;
-    bool kept = call->op == LULL_CALL_OTHER ? keep != LULL_KEEP_NONE && !s->has_records
-                                            : moves && keep == LULL_KEEP_ALL;
+    bool other = call->op == LULL_CALL_OTHER || call->op == LULL_CALL_REQUEST_FREE;
+    bool kept = other ? keep != LULL_KEEP_NONE && !s->has_records : moves && keep == LULL_KEEP_ALL;
     if (!kept || s->n_call_waits > 0 || s->in_call_time > 0)
         return LULL_OK;
     struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, call->region, call->call_began);
@@ -160,14 +161,16 @@ static bool is_blocking(const struct lull_op *op)
            (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
 }
 
-/* Too many operations wait for the first: it will be posted when it completes. */
+/* Too many operations wait for the first: a receive will be posted when it completes. */
 static void give_up_first(stream_t *s)
 {
     struct entry *entry = &s->queue[s->first];
+    entry->pending = false;
+    if (entry->optional)
+        return;
     for (uint32_t i = 0; i < s->n_open; i++)
         if (s->open[i].position == s->base + s->first)
             s->open[i].position = NO_ENTRY;
-    entry->pending = false;
     entry->dropped = true;
 }
 
@@ -245,6 +248,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     uint32_t location = replay->locations[index];
     s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
+    s->withdraws = lull_survey_withdraws(replay->survey, location);
     const struct lull_items_options options = {
         .pieces = replay->options.pieces, .shift = lull_survey_shift(replay->survey, s->process)};
     lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,

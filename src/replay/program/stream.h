@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 
+struct rooted; /* groups.c */
+
 /* What the streams of a replay share. */
 struct lull_replay {
     const struct lull_trace *trace;
@@ -20,6 +22,8 @@ struct lull_replay {
     struct lull_replay_stream **streams; /* [n_streams] */
     struct lull_survey *own_survey;      /* NULL: the caller has one */
     const struct lull_survey *survey;
+    const struct rooted *rooted; /* [n_rooted]: groups with a root, see groups.h */
+    uint32_t n_rooted;
     pthread_mutex_t lock;   /* of: */
     struct lull_lost *lost; /* made when it is needed */
 };

@@ -11,10 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Address space is reserved once, so that blocks stay where they are while the file grows. */
 #define BLOCK ((size_t)64) /* knots */
 #define STEP  ((size_t)16 << 20)
-#define MOST  ((size_t)1 << 38)
 
 struct list {
     struct lull_knot *newest; /* [BLOCK] */
@@ -54,7 +52,7 @@ void lull_knots_destroy(struct lull_knots *knots)
         free(knots->lists[i].blocks);
     }
     if (knots->file)
-        munmap(knots->file, MOST);
+        munmap(knots->file, knots->size);
     if (knots->fd >= 0)
         close(knots->fd);
     free(knots->lists);
@@ -69,29 +67,25 @@ static lull_status open_file(struct lull_knots *knots, struct lull_error *err)
     if (knots->fd < 0)
         return lull_fail_errno(err, "cannot create a temporary file '%s'", path);
     unlink(path);
-    void *space = mmap(NULL, MOST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (space == MAP_FAILED)
-        return lull_fail_errno(err, "cannot reserve addresses for a temporary file");
-    knots->file = space;
     return LULL_OK;
 }
 
 /* The blocks of the file are asked for before they are written through the mapping. */
 static lull_status grow_file(struct lull_knots *knots, struct lull_error *err)
 {
-    lull_status status = knots->file ? LULL_OK : open_file(knots, err);
+    lull_status status = knots->fd >= 0 ? LULL_OK : open_file(knots, err);
     if (status != LULL_OK)
         return status;
-    if (knots->size + STEP > MOST)
-        return lull_fail(err, LULL_ERR_RANGE, "more than %zu bytes of simulated times", MOST);
     errno = posix_fallocate(knots->fd, (off_t)knots->size, (off_t)STEP);
     if (errno != 0)
         return lull_fail_errno(err, "no room for a temporary file");
-    void *place = (unsigned char *)knots->file + knots->size;
-    if (mmap(place, STEP, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, knots->fd,
-             (off_t)knots->size) == MAP_FAILED)
+    size_t size = knots->size + STEP;
+    void *file = knots->file ? mremap(knots->file, knots->size, size, MREMAP_MAYMOVE)
+                             : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, knots->fd, 0);
+    if (file == MAP_FAILED)
         return lull_fail_errno(err, "cannot map a temporary file");
-    knots->size += STEP;
+    knots->file = file;
+    knots->size = size;
     return LULL_OK;
 }
 

@@ -39,7 +39,7 @@ static const struct algorithm {
     {"recursive-doubling",
      BARRIERS | OP(ALLREDUCE),
      {&lull_rounds_fold, &lull_rounds_doubling, &lull_rounds_unfold}},
-    {"recursive-doubling", ALLGATHERS, {&lull_rounds_doubling_blocks}}, /* powers of two */
+    {"recursive-doubling", ALLGATHERS, {&lull_rounds_doubling_blocks}},
     {"recursive-doubling", SCANS, {&lull_rounds_prefix}},
     {"recursive-halving",
      REDUCE_SCATTERS,
@@ -47,11 +47,15 @@ static const struct algorithm {
     {"rabenseifner",
      OP(ALLREDUCE),
      {&lull_rounds_fold, &lull_rounds_halving, &lull_rounds_regather, &lull_rounds_unfold}},
+    {"rabenseifner",
+     OP(REDUCE),
+     {&lull_rounds_fold, &lull_rounds_halving, &lull_rounds_hand_over, &lull_rounds_collect}},
     {"ring", OP(ALLREDUCE), {&lull_rounds_ring, &lull_rounds_ring}},
     {"ring", ALLGATHERS | REDUCE_SCATTERS, {&lull_rounds_ring}},
     {"double-ring", BARRIERS, {&lull_rounds_double_ring}},
     {"pipelined", OP(BCAST), {&lull_rounds_pipeline}},
     {"scatter-allgather", OP(BCAST), {&lull_rounds_tree_down_blocks, &lull_rounds_ring}},
+    {"scatter-doubling", OP(BCAST), {&lull_rounds_tree_down_blocks, &lull_rounds_doubling_blocks}},
     {"dissemination", BARRIERS, {&lull_rounds_dissemination}},
     {"bruck", ALLGATHERS, {&lull_rounds_bruck_gather}},
     {"bruck", ALLTOALLS, {&lull_rounds_bruck_exchange}},
@@ -65,8 +69,9 @@ enum { N_ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 /* ---- choice ---------------------------------------------------------------------------------- */
 
 /* The limits are those of MPICH as published: Thakur, Rabenseifner and Gropp, "Optimization of
- * Collective Communication Operations in MPICH" (2005). `bytes` is the larger of what a rank sends
- * and receives. */
+ * Collective Communication Operations in MPICH" (2005); operations whose parts differ in size are
+ * linear there. `bytes` is the larger of what a rank sends and receives, so that all ranks of an
+ * operation come to the same answer. */
 static const char *by_size(unsigned operation, uint32_t size, uint64_t bytes)
 {
     uint32_t bit = UINT32_C(1) << operation;
@@ -74,9 +79,15 @@ static const char *by_size(unsigned operation, uint32_t size, uint64_t bytes)
     if (bit & BARRIERS)
         return "dissemination";
     if (bit & OP(BCAST))
-        return bytes < 12288 || size < 8 ? "binomial" : "scatter-allgather";
-    if (bit & (OP(REDUCE) | GATHERS | SCATTERS))
+        return bytes < 12288 || size < 8 ? "binomial"
+               : power && bytes < 524288 ? "scatter-doubling"
+                                         : "scatter-allgather";
+    if (bit & OP(REDUCE))
+        return bytes <= 2048 ? "binomial" : "rabenseifner";
+    if (bit & (OP(GATHER) | OP(SCATTER)))
         return "binomial";
+    if (bit & (OP(GATHERV) | OP(SCATTERV) | OP(ALLTOALLV) | OP(ALLTOALLW)))
+        return "linear";
     if (bit & ALLGATHERS)
         return power && bytes < 524288 ? "recursive-doubling" : bytes < 81920 ? "bruck" : "ring";
     if (bit & ALLTOALLS)
@@ -133,6 +144,14 @@ static unsigned wanted(const char *text, unsigned operation)
     return found;
 }
 
+static bool needs_power_of_two(const struct algorithm *algorithm)
+{
+    bool needs = false;
+    for (unsigned p = 0; p < MOST_PIECES; p++)
+        needs |= algorithm->pieces[p] == &lull_rounds_doubling_blocks;
+    return needs;
+}
+
 uint8_t lull_collective_choose(const struct lull_network *network, uint8_t operation, uint32_t size,
                                uint64_t bytes)
 {
@@ -141,9 +160,15 @@ uint8_t lull_collective_choose(const struct lull_network *network, uint8_t opera
         const char *name = by_size(operation, size, bytes);
         chosen = find(operation, name, strlen(name));
     }
-    if (algorithms[chosen].pieces[0] == &lull_rounds_doubling_blocks && (size & (size - 1)))
-        chosen = find(operation, "bruck", 5);
+    if (needs_power_of_two(&algorithms[chosen]) && (size & (size - 1)))
+        chosen = operation == LULL_COLLECTIVE_BCAST ? find(operation, "scatter-allgather", 17)
+                                                    : find(operation, "bruck", 5);
     return (uint8_t)chosen;
+}
+
+uint8_t lull_collective_linear(uint8_t operation)
+{
+    return (uint8_t)find(operation, "linear", 6);
 }
 
 const char *lull_collective_algorithm_name(uint8_t algorithm)

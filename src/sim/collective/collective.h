@@ -33,6 +33,9 @@ struct lull_collective_transfer {
 uint8_t lull_collective_choose(const struct lull_network *network, uint8_t operation, uint32_t size,
                                uint64_t bytes);
 
+/* The linear algorithm, by which a rank waits for nobody whose data it does not need; not for
+ * NEIGHBOUR, which has none. */
+uint8_t lull_collective_linear(uint8_t operation);
 /* The name of what was chosen ("ring"). */
 const char *lull_collective_algorithm_name(uint8_t algorithm);
 /* "linear, binomial, ...": those of an operation, for people; writes into `text`, returns it. */

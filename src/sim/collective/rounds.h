@@ -40,6 +40,8 @@ extern const struct lull_rounds lull_rounds_doubling, lull_rounds_doubling_block
 extern const struct lull_rounds lull_rounds_prefix;
 /* rabenseifner.c: halves of the vector, then quarters, ...; and the way back. */
 extern const struct lull_rounds lull_rounds_halving, lull_rounds_regather;
+/* ... or to the root alone. */
+extern const struct lull_rounds lull_rounds_hand_over, lull_rounds_collect;
 /* ring.c */
 extern const struct lull_rounds lull_rounds_ring, lull_rounds_double_ring, lull_rounds_pipeline;
 /* dissemination.c: to the rank 1, 2, 4, ... ahead, around the group. */

@@ -209,13 +209,24 @@ static lull_status mismatch(struct lull_engine *engine, const struct lull_instan
         rank, b, program->class->place(program, rank, op, place_b, sizeof place_b));
 }
 
+/* In closed form all wait for all. */
+static bool is_closed(const struct lull_engine *engine, uint8_t operation)
+{
+    enum lull_collective_needs needs = lull_collective_needs(operation);
+    bool all = needs == LULL_NEEDS_ALL || needs == LULL_NEEDS_NOBODY;
+    return engine->options->network->collectives == LULL_COLLECTIVES_CLOSED &&
+           (all || !engine->class->waits_as_needed);
+}
+
 static uint8_t choose(const struct lull_engine *engine, const struct lull_op *op)
 {
     struct lull_collectives *all = engine->collectives;
     uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
     uint32_t size = engine->program->groups[op->comm].size;
-    if (engine->options->network->collectives != LULL_COLLECTIVES_ALGORITHM)
+    if (is_closed(engine, op->collective))
         return 0;
+    if (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED)
+        return lull_collective_linear(op->collective);
     if (all->choice.bytes != bytes || all->choice.size != size ||
         all->choice.operation != op->collective) {
         all->choice.algorithm =
@@ -380,6 +391,7 @@ static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
     transfer->owner = script_id;
     transfer->open_next = number;
     transfer->cpu = lull_transfer_at(engine, script->record)->cpu;
+    transfer->buffered = engine->class->waits_as_needed;
     lull_run_release(engine, id, (struct lull_moment){engine->now, script->path});
 }
 
@@ -440,7 +452,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
     if (status != LULL_OK)
         return status;
     const struct lull_group *group = &engine->program->groups[op->comm];
-    if (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED) {
+    if (is_closed(engine, op->collective)) {
         lull_transfer_at(engine, record)->link = instance->waiting;
         instance->waiting = record;
         bool later = moment.time == instance->last.time ? rank >= instance->last_rank

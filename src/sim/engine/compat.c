@@ -1,4 +1,4 @@
-/* The order in which LogGOPSim starts things, exactly.
+/* The order in which LogGOPSim starts things.
  *
  * There, an operation that finds its processor or NIC busy is put back into the queue for the time
  * when they are free. When a rank has many of them, all come again and again, and all but one are

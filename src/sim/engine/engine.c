@@ -15,7 +15,8 @@
 static bool is_uniform(const struct lull_network *network)
 {
     for (unsigned i = 1; i < LULL_LEVELS; i++)
-        if (memcmp(network->values[i], network->values[0], sizeof network->values[0]) != 0)
+        if (memcmp(network->values[i], network->values[0], sizeof network->values[0]) != 0 ||
+            network->ranges[i] != network->ranges[0])
             return false;
     return true;
 }
@@ -116,6 +117,9 @@ static lull_status open_ranks(struct lull_engine *engine)
 /* What all engines of a simulation share. */
 static lull_status open_shared(struct lull_engine *engine)
 {
+    engine->delay_over = calloc(engine->options->n_delays + (size_t)1, sizeof *engine->delay_over);
+    if (!engine->delay_over)
+        return lull_run_out_of_memory(engine);
     lull_status status = open_ranks(engine);
     if (status == LULL_OK && engine->class->open)
         status = engine->class->open(&engine->fabric, engine->err);
@@ -128,9 +132,6 @@ static lull_status open_own(struct lull_engine *engine, int64_t window)
 {
     lull_queue_open(&engine->queue, window);
     lull_matcher_open(&engine->matcher, &engine->fabric);
-    engine->delay_over = calloc(engine->options->n_delays + (size_t)1, sizeof *engine->delay_over);
-    if (!engine->delay_over)
-        return lull_run_out_of_memory(engine);
     lull_status status = lull_channel_open(engine);
     return status == LULL_OK ? lull_collect_open(engine) : status;
 }
@@ -148,7 +149,6 @@ static void close_own(struct lull_engine *engine)
     free(engine->fabric.transfer_path);
     free(engine->transfer_ops);
     free(engine->over_path);
-    free(engine->delay_over);
     free(engine->next_events);
     free(engine->released);
     free(engine->ready);
@@ -167,6 +167,7 @@ static void close_shared(struct lull_engine *engine)
     free(fabric->extra);
     free(fabric->extra_path);
     free(engine->end_path);
+    free(engine->delay_over);
 }
 
 struct lull_engine *lull_run_follower(const struct lull_engine *leader)
@@ -186,6 +187,7 @@ struct lull_engine *lull_run_follower(const struct lull_engine *leader)
     engine->waits = leader->waits;
     engine->from_start = leader->from_start;
     engine->streams = leader->streams;
+    engine->delay_over = leader->delay_over;
     if (open_own(engine, leader->window) == LULL_OK)
         return engine;
     lull_run_close_follower(engine);
@@ -239,6 +241,22 @@ static void sum_path(const struct lull_engine *engine, uint32_t node, struct lul
     result->path_hops = sum.hops;
 }
 
+static lull_status check_delays(const struct lull_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->options->n_delays; i++) {
+        const struct lull_delay *delay = &engine->options->delays[i];
+        if (!engine->delay_over[i])
+            return lull_fail(engine->err, LULL_ERR_RANGE,
+                             delay->at_iteration
+                                 ? "delay of rank %u: it has no computation in iteration %lld, nor "
+                                   "behind it"
+                                 : "delay of rank %u: no computation of it begins at %lld ns or "
+                                   "later",
+                             delay->rank, (long long)delay->when);
+    }
+    return LULL_OK;
+}
+
 static lull_status take_result(struct lull_engine *engine, struct lull_arena *arena,
                                struct lull_sim_result *ret_result)
 {
@@ -251,7 +269,7 @@ static lull_status take_result(struct lull_engine *engine, struct lull_arena *ar
         struct lull_moment end = end_of(engine, r);
         if (end.time > LULL_TIME_MOST)
             return lull_fail(engine->err, LULL_ERR_RANGE,
-                             "simulation: rank %u: time passes 2^62 ns, 146 years", r);
+                             "simulation: rank %u: time passes 2^60 ns, 36 years", r);
         result.ranks[r] = (struct lull_sim_rank){.end = end.time,
                                                  .compute = rank->compute,
                                                  .noise = rank->noise,
@@ -321,6 +339,8 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
         status = lull_run_diagnose(engine, arena, ret_problems);
         *ret_left_over = status != LULL_OK;
     }
+    if (status == LULL_OK)
+        status = check_delays(engine);
     if (status == LULL_OK)
         status = take_result(engine, arena, ret_result);
     close_own(engine);

@@ -193,7 +193,7 @@ static lull_status check_events(struct lull_engine *engine, const struct lull_en
         return lull_run_out_of_memory(engine);
     if (entry->time > LULL_TIME_MOST)
         return lull_fail(engine->err, LULL_ERR_RANGE,
-                         "simulation: rank %u: time passes 2^62 ns, 146 years", entry->rank);
+                         "simulation: rank %u: time passes 2^60 ns, 36 years", entry->rank);
     if (engine->fabric.path && lull_path_is_full(engine->fabric.path))
         return compact_path(engine);
     return LULL_OK;

@@ -118,7 +118,7 @@ static int64_t duration_of(struct lull_engine *engine, const struct lull_transfe
     if (options->n_delays) {
         uint32_t stream = lull_stream_of(engine, transfer);
         uint64_t iteration = engine->graph ? 0 : engine->streams[stream].iteration;
-        *ret_noise += take_delays(engine, transfer->source, iteration, begin + *ret_noise);
+        *ret_noise += take_delays(engine, transfer->source, iteration, begin);
     }
     return duration;
 }

@@ -36,7 +36,8 @@ enum { LULL_RUN_KIND_BITS = 3, LULL_RUN_KINDS = 7, LULL_NUMBER_BITS = 33 };
 /* The source of an event stands in the highest bits of its key. */
 #define LULL_MOST_RANKS (UINT32_C(1) << (64 - LULL_NUMBER_BITS - LULL_RUN_KIND_BITS))
 
-#define LULL_TIME_MOST (INT64_C(1) << 62)
+/* A cost that is too long to be told passes it, too. */
+#define LULL_TIME_MOST (LULL_COST_MOST - 1)
 
 /* compat: lists of what waits for processor 0 and NIC 0 of a rank */
 enum { LULL_LINE_SEND, LULL_LINE_COMPUTE };
@@ -181,7 +182,7 @@ struct lull_engine {
 
     uint32_t *end_path; /* [n_ranks]: of `end` */
     struct lull_delay *delays;
-    bool *delay_over;
+    bool *delay_over; /* of all engines of the simulation: a delay is of one rank */
     struct lull_sim_result result;
     lull_status status; /* the first failure inside a back-end's call */
     struct lull_error *err;

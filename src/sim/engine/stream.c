@@ -303,6 +303,7 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     transfer->flags |= receives                          ? LULL_TRANSFER_RECEIVE
                        : op->flags & LULL_OP_SYNCHRONOUS ? LULL_TRANSFER_SYNCHRONOUS
                                                          : 0;
+    transfer->buffered = !receives && op->flags & LULL_OP_BUFFERED;
     if (engine->sink && engine->sink->start && engine->status == LULL_OK)
         engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
                                              engine->err);

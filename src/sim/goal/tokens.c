@@ -1,11 +1,15 @@
 #include "sim/goal/tokens.h"
 
+#include "base/file.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { WINDOW = 256 << 10, LONGEST_STATEMENT = 16 << 20 };
@@ -57,16 +61,30 @@ lull_status lull_goal_expected(const struct goal_text *text, const char *what,
     return fail_at(text, text->line, cause, err);
 }
 
+/* What a shell writes as <(COMMAND). Nobody waits for a writer that is not there. */
+static lull_status open_pipe(const char *path, int *ret_fd, struct lull_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return lull_fail_errno(err, "%s: cannot open", path);
+    fcntl(fd, F_SETFL, 0);
+    *ret_fd = fd;
+    return LULL_OK;
+}
+
 static lull_status open_file(struct goal_text *text, const char *path, struct lull_error *err)
 {
     struct stat info;
-    if (stat(path, &info) != 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    if (S_ISDIR(info.st_mode))
-        return lull_fail(err, LULL_ERR_IO, "%s: is a directory, expected a GOAL file", path);
-    text->file = gzopen(path, "rbe");
-    if (!text->file)
-        return lull_fail_errno(err, "%s: cannot open", path);
+    bool pipe = stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+    int fd = -1;
+    lull_status status = pipe ? open_pipe(path, &fd, err) : lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    text->file = gzdopen(fd, "rb");
+    if (!text->file) {
+        close(fd);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    }
     gzbuffer(text->file, WINDOW);
     return LULL_OK;
 }

@@ -273,6 +273,7 @@ const struct lull_network_class lull_network_dimemas = {
     .summary = "startup, buses and links of nodes, collectives in closed form",
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
+    .occupies = true,
     .collectives = LULL_COLLECTIVES_CLOSED,
     .open = open,
     .send = send,

@@ -4,7 +4,10 @@
  *
  * Up to `eager` bytes the sender goes on at once and the transfer begins; beyond, it begins when
  * the receive was posted too, and both go on when it ends. So that messages of one pair are matched
- * in the order of their sending, a message is matched a latency after it was sent. */
+ * in the order of their sending, a message is matched a latency after it was sent.
+ *
+ * `ranges` is the same with numbers for each range of sizes, as a machine file has them; matched is
+ * a message after the latency of the smallest ones. */
 #include "sim/network/transfer.h"
 
 #include <math.h>
@@ -39,23 +42,55 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
     lull_arrived(fabric, id, lull_now(fabric, id, now));
 }
 
-static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+/* What comes behind the latency of the smallest messages. */
+static int64_t content_by_range(const struct lull_fabric *fabric,
+                                const struct lull_transfer *message, const double *v)
+{
+    const struct lull_network *network = fabric->network;
+    enum lull_level level =
+        lull_placement_level(&network->placement, message->source, message->target);
+    const struct lull_network_range_cost *range = network->ranges[level];
+    if (network->n_ranges[level] == 0)
+        return content(message, v);
+    while (range->to < message->bytes)
+        range++;
+    int64_t cost = lull_cost(range->latency + (double)message->bytes * 1e9 / range->bandwidth);
+    int64_t latency = lull_cost(v[LATENCY]);
+    return cost > latency ? cost - latency : 0;
+}
+
+static void transfer(struct lull_fabric *fabric, uint32_t id, uint32_t receive, const double *v,
+                     int64_t length)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
-    const double *v = lull_between(fabric, message->source, message->target);
     int64_t latency = lull_cost(v[LATENCY]);
-    (void)now;
     struct lull_moment posted = lull_posted(fabric, receive);
     bool rendezvous = lull_is_rendezvous(message, v[EAGER]);
     struct lull_moment end = lull_now(fabric, id, message->time + latency);
     if (rendezvous && posted.time > message->time)
         end = lull_hop(fabric, posted, latency);
-    end = lull_after(fabric, end, LULL_PATH_BANDWIDTH, content(message, v));
+    end = lull_after(fabric, end, LULL_PATH_BANDWIDTH, length);
     if (end.time < posted.time)
         end = posted;
     if (rendezvous)
         lull_sent(fabric, id, end);
     lull_received(fabric, id, end);
+}
+
+static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    (void)now;
+    transfer(fabric, id, receive, v, content(message, v));
+}
+
+static void match_by_range(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int64_t now)
+{
+    const struct lull_transfer *message = &fabric->transfers[id];
+    const double *v = lull_between(fabric, message->source, message->target);
+    (void)now;
+    transfer(fabric, id, receive, v, content_by_range(fabric, message, v));
 }
 
 const struct lull_network_class lull_network_hockney = {
@@ -68,4 +103,16 @@ const struct lull_network_class lull_network_hockney = {
     .send = send,
     .advance = advance,
     .match = match,
+};
+
+const struct lull_network_class lull_network_ranges = {
+    .name = "ranges",
+    .summary = "hockney with the numbers of each range of sizes, from a machine file",
+    .parameters = parameters,
+    .n_parameters = sizeof parameters / sizeof *parameters,
+    .collectives = LULL_COLLECTIVES_ALGORITHM,
+    .any_order = true,
+    .send = send,
+    .advance = advance,
+    .match = match_by_range,
 };

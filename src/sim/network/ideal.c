@@ -1,6 +1,6 @@
 /* A network that costs nothing: what remains is that a receive needs its message sent, and that
  * beyond `eager` bytes a send needs its receive posted. Collective operations cost nothing either:
- * all leave when the last arrives. */
+ * each rank leaves when those whose data it needs have arrived. */
 #include "sim/network/transfer.h"
 
 #include <math.h>
@@ -56,6 +56,7 @@ const struct lull_network_class lull_network_ideal = {
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
     .collectives = LULL_COLLECTIVES_CLOSED,
+    .waits_as_needed = true,
     .any_order = true,
     .send = send,
     .advance = advance,

@@ -72,7 +72,7 @@ static struct lull_moment launch(struct lull_fabric *fabric, uint32_t id, unsign
     unsigned nic = back ? fabric->transfers[message->partner].nic : message->nic;
     struct lull_moment end = work(fabric, from, cpu, moment, v, b);
     struct lull_moment left = pass(fabric, lull_nic(fabric, from, nic, LULL_CLOCK_SEND), end, v, b);
-    message->phase = (uint8_t)kind;
+    message->phase = kind & 0x7f;
     lull_schedule(fabric, id, to, lull_hop(fabric, left, lull_cost(v[L])));
     *ret_left = lull_after(fabric, left, LULL_PATH_BANDWIDTH, lull_cost(b * v[G_BYTE]));
     return end;
@@ -169,6 +169,7 @@ const struct lull_network_class lull_network_loggops = {
     .summary = "LogGOPS: processors, NICs, rendezvous with its round trip",
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
+    .occupies = true,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
     .send = send,
     .advance = advance,

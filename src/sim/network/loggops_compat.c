@@ -1,5 +1,8 @@
-/* LogGOPS exactly as LogGOPSim computes it, so that results can be compared. Source of the rules:
- * the simulator by Hoefler, Schneider and Lumsdaine ("LogGOPSim", HPDC 2010), as it behaves.
+/* LogGOPS as LogGOPSim computes it, so that results can be compared. Source of the rules: the
+ * simulator by Hoefler, Schneider and Lumsdaine ("LogGOPSim", HPDC 2010), as it behaves, to the
+ * nanosecond but for one thing: where a rendezvous waits for its receive, it holds the sender's
+ * processor and NIC with the numbers of the receive, and looks at the receive's size. Here those of
+ * the send count, for they are the sender's.
  *
  * With B = size - 1 (0 for nothing), t the time at which an operation starts:
  *  - send: processor until t + o + B O, NIC until t + g + B G; the message is at the receiver at
@@ -97,6 +100,7 @@ const struct lull_network_class lull_network_loggops_compat = {
     .summary = "LogGOPS with the rules of LogGOPSim, weaknesses included",
     .parameters = parameters,
     .n_parameters = sizeof parameters / sizeof *parameters,
+    .occupies = true,
     .collectives = LULL_COLLECTIVES_ALGORITHM,
     .compat = true,
     .send = send,

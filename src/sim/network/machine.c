@@ -28,9 +28,9 @@ static double small_latency(const struct lull_network_level *level)
     return level->n_ranges ? level->ranges[0].latency.value * 1e9 : NAN;
 }
 
-static double large_bandwidth(const struct lull_network_level *level)
+static double small_bandwidth(const struct lull_network_level *level)
 {
-    return level->n_ranges ? level->ranges[level->n_ranges - 1].bandwidth.value : NAN;
+    return level->n_ranges ? level->ranges[0].bandwidth.value : NAN;
 }
 
 static double eager_limit(const struct lull_network_level *level)
@@ -71,14 +71,10 @@ struct source {
 };
 
 static const struct source sources[] = {
-    {"hockney", "latency", small_latency, false},
-    {"hockney", "bandwidth", large_bandwidth, false},
-    {"hockney", "eager", eager_limit, true},
-    {"loggops", "L", latency, false},
-    {"loggops", "o", overhead, false},
-    {"loggops", "g", gap, false},
-    {"loggops", "G", gap_per_byte, false},
-    {"loggops", "O", nothing, false},
+    {"ranges", "latency", small_latency, false}, {"ranges", "bandwidth", small_bandwidth, false},
+    {"ranges", "eager", eager_limit, true},      {"loggops", "L", latency, false},
+    {"loggops", "o", overhead, false},           {"loggops", "g", gap, false},
+    {"loggops", "G", gap_per_byte, false},       {"loggops", "O", nothing, false},
     {"loggops", "S", eager_limit, true},
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
@@ -89,6 +85,20 @@ static bool is_for(const struct source *source, const struct lull_network_class 
     if (strcmp(source->class, "loggops") == 0 && strcmp(class->name, "loggops-compat") == 0)
         return true;
     return strcmp(source->class, class->name) == 0;
+}
+
+/* All ranges of a level, in the units of the simulator. */
+static const struct lull_network_range_cost *take_ranges(const struct lull_network_level *level,
+                                                         struct lull_arena *arena)
+{
+    struct lull_network_range_cost *ranges =
+        lull_arena_zero(arena, level->n_ranges + 1, sizeof *ranges);
+    for (size_t i = 0; i < level->n_ranges; i++)
+        ranges[i] = (struct lull_network_range_cost){
+            .to = i + 1 < level->n_ranges ? level->ranges[i].to : UINT64_MAX,
+            .latency = level->ranges[i].latency.value * 1e9,
+            .bandwidth = level->ranges[i].bandwidth.value};
+    return ranges;
 }
 
 /* ---- levels ---------------------------------------------------------------------------------- */
@@ -185,7 +195,7 @@ static const struct lull_network_class *choose(const struct lull_machine *machin
 {
     const struct lull_network_level *found[MEASURED_LEVELS];
     const struct lull_network_class *loggops = lull_network_find("loggops");
-    return find_levels(machine, loggops, found) ? loggops : lull_network_find("hockney");
+    return find_levels(machine, loggops, found) ? loggops : lull_network_find("ranges");
 }
 
 lull_status lull_network_from_machine(const struct lull_machine *machine, const char *class_name,
@@ -208,11 +218,16 @@ lull_status lull_network_from_machine(const struct lull_machine *machine, const 
     struct lull_network network;
     lull_network_init(&network, class);
     place(machine, n_ranks, &network.placement);
+    const struct lull_network_range_cost *ranges[MEASURED_LEVELS] = {NULL};
+    for (int i = 0; i < MEASURED_LEVELS && class == lull_network_find("ranges"); i++)
+        ranges[i] = found[i] ? take_ranges(found[i], arena) : NULL;
     for (int i = 0; i < LULL_LEVELS; i++) {
-        lull_status status =
-            take_level(found[stand_in(found, source_of[i])], (enum lull_level)i, &network, err);
+        int source = stand_in(found, source_of[i]);
+        lull_status status = take_level(found[source], (enum lull_level)i, &network, err);
         if (status != LULL_OK)
             return status;
+        network.ranges[i] = ranges[source];
+        network.n_ranges[i] = ranges[source] ? (uint32_t)found[source]->n_ranges : 0;
     }
     *ret_note = describe(&network, machine, found, arena);
     *ret_network = network;

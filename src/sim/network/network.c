@@ -5,11 +5,16 @@
 #include <string.h>
 
 extern const struct lull_network_class lull_network_loggops, lull_network_loggops_compat,
-    lull_network_hockney, lull_network_dimemas, lull_network_ideal;
+    lull_network_hockney, lull_network_ranges, lull_network_dimemas, lull_network_ideal;
 
 const struct lull_network_class *const lull_networks[] = {
-    &lull_network_loggops, &lull_network_loggops_compat, &lull_network_hockney,
-    &lull_network_dimemas, &lull_network_ideal,          NULL,
+    &lull_network_loggops,
+    &lull_network_loggops_compat,
+    &lull_network_hockney,
+    &lull_network_ranges,
+    &lull_network_dimemas,
+    &lull_network_ideal,
+    NULL,
 };
 
 static const char *const level_names[] = {"core", "socket", "node", "switch", "cluster"};

@@ -57,6 +57,13 @@ enum lull_collective_mode {
     LULL_COLLECTIVES_CLOSED     /* one formula; all leave after the last arrives */
 };
 
+/* Messages of more bytes than the range before takes, up to `to`, cost latency + bytes / bandwidth.
+ */
+struct lull_network_range_cost {
+    uint64_t to;
+    double latency, bandwidth; /* ns; bytes/s */
+};
+
 #define LULL_NETWORK_PARAMETERS 16 /* a class has at most this many */
 
 struct lull_network_class;
@@ -69,6 +76,9 @@ struct lull_network {
      * values[0] counts. Times are in ns, sizes in bytes, bandwidths in bytes/s (INFINITY is
      * allowed), times per byte in ns. */
     double values[LULL_LEVELS][LULL_NETWORK_PARAMETERS];
+    /* Class `ranges`: by level, ascending, the last without end; n_ranges 0: its parameters. */
+    const struct lull_network_range_cost *ranges[LULL_LEVELS];
+    uint32_t n_ranges[LULL_LEVELS];
     double cpu_speed;       /* of this machine relative to where the program was measured */
     const char *algorithms; /* "allreduce:ring+bcast:binomial" or NULL: by size */
 };
@@ -99,6 +109,10 @@ struct lull_network_class {
     const struct lull_parameter *parameters;
     uint32_t n_parameters;
     enum lull_collective_mode collectives; /* when nothing is said */
+    /* In closed form a rank waits only for those whose data it needs (base/collective.h), not for
+     * all. */
+    bool waits_as_needed;
+    bool occupies; /* messages take time of the processors */
     /* The written rules of LogGOPSim: what becomes ready together starts sends first, then
      * receives, then computations; a computation counts as done when it starts; what finds its
      * processor or NIC busy comes again when they are free, in the order of first insertion. */

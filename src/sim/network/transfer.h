@@ -39,8 +39,9 @@ struct lull_transfer {
     uint32_t owner;       /* operation of a graph, request of a stream, or script */
     uint32_t open_next;   /* requests of the stream */
     uint8_t flags;
-    uint8_t phase;    /* for the back-end; 0 at the start */
-    uint8_t cpu, nic; /* of the rank that started it */
+    uint8_t phase : 7;    /* for the back-end; 0 at the start */
+    uint8_t buffered : 1; /* of a message: its sender never waits, whatever the size */
+    uint8_t cpu, nic;     /* of the rank that started it */
 };
 
 /* A time and, when the longest path is wanted, what it consists of. */
@@ -204,7 +205,8 @@ static inline struct lull_moment lull_matched(const struct lull_fabric *fabric, 
 /* Whether the sender must wait for the receiver, with the class's eager limit. */
 static inline bool lull_is_rendezvous(const struct lull_transfer *message, double limit)
 {
-    return (double)message->bytes > limit || (message->flags & LULL_TRANSFER_SYNCHRONOUS);
+    return ((double)message->bytes > limit && !message->buffered) ||
+           (message->flags & LULL_TRANSFER_SYNCHRONOUS);
 }
 
 /* Calls `advance` for the message at `moment`, not before the event that is being handled; `rank`

@@ -53,6 +53,7 @@ static void set_sizes(const struct lull_pattern *pattern, uint32_t n_ranks, bool
     case LULL_COLLECTIVE_ALLTOALL:
         op->bytes = op->received = all;
         break;
+    case LULL_COLLECTIVE_REDUCE_SCATTER:
     case LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK:
         op->bytes = all;
         break;
@@ -63,8 +64,8 @@ static void set_sizes(const struct lull_pattern *pattern, uint32_t n_ranks, bool
 
 static bool has_root(unsigned collective)
 {
-    return collective == LULL_COLLECTIVE_BCAST || collective == LULL_COLLECTIVE_REDUCE ||
-           collective == LULL_COLLECTIVE_GATHER || collective == LULL_COLLECTIVE_SCATTER;
+    enum lull_collective_needs needs = lull_collective_needs(collective);
+    return needs == LULL_NEEDS_ROOT || needs == LULL_ROOT_NEEDS_ALL;
 }
 
 /* The operation of a step; false: this rank has none. */

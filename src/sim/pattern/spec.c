@@ -41,7 +41,7 @@ static const struct lull_pattern_key grid_keys[] = {
 static const struct lull_pattern_key collective_keys[] = {
     {"op", "allreduce", "the operation"},
     {"ranks", "16", "how many"},
-    {"bytes", "8", "of the vector; of gather, scatter, allgather and alltoall: of one block"},
+    {"bytes", "8", "of the vector, or of a block where each rank has one"},
     {"root", "0", "of the operation"},
     KEYS_OF_ITERATIONS,
     {NULL, NULL, NULL},
@@ -56,13 +56,12 @@ const struct lull_pattern_class lull_patterns[] = {
     [PATTERNS] = {NULL, NULL, NULL},
 };
 
-/* By number of the operation; scans and the like are there, making a communicator is not. */
+/* Those whose parts are of one size; making a communicator is none. */
 static const uint8_t operations[] = {
-    LULL_COLLECTIVE_BARRIER,   LULL_COLLECTIVE_BCAST,
-    LULL_COLLECTIVE_REDUCE,    LULL_COLLECTIVE_ALLREDUCE,
-    LULL_COLLECTIVE_GATHER,    LULL_COLLECTIVE_SCATTER,
-    LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_ALLTOALL,
-    LULL_COLLECTIVE_SCAN,      LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
+    LULL_COLLECTIVE_BARRIER,   LULL_COLLECTIVE_BCAST,          LULL_COLLECTIVE_REDUCE,
+    LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_GATHER,         LULL_COLLECTIVE_SCATTER,
+    LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_ALLTOALL,       LULL_COLLECTIVE_SCAN,
+    LULL_COLLECTIVE_EXSCAN,    LULL_COLLECTIVE_REDUCE_SCATTER, LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
 };
 
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };

@@ -51,9 +51,14 @@ static void add_schemes(struct lull_document *document, const struct lull_runs *
         lull_table_of_scheme(document, runs, sums, arena);
     if (multiplicative)
         lull_table_of_scheme(document, runs, products, arena);
-    if (any_run(runs, has_devices))
+    bool devices = any_run(runs, has_devices);
+    if (devices)
         lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
-    lull_note_of_loss(document, runs, additive ? sums : products, arena);
+    lull_note_of_loss(document, runs,
+                      devices    ? LULL_SCHEME_DEVICE
+                      : additive ? sums
+                                 : products,
+                      arena);
     if (multiplicative && products == LULL_SCHEME_MULTIPLICATIVE)
         lull_document_note(document, LULL_NOTE_INFO,
                            "The parallel efficiency is split twice: it is load balance x "
@@ -62,8 +67,9 @@ static void add_schemes(struct lull_document *document, const struct lull_runs *
         lull_document_note(document, LULL_NOTE_INFO,
                            "Scheme: %s is usual for %s; --scheme %s or all shows the other.",
                            additive ? "additive" : "multiplicative",
-                           hybrid ? "runs with OpenMP or several threads"
-                                  : "runs with one thread per process",
+                           devices  ? "runs with devices"
+                           : hybrid ? "runs with OpenMP or several threads"
+                                    : "runs with one thread per process",
                            additive ? "multiplicative" : "additive");
 }
 

@@ -106,6 +106,22 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     }
 }
 
+#define PRINTED_ABOVE_ONE 1.005 /* with two digits */
+
+/* No efficiency stands above 1 without a word. */
+static void explain_above_one(struct lull_document *document, const struct lull_runs *runs,
+                              int metric)
+{
+    const struct lull_metric_def *def = &lull_metric_defs[metric];
+    bool above = false;
+    for (uint32_t i = 0; i < runs->count; i++)
+        above |= !runs->runs[i].values[metric].absent &&
+                 runs->runs[i].values[metric].value >= PRINTED_ABOVE_ONE;
+    if (above && def->above_one && *def->above_one)
+        lull_document_note(document, LULL_NOTE_INFO, "%s is above 1 where %s.", def->label,
+                           def->above_one);
+}
+
 void lull_table_of_scheme(struct lull_document *document, const struct lull_runs *runs,
                           enum lull_scheme scheme, struct lull_arena *arena)
 {
@@ -121,6 +137,7 @@ void lull_table_of_scheme(struct lull_document *document, const struct lull_runs
         lull_table_row_about(table, rows[metric], def->formula);
         for (uint32_t i = 0; i < runs->count; i++)
             lull_table_set(table, rows[metric], i, metric_cell(&runs->runs[i], metric));
+        explain_above_one(document, runs, metric);
     }
     if (scheme != LULL_SCHEME_DEVICE)
         add_rates(table, runs);
@@ -297,7 +314,8 @@ void lull_note_of_loss(struct lull_document *document, const struct lull_runs *r
 {
     const struct lull_run *run = &runs->runs[runs->count - 1];
     const char *path = "";
-    int metric = lull_metric_find("global_efficiency");
+    bool device = scheme == LULL_SCHEME_DEVICE;
+    int metric = lull_metric_find(device ? "device_parallel_efficiency" : "global_efficiency");
     if (run->values[metric].absent)
         metric = lull_metric_find("parallel_efficiency");
     for (; metric >= 0 && run->values[metric].value < NOTEWORTHY;

@@ -136,6 +136,15 @@ static void add_call_sites(struct lull_document *document, const struct lull_run
     }
 }
 
+static bool has_parallel_time(const struct lull_breakdown *breakdown)
+{
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++)
+            if (breakdown->threads[t].times.ns[activity][1] > 0)
+                return true;
+    return false;
+}
+
 static void add_parallel_regions(struct lull_document *document, const struct lull_run *run,
                                  struct lull_arena *arena)
 {
@@ -148,7 +157,7 @@ static void add_parallel_regions(struct lull_document *document, const struct lu
                                              {"rest", "other"}};
     struct lull_pop_parallel *parallels;
     uint32_t count = lull_pop_parallels(run->breakdown, arena, &parallels);
-    if (run->breakdown->from_sums)
+    if (run->breakdown->from_sums && has_parallel_time(run->breakdown))
         lull_document_note(document, LULL_NOTE_INFO,
                            "%s: the OpenMP parallel regions are not told apart by cause, which "
                            "needs events.",

@@ -22,10 +22,10 @@ static double share(int64_t part, int64_t whole)
 
 static void write_ends(struct lull_json *json, const void *data)
 {
-    const struct lull_sim_result *result = data;
+    const struct lull_simulate_point *point = data;
     lull_json_array_begin(json);
-    for (uint32_t r = 0; r < result->n_ranks; r++)
-        lull_json_int(json, result->ranks[r].end);
+    for (uint32_t r = 0; r < point->result.n_ranks; r++)
+        lull_json_int(json, point->ends[r]);
     lull_json_array_end(json);
 }
 
@@ -174,7 +174,7 @@ struct lull_document *lull_simulate_one(const struct lull_simulate_inputs *input
         add_ranks(document, result, arena);
     if (points[0].note)
         lull_document_note(document, LULL_NOTE_INFO, "%s.", points[0].note);
-    lull_document_attach(document, "rank_end_ns", write_ends, result);
+    lull_document_attach(document, "rank_end_ns", write_ends, &points[0]);
     return document;
 }
 
@@ -199,7 +199,7 @@ static void write_points(struct lull_json *json, const void *data)
         lull_json_key(json, "runtime_ns");
         lull_json_int(json, sweep_data->points[p].result.runtime);
         lull_json_key(json, "rank_end_ns");
-        write_ends(json, &sweep_data->points[p].result);
+        write_ends(json, &sweep_data->points[p]);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);

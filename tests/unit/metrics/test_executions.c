@@ -13,7 +13,8 @@ static void run_master(struct lull_executions *executions, int64_t begin, int64_
 {
     const struct lull_span span = {
         begin, end, {[LULL_CAUSE_USEFUL] = useful, [LULL_CAUSE_SYNC] = end - begin - useful}};
-    assert_int_equal(lull_executions_open(executions, begin, true, NULL), LULL_OK);
+    assert_int_equal(lull_executions_open(executions, &(struct lull_forked){begin, true}, NULL),
+                     LULL_OK);
     lull_executions_close(executions, &span, region);
 }
 
@@ -108,9 +109,11 @@ static void test_nothing_inside(void **state)
     (void)state;
     struct lull_executions *executions = lull_executions_create(3);
     run_worker(executions, 1, 3, 4, 1);
-    assert_int_equal(lull_executions_open(executions, 5, true, NULL), LULL_OK);
+    assert_int_equal(lull_executions_open(executions, &(struct lull_forked){5, true}, NULL),
+                     LULL_OK);
     lull_executions_close(executions, &(struct lull_span){.begin = 5, .end = 5}, 1);
-    assert_int_equal(lull_executions_open(executions, 6, false, NULL), LULL_OK);
+    assert_int_equal(lull_executions_open(executions, &(struct lull_forked){6, false}, NULL),
+                     LULL_OK);
     lull_executions_close(executions, &(struct lull_span){.begin = 6, .end = 9}, 2);
     for (uint32_t thread = 0; thread < 3; thread++)
         pass(executions, thread, INT64_MAX);
@@ -128,7 +131,8 @@ static void test_open_over_blocks(void **state)
 {
     (void)state;
     struct lull_executions *executions = lull_executions_create(2);
-    assert_int_equal(lull_executions_open(executions, 10, true, NULL), LULL_OK);
+    assert_int_equal(lull_executions_open(executions, &(struct lull_forked){10, true}, NULL),
+                     LULL_OK);
     pass(executions, 0, 15);
     run_worker(executions, 1, 10, 14, 3);
     pass(executions, 1, 14);

@@ -1,5 +1,6 @@
 /* The POP metrics: faults of the input, what is absent and why, a published table, guesses. */
 #include "base/file.h"
+#include "metrics/breakdown/merge.h"
 #include "metrics/pop/pop.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static void test_absent(void **state)
     check_absent(values, "frequency_scaling", "single run: nothing to compare with");
     check_absent(values, "process_transfer", "needs a replay on an ideal network");
     check_absent(values, "mpi_serialisation", "needs a replay on an ideal network");
-    check_absent(values, "mpi_only_load_balance", "the run uses threads or OpenMP");
+    check_absent(values, "mpi_only_load_balance", "the run uses threads, OpenMP or devices");
     check_absent(values, "device_parallel_efficiency", "no devices");
     input.instructions = 1e9;
     assert_int_equal(lull_pop_compute(&input, &reference, LULL_SCALING_STRONG, values, NULL),
@@ -351,6 +352,178 @@ static void test_from_breakdown(void **state)
     lull_arena_destroy(arena);
 }
 
+/* A breakdown of one process whose threads have the times given, over 100 ns. */
+static struct lull_pop_input *input_of(struct lull_breakdown *breakdown, struct lull_arena *arena)
+{
+    struct lull_pop_input *input = NULL;
+    struct lull_error err = {""};
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        int64_t left = 100 - lull_thread_window(&breakdown->threads[t]);
+        breakdown->threads[t].times.ns[LULL_IDLE][0] += left;
+    }
+    assert_int_equal(lull_breakdown_join(breakdown, NULL, arena, breakdown, &err), LULL_OK);
+    assert_int_equal(lull_pop_from_breakdown(breakdown, false, arena, &input, &err), LULL_OK);
+    return input;
+}
+
+static struct lull_breakdown *one_process(uint32_t threads, struct lull_arena *arena)
+{
+    struct lull_breakdown *made = lull_arena_zero(arena, 1, sizeof *made);
+    made->run = "run";
+    made->duration_ns = 100;
+    made->n_processes = 1;
+    made->processes = lull_arena_zero(arena, 1, sizeof *made->processes);
+    made->processes[0].name = "";
+    made->processes[0].node = LULL_NONE;
+    made->n_threads = threads;
+    made->threads = lull_arena_zero(arena, threads, sizeof *made->threads);
+    for (uint32_t t = 0; t < threads; t++)
+        made->threads[t].number = t;
+    made->threads[0].master = true;
+    return made;
+}
+
+static double metric(const struct lull_pop_input *input, const char *id)
+{
+    struct lull_metric_value values[METRICS];
+    struct lull_error err = {""};
+    lull_status status = lull_pop_compute(input, NULL, LULL_SCALING_STRONG, values, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(status, LULL_OK);
+    assert_null(values[lull_metric_find(id)].absent);
+    return values[lull_metric_find(id)].value;
+}
+
+static void check_metric(const struct lull_pop_input *input, const char *id, double wanted)
+{
+    if (fabs(metric(input, id) - wanted) > 1e-12)
+        fail_msg("%s: %g, expected %g", id, metric(input, id), wanted);
+}
+
+/* The first thread waits all the time, as in runtimes of tasks; the others compute for 80 and 40
+ * of 100. The busiest leads: nothing is lost outside of the threads but the 20 that it waits. */
+static void test_first_thread_does_nothing(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_breakdown *breakdown = one_process(3, arena);
+    breakdown->threads[1].times.ns[LULL_USEFUL][0] = 80;
+    breakdown->threads[2].times.ns[LULL_USEFUL][0] = 40;
+    const struct lull_pop_input *input = input_of(breakdown, arena);
+    check_metric(input, "parallel_efficiency", 0.4);
+    check_metric(input, "thread_efficiency", 0.6);
+    check_metric(input, "serial_region_efficiency", 0.6);
+    check_metric(input, "openmp_region_efficiency", 1.0);
+    check_metric(input, "outside_runtimes", 0.8);
+    check_metric(input, "process_efficiency", 1.0);
+    check_metric(input, "openmp_communication", 1.0);
+    lull_arena_destroy(arena);
+}
+
+/* The master communicates for 90 of 100 while a thread of the program computes for 60. */
+static void test_first_thread_communicates(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_breakdown *breakdown = one_process(2, arena);
+    breakdown->threads[0].times.ns[LULL_USEFUL][0] = 10;
+    breakdown->threads[0].times.ns[LULL_MPI_P2P][0] = 90;
+    breakdown->threads[1].times.ns[LULL_USEFUL][0] = 60;
+    const struct lull_pop_input *input = input_of(breakdown, arena);
+    check_metric(input, "parallel_efficiency", 0.35);
+    check_metric(input, "process_efficiency", 0.6);
+    check_metric(input, "thread_efficiency", 0.75);
+    lull_arena_destroy(arena);
+}
+
+/* Another thread than the first opens the parallel regions, while the first computes alone. */
+static void test_another_opens_regions(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_breakdown *breakdown = one_process(4, arena);
+    breakdown->threads[0].times.ns[LULL_USEFUL][0] = 100;
+    for (int t = 1; t < 4; t++)
+        breakdown->threads[t].times.ns[LULL_USEFUL][1] = 80;
+    const struct lull_pop_input *input = input_of(breakdown, arena);
+    check_metric(input, "openmp_region_efficiency", 1.0);
+    check_metric(input, "serial_region_efficiency", 0.85);
+    check_metric(input, "thread_efficiency", 0.85);
+    lull_arena_destroy(arena);
+}
+
+/* One thread per process, and one process reads a file meanwhile: nothing of that is OpenMP. */
+static void test_no_openmp(void **state)
+{
+    (void)state;
+    struct lull_pop_process processes[] = {
+        {.threads = 1, .serial_useful = 8, .useful = 8, .max_useful = 8},
+        {.threads = 1, .serial_useful = 4, .other = 6, .useful = 4, .max_useful = 4},
+    };
+    struct lull_pop_input input = good();
+    input.processes = processes;
+    check_metric(&input, "openmp_parallel_efficiency", 1.0);
+    check_metric(&input, "openmp_load_balance", 1.0);
+    check_metric(&input, "openmp_communication", 1.0);
+    check_metric(&input, "outside_runtimes_ratio", 12.0 / 18.0);
+}
+
+/* The master is paused for 70 of 100 while a thread computes for 90: the run lasts 90. */
+static void test_a_thread_goes_on_in_a_pause(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_breakdown *breakdown = one_process(2, arena);
+    breakdown->threads[0].disabled_ns = 70;
+    breakdown->threads[0].times.ns[LULL_USEFUL][0] = 30;
+    breakdown->threads[1].times.ns[LULL_USEFUL][0] = 90;
+    const struct lull_pop_input *input = input_of(breakdown, arena);
+    assert_int_equal(breakdown->runtime_ns, 90);
+    check_metric(input, "parallel_efficiency", 120.0 / 180.0);
+    breakdown = one_process(2, arena); /* a worker that waits is no reason to count the pause */
+    breakdown->threads[0].disabled_ns = 70;
+    breakdown->threads[0].times.ns[LULL_USEFUL][0] = 30;
+    input_of(breakdown, arena);
+    assert_int_equal(breakdown->runtime_ns, 30);
+    breakdown = one_process(1, arena); /* one of two processes is paused */
+    breakdown->n_processes = breakdown->n_threads = 2;
+    breakdown->processes = lull_arena_zero(arena, 2, sizeof *breakdown->processes);
+    breakdown->threads = lull_arena_zero(arena, 2, sizeof *breakdown->threads);
+    for (uint32_t p = 0; p < 2; p++) {
+        breakdown->processes[p] =
+            (struct lull_process_breakdown){.name = "", .rank = p, .node = LULL_NONE};
+        breakdown->threads[p] = (struct lull_thread_breakdown){.process = p, .master = true};
+    }
+    breakdown->threads[0].disabled_ns = 70;
+    breakdown->threads[0].times.ns[LULL_USEFUL][0] = 30;
+    breakdown->threads[1].times.ns[LULL_USEFUL][0] = 100;
+    input_of(breakdown, arena);
+    assert_int_equal(breakdown->runtime_ns, 100);
+    lull_arena_destroy(arena);
+}
+
+/* A program on a GPU without MPI: what is low is not its communication. */
+static void test_device_without_mpi(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_breakdown *breakdown = one_process(2, arena);
+    breakdown->threads[0].times.ns[LULL_DEVICE][0] = 99;
+    breakdown->threads[0].times.ns[LULL_USEFUL][0] = 1;
+    breakdown->threads[1].kind = LULL_LOCATION_DEVICE;
+    breakdown->threads[1].times.ns[LULL_USEFUL][0] = 70;
+    breakdown->threads[1].times.ns[LULL_DEVICE][0] = 20;
+    const struct lull_pop_input *input = input_of(breakdown, arena);
+    struct lull_metric_value values[METRICS];
+    assert_true(lull_pop_is_hybrid(input));
+    assert_int_equal(lull_pop_compute(input, NULL, LULL_SCALING_STRONG, values, NULL), LULL_OK);
+    check_absent(values, "mpi_only_serialisation", "the run uses threads, OpenMP or devices");
+    check_metric(input, "mpi_serialisation", 1.0);
+    check_metric(input, "device_parallel_efficiency", 0.7);
+    check_metric(input, "device_orchestration", 0.9);
+    lull_arena_destroy(arena);
+}
+
 /* Without MPI the run on an ideal network is the run itself. */
 static void test_no_mpi(void **state)
 {
@@ -458,6 +631,12 @@ int main(void)
         cmocka_unit_test(test_published_table),
         cmocka_unit_test(test_recomputed_table),
         cmocka_unit_test(test_from_breakdown),
+        cmocka_unit_test(test_first_thread_does_nothing),
+        cmocka_unit_test(test_first_thread_communicates),
+        cmocka_unit_test(test_another_opens_regions),
+        cmocka_unit_test(test_no_openmp),
+        cmocka_unit_test(test_a_thread_goes_on_in_a_pause),
+        cmocka_unit_test(test_device_without_mpi),
         cmocka_unit_test(test_no_mpi),
         cmocka_unit_test(test_flushing_is_refused),
         cmocka_unit_test(test_guess),

@@ -30,7 +30,7 @@ static struct lull_survey *survey_of(const struct lull_trace *trace)
 {
     struct lull_survey *survey;
     struct lull_error err = {""};
-    if (lull_survey_take(trace, 0, &survey, &err) != LULL_OK)
+    if (lull_survey_take(trace, 0, false, &survey, &err) != LULL_OK)
         fail_msg("%s", err.text);
     return survey;
 }

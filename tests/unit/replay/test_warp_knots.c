@@ -8,9 +8,21 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
+/* Sanitizers take most of the addresses for themselves. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHADOWED 1
+#endif
+#elif defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SHADOWED 1
+#endif
+#ifndef SHADOWED
+#define SHADOWED 0
+#endif
 enum { PROCESSES = 5, KNOTS = 400000 };
 
 /* What was added, in plain arrays. */
@@ -47,6 +59,28 @@ static void test_same_as_arrays(void **state)
                                 sizeof(struct lull_knot));
         free(kept[p].knots);
     }
+    lull_knots_destroy(knots);
+}
+
+/* Whoever limits the addresses of a process can have the knots that fit. */
+static void test_no_more_addresses_than_needed(void **state)
+{
+    (void)state;
+    struct rlimit before, few = {(rlim_t)1 << 30, (rlim_t)1 << 30};
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    few.rlim_max = before.rlim_max;
+    if (SHADOWED || setrlimit(RLIMIT_AS, &few) != 0)
+        skip();
+    struct lull_knots *knots = lull_knots_create(1);
+    struct lull_error err = {""};
+    lull_status status = LULL_OK;
+    for (int i = 0; i < 3000000 && status == LULL_OK; i++) /* 48 MB, in three steps */
+        status = lull_knots_add(knots, 0, i, 2 * (int64_t)i, &err);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    if (status != LULL_OK)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 3000000; i += 1000)
+        assert_int_equal(lull_knots_at(knots, 0, (size_t)i)->simulated, 2 * (int64_t)i);
     lull_knots_destroy(knots);
 }
 
@@ -87,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_arrays),
+        cmocka_unit_test(test_no_more_addresses_than_needed),
         cmocka_unit_test(test_the_same_again_is_left_out),
         cmocka_unit_test(test_no_folder_for_the_file),
     };

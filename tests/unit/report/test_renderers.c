@@ -1,5 +1,6 @@
 /* One document through all renderers: text against what a person expects to see, JSON through
  * another reader (jansson), CSV field by field. */
+#include "report/display.h"
 #include "report/document.h"
 
 #include <setjmp.h>
@@ -142,7 +143,7 @@ static void text_uses_one_unit_of_time_per_column_of_things(void **state)
     for (int i = 0; i < 2; i++) {
         lull_table_row(table, i ? "b" : "a", i ? "b" : "a", LULL_NO_ROW);
         lull_table_set(table, (uint32_t)i, 0, lull_cell_text(i ? "x" : "longer"));
-        lull_table_set(table, (uint32_t)i, 1, lull_cell_time(i ? 900 : 1234567));
+        lull_table_set(table, (uint32_t)i, 1, lull_cell_time(i ? 345678 : 1234567));
         lull_table_set(table, (uint32_t)i, 2, lull_cell_share(i ? 0.0125 : 1));
         lull_table_set(table, (uint32_t)i, 3, lull_cell_count(i ? 22180 : 7));
     }
@@ -150,7 +151,7 @@ static void text_uses_one_unit_of_time_per_column_of_things(void **state)
                         "   name        time    share   bytes\n"
                         "------------------------------------\n"
                         "a  longer  1.235 ms  100.0 %       7\n"
-                        "b  x       0.001 ms    1.2 %  22,180\n");
+                        "b  x       0.346 ms    1.2 %  22,180\n");
 }
 
 static void text_prints_names_from_files_harmlessly(void **state)
@@ -165,6 +166,55 @@ static void text_prints_names_from_files_harmlessly(void **state)
     assert_null(strchr(text, '\033'));
     assert_null(strchr(text, '\a'));
     assert_non_null(strstr(text, "evil\\x1b[2J "));
+}
+
+/* The screen of whoever reads them belongs to nobody else: neither bytes below the blank nor those
+ * of C1 (as U+009B, an escape sequence's begin on some terminals), in UTF-8 alone. */
+static void check_harmless(const char *text)
+{
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\a'));
+    assert_null(strstr(text, "\xc2\x9b"));
+    assert_null(strstr(text, "\u202e"));
+    json_t *parsed = json_stringn(text, strlen(text)); /* NULL: no UTF-8 */
+    assert_non_null(parsed);
+    json_decref(parsed);
+}
+
+static void every_renderer_disarms_every_text(void **state)
+{
+    (void)state;
+    static const char evil[] = "=\033]0;x\a\xff\xc2\x9b\u202ez";
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", evil);
+    lull_document_fact(document, evil, evil, lull_cell_text(evil));
+    lull_document_fact(document, "quantity", "quantity", lull_cell_quantity(1, evil));
+    lull_document_note(document, LULL_NOTE_INFO, "%s", evil);
+    struct lull_table *table = lull_document_table(document, evil, evil, LULL_BY_COLUMN);
+    lull_table_column(table, evil, evil);
+    lull_table_column(table, "b", "b");
+    lull_table_row(table, evil, evil, LULL_NO_ROW);
+    lull_table_set(table, 0, 0, lull_cell_text(evil));
+    lull_table_set(table, 0, 1, lull_cell_absent(evil));
+    check_harmless(render(document, "text", (struct lull_render_options){0}));
+    check_harmless(render(document, "csv", (struct lull_render_options){0}));
+    check_harmless(render(document, "json", (struct lull_render_options){0}));
+}
+
+/* What begins so is a formula to spreadsheets (OWASP, "CSV Injection"). */
+static void csv_holds_no_formulas(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "c", "c");
+    lull_table_row(table, "@id", "=HYPERLINK(\"x\",\"y\")", LULL_NO_ROW);
+    lull_table_set(table, 0, 0, lull_cell_text("+1"));
+    lull_table_row(table, "-", "a=b", LULL_NO_ROW);
+    lull_table_set(table, 1, 0, lull_cell_number(-1, 0));
+    assert_string_equal(render(document, "csv", (struct lull_render_options){0}),
+                        "table,id,label,c\n"
+                        "t,'@id,\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\",'+1\n"
+                        "t,'-,a=b,-1\n");
 }
 
 static void text_wraps_notes_and_leaves_warnings_to_stderr(void **state)
@@ -279,7 +329,7 @@ static void csv_is_one_rectangle_for_tables_with_the_same_columns(void **state)
                         "pop,scaling,Scaling,,\n"
                         "pop,runtime,Runtime,21.89865914,0.512345678\n"
                         "pop,frequency,Frequency,2.069905,\n"
-                        "raw,x,\"a, \"\"b\"\"\",,\"two\nlines\"\n");
+                        "raw,x,\"a, \"\"b\"\"\",,two lines\n");
 }
 
 static void csv_sets_tables_with_other_columns_apart(void **state)
@@ -296,16 +346,82 @@ static void csv_sets_tables_with_other_columns_apart(void **state)
                         "table,id,label,n\nt,r,r,1536\n");
 }
 
+/* Names as C++ has them, a long reason, and columns of all sizes. */
+static struct lull_document *wide_document(void)
+{
+    static const char name[] = "void solver::Multigrid<double, 3, Smoother<Jacobi> >::relax(Grid "
+                               "const&, std::vector<double, std::allocator<double> >&, int)";
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", name);
+    lull_document_fact(document, "run", "Run", lull_cell_text(name));
+    lull_document_fact(document, "why", "Why", lull_cell_absent(name));
+    lull_document_note(document, LULL_NOTE_INFO, "The region %s loses most.", name);
+    struct lull_table *table = lull_document_table(document, "t", name, LULL_BY_COLUMN);
+    lull_table_corner(table, name);
+    lull_table_column(table, "site", "called from");
+    lull_table_column(table, "long", name);
+    lull_table_column(table, "time", "exclusive");
+    uint32_t row = LULL_NO_ROW;
+    for (int i = 0; i < 4; i++) {
+        row = lull_table_row(table, "r", name, row);
+        lull_table_set(table, row, 0, lull_cell_text(name));
+        lull_table_set(table, row, 1, i ? lull_cell_text(name) : lull_cell_absent(name));
+        lull_table_set(table, row, 2, lull_cell_time(INT64_C(1000000000) << i));
+    }
+    return document;
+}
+
+static void test_no_line_is_wider_than_the_terminal(void **state)
+{
+    (void)state;
+    for (unsigned width = 30; width <= 220; width++) {
+        const struct lull_render_options options = {.width = width, .unicode = width & 1};
+        const char *line = render(wide_document(), "text", options);
+        for (; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n')) {
+            char text[1024];
+            snprintf(text, sizeof text, "%.*s", (int)strcspn(line, "\n"), line);
+            if (lull_display_width(text) > width)
+                fail_msg("width %u: '%s'", width, text);
+        }
+    }
+}
+
+/* A column of times that differ much: each has three digits at least. */
+static void test_small_times_beside_large_ones(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "time", "time");
+    static const int64_t times[] = {2176000000, 307000000, 1234567, 56789, 7, 0, -1234567};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        lull_table_set(table, lull_table_row(table, "r", "r", LULL_NO_ROW), 0,
+                       lull_cell_time(times[i]));
+    assert_string_equal(render(document, "text", (struct lull_render_options){0}),
+                        "        time\n"
+                        "------------\n"
+                        "r    2.176 s\n"
+                        "r    0.307 s\n"
+                        "r   1.235 ms\n"
+                        "r  56.789 us\n"
+                        "r       7 ns\n"
+                        "r    0.000 s\n"
+                        "r  -1.235 ms\n");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_no_line_is_wider_than_the_terminal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small_times_beside_large_ones, set_up, tear_down),
         TEST(text_aligns_columns_and_draws_the_tree),
         TEST(text_uses_line_characters_where_the_terminal_has_them),
         TEST(text_colours_by_value_and_explains_it),
         TEST(text_splits_a_table_that_is_too_wide),
         TEST(text_uses_one_unit_of_time_per_column_of_things),
         TEST(text_prints_names_from_files_harmlessly),
+        TEST(every_renderer_disarms_every_text),
+        TEST(csv_holds_no_formulas),
         TEST(text_wraps_notes_and_leaves_warnings_to_stderr),
         TEST(json_holds_every_digit_and_every_reason),
         TEST(json_holds_facts_notes_and_attachments),

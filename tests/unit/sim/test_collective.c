@@ -228,6 +228,11 @@ static uint64_t bruck_exchange(uint64_t p, uint64_t log, uint64_t b)
     return p * log * (p / 2) * b;
 }
 
+static uint64_t halves_to_the_root(uint64_t p, uint64_t log, uint64_t b)
+{
+    return everybody_all(p, log, b) + tree_blocks(p, log, b);
+}
+
 static uint64_t van_de_geijn(uint64_t p, uint64_t log, uint64_t b)
 {
     return tree_blocks(p, log, b) + everybody_all(p, log, b);
@@ -247,6 +252,8 @@ static const struct test_case {
     {LULL_COLLECTIVE_BCAST, "bcast:binomial", tree_whole},
     {LULL_COLLECTIVE_BCAST, "bcast:pipelined", tree_whole},
     {LULL_COLLECTIVE_BCAST, "bcast:scatter-allgather", van_de_geijn},
+    {LULL_COLLECTIVE_BCAST, "bcast:scatter-doubling", van_de_geijn},
+    {LULL_COLLECTIVE_REDUCE, "reduce:rabenseifner", halves_to_the_root},
     {LULL_COLLECTIVE_REDUCE, "reduce:linear", tree_whole},
     {LULL_COLLECTIVE_REDUCE, "reduce:binomial", tree_whole},
     {LULL_COLLECTIVE_GATHER, "gather:linear", star_blocks},
@@ -495,7 +502,21 @@ static void test_choice(void **state)
     (void)state;
     assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BARRIER, 5, 0), "dissemination");
     assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 64, 12287), "binomial");
-    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 64, 12288), "scatter-allgather");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 64, 12288), "scatter-doubling");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 64, 524287), "scatter-doubling");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 64, 524288), "scatter-allgather");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 63, 12288), "scatter-allgather");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_BCAST, 7, 1 << 20), "binomial");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_REDUCE, 64, 2048), "binomial");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_REDUCE, 64, 2049), "rabenseifner");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_GATHER, 64, 1 << 20), "binomial");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_GATHERV, 64, 8), "linear");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_SCATTERV, 64, 1 << 20), "linear");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_ALLTOALLV, 64, 8), "linear");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_ALLTOALLW, 64, 1 << 30), "linear");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_REDUCE_SCATTER, 64, 524287),
+                        "recursive-halving");
+    assert_string_equal(chosen(NULL, LULL_COLLECTIVE_REDUCE_SCATTER, 64, 524288), "pairwise");
     assert_string_equal(chosen(NULL, LULL_COLLECTIVE_ALLREDUCE, 64, 2048), "recursive-doubling");
     assert_string_equal(chosen(NULL, LULL_COLLECTIVE_ALLREDUCE, 64, 2049), "rabenseifner");
     assert_string_equal(chosen(NULL, LULL_COLLECTIVE_ALLGATHER, 64, 1 << 18), "recursive-doubling");
@@ -526,7 +547,7 @@ static void test_bad_choice(void **state)
                                   "in allreduce:ring+bcast:binomial");
     assert_int_equal(lull_collective_check("bcast:ring", &err), LULL_ERR_RANGE);
     assert_string_equal(err.text, "algorithms: 'ring' is no algorithm of bcast, known: linear, "
-                                  "binomial, pipelined, scatter-allgather");
+                                  "binomial, pipelined, scatter-allgather, scatter-doubling");
     assert_int_equal(lull_collective_check("bcast", &err), LULL_ERR_RANGE);
     assert_int_equal(lull_collective_check("bcast:linear+", &err), LULL_ERR_RANGE);
 }

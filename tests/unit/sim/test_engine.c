@@ -2,6 +2,7 @@
 #include "base/collective.h"
 #include "sim/engine/engine.h"
 #include "sim/goal/goal.h"
+#include "sim/noise/noise.h"
 #include "support/stream_program.h"
 
 #include <math.h>
@@ -373,6 +374,56 @@ static void delays_hit_once(void **state)
     assert_int_equal(result.path[LULL_PATH_COMPUTE], 400);
 }
 
+/* The first computation takes 100 ns and 60 of noise; the delay is for the first that begins at 50
+ * or later, which is the second. */
+static void delays_spare_what_began_before(void **state)
+{
+    (void)state;
+    const struct lull_delay delay = {0, false, 50, 1000};
+    struct lull_noise_spec spec = lull_noise_spec_empty(lull_noise_find("constant"));
+    const struct lull_noise *noise;
+    struct lull_network network = network_of("ideal", NULL);
+    struct lull_sim_result result;
+    struct lull_error err = {""};
+    spec.values[0] = 60;
+    if (lull_noise_create(&spec, arena, &noise, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    struct lull_sim_options options = {
+        .network = &network, .noise = noise, .delays = &delay, .n_delays = 1};
+    program = stream_program(2, NULL, 16);
+    add(0, op_compute(100));
+    add(0, op_send(1, 0, 1, 8));
+    add(0, op_compute(100));
+    add(1, op_receive(0, 0, 1));
+    add(1, op_wait(1));
+    assert_int_equal(lull_simulate(program, &options, arena, &result, NULL, &err), LULL_OK);
+    assert_int_equal(result.ranks[0].end, 2 * 160 + 1000);
+    assert_int_equal(result.ranks[1].end, 160);
+}
+
+static void a_delay_that_hits_nothing_is_refused(void **state)
+{
+    (void)state;
+    const struct lull_delay delays[] = {{0, true, 3, 10}, {0, true, 4, 10}, {0, false, 401, 10}};
+    struct lull_network network = network_of("ideal", NULL);
+    for (int i = 0; i < 3; i++) {
+        struct lull_sim_options options = {
+            .network = &network, .delays = &delays[i], .n_delays = 1};
+        struct lull_sim_result result;
+        struct lull_error err = {""};
+        program = stream_program(1, NULL, 16);
+        for (uint64_t k = 0; k < 4; k++) {
+            add(0, op_mark(k));
+            add(0, op_compute(100));
+        }
+        lull_status status = lull_simulate(program, &options, arena, &result, NULL, &err);
+        assert_int_equal(status, i == 0 ? LULL_OK : LULL_ERR_RANGE);
+        assert_true(i == 0 || strstr(err.text, i == 1 ? "iteration 4" : "401 ns"));
+        lull_program_close(program);
+    }
+    program = NULL;
+}
+
 /* --- collective operations ----------------------------------------------------------------- */
 
 static void all_leave_a_closed_form_together(void **state)
@@ -505,7 +556,18 @@ static void time_has_an_end(void **state)
     (void)state;
     parse("num_ranks 1 rank 0 { a: calc 4000000000000000000 b: calc 4000000000000000000\n"
           "b requires a }");
-    assert_non_null(strstr(failure(loggops(0)), "2^62"));
+    assert_non_null(strstr(failure(loggops(0)), "2^60"));
+}
+
+/* Such a message takes longer than can be told, on every network whose bytes cost something. */
+static void a_message_without_end_is_refused(void **state)
+{
+    (void)state;
+    struct lull_network slow = network_of("hockney", "bandwidth", 1.0, NULL);
+    parse("num_ranks 2 rank 0 { send 4611686018427387904b to 1 tag 1 }\n"
+          "rank 1 { recv 4611686018427387904b from 0 tag 1 }");
+    assert_non_null(strstr(failure(loggops(0)), "2^60"));
+    assert_non_null(strstr(failure(&slow), "2^60"));
 }
 
 static void unknown_requests_and_ranks_are_refused(void **state)
@@ -568,6 +630,9 @@ int main(void)
         TEST(streams_and_graphs_agree_with_the_written_rules),
         TEST(processor_speed_scales_what_may_be_scaled),
         TEST(delays_hit_once),
+        TEST(delays_spare_what_began_before),
+        TEST(a_delay_that_hits_nothing_is_refused),
+        TEST(a_message_without_end_is_refused),
         TEST(all_leave_a_closed_form_together),
         TEST(collective_without_blocking_overlaps),
         TEST(barrier_by_messages_waits_for_all),

@@ -194,6 +194,66 @@ static void test_collective_steps(void **state)
     }
 }
 
+/* Thakur, Rabenseifner and Gropp (2005), sections 4.1 to 4.6, and for the reduction to a root
+ * Rabenseifner (2004): `alpha` latencies and the time of `bytes` bytes, at powers of two and beside
+ * them. By default what they say MPICH takes at that size. */
+static void test_published_costs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *algorithm; /* "": by default */
+        int ranks, bytes;           /* of the vector, or of a block */
+        int64_t alpha, beta;
+    } rows[] = {
+        {"allgather", "recursive-doubling", 16, 64, 4, 15 * 64},
+        {"allgather", "bruck", 11, 64, 4, 10 * 64},
+        {"allgather", "ring", 11, 64, 10, 10 * 64},
+        {"allgather", "ring", 16, 64, 15, 15 * 64},
+        {"allgather", "", 16, 32767, 4, 15 * 32767},
+        {"allgather", "", 16, 32768, 15, 15 * 32768},
+        {"allgather", "", 11, 7447, 4, 10 * 7447},
+        {"allgather", "", 11, 7448, 10, 10 * 7448},
+        {"bcast", "", 16, 12000, 4, 4 * 12000},
+        {"bcast", "", 16, 16384, 8, 2 * 15 * 1024},
+        {"bcast", "", 16, 524288, 4 + 15, 2 * 15 * 32768},
+        {"alltoall", "bruck", 16, 64, 4, 4 * 8 * 64},
+        {"alltoall", "", 16, 256, 4, 4 * 8 * 256},
+        {"alltoall", "", 16, 32769, 15, 15 * 32769},
+        {"alltoall", "", 11, 32769, 10, 10 * 32769},
+        {"reduce_scatter", "", 16, 1024, 4, 15 * 1024},
+        {"reduce_scatter", "", 16, 32768, 15, 15 * 32768},
+        {"reduce_scatter", "pairwise", 11, 1024, 10, 10 * 1024},
+        {"allreduce", "", 16, 2048, 4, 4 * 2048},
+        {"allreduce", "", 15, 2048, 3 + 2, (3 + 2) * 2048},
+        {"allreduce", "", 16, 16384, 8, 2 * 15 * 1024},
+        {"allreduce", "", 15, 16384, 6 + 2, 2 * 7 * 2048 + 2 * 16384},
+        {"reduce", "", 16, 2048, 4, 4 * 2048},
+        {"reduce", "", 16, 16384, 8, 2 * 15 * 1024},
+        {"reduce,root=1", "", 15, 16384, 6 + 1, 2 * 7 * 2048 + 16384}, /* not folded */
+        {"gather", "", 16, 1024, 4, 15 * 1024},
+        {"scatter", "", 16, 1024, 4, 15 * 1024},
+        {"scan", "", 16, 1024, 4, 4 * 1024},
+        {"exscan", "", 16, 1024, 4, 4 * 1024},
+        {"barrier", "", 11, 0, 4, 0},
+        {"barrier", "", 16, 0, 4, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool chosen = *rows[i].algorithm;
+        const char *pattern =
+            lull_arena_printf(arena, "collective:op=%s,ranks=%d,bytes=%d,exec=0,iterations=1",
+                              rows[i].op, rows[i].ranks, rows[i].bytes);
+        const char *text =
+            lull_arena_printf(arena, "hockney:latency=100ns,bandwidth=1GB/s,eager=1GB%s%s%s%s",
+                              chosen ? ",algorithms=" : "", chosen ? rows[i].op : "",
+                              chosen ? ":" : "", rows[i].algorithm);
+        int64_t expected = 100 * rows[i].alpha + rows[i].beta, got = runtime(pattern, text);
+        if (got != expected)
+            fail_msg("%s by %s on %d ranks, %d bytes: %lld ns, expected %lld", rows[i].op,
+                     chosen ? rows[i].algorithm : "default", rows[i].ranks, rows[i].bytes,
+                     (long long)got, (long long)expected);
+    }
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -217,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_delays, begin, end),
         cmocka_unit_test_setup_teardown(test_halo_swap, begin, end),
         cmocka_unit_test_setup_teardown(test_collective_steps, begin, end),
+        cmocka_unit_test_setup_teardown(test_published_costs, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

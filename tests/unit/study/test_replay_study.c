@@ -31,12 +31,17 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void make(const struct lull_supposition *supposition)
+static void make_of(const char *name, const struct lull_supposition *supposition)
 {
-    const char *path = golden_data("replay2.prv", arena);
+    const char *path = golden_data(name, arena);
     lull_replay_study_close(&study);
     if (lull_replay_study_make(path, supposition, NULL, &notices, arena, &study, &err) != LULL_OK)
         fail_msg("%s", err.text);
+}
+
+static void make(const struct lull_supposition *supposition)
+{
+    make_of("replay2.prv", supposition);
 }
 
 static const struct lull_sweep *networks(const char *text)
@@ -104,6 +109,23 @@ static void test_sweep(void **state)
     }
 }
 
+/* Two processes compute, write and compute again, three times: 100 and 300 us, 100 and 100, 200 and
+ * 100, with 50 us of writing between. Without noise each computation takes 100 us, by itself and as
+ * a point of a sweep. */
+static void test_sweep_without_noise(void **state)
+{
+    (void)state;
+    struct lull_supposition wanted = {.networks = networks("ideal:eager=1e6"),
+                                      .what_if = {.no_noise = true}};
+    make_of("io2.prv", &wanted);
+    assert_int_equal(runtime(0), 1080000);
+    assert_int_equal(runtime(2), 3 * 250000);
+    wanted.networks = networks("ideal:eager=1e5/1e6");
+    make_of("io2.prv", &wanted);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(study.points[i].runtime, 3 * 250000);
+}
+
 static void check_refused(const char *name, const struct lull_supposition *supposition,
                           const char *part)
 {
@@ -143,6 +165,7 @@ int main(void)
         TEST(test_nothing_supposed),
         TEST(test_same_speed),
         TEST(test_sweep),
+        TEST(test_sweep_without_noise),
         TEST(test_refused),
         TEST(test_networks_are_checked_first),
     };

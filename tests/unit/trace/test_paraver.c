@@ -154,6 +154,11 @@ static void test_header_variants(void **state)
     open_text("#Paraver (01/02/2026 at 10:20):9_ns:1(3):2:2(1:1,1:1),4:1(1:1),0\r\n\n#comment\n");
     assert_int_equal(trace->n_applications, 2);
     assert_int_equal(trace->n_processes, 3);
+    /* nodes without a list of their processors: any processor will do */
+    read_text("#Paraver (01/02/2026 at 10:20):9_ns:4:1:2(1:1,1:4),0\n1:77:1:2:1:0:9:1\n");
+    assert_int_equal(trace->n_nodes, 4);
+    assert_int_equal(trace->processes[1].node, 3);
+    assert_string_equal(story(1), "state Running@0+9");
 }
 
 static void test_bad_headers(void **state)
@@ -164,6 +169,8 @@ static void test_bad_headers(void **state)
     refuse("#Paraver (01/02/2026 at 10:20):99999999999999999999999_ns:1(1):1:1(1:1)\n", "duration");
     refuse("#Paraver (01/02/2026 at 10:20):5_ns:3(1):1:1(1:1)\n", "nodes");
     refuse("#Paraver (01/02/2026 at 10:20):5_ns:1000000000000000000(1):1:1(1:1)\n", "nodes");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:1000000000000000000:1:1(1:1)\n", "nodes");
+    refuse("#Paraver (01/02/2026 at 10:20):5_ns:3:1:1(1:4)\n", "node");
     refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1000000000000000000:1(1:1)\n", "applications");
     refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1000000000000000000(1:1)\n", "tasks");
     refuse("#Paraver (01/02/2026 at 10:20):5_ns:1(1):1:1(1000000000000000000:1)\n", "threads");
@@ -181,11 +188,11 @@ static void test_comms(void **state)
 {
     (void)state;
     open_text("#Paraver (01/02/2026 at 10:20):9_ns:1(3):1:3(1:1,1:1,1:1),3\n"
-              "c:1:7:2:1:3\nc:1:2:3:1:2:3\nc:1:9:2:2:5\n");
+              "c:1:7:2:1:3\nc:1:2:3:1:2:3\nc:1:9:2:2:5\nc:1:8:1:-1\n");
     assert_int_equal(trace->n_comms, 2);
     assert_int_equal(lull_comm_member(&trace->comms[0], 1), 2);
     assert_string_equal(trace->comms[1].name, "world");
-    assert_int_equal(quirk_count("members that its application lacks"), 1);
+    assert_int_equal(quirk_count("members that its application lacks"), 2);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -287,6 +294,25 @@ static void test_counters(void **state)
     assert_string_equal(trace->counters[instructions].name, "PAPI_TOT_INS");
     assert_int_equal(trace->counters[instructions].role, LULL_COUNTER_INSTRUCTIONS);
     assert_int_equal(trace->counters[cycles].role, LULL_COUNTER_CYCLES);
+}
+
+/* Labels of older versions of Extrae, and of a counter that no table knows. */
+static void test_counter_labels(void **state)
+{
+    (void)state;
+    write_text("run.pcf", "EVENT_TYPE\n7  42000050 (PAPI_TOT_INS) Instr completed\n"
+                          "7  42000059 Total cycles (Total cycles)\n"
+                          "7  42009999 (PAPI_XYZ) Something\n7  42000046 PAPI_BR_PRC [other]\n");
+    read_text(HEADER "2:1:1:1:1:5:42000050:100:42000059:200:42009999:1:42000046:2\n");
+    const struct lull_event *counters = find_event(0, LULL_EVENT_COUNTERS);
+    static const char *const names[] = {"PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_XYZ", "PAPI_BR_PRC"};
+    static const uint8_t roles[] = {LULL_COUNTER_INSTRUCTIONS, LULL_COUNTER_CYCLES,
+                                    LULL_COUNTER_OTHER, LULL_COUNTER_OTHER};
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct lull_counter *counter = &trace->counters[counters->readings.values[i].counter];
+        assert_string_equal(counter->name, names[i]);
+        assert_int_equal(counter->role, roles[i]);
+    }
 }
 
 static void test_collective(void **state)
@@ -392,6 +418,9 @@ static void test_bad_records(void **state)
     refuse(HEADER "3:1:1:1:1:5\n", "line 3");
     refuse(HEADER "\x01\x02\x03\n", "line 3: expected a record");
     refuse(HEADER "2\n", "line 3: expected a record");
+    /* a blank line is a line, whatever the next one begins with */
+    refuse(HEADER "1:1:1:1:1:0:5:1\n\n:abc", "line 5: expected a record");
+    refuse(HEADER "1:1:1:1:1:0:5:1\n\n:abc\n1:1:1:1:1:5:9:1\n", "line 5: expected a record");
 }
 
 static void test_long_line(void **state)
@@ -444,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stacking, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_newer_openmp, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counter_labels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_collective, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trace_control, set_up, tear_down),

@@ -1,4 +1,5 @@
 /* The Paraver writer: the lines it writes, by a trace made by hand, and that they appear whole. */
+#include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
 #include "trace/convert.h"
@@ -146,6 +147,85 @@ static void test_lines(void **state)
     lull_trace_close(trace);
 }
 
+/* Reads what was written; every promise about events must hold. */
+static struct lull_trace *read_back(const char *name)
+{
+    struct lull_trace *trace;
+    struct lull_error broken;
+    if (lull_trace_open(folder_path(name), &trace, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    if (check_trace(trace, 1, &err, &broken) != LULL_OK)
+        fail_msg("%s%s", err.text, broken.text);
+    return trace;
+}
+
+/* Tasks are counted without gaps, whatever ranks they had. */
+static void test_missing_ranks(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make();
+    trace->processes[0].rank = 1;
+    trace->processes[1].rank = 5;
+    assert_int_equal(convert(trace, "run.prv", false), LULL_OK);
+    struct lull_trace *back = read_back("run.prv");
+    assert_int_equal(back->n_processes, 2);
+    assert_int_equal(back->n_comms, 1);
+    assert_int_equal(lull_comm_member(&back->comms[0], 1), 1);
+    lull_trace_close(back);
+    lull_trace_close(trace);
+}
+
+struct visits {
+    const struct lull_trace *trace;
+    uint64_t entered, counted;
+};
+
+static lull_status count_visits(void *context, unsigned worker, const struct lull_block *block,
+                                struct lull_error *error)
+{
+    struct visits *visits = context;
+    (void)worker;
+    (void)error;
+    for (uint32_t i = 0; i < block->count; i++) {
+        const struct lull_event *event = &block->events[i];
+        visits->entered += event->kind == LULL_EVENT_ENTER &&
+                           strcmp(visits->trace->regions[event->id].name, "solve") == 0;
+        if (event->kind == LULL_EVENT_COUNTERS)
+            visits->counted += event->readings.values[0].value;
+    }
+    return LULL_OK;
+}
+
+/* A deep recursion that is open at the end: all its regions are left at one time. */
+static void test_many_open_regions(void **state)
+{
+    enum { DEPTH = 9000 };
+    (void)state;
+    struct lull_trace *trace = make();
+    static const struct lull_reading reading = {.value = 7, .counter = 0};
+    struct lull_event counters = memory_event(920, LULL_EVENT_COUNTERS, 0);
+    counters.readings.values = &reading;
+    counters.readings.count = 1;
+    memory_trace_clear(trace, 1);
+    for (int i = 0; i < DEPTH; i++)
+        add(trace, 1, memory_event(i < DEPTH / 2 ? 10 : 920, LULL_EVENT_ENTER, SOLVE));
+    add(trace, 1, counters);
+    assert_int_equal(convert(trace, "run.prv", false), LULL_OK);
+    struct lull_trace *back = read_back("run.prv");
+    struct visits visits = {.trace = back};
+    struct lull_visitor visitor = {&visits, NULL, count_visits, NULL};
+    struct lull_scan_options options = {.workers = 1, .application = LULL_NONE};
+    assert_int_equal(lull_scan(back, &options, &visitor, &err), LULL_OK);
+    assert_int_equal(visits.entered, 1 + DEPTH);
+    assert_int_equal(visits.counted, 500 + 7);
+    struct lull_quirk *quirks;
+    for (uint32_t i = 0, n = lull_trace_quirks(back, back->arena, &quirks); i < n; i++)
+        if (strstr(quirks[i].kind, "region") || strstr(quirks[i].kind, "did not begin"))
+            fail_msg("%s", quirks[i].kind);
+    lull_trace_close(back);
+    lull_trace_close(trace);
+}
+
 /* Nothing is replaced unless asked for, and nothing is left behind. */
 static void test_outputs(void **state)
 {
@@ -180,6 +260,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_missing_ranks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_open_regions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_outputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_dropped, set_up, tear_down),
     };

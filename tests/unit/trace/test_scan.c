@@ -46,6 +46,66 @@ static uint32_t events_at(uint32_t location)
     return count;
 }
 
+/* ---- oddities ------------------------------------------------------------------------------- */
+
+static uint64_t count_of_oddity(void)
+{
+    struct lull_quirk *quirks;
+    uint32_t n = lull_trace_quirks(trace, trace->arena, &quirks);
+    assert_true(n <= 1);
+    return n ? quirks[0].count : 0;
+}
+
+static lull_status pass_over(void *context, unsigned worker, const struct lull_block *block,
+                             struct lull_error *error)
+{
+    (void)context;
+    (void)worker;
+    (void)block;
+    (void)error;
+    return LULL_OK;
+}
+
+static bool always(void *context, unsigned worker, uint32_t location)
+{
+    (void)context;
+    (void)worker;
+    (void)location;
+    return true;
+}
+
+/* What is odd is counted once, however often and by whatever way the run is read. */
+static void test_read_again(void **state)
+{
+    (void)state;
+    struct lull_event leave = memory_event(1, LULL_EVENT_LEAVE, 0);
+    memory_trace_clear(trace, 0);
+    memory_trace_clear(trace, 1);
+    memory_trace_add(trace, 0, &leave);
+    memory_trace_add(trace, 1, &leave);
+    const struct lull_visitor nobody = {.block = pass_over};
+    const struct lull_scan_options all = {.application = LULL_NONE},
+                                   masters = {.application = LULL_NONE, .masters_only = true};
+    assert_int_equal(lull_scan(trace, &masters, &nobody, &err), LULL_OK);
+    assert_true(count_of_oddity() >= 1);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(lull_scan(trace, &all, &nobody, &err), LULL_OK);
+        assert_int_equal(count_of_oddity(), 2);
+    }
+    if (!trace->format->reader->stream_open)
+        return;
+    const struct lull_abreast abreast = {.visitor = nobody, .welcome = always};
+    assert_int_equal(lull_scan_abreast(trace, &all, &abreast, &err), LULL_OK);
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    assert_int_equal(lull_cursor_open(trace, 0, LULL_MASK_TIME, &cursor, &err), LULL_OK);
+    do
+        assert_int_equal(lull_cursor_next(cursor, &block, &err), LULL_OK);
+    while (block.count > 0);
+    lull_cursor_close(cursor);
+    assert_int_equal(count_of_oddity(), 2);
+}
+
 /* ---- the visitor's view ---------------------------------------------------------------------- */
 
 struct seen {
@@ -472,6 +532,8 @@ static void test_most_lagging_goes_next(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        PULL(test_read_again),
+        PUSH(test_read_again),
         PULL(test_every_event_once),
         PUSH(test_every_event_once),
         PULL(test_number_of_workers),

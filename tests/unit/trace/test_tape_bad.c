@@ -426,6 +426,40 @@ static void test_behind_the_end_of_the_run(void **state)
     check_refused("/run/0/0.0.tape", "an event at 101 ns lies outside of the run of 100 ns");
 }
 
+/* Events behind the call stay in the run: its end has to be looked at. */
+static void test_call_behind_the_end_of_the_run(void **state)
+{
+    (void)state;
+    struct definitions_maker whole;
+    definitions_begin(&whole, LULL_TAPE_WHOLE_RUN);
+    definitions_add(&whole, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", UINT64_C(100), UINT64_C(0),
+                    UINT64_C(0), 1.0, 1.0, 0u, "");
+    definitions_write(&whole, run);
+    tape.header.flags = LULL_TAPE_CLOSED;
+    tape_record(&tape, 20, LULL_TAPE_ENTER, 0, 0, 0);
+    tape_call(&tape, 90, 0, 11);
+    tape_record(&tape, 95, LULL_TAPE_NUMBER, 1, 0, LULL_TAPE_NUMBER_TASK_CREATE);
+    write_run();
+    check_refused("/run/0/0.0.tape", "at 90 ns lies outside of the run of 100 ns");
+}
+
+/* A file may say anything of where its times begin. */
+static void test_far_origin(void **state)
+{
+    (void)state;
+    static const uint64_t origins[] = {UINT64_C(1) << 63, INT64_MAX, UINT64_MAX, 1};
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+        struct definitions_maker whole;
+        definitions_begin(&whole, LULL_TAPE_WHOLE_RUN);
+        definitions_add(&whole, LULL_TAPE_DEFINE_RUN, 0, "UUUffus", UINT64_C(100), origins[i],
+                        UINT64_C(0), 1.0, 1.0, 0u, "");
+        definitions_write(&whole, run);
+        if (i == 0)
+            write_run();
+        read_all(); /* refused or not, nothing overflows */
+    }
+}
+
 /* ---- definitions ----------------------------------------------------------------------------- */
 
 static void check_definition(const char *cause)
@@ -671,6 +705,8 @@ int main(void)
         TEST(test_call_in_a_call),
         TEST(test_endless_call),
         TEST(test_behind_the_end_of_the_run),
+        TEST(test_call_behind_the_end_of_the_run),
+        TEST(test_far_origin),
         TEST(test_id_beyond_22_bits),
         TEST(test_id_out_of_proportion),
         TEST(test_text_longer_than_its_definition),

@@ -1,10 +1,15 @@
 /* MPI calls of a tape: messages, requests and what completes them, collectives. */
+#include "metrics/breakdown/breakdown.h"
+#include "study/census.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
+#include "trace/convert.h"
+#include "trace/format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -226,13 +231,79 @@ static void test_long_calls(void **state)
     assert_true((uint64_t)run.trace->duration == at);
 }
 
+/* One record of a hundred queries that found nothing, and one query by itself. */
+static void test_merged_calls(void **state)
+{
+    (void)state;
+    struct tape_maker tape;
+    begin_process(&tape, 0, 1);
+    lull_tape_put_calls(tape_room(&tape, 2), 10, 1, 40, 99);
+    tape_call(&tape, 60, 1, 5);
+    tape_write(&tape, run.path, 0);
+    run_open(run.path);
+    struct same_sequence e = run_events(0);
+    assert_int_equal(e.count, 2);
+    assert_int_equal(lull_calls_of(&e.events[0]), 100);
+    assert_int_equal(e.events[0].duration, 40);
+    assert_int_equal(lull_calls_of(&e.events[1]), 1);
+
+    struct lull_census *census;
+    assert_int_equal(lull_census_take(run.trace, 1, NULL, NULL, run.arena, &census, &run.err),
+                     LULL_OK);
+    assert_int_equal(census->events[LULL_EVENT_CALL], 101);
+    const struct lull_breakdown_options options = {.regions = true};
+    struct lull_breakdown *breakdown;
+    assert_int_equal(lull_breakdown_compute(run.trace, &options, run.arena, &breakdown, &run.err),
+                     LULL_OK);
+    assert_int_equal(breakdown->n_regions, 1);
+    assert_int_equal(breakdown->regions[0].visits, 101);
+    assert_int_equal(breakdown->regions[0].exclusive_ns, 45);
+}
+
+/* A copy says the same. */
+static void test_merged_calls_are_copied(void **state)
+{
+    (void)state;
+    struct tape_maker tape;
+    begin_process(&tape, 0, 1);
+    lull_tape_put_calls(tape_room(&tape, 2), 10, 1, 40, 99);
+    tape_write(&tape, run.path, 0);
+    run_open(run.path);
+    const char *copy = folder_path("copy");
+    assert_int_equal(lull_convert(run.trace, copy, &lull_format_tape, false, NULL, NULL, &run.err),
+                     LULL_OK);
+    run_close();
+    run_open(copy);
+    struct same_sequence e = run_events(0);
+    assert_int_equal(e.count, 1);
+    assert_int_equal(lull_calls_of(&e.events[0]), 100);
+    assert_int_equal(e.events[0].duration, 40);
+}
+
+static void test_too_many_merged_calls(void **state)
+{
+    (void)state;
+    struct tape_maker tape;
+    begin_process(&tape, 0, 1);
+    lull_tape_put_calls(tape_room(&tape, 2), 10, 1, 40, UINT64_MAX);
+    tape_write(&tape, run.path, 0);
+    assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
+    struct lull_census *census;
+    assert_int_equal(lull_census_take(run.trace, 1, NULL, NULL, run.arena, &census, &run.err),
+                     LULL_ERR_FORMAT);
+    assert_non_null(strstr(run.err.text, "stands for too many calls"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_blocking_messages),         TEST(test_requests),    TEST(test_many_completions),
-        TEST(test_one_request_outlives_many), TEST(test_collectives), TEST(test_long_calls),
+        TEST(test_blocking_messages),     TEST(test_requests),
+        TEST(test_many_completions),      TEST(test_one_request_outlives_many),
+        TEST(test_collectives),           TEST(test_long_calls),
+        TEST(test_merged_calls),          TEST(test_merged_calls_are_copied),
+        TEST(test_too_many_merged_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

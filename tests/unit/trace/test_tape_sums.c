@@ -2,6 +2,8 @@
 #include "metrics/breakdown/breakdown.h"
 #include "support/folder.h"
 #include "support/tape_maker.h"
+#include "trace/convert.h"
+#include "trace/format.h"
 #include "trace/sums.h"
 
 #include <setjmp.h>
@@ -229,6 +231,43 @@ static void test_events_that_end_early(void **state)
     assert_int_equal(events->threads[0].times.ns[LULL_MPI_COLLECTIVE][0], 55);
 }
 
+/* The copy of a run whose events end early has the same sums, and says that they do. */
+static void test_copy_of_a_cut_run(void **state)
+{
+    (void)state;
+    struct tape_maker tape = {0};
+    tape_begin(&tape, 0, 0);
+    tape.header.flags = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_CLOSED;
+    tape.header.role = 1;
+    tape_call(&tape, 5000, BARRIER, 5);
+    tape_call(&tape, 5100, BARRIER, 50);
+    tape_write(&tape, run, 0);
+    const struct lull_breakdown *whole = good_breakdown();
+    const char *copy = folder_path("copy");
+    assert_int_equal(lull_convert(trace, copy, lull_format_find("tape"), false, NULL, NULL, &err),
+                     LULL_OK);
+    lull_trace_close(trace);
+    trace = NULL;
+    snprintf(run, sizeof run, "%s", copy);
+    struct lull_breakdown *same;
+    if (break_down(&same) != LULL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(trace->events, LULL_EVENTS_FIRST);
+    assert_int_equal(trace->events_end, 150);
+    assert_int_equal(trace->duration, 1000);
+    assert_true(same->from_sums);
+    const struct lull_thread_breakdown *a = &whole->threads[0], *b = &same->threads[0];
+    assert_memory_equal(&a->times, &b->times, sizeof a->times);
+    assert_int_equal(a->disabled_ns, b->disabled_ns);
+    assert_memory_equal(a->counters, b->counters, COUNTERS * LULL_ACTIVITIES * sizeof *a->counters);
+    assert_int_equal(same->n_regions, whole->n_regions);
+    for (uint32_t r = 0; r < same->n_regions; r++)
+        assert_int_equal(same->regions[r].visits, whole->regions[r].visits);
+    struct lull_quirk *quirks;
+    assert_int_equal(lull_trace_quirks(trace, arena, &quirks), 1);
+    assert_non_null(strstr(quirks[0].kind, "size budget"));
+}
+
 static void test_no_sums(void **state)
 {
     (void)state;
@@ -315,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_worker_is_idle_outside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ticks_add_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_events_that_end_early, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_copy_of_a_cut_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_windows_in_a_profile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_headers, set_up, tear_down),

@@ -159,6 +159,27 @@ static void test_notices(void **state)
     lull_runs_close(&loaded.runs);
 }
 
+/* An efficiency above 1 is printed with the reason; scaling compares with another run and is not.
+ */
+static void test_above_one(void **state)
+{
+    (void)state;
+    const char *const path = golden_data("omp2.prv", arena);
+    const struct lull_metrics_wish wish = {.scheme = LULL_CHOICE_MULTIPLICATIVE};
+    struct loaded loaded = load(&path, 1);
+    char *text = render(&loaded, &wish, "text");
+    assert_null(strstr(text, "is above 1"));
+    free(text);
+    struct lull_metric_value *values = loaded.runs.runs[0].values;
+    values[lull_metric_find("openmp_load_balance")].value = 1.61;
+    values[lull_metric_find("ipc_scaling")] = (struct lull_metric_value){.value = 1.61};
+    text = render(&loaded, &wish, "text");
+    assert_non_null(strstr(text, "OpenMP load balance is above 1 where"));
+    assert_null(strstr(text, "IPC scaling is above 1"));
+    free(text);
+    lull_runs_close(&loaded.runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_schemes),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_notices),
+        cmocka_unit_test(test_above_one),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -6,9 +6,11 @@
  * the n-th send and the n-th receive of a channel (communicator, source, destination, tag) compute
  * the same id. */
 #include "base/array.h"
+#include "base/output_file.h"
 #include "trace/format.h"
 #include "trace/format/chrome/write/writer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -118,6 +120,7 @@ static lull_status write_event(struct lull_chrome *chrome, uint32_t location,
 
 static lull_status write_failed(const struct lull_chrome *chrome, struct lull_error *err)
 {
+    errno = chrome->failure;
     return lull_fail_errno(err, "%s: cannot write", lull_output_path(chrome->output));
 }
 
@@ -129,7 +132,7 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
         if (status != LULL_OK)
             return status;
     }
-    return ferror(chrome->file) ? write_failed(chrome, err) : LULL_OK;
+    return chrome->failure ? write_failed(chrome, err) : LULL_OK;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -177,9 +180,8 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
     lull_json_array_end(&chrome->json);
     lull_json_object_end(&chrome->json);
     fputc('\n', chrome->file);
-    bool failed = ferror(chrome->file);
-    failed |= fclose(chrome->file) != 0;
-    lull_status status = failed && commit ? write_failed(chrome, err) : LULL_OK;
+    lull_status status =
+        lull_output_stream_close(chrome->file, &chrome->failure, lull_output_path(output), err);
     release(chrome);
     if (commit && status == LULL_OK)
         return lull_output_commit(output, err);
@@ -220,9 +222,9 @@ static lull_status open_writer(const struct lull_trace *trace, const char *path,
         release(chrome);
         return status;
     }
-    chrome->file = fopen(lull_output_path(chrome->output), "we");
+    chrome->file = lull_output_stream_open(lull_output_path(chrome->output), &chrome->failure);
     if (!chrome->file) {
-        status = write_failed(chrome, err);
+        status = lull_fail_errno(err, "%s: cannot write", path);
         lull_output_discard(chrome->output);
         release(chrome);
         return status;

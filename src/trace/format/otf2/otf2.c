@@ -179,6 +179,7 @@ static void read_producer(struct lull_trace *trace, struct lull_otf2_archive *ar
     free(text);
     text = NULL;
     archive->own = strcmp(trace->producer, LULL_OTF2_CREATOR) == 0;
+    archive->totals = lull_otf2_is_score_p(trace);
     if (archive->own && OTF2_Reader_GetProperty(reader, LULL_OTF2_PRODUCER, &text) == OTF2_SUCCESS)
         trace->producer = lull_arena_strdup(trace->arena, text);
     free(text);
@@ -263,6 +264,9 @@ static lull_status open_archive(struct lull_trace *trace, struct lull_error *err
         return status;
     archive->location_dir = lull_arena_strndup(trace->arena, archive->anchor,
                                                strlen(archive->anchor) - (sizeof suffix - 1));
+    status = lull_check_read(lull_arena_printf(trace->arena, "%s.def", archive->location_dir), err);
+    if (status != LULL_OK)
+        return status;
     lull_otf2_quiet();
     OTF2_Reader *reader = OTF2_Reader_Open(archive->anchor);
     if (!reader)

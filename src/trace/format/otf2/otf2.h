@@ -10,9 +10,9 @@
  * read/extent.c finds the first and last time of all locations.
  *
  * Events: read/stream.c gives those of one location in blocks; read/decode.c decodes its file, with
- * read/records.c for the less common records and read/local.c for what its definitions say about
- * ids and clock; the callbacks that translate events are in read/events.c, read/messages.c and
- * read/threads.c.
+ * read/records.c for the less common records, read/totals.c for how Score-P counts bytes, and
+ * read/local.c for what its definitions say about ids and clock; the callbacks that translate
+ * events are in read/events.c, read/messages.c and read/threads.c.
  *
  * Writing: write/writer.c opens and closes, write/events.c and write/addresses.c write what
  * happened, write/definitions.c the rest at the end. */
@@ -26,6 +26,7 @@
 #include <otf2/otf2.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ---- library --------------------------------------------------------------------------------- */
 
@@ -144,6 +145,7 @@ struct lull_otf2_archive {
     char *anchor;           /* path of the anchor file */
     char *location_dir;     /* folder of the files per location */
     bool own;               /* written by us: its clock properties can be trusted */
+    bool totals;            /* of Score-P: bytes of collective operations are totals over ranks */
     bool local_definitions; /* there are .def files per location */
     struct lull_otf2_clock clock;
     struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
@@ -156,6 +158,11 @@ struct lull_otf2_archive {
     uint64_t event_chunk;  /* bytes per chunk of an event file */
     bool library_only;     /* decode nothing ourselves: for tests, which compare */
 };
+
+static inline bool lull_otf2_is_score_p(const struct lull_trace *trace)
+{
+    return strncmp(trace->producer, "Score-P", strlen("Score-P")) == 0;
+}
 
 /* Everything that global definitions say, into trace and archive; scratch memory is the caller's.
  * Leaves origin and duration open: `ret_clock` holds what the file says about them. */

@@ -199,9 +199,12 @@ static void fill_region_type(struct builder *builder, struct lull_prv_type *type
 
 /* ---- counters and markers -------------------------------------------------------------------- */
 
-/* "PAPI_TOT_INS ([Instr completed])" -> "PAPI_TOT_INS" */
+/* "PAPI_TOT_INS ([Instr completed])" and "(PAPI_TOT_INS) Instr completed" -> "PAPI_TOT_INS" */
 static const char *short_name(struct lull_arena *arena, const char *label)
 {
+    size_t inside = *label == '(' ? strcspn(label + 1, " \t)") : 0;
+    if (inside > 0 && label[inside + 1] == ')')
+        return lull_arena_strndup(arena, label + 1, inside);
     const char *end = label + strcspn(label, " \t");
     const char *rest = end + strspn(end, " \t");
     if (end == label || (*rest != '[' && *rest != '('))
@@ -217,20 +220,24 @@ static const char *known_counter(uint64_t number)
     return NULL;
 }
 
+/* A label counts where it is PAPI's name of an event; else the type's number says more. */
+static const char *counter_name(struct lull_arena *arena, const struct lull_prv_type *type,
+                                bool labelled)
+{
+    const char *known = known_counter(type->number);
+    const char *name = labelled ? short_name(arena, type->label) : type->label;
+    return known && strncmp(name, "PAPI_", 5) != 0 ? known : name;
+}
+
 static void add_counter(struct builder *builder, struct lull_prv_type *type, bool labelled)
 {
     struct lull_trace *trace = builder->trace;
-    const char *known = known_counter(type->number);
     trace->counters = lull_arena_grow(trace->arena, trace->counters, &builder->counters_capacity,
                                       trace->n_counters + 1, sizeof *trace->counters);
     type->kind = LULL_PRV_COUNTER;
     type->index = trace->n_counters;
-    trace->counters[trace->n_counters++] =
-        (struct lull_counter){.name = labelled ? short_name(trace->arena, type->label)
-                                      : known  ? known
-                                               : type->label,
-                              .unit = "",
-                              .source_id = type->number};
+    trace->counters[trace->n_counters++] = (struct lull_counter){
+        .name = counter_name(trace->arena, type, labelled), .unit = "", .source_id = type->number};
 }
 
 static uint32_t add_marker(struct builder *builder, const char *name, uint64_t source_id)

@@ -154,6 +154,10 @@ static void choose_scopes(struct lull_trace *trace)
         file->ids = file->header.flags & LULL_TAPE_SHARED_IDS ? &data->run : own;
         file->clock = own->n_segments > 0 ? own : &data->run;
         if (file->header.flags & LULL_TAPE_WRITE_FAILED)
+            trace->locations[l].cut = LULL_CUT_DISK;
+        else if (file->header.flags & LULL_TAPE_BUDGET_REACHED)
+            trace->locations[l].cut = LULL_CUT_BUDGET;
+        if (file->header.flags & LULL_TAPE_WRITE_FAILED)
             lull_trace_add_quirk(trace,
                                  "recording could not write any more; later events are missing",
                                  "%s", trace->locations[l].name);
@@ -193,6 +197,9 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: expected '%.11s': no tape, or of a newer lull", path,
                          LULL_TAPE_ANCHOR);
+    status = lull_check_read(path, err);
+    if (status != LULL_OK)
+        return status;
     struct lull_tape_data *data = lull_arena_zero(trace->arena, 1, sizeof *data);
     trace->format_data = data;
     snprintf(path, sizeof path, "%s/" LULL_TAPE_SPAWNED_NAME, trace->path);

@@ -131,8 +131,8 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
 lull_status lull_tape_read_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, uint64_t begin, size_t size,
                                    void *bytes, size_t *ret_got, struct lull_error *err);
-/* Maps header and records in a row; the first *ret_in_file bytes are the file itself. Released by
- * lull_unmap. */
+/* Header and records in a row; the first *ret_in_file bytes are the mapped file itself, what
+ * follows is a copy. Released by lull_unmap. */
 struct lull_mapping;
 lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
                           struct lull_mapping *ret_mapping, size_t *ret_in_file,

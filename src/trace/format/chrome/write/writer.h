@@ -4,9 +4,9 @@
 #ifndef LULL_TRACE_FORMAT_CHROME_WRITE_WRITER_H
 #define LULL_TRACE_FORMAT_CHROME_WRITE_WRITER_H
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/output_file.h"
 #include "trace/format/writer.h"
 
 struct lull_chrome_open_region {
@@ -40,6 +40,7 @@ struct lull_chrome {
     const struct lull_trace *trace;
     struct lull_output *output;
     FILE *file;
+    int failure; /* of writing to it: errno */
     struct lull_json json;
     struct lull_chrome_track *tracks; /* per location */
     struct lull_hash channels;        /* -> passed */

@@ -79,12 +79,13 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
 }
 
 /* A span that begins at `begin` ends with the run at the latest; while the run's length is looked
- * for, with itself. */
+ * for, with itself. What begins before the run is refused later. */
 static int64_t within_run(const struct lull_stream *stream, int64_t begin, int64_t length)
 {
     if (stream->probing)
         return length;
-    int64_t rest = begin < stream->trace->duration ? stream->trace->duration - begin : 0;
+    bool inside = begin >= 0 && begin < stream->trace->duration;
+    int64_t rest = inside ? stream->trace->duration - begin : 0;
     return length < rest ? length : rest;
 }
 

@@ -5,6 +5,7 @@
  * last one does not need all events: event files consist of chunks of one size, the header of the
  * last chunk holds the number of the last event, and libotf2 can jump to it. In either case every
  * file's header is read, which finds missing and cut files before anything is computed. */
+#include "base/file.h"
 #include "base/parallel.h"
 #include "trace/format/otf2/otf2.h"
 
@@ -104,10 +105,12 @@ static lull_status last_event(const struct lull_trace *trace,
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%" PRIu64 ".evt", archive->location_dir,
              trace->locations[location].source_id);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    lull_status status = read_last_header(path, file, chunk_size, ret_count, err);
+    int file;
+    struct stat info;
+    lull_status status = lull_open_read(path, &file, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_last_header(path, file, chunk_size, ret_count, err);
     close(file);
     return status;
 }
@@ -268,8 +271,7 @@ static void apply_properties(const struct lull_trace *trace, struct extent *exte
 static bool trustworthy(const struct lull_trace *trace, const struct lull_otf2_archive *archive,
                         const struct lull_otf2_clock_properties *clock)
 {
-    static const char score_p[] = "Score-P";
-    bool known = archive->own || strncmp(trace->producer, score_p, sizeof score_p - 1) == 0;
+    bool known = archive->own || lull_otf2_is_score_p(trace);
     return known && clock->given && clock->length > 0 &&
            clock->offset + clock->length > clock->offset;
 }

@@ -1,9 +1,13 @@
 /* Definitions of a location hold its clock offsets and the translation of its ids: libotf2 applies
  * them to events only when they have been read before; our own decoder applies what is kept here.
  */
+#include "base/file.h"
 #include "trace/format/otf2/read/decode.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
@@ -94,9 +98,21 @@ static OTF2_ErrorCode keep_definitions(OTF2_Reader *reader, OTF2_DefReader *defi
     return code;
 }
 
+/* libotf2 opens it by its name; it need not be there. */
+static lull_status check_file(const struct lull_trace *trace, uint64_t id, struct lull_error *err)
+{
+    const struct lull_otf2_archive *archive = trace->format_data;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%" PRIu64 ".def", archive->location_dir, id);
+    return access(path, F_OK) == 0 ? lull_check_read(path, err) : LULL_OK;
+}
+
 lull_status lull_otf2_local_read(const struct lull_trace *trace, OTF2_Reader *reader, uint64_t id,
                                  struct lull_otf2_local *local, struct lull_error *err)
 {
+    lull_status status = check_file(trace, id, err);
+    if (status != LULL_OK)
+        return status;
     OTF2_ErrorCode code = OTF2_Reader_OpenDefFiles(reader);
     OTF2_DefReader *definitions =
         code == OTF2_SUCCESS ? OTF2_Reader_GetDefReader(reader, id) : NULL;

@@ -1,5 +1,6 @@
 /* Translation of events: messages, collectives, one-sided transfers, input and output. */
 #include "trace/format/otf2/read/events.h"
+#include "trace/format/otf2/read/totals.h"
 
 /* ---- communicators and ranks ----------------------------------------------------------------- */
 
@@ -191,6 +192,19 @@ struct collective {
     uint64_t request;
 };
 
+static void take_own_bytes(const struct lull_stream *stream, uint32_t comm,
+                           struct lull_event *event)
+{
+    const struct lull_comm *group = rank_group(stream, comm);
+    uint32_t rank = 0;
+    if (group->paradigm == LULL_PARADIGM_OPENMP || stream->archive->self_comms[comm])
+        return;
+    if (event->op == LULL_COLLECTIVE_SCAN || event->op == LULL_COLLECTIVE_EXSCAN)
+        rank = lull_comm_rank(group, stream->process);
+    lull_otf2_bytes_of_one(event->op, group->size, rank, &event->collective.sent,
+                           &event->collective.received);
+}
+
 static OTF2_CallbackCode add_collective_end(struct lull_stream *stream, OTF2_TimeStamp time,
                                             uint32_t comm, const struct collective *collective)
 {
@@ -198,6 +212,8 @@ static OTF2_CallbackCode add_collective_end(struct lull_stream *stream, OTF2_Tim
     event->op = lull_otf2_collective_from(collective->op);
     event->collective.sent = collective->sent;
     event->collective.received = collective->received;
+    if (stream->archive->totals && comm != LULL_NONE)
+        take_own_bytes(stream, comm, event);
     event->collective.request = collective->request;
     event->collective.root = root_process(stream, comm, collective->root);
     event->collective.reserved = 0;

@@ -2,7 +2,7 @@
  * the end, when it is known what the events refer to. */
 #include "trace/format/otf2/write/writer.h"
 
-#include "base/file.h"
+#include "base/output_file.h"
 
 #include <stdlib.h>
 

@@ -40,10 +40,11 @@ lull_status lull_prv_read_comm(struct lull_prv_header *header, struct lull_prv_c
     uint32_t *members = lull_arena_zero(trace->arena, size, sizeof *members);
     bool contiguous = true, exist = true;
     for (uint64_t r = 0; r < size; r++) {
-        if (!lull_prv_skip(header, ':') || !lull_prv_header_number(header, &task))
+        bool next = lull_prv_skip(header, ':'), nobody = next && lull_prv_skip(header, '-');
+        if (!next || !lull_prv_header_number(header, &task))
             return lull_prv_bad_header(header, err,
                                        "expected ':' and the next member of the communicator");
-        exist &= task - 1 < application->n_processes;
+        exist &= !nobody && task - 1 < application->n_processes;
         members[r] = application->first_process + (uint32_t)(task - 1);
         contiguous &= members[r] == members[0] + r;
     }

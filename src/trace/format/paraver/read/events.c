@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_OPEN = 1024 }; /* regions of a location; beyond them the innermost is replaced */
+enum { MOST_OPEN = 1 << 14 }; /* regions of a location; beyond them the innermost is replaced */
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
@@ -81,7 +81,7 @@ static lull_status region_event(struct lull_prv_scan *scan, const struct lull_pr
         status = leave(scan, open - 1, err);
     } else if (track->n_open == MOST_OPEN) {
         lull_trace_add_quirk(scan->trace,
-                             "more than 1024 regions are open at a time; the innermost are closed",
+                             "more than 16384 regions are open at a time; the innermost are closed",
                              "line %llu", (unsigned long long)scan->records.line);
         status = leave(scan, track->n_open - 1, err);
     }

@@ -2,6 +2,7 @@
  *
  *   #Paraver (DD/MM/YYYY at HH:MM):<duration>[_ns]:<nodes>(<cpus>,...):<applications>:<list>
  *   list: <tasks>(<threads>:<node>,...)[,<communicators>], separated by ':' or ','
+ *   The list of processors may be missing; a member of a communicator may be -1.
  *   c:<application>:<id>:<size>:<task>:...
  *
  * Numbers promised here decide allocations, so each must be borne out: nodes and tasks by the list
@@ -15,7 +16,8 @@
 
 enum {
     MOST_THREADS = 1 << 24,
-    DEFLATE_RATIO = 1032 /* the best that deflate can do */
+    MOST_NODES = 1 << 20, /* where no list bears them out */
+    DEFLATE_RATIO = 1032  /* the best that deflate can do */
 };
 
 /* ---- the first line -------------------------------------------------------------------------- */
@@ -65,7 +67,9 @@ static lull_status read_nodes(struct lull_prv_header *header, struct lull_error 
     uint64_t promised, listed = 0, cpus, total = 0;
     if (!lull_prv_header_number(header, &promised))
         return lull_prv_bad_header(header, err, "expected the number of nodes");
-    if (lull_prv_skip(header, '(') && !lull_prv_skip(header, ')')) {
+    if (*header->at == ':' && promised <= MOST_NODES)
+        listed = promised;
+    else if (lull_prv_skip(header, '(') && !lull_prv_skip(header, ')')) {
         do {
             if (!lull_prv_header_number(header, &cpus))
                 return lull_prv_bad_header(header, err,

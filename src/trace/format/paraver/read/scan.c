@@ -314,7 +314,7 @@ static lull_status odd_line(struct lull_prv_scan *scan, const uint8_t *at, struc
     return lull_prv_bad(&scan->records, err, "expected a record (1:, 2: or 3:), '#' or 'c:'");
 }
 
-/* Moves *at towards the end of the line. */
+/* Moves *at towards the end of the line, never behind it. */
 static lull_status one_line(struct lull_prv_scan *scan, const uint8_t **at, struct lull_error *err)
 {
     const uint8_t *line = *at;
@@ -329,6 +329,7 @@ static lull_status one_line(struct lull_prv_scan *scan, const uint8_t **at, stru
     case '3':
         return message_line(scan, *at, err);
     default:
+        *at = line;
         return odd_line(scan, line, err);
     }
 }

@@ -1,5 +1,7 @@
 #include "trace/format/paraver/read/source.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -238,15 +240,14 @@ static lull_status next_inflated(struct lull_prv_source *source, uint8_t **ret_d
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static lull_status look_at_file(struct lull_prv_source *source, struct lull_error *err)
+static lull_status open_file(struct lull_prv_source *source, struct lull_error *err)
 {
     const char *path = source->trace->path;
     struct stat info;
     uint8_t magic[2];
-    if (fstat(source->fd, &info) != 0)
-        return lull_fail_errno(err, "%s: cannot look up", path);
-    if (!S_ISREG(info.st_mode))
-        return lull_fail(err, LULL_ERR_IO, "%s: not a regular file", path);
+    lull_status status = lull_open_read(path, &source->fd, &info, err);
+    if (status != LULL_OK)
+        return status;
     ssize_t got = pread(source->fd, magic, sizeof magic, 0);
     if (got < 0)
         return lull_fail_errno(err, "%s: cannot read", path);
@@ -289,9 +290,8 @@ lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset
     source->again = again;
     pthread_mutex_init(&source->lock, NULL);
     pthread_cond_init(&source->changed, NULL);
-    source->fd = open(trace->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    lull_status status = source->fd < 0 ? lull_fail_errno(err, "%s: cannot open", trace->path)
-                                        : look_at_file(source, err);
+    source->fd = -1;
+    lull_status status = open_file(source, err);
     if (status == LULL_OK)
         status = prepare(source, offset, err);
     if (status != LULL_OK) {

@@ -179,7 +179,8 @@ static void code_states(const struct lull_trace *trace, struct lull_prv_codes *c
     }
 }
 
-/* ---- communicators, nodes and processors ----------------------------------------------------- */
+/* ---- communicators, tasks, nodes and processors
+ * ----------------------------------------------------- */
 
 static void code_comms(const struct lull_trace *trace, struct lull_prv_codes *codes)
 {
@@ -190,6 +191,16 @@ static void code_comms(const struct lull_trace *trace, struct lull_prv_codes *co
             good = trace->processes[lull_comm_member(comm, r)].application ==
                    trace->processes[lull_comm_member(comm, 0)].application;
         codes->comms[c] = good ? c + 1 : 0;
+    }
+}
+
+/* A rank may lack its process; the numbers of tasks have no gaps. */
+static void code_tasks(const struct lull_trace *trace, struct lull_prv_codes *codes)
+{
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        bool first =
+            p == 0 || trace->processes[p].application != trace->processes[p - 1].application;
+        codes->tasks[p] = first ? 1 : codes->tasks[p - 1] + 1;
     }
 }
 
@@ -232,6 +243,7 @@ struct lull_prv_codes *lull_prv_codes_make(const struct lull_trace *trace, struc
     codes->markers = lull_arena_zero(arena, trace->n_markers, sizeof *codes->markers);
     codes->states = lull_arena_zero(arena, trace->n_states, sizeof *codes->states);
     codes->comms = lull_arena_zero(arena, trace->n_comms, sizeof *codes->comms);
+    codes->tasks = lull_arena_zero(arena, trace->n_processes, sizeof *codes->tasks);
     codes->cpus = lull_arena_zero(arena, trace->n_locations, sizeof *codes->cpus);
     codes->nodes = lull_arena_zero(arena, trace->n_processes, sizeof *codes->nodes);
     code_regions(trace, codes);
@@ -239,6 +251,7 @@ struct lull_prv_codes *lull_prv_codes_make(const struct lull_trace *trace, struc
     code_markers(trace, codes);
     code_states(trace, codes);
     code_comms(trace, codes);
+    code_tasks(trace, codes);
     code_nodes(trace, codes, arena);
     return codes;
 }

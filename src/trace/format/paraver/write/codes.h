@@ -19,6 +19,7 @@ struct lull_prv_codes {
     struct lull_prv_code *markers;
     uint32_t *states;    /* number per state of the trace */
     uint64_t *comms;     /* id per communicator; 0: Paraver cannot express it */
+    uint32_t *tasks;     /* per process, from 1, without gaps in its application */
     uint32_t *cpus;      /* per location, from 1 */
     uint32_t *nodes;     /* per process, from 1 */
     uint32_t n_nodes;    /* that have a process */

@@ -1,7 +1,8 @@
 #include "trace/format/paraver/write/writer.h"
 
-#include "base/file.h"
+#include "base/output_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +24,15 @@ struct copy {
     FILE *file;
     struct late *late; /* sorted by time */
     size_t n_late, next_late;
-    bool failed;
+    int failure; /* errno of the first write that failed */
 };
 
 static void put_bytes(struct copy *copy, const char *data, size_t length)
 {
-    if (copy->gzip)
-        copy->failed |= gzwrite(copy->gzip, data, (unsigned)length) != (int)length;
-    else
-        copy->failed |= fwrite(data, 1, length, copy->file) != length;
+    if (!copy->gzip)
+        fwrite(data, 1, length, copy->file);
+    else if (!copy->failure && gzwrite(copy->gzip, data, (unsigned)length) != (int)length)
+        copy->failure = errno;
 }
 
 static void put_string(void *context, const char *text)
@@ -141,19 +142,22 @@ static lull_status copy_all(struct lull_prv_writer *writer, struct copy *copy,
     if (writer->gzip)
         copy->gzip = gzopen(path, "wb");
     else
-        copy->file = fopen(path, "we");
+        copy->file = lull_output_stream_open(path, &copy->failure);
     if (!copy->gzip && !copy->file)
         return lull_fail_errno(err, "%s: cannot write", path);
     lull_prv_write_header(writer->trace, writer->codes, writer->end, put_string, copy);
     lull_status status = lull_prv_spool_read(writer->spool, copy_line, copy, err);
     put_late(copy, INT64_MAX);
-    if (copy->gzip)
-        copy->failed |= gzclose(copy->gzip) != Z_OK;
-    else
-        copy->failed |= fclose(copy->file) != 0;
-    if (status == LULL_OK && copy->failed)
-        status = lull_fail_errno(err, "%s: cannot write", path);
-    return status;
+    if (!copy->gzip) {
+        struct lull_error *told = status == LULL_OK ? err : NULL;
+        lull_status closed = lull_output_stream_close(copy->file, &copy->failure, path, told);
+        return status == LULL_OK ? closed : status;
+    }
+    if (gzclose(copy->gzip) != Z_OK && !copy->failure)
+        copy->failure = errno;
+    errno = copy->failure;
+    return status == LULL_OK && copy->failure ? lull_fail_errno(err, "%s: cannot write", path)
+                                              : status;
 }
 
 static lull_status write_all(struct lull_prv_writer *writer, struct lull_error *err)
@@ -182,13 +186,9 @@ static lull_status write_all(struct lull_prv_writer *writer, struct lull_error *
 /* The .prv appears last: where it is, its companions are. */
 static lull_status commit_all(struct lull_prv_writer *writer, struct lull_error *err)
 {
-    struct lull_output **outputs[] = {&writer->pcf, &writer->row, &writer->prv};
-    lull_status status = LULL_OK;
-    for (size_t i = 0; status == LULL_OK && i < sizeof outputs / sizeof *outputs; i++) {
-        status = lull_output_commit(*outputs[i], err);
-        *outputs[i] = NULL;
-    }
-    return status;
+    struct lull_output *const outputs[] = {writer->pcf, writer->row, writer->prv};
+    writer->pcf = writer->row = writer->prv = NULL;
+    return lull_output_commit_all(outputs, sizeof outputs / sizeof *outputs, err);
 }
 
 lull_status lull_prv_finish(struct lull_prv_writer *writer, struct lull_error *err)

@@ -1,4 +1,5 @@
 /* The files around the records: the first lines of the .prv, the .pcf and the .row. */
+#include "base/output_file.h"
 #include "trace/format/paraver/write/codes.h"
 
 #include <stdio.h>
@@ -69,7 +70,7 @@ static void put_comm(const struct header *header, uint32_t index)
     put_number(header, ":", header->codes->comms[index]);
     put_number(header, ":", comm->size);
     for (uint32_t r = 0; r < comm->size; r++)
-        put_number(header, ":", trace->processes[lull_comm_member(comm, r)].rank + UINT64_C(1));
+        put_number(header, ":", header->codes->tasks[lull_comm_member(comm, r)]);
     header->put(header->out, "\n");
 }
 
@@ -206,7 +207,8 @@ static void put_fixed_types(FILE *out, const struct lull_trace *trace)
 lull_status lull_prv_write_pcf(const struct lull_trace *trace, const struct lull_prv_codes *codes,
                                const char *path, struct lull_error *err)
 {
-    FILE *out = fopen(path, "we");
+    int failure;
+    FILE *out = lull_output_stream_open(path, &failure);
     if (!out)
         return lull_fail_errno(err, "%s: cannot create", path);
     fputs("DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\n\n\n"
@@ -228,10 +230,7 @@ lull_status lull_prv_write_pcf(const struct lull_trace *trace, const struct lull
         put_label(out, trace->markers[m].name);
         fputs("\n\n", out);
     }
-    bool failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return lull_fail_errno(err, "%s: cannot write", path);
-    return LULL_OK;
+    return lull_output_stream_close(out, &failure, path, err);
 }
 
 /* ---- .row ------------------------------------------------------------------------------------ */
@@ -246,7 +245,8 @@ static const char *node_name(const struct lull_trace *trace, const struct lull_p
 lull_status lull_prv_write_row(const struct lull_trace *trace, const struct lull_prv_codes *codes,
                                const char *path, struct lull_error *err)
 {
-    FILE *out = fopen(path, "we");
+    int failure;
+    FILE *out = lull_output_stream_open(path, &failure);
     if (!out)
         return lull_fail_errno(err, "%s: cannot create", path);
     fprintf(out, "LEVEL NODE SIZE %u\n", codes->n_nodes);
@@ -261,8 +261,5 @@ lull_status lull_prv_write_row(const struct lull_trace *trace, const struct lull
             fputs(LULL_PRV_STREAM, out);
         put_label(out, trace->locations[l].name);
     }
-    bool failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return lull_fail_errno(err, "%s: cannot write", path);
-    return LULL_OK;
+    return lull_output_stream_close(out, &failure, path, err);
 }

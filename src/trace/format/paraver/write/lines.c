@@ -48,12 +48,13 @@ static void append_pair(struct lull_prv_writer *writer, struct lull_prv_text *te
 size_t lull_prv_put_object(const struct lull_prv_writer *writer, char *out, uint32_t location)
 {
     const struct lull_trace *trace = writer->trace;
-    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    const uint32_t index = trace->locations[location].process;
+    const struct lull_process *process = &trace->processes[index];
     size_t length = lull_prv_put_digits(out, writer->codes->cpus[location]);
     out[length++] = ':';
     length += lull_prv_put_digits(out + length, process->application + UINT64_C(1));
     out[length++] = ':';
-    length += lull_prv_put_digits(out + length, process->rank + UINT64_C(1));
+    length += lull_prv_put_digits(out + length, writer->codes->tasks[index]);
     out[length++] = ':';
     length += lull_prv_put_digits(out + length, location - process->first_location + UINT64_C(1));
     out[length++] = ':';
@@ -65,6 +66,10 @@ size_t lull_prv_put_object(const struct lull_prv_writer *writer, char *out, uint
 static void put_line(struct lull_prv_writer *writer, uint32_t location)
 {
     struct lull_prv_writer_track *track = &writer->tracks[location];
+    /* The reader takes a counter's first value of a time: more wait for the next time. */
+    uint32_t n_counters = track->counted_time == writer->now ? 0 : track->n_counters;
+    if (track->pairs.length + track->own.length + n_counters == 0)
+        return; /* all of it has been written */
     char head[128];
     size_t length = 0;
     if (track->changes)
@@ -74,7 +79,7 @@ static void put_line(struct lull_prv_writer *writer, uint32_t location)
     length += lull_prv_put_object(writer, head + length, location);
     length += lull_prv_put_digits(head + length, (uint64_t)writer->now);
     size_t before_pairs = length;
-    for (uint32_t i = 0; i < track->n_counters; i++)
+    for (uint32_t i = 0; i < n_counters; i++)
         append_pair(writer, &track->pairs, writer->codes->counters[track->counters[i].counter].type,
                     track->counters[i].value);
     lull_prv_append(writer, &track->pairs, track->own.data, track->own.length);
@@ -92,14 +97,27 @@ static void put_line(struct lull_prv_writer *writer, uint32_t location)
     track->collective_at = 0;
     track->changes = false;
     track->pairs.length = track->own.length = 0;
-    track->n_counters = 0;
-    track->in_line = false;
+    if (n_counters > 0) {
+        track->n_counters = 0;
+        track->counted_time = writer->now;
+    }
+}
+
+/* Readers, ours among them, hold a line of events in memory. */
+void lull_prv_break_line(struct lull_prv_writer *writer, uint32_t location)
+{
+    enum { LONG_LINE = 1 << 14 };
+    const struct lull_prv_writer_track *track = &writer->tracks[location];
+    if (track->pairs.length + track->own.length > LONG_LINE)
+        put_line(writer, location);
 }
 
 void lull_prv_put_lines(struct lull_prv_writer *writer)
 {
-    for (uint32_t i = 0; i < writer->n_in_line; i++)
+    for (uint32_t i = 0; i < writer->n_in_line; i++) {
+        writer->tracks[writer->in_line[i]].in_line = false;
         put_line(writer, writer->in_line[i]);
+    }
     writer->n_in_line = 0;
 }
 

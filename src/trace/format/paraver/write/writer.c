@@ -7,7 +7,7 @@
 #include "trace/format/paraver/write/writer.h"
 
 #include "base/array.h"
-#include "base/file.h"
+#include "base/output_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +244,7 @@ static void put_event(struct lull_prv_writer *writer, uint32_t location,
                       const struct lull_event *event)
 {
     struct lull_prv_writer_track *track = &writer->tracks[location];
+    lull_prv_break_line(writer, location);
     if (BEGINS_OR_ENDS >> event->kind & 1)
         end_due(writer, location);
     switch (event->kind) {
@@ -382,6 +383,7 @@ static lull_status prepare(struct lull_prv_writer *writer, const char *path, str
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         struct lull_prv_writer_track *track = &writer->tracks[l];
         track->call_end = track->flush_end = LULL_PRV_NEVER;
+        track->counted_time = INT64_MIN;
         track->collective_position = LULL_PRV_NO_POSITION;
         if (!trace->has_states)
             lull_prv_begin_state(writer, l, lull_prv_state_now(writer, l, false));

@@ -36,7 +36,8 @@ struct lull_prv_writer_track {
     struct lull_reading *counters;
     uint32_t n_counters;
     size_t counters_capacity;
-    bool in_line; /* listed among those with something to write */
+    int64_t counted_time; /* of the last line with counters */
+    bool in_line;         /* listed among those with something to write */
 
     struct lull_prv_frame *stack;
     size_t capacity;
@@ -89,6 +90,8 @@ void lull_prv_add_pair(struct lull_prv_writer *writer, uint32_t location, uint64
 void lull_prv_add_own_pair(struct lull_prv_writer *writer, uint32_t location, uint64_t type,
                            uint64_t value);
 struct lull_prv_writer_track *lull_prv_open_line(struct lull_prv_writer *writer, uint32_t location);
+/* To be called where the line may go on in another one: between two events. */
+void lull_prv_break_line(struct lull_prv_writer *writer, uint32_t location);
 void lull_prv_put_lines(struct lull_prv_writer *writer); /* all lines at writer->now */
 
 /* States that are rebuilt; `alive`: between the first and the last event of the location. */

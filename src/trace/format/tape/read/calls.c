@@ -189,6 +189,19 @@ static void add_message(struct lull_stream *stream, struct tape_out *out, unsign
     event->message.request = message->number;
 }
 
+static void add_collective(struct lull_stream *stream, struct tape_out *out, unsigned kind,
+                           int64_t time, const struct tape_request *collective)
+{
+    if (!tape_wanted(stream, kind))
+        return;
+    struct lull_event *event = tape_add(out, kind, time, collective->comm);
+    event->op = collective->op;
+    event->collective.sent = collective->bytes;
+    event->collective.received = collective->received;
+    event->collective.root = collective->peer;
+    event->collective.request = collective->number;
+}
+
 /* The second slot of CALL_SEND and its like. */
 static lull_status message_of(const struct lull_stream *stream, const union lull_tape_slot *slot,
                               struct tape_request *ret_message, struct lull_error *err)
@@ -255,14 +268,9 @@ static lull_status decode_collective_call(struct lull_stream *stream, unsigned k
         status = lull_tape_open_request(stream, &collective, err);
     if (status != LULL_OK)
         return status;
-    struct lull_event event = completion_event(&collective, begin);
-    event.kind = LULL_EVENT_COLLECTIVE_BEGIN;
-    if (tape_wanted(stream, event.kind))
-        out->events[out->count++] = event;
-    event.kind = LULL_EVENT_COLLECTIVE_END;
-    event.time = end;
-    if (blocking && tape_wanted(stream, event.kind))
-        out->events[out->count++] = event;
+    add_collective(stream, out, LULL_EVENT_COLLECTIVE_BEGIN, begin, &collective);
+    if (blocking)
+        add_collective(stream, out, LULL_EVENT_COLLECTIVE_END, end, &collective);
     return LULL_OK;
 }
 
@@ -298,8 +306,15 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
     int64_t duration = tape_duration_of(stream, record->time, length);
     if (!tape_in_run(stream, begin, duration))
         return lull_tape_bad_record(stream, "call does not lie in the run, length", length, err);
-    if (tape_wanted(stream, LULL_EVENT_CALL))
-        tape_add(out, LULL_EVENT_CALL, begin, region)->duration = duration;
+    uint64_t more = kind == LULL_TAPE_CALL && extra ? stream->at[1].u64[1] : 0;
+    if (more > LULL_TAPE_MOST_MERGED)
+        return lull_tape_bad_record(stream, "record stands for too many calls:", more, err);
+    if (tape_wanted(stream, LULL_EVENT_CALL)) {
+        struct lull_event *call = tape_add(out, LULL_EVENT_CALL, begin, region);
+        call->duration = duration;
+        call->op = more ? LULL_SEVERAL : 0;
+        call->calls = 1 + more;
+    }
     if (kind == LULL_TAPE_CALL || !stream->requests_matter)
         return LULL_OK;
     if (kind == LULL_TAPE_CALL_WAIT) {

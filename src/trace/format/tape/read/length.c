@@ -126,7 +126,7 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
         struct span span = {UINT64_MAX, 0};
-        if (data->closed && file->header.flags & LULL_TAPE_CLOSED)
+        if (data->closed && (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED)
             continue;
         status = span_of_file(trace, file, slots, &span, err);
         if (status == LULL_OK)

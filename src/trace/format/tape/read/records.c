@@ -164,6 +164,54 @@ static lull_status decode_general_collective(struct lull_stream *stream, unsigne
     return LULL_OK;
 }
 
+/* The process with a number; false: there is none. */
+static inline bool find_shared_process(const struct lull_stream *stream, int32_t number,
+                                       int32_t *ret_process)
+{
+    const struct lull_trace *trace = stream->trace;
+    *ret_process = number;
+    if (number == LULL_ANY || number == LULL_PROC_NULL)
+        return true;
+    return (uint32_t)number < trace->n_processes &&
+           stream->data->process_numbers[number] == (uint32_t)number; /* as nearly always */
+}
+
+int lull_tape_decode_operation(const struct lull_stream *stream, const union lull_tape_slot *at,
+                               int64_t time, struct lull_event *event)
+{
+    const union lull_tape_slot *slot = at + 1;
+    const uint32_t value = at->record.value, id = lull_tape_id_of(at->record.head);
+    const bool is_message = lull_tape_kind_of(at->record.head) == LULL_TAPE_MESSAGE;
+    const uint64_t request = is_message ? slot[0].u64[1] : slot[1].u64[0];
+    const uint32_t comm =
+        id == LULL_TAPE_NO_ID ? LULL_NONE : tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
+    int32_t process;
+    if (request == LULL_TAPE_NEXT_REQUEST || (comm == LULL_NONE && id != LULL_TAPE_NO_ID) ||
+        (is_message && value >= LULL_TAPE_MESSAGES) ||
+        !find_shared_process(stream, slot[1].i32[is_message ? 0 : 2], &process))
+        return -1;
+    event->time = time;
+    event->id = comm;
+    event->op = 0;
+    event->reserved = 0;
+    if (is_message) {
+        event->kind = message_kinds[value];
+        event->message.bytes = slot[0].u64[0];
+        event->message.request = request;
+        event->message.peer = process;
+        event->message.tag = slot[1].i32[1];
+    } else {
+        const uint32_t op = value & ~(UINT32_C(1) << 31);
+        event->kind = value >> 31 ? LULL_EVENT_COLLECTIVE_END : LULL_EVENT_COLLECTIVE_BEGIN;
+        event->op = op < LULL_COLLECTIVES ? (uint8_t)op : LULL_COLLECTIVE_UNKNOWN;
+        event->collective.sent = slot[0].u64[0];
+        event->collective.received = slot[0].u64[1];
+        event->collective.request = request;
+        event->collective.root = process;
+    }
+    return tape_wanted(stream, event->kind);
+}
+
 /* Targets are process numbers: windows have no definition that could give them ranks. */
 static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, unsigned op,
                                    struct tape_out *out, struct lull_error *err)

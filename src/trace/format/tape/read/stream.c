@@ -43,12 +43,13 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
 
 /* ---- the common records -------------------------------------------------------------------------
  *
- * Most of a tape are regions and calls. They are decoded in a loop of their own: a table says, by
- * the lowest ten bits of a record's head (kind and extra), which event a record makes, that it is
- * to be passed over, or that it needs the long way. */
+ * Most of a tape are regions, calls and operations. They are decoded in a loop of their own: a
+ * table says, by the lowest ten bits of a record's head (kind and extra), which event a record
+ * makes, that it is to be passed over, or that it needs the long way. */
 
 enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
-enum { LONG_WAY, PASS_OVER, REGION_EVENT /* + enum lull_event_kind */ };
+enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
+enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
 
 static void make_common_table(struct lull_stream *stream)
 {
@@ -59,6 +60,14 @@ static void make_common_table(struct lull_stream *stream)
     table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     if (!stream->requests_matter)
         table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+    if (stream->requests_matter && stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
+        table[lull_tape_head(LULL_TAPE_MESSAGE, 2, 0)] = OPERATION;
+        table[lull_tape_head(LULL_TAPE_COLLECTIVE, 2, 0)] = OPERATION;
+    }
+    for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
+        for (unsigned extra = 1; stream->requests_matter && extra <= LULL_TAPE_MOST_EXTRA; extra++)
+            if (kind != LULL_TAPE_CALL_WAIT) /* completions may need more room than there is */
+                table[lull_tape_head(kind, extra, 0)] = CALL_OF_MPI;
     for (unsigned extra = 1; extra <= LULL_TAPE_MOST_EXTRA; extra++) {
         if (!(stream->mask & LULL_MASK(LULL_EVENT_COUNTERS)))
             table[lull_tape_head(LULL_TAPE_COUNTS, extra, 0)] = PASS_OVER;
@@ -70,42 +79,43 @@ static void make_common_table(struct lull_stream *stream)
         table[lull_tape_head(LULL_TAPE_COLLECTIVE, extra, 0)] = PASS_OVER;
         table[lull_tape_head(LULL_TAPE_COMPLETE, extra, 0)] = PASS_OVER;
         for (unsigned kind = LULL_TAPE_CALL_SEND; kind <= LULL_TAPE_CALL_SENDRECV; kind++)
-            table[lull_tape_head(kind, extra, 0)] = REGION_EVENT + LULL_EVENT_CALL;
+            table[lull_tape_head(kind, extra, 0)] = MORE_SLOTS | (REGION_EVENT + LULL_EVENT_CALL);
     }
 }
 
-/* The part of a clock in which no segment changes, or plain ns. */
+/* The part of a clock in which no segment changes, or plain ns. Unsigned, see tape_ns_of. */
 struct plain_clock {
-    uint64_t base_ticks, limit, multiplier;
-    int64_t base_ns;
+    uint64_t base_ticks, limit, multiplier, base_ns;
     unsigned shift;
 };
 
 static struct plain_clock plain_clock_of(const struct lull_stream *stream)
 {
     if (!stream->ticks)
-        return (struct plain_clock){.limit = UINT64_MAX, .base_ns = -stream->data->origin};
+        return (struct plain_clock){.limit = UINT64_MAX,
+                                    .base_ns = -(uint64_t)stream->data->origin};
     const struct lull_tape_scope *clock = stream->file->clock;
     const struct lull_tape_segment *segment = &clock->segments[stream->segment];
     bool last = stream->segment + 1 == clock->n_segments;
     return (struct plain_clock){.base_ticks = segment->base_ticks,
                                 .limit = last ? UINT64_MAX : segment[1].base_ticks,
                                 .multiplier = segment->multiplier,
-                                .base_ns = segment->base_ns - stream->data->origin,
+                                .base_ns =
+                                    (uint64_t)segment->base_ns - (uint64_t)stream->data->origin,
                                 .shift = segment->shift};
 }
 
 static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint64_t time)
 {
     if (!ticks)
-        return (int64_t)time + clock->base_ns;
-    return clock->base_ns +
-           (int64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
-                     clock->shift);
+        return (int64_t)(time + clock->base_ns);
+    return (int64_t)(clock->base_ns +
+                     (uint64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
+                                clock->shift));
 }
 
-static inline void decode_common_loop(struct lull_stream *stream, struct tape_out *out,
-                                      size_t capacity, bool ticks)
+static inline lull_status decode_common_loop(struct lull_stream *stream, struct tape_out *out,
+                                             size_t capacity, bool ticks, struct lull_error *err)
 {
     const struct plain_clock clock = plain_clock_of(stream);
     const struct lull_tape_ids *regions = &stream->file->ids->maps[LULL_TAPE_MAP_REGION];
@@ -127,12 +137,37 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
         const uint64_t time = at->record.time;
         const uint8_t way = common[head & 0x3ff];
         const uint32_t id = lull_tape_id_of(head);
-        const union lull_tape_slot *next = at + 1 + lull_tape_extra_of(head);
-        if (way == LONG_WAY || next > limit)
-            break;
-        if (way == PASS_OVER) {
-            at = next;
-            continue;
+        const union lull_tape_slot *next = at + 1;
+        if (way < REGION_EVENT || way & MORE_SLOTS) {
+            next += lull_tape_extra_of(head);
+            if (way == LONG_WAY || next > limit)
+                break;
+            if (way == PASS_OVER) {
+                at = next;
+                continue;
+            }
+            if (way == CALL_OF_MPI) {
+                stream->at = at;
+                out->count = (size_t)(event - out->events);
+                lull_status status = lull_tape_decode_call(stream, lull_tape_kind_of(head),
+                                                           lull_tape_extra_of(head), out, err);
+                if (status != LULL_OK)
+                    return status;
+                event = out->events + out->count;
+                at = next;
+                continue;
+            }
+            if (way == OPERATION) {
+                if (ticks && (time < clock.base_ticks || time >= clock.limit))
+                    break;
+                const int made =
+                    lull_tape_decode_operation(stream, at, plain_ns(&clock, ticks, time), event);
+                if (made < 0)
+                    break;
+                event += made;
+                at = next;
+                continue;
+            }
         }
         if (id >= n_regions || value == LULL_TAPE_OPEN)
             break;
@@ -144,23 +179,26 @@ static inline void decode_common_loop(struct lull_stream *stream, struct tape_ou
             break;
         const int64_t begin = plain_ns(&clock, ticks, time);
         event->time = begin;
-        event->kind = (uint8_t)(way - REGION_EVENT);
+        event->kind = (uint8_t)((way & ~MORE_SLOTS) - REGION_EVENT);
         event->op = 0;
+        event->reserved = 0;
         event->id = region;
-        event->duration = ticks ? plain_ns(&clock, ticks, time + value) - begin : value;
+        event->duration =
+            ticks ? (int64_t)((uint64_t)plain_ns(&clock, ticks, time + value) - (uint64_t)begin)
+                  : value;
         event++;
         at = next;
     }
     out->count = (size_t)(event - out->events);
     stream->at = at;
+    return LULL_OK;
 }
 
-static void decode_common(struct lull_stream *stream, struct tape_out *out, size_t capacity)
+static lull_status decode_common(struct lull_stream *stream, struct tape_out *out, size_t capacity,
+                                 struct lull_error *err)
 {
-    if (stream->ticks)
-        decode_common_loop(stream, out, capacity, true);
-    else
-        decode_common_loop(stream, out, capacity, false);
+    return stream->ticks ? decode_common_loop(stream, out, capacity, true, err)
+                         : decode_common_loop(stream, out, capacity, false, err);
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */
@@ -230,20 +268,26 @@ static void slide_window(struct lull_stream *stream)
     stream->window = begin + (left < WINDOW ? left : WINDOW);
 }
 
-/* The scan sees to it that time runs forward: so the first and the last event say that all lie in
- * the run. */
+/* The scan sees to it that time runs forward, and that a call ends before the next region or call
+ * begins. So the first event, the last one and the last of these say that all lie in the run. */
 static lull_status check_block(const struct lull_stream *stream, const struct lull_event *events,
                                size_t count, struct lull_error *err)
 {
-    int64_t first = events[0].time, last = events[count - 1].time;
-    if (tape_in_run(stream, first, 0) && tape_in_run(stream, last, 0))
-        return LULL_OK;
-    char path[4096];
-    return lull_fail(err, LULL_ERR_FORMAT,
-                     "%s: an event at %lld ns lies outside of the run of %lld ns",
-                     lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
-                     (long long)(tape_in_run(stream, first, 0) ? last : first),
-                     (long long)stream->trace->duration);
+    const struct lull_event *region = &events[count - 1];
+    while (region > events && region->kind > LULL_EVENT_CALL)
+        region--;
+    const struct lull_event *looked_at[] = {&events[0], region, &events[count - 1]};
+    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
+        const struct lull_event *event = looked_at[i];
+        int64_t duration = event->kind == LULL_EVENT_CALL ? event->duration : 0;
+        char path[4096];
+        if (!tape_in_run(stream, event->time, duration))
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: an event at %lld ns lies outside of the run of %lld ns",
+                             lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
+                             (long long)event->time, (long long)stream->trace->duration);
+    }
+    return LULL_OK;
 }
 
 lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event *events,
@@ -266,8 +310,9 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
             break;
         }
         if (stream->has_common)
-            decode_common(stream, &out, capacity - MOST_PER_RECORD);
-        if (stream->at == stream->end || out.count + MOST_PER_RECORD >= capacity)
+            status = decode_common(stream, &out, capacity - MOST_PER_RECORD, err);
+        if (status != LULL_OK || stream->at == stream->end ||
+            out.count + MOST_PER_RECORD >= capacity)
             continue;
         if (stream->n_readings + MOST_READINGS > stream->readings_capacity)
             break;

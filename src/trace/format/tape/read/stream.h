@@ -131,6 +131,11 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
 lull_status lull_tape_open_request(struct lull_stream *stream, struct tape_request *request,
                                    struct lull_error *err);
 
+/* A MESSAGE or COLLECTIVE with two slots of a file whose ids are those of the run, the short way.
+ * Returns how many events it made; -1: it needs the long way. */
+int lull_tape_decode_operation(const struct lull_stream *stream, const union lull_tape_slot *at,
+                               int64_t time, struct lull_event *event);
+
 /* Everything that is neither a region nor a call. */
 lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, unsigned extra,
                                    struct tape_out *out, struct lull_error *err);

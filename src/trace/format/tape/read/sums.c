@@ -71,10 +71,12 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
 {
     char path[LULL_TAPE_PATH];
     struct lull_tape_sums_header header;
-    int fd = open(path_of(trace, file, path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    lull_status status = read_header(fd, path, file, &header, err);
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path_of(trace, file, path), &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_header(fd, path, file, &header, err);
     close(fd);
     if (status != LULL_OK)
         return status;
@@ -278,10 +280,12 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
     struct reader reader = {
         .trace = trace, .file = &data->files[location], .arena = arena, .err = err};
     reader.path = path_of(trace, reader.file, path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    lull_status status = read_sums(fd, &reader);
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_sums(fd, &reader);
     close(fd);
     struct lull_sums sums = {0};
     if (status == LULL_OK)

@@ -68,11 +68,14 @@ static lull_status read_tail(const char *path, const struct lull_tape_file *file
     if (size > LULL_TAPE_CHUNK)
         size = LULL_TAPE_CHUNK;
     *ret_got = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? LULL_OK : lull_fail_errno(err, "%s: cannot open", path);
+    if (access(path, F_OK) != 0)
+        return LULL_OK;
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
     ssize_t got = pread(fd, bytes, size, 0);
-    lull_status status = LULL_OK;
     if (got < 0)
         status = lull_fail_errno(err, "%s: cannot read", path);
     else if ((size_t)got < used)
@@ -125,10 +128,12 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
 {
     char path[LULL_TAPE_PATH];
     lull_tape_file_path(trace, file, path, sizeof path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot open", path);
-    lull_status status = read_snapshot(trace, fd, path, file, err);
+    int fd;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_snapshot(trace, fd, path, file, err);
     close(fd);
     return status;
 }
@@ -159,12 +164,19 @@ lull_status lull_tape_read_records(const struct lull_trace *trace,
     return status;
 }
 
+/* How much of a file of `in_file` bytes is mapped where its tail is to follow: whole pages. They
+ * have 4 KiB on most systems, and 64 KiB, or less, on the others. */
+static size_t mapped_part(size_t in_file)
+{
+    return in_file & ~(size_t)0xffff;
+}
+
 /* Room for all of it, and the file mapped over the first part. */
 static lull_status map_with_tail(const char *path, const struct lull_tape_file *file,
                                  struct lull_mapping *ret_mapping, struct lull_error *err)
 {
     const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)file->header.flushed;
-    const size_t size = in_file + file->tail_size;
+    const size_t mapped = mapped_part(in_file), size = in_file + file->tail_size;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot open", path);
@@ -172,8 +184,11 @@ static lull_status map_with_tail(const char *path, const struct lull_tape_file *
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     lull_status status = LULL_OK;
     if (data == MAP_FAILED ||
-        mmap(data, in_file, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+        (mapped > 0 && mmap(data, mapped, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED))
         status = lull_fail_errno(err, "%s: cannot map", path);
+    else if (pread(fd, data + mapped, in_file - mapped, (off_t)mapped) !=
+             (ssize_t)(in_file - mapped))
+        status = lull_fail_errno(err, "%s: cannot read", path);
     close(fd);
     if (status != LULL_OK) {
         if (data != MAP_FAILED)
@@ -201,6 +216,6 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
     lull_status status = file->tail ? map_with_tail(path, file, ret_mapping, err)
                                     : lull_map_file(path, ret_mapping, err);
     if (status == LULL_OK)
-        *ret_in_file = file->tail ? (size_t)in_file : ret_mapping->size;
+        *ret_in_file = file->tail ? mapped_part((size_t)in_file) : ret_mapping->size;
     return status;
 }

@@ -14,12 +14,13 @@
 
 enum { MOST_BUFFER = 4 * LULL_TAPE_CHUNK, FIRST_BUFFER = 1024, MOST_BUFFERED = 96 << 20 };
 
-static void path_of(const struct tape_writer *writer, uint32_t location, char *path, size_t size)
+void lull_tape_output_path(const struct tape_writer *writer, uint32_t location, const char *ending,
+                           char *path, size_t size)
 {
     uint32_t process = writer->trace->locations[location].process;
     uint32_t number = location - writer->trace->processes[process].first_location;
-    snprintf(path, size, "%s/%u/%u.%u.tape", lull_output_path(writer->output),
-             process / LULL_TAPE_GROUP, process, number);
+    snprintf(path, size, "%s/%u/%u.%u.%s", lull_output_path(writer->output),
+             process / LULL_TAPE_GROUP, process, number, ending);
 }
 
 static lull_status write_all(int fd, const void *bytes, size_t size, uint64_t offset,
@@ -52,7 +53,7 @@ lull_status lull_tape_flush(struct tape_writer *writer, uint32_t location, const
 {
     struct tape_location *out = &writer->locations[location];
     char path[4096];
-    path_of(writer, location, path, sizeof path);
+    lull_tape_output_path(writer, location, "tape", path, sizeof path);
     lull_status status = out->created ? LULL_OK : make_group(writer, location, err);
     if (status != LULL_OK)
         return status;

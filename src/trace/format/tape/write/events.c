@@ -102,8 +102,9 @@ static lull_status put_region(struct tape_writer *writer, uint32_t location,
     union lull_tape_slot slots[2] = {0};
     unsigned count = 1;
     if (event->kind == LULL_EVENT_CALL) {
-        count =
-            lull_tape_put_call(slots, (uint64_t)event->time, event->id, (uint64_t)event->duration);
+        uint64_t more = lull_calls_of(event) - 1, duration = (uint64_t)event->duration;
+        count = more ? lull_tape_put_calls(slots, (uint64_t)event->time, event->id, duration, more)
+                     : lull_tape_put_call(slots, (uint64_t)event->time, event->id, duration);
     } else {
         unsigned kind = event->kind == LULL_EVENT_ENTER ? LULL_TAPE_ENTER : LULL_TAPE_LEAVE;
         slots[0].record.time = (uint64_t)event->time;

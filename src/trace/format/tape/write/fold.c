@@ -6,8 +6,8 @@
 /* Limits of the slots that hold a message or collective beside its call. */
 static bool fits(const struct lull_event *call, uint32_t comm, uint64_t bytes)
 {
-    return (uint64_t)call->duration < LULL_TAPE_OPEN && comm < LULL_TAPE_NO_ROOT &&
-           bytes <= LULL_TAPE_BYTES_MASK;
+    return call->op != LULL_SEVERAL && (uint64_t)call->duration < LULL_TAPE_OPEN &&
+           comm < LULL_TAPE_NO_ROOT && bytes <= LULL_TAPE_BYTES_MASK;
 }
 
 /* The kind of record in which `call` and the blocking message behind it become one; 0 if none. */

@@ -11,6 +11,13 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
     return lull_tape_take_events(state, block, err);
 }
 
+static uint16_t flag_of_cut(const struct lull_location *location)
+{
+    static const uint16_t flags[] = {
+        [LULL_CUT_BUDGET] = LULL_TAPE_BUDGET_REACHED, [LULL_CUT_DISK] = LULL_TAPE_WRITE_FAILED};
+    return flags[location->cut];
+}
+
 static lull_status finish_location(struct tape_writer *writer, uint32_t location,
                                    struct lull_error *err)
 {
@@ -32,11 +39,14 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
     top.header.number = definition->number;
     top.header.kind = definition->kind == LULL_LOCATION_DEVICE;
     top.header.role = definition->role;
-    top.header.flags = LULL_TAPE_SHARED_IDS | LULL_TAPE_CLOSED;
+    top.header.flags = LULL_TAPE_SHARED_IDS | LULL_TAPE_CLOSED | flag_of_cut(definition);
     top.header.source_id = definition->source_id;
     top.header.committed = out->flushed + out->used;
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
-    return lull_tape_flush(writer, location, &top, err);
+    status = lull_tape_flush(writer, location, &top, err);
+    if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events == LULL_EVENTS_ALL)
+        return status;
+    return lull_tape_write_sums(writer, location, err);
 }
 
 static lull_status write_anchor(const struct tape_writer *writer, struct lull_error *err)

@@ -1,9 +1,10 @@
 /* The state of a writer of tapes. writer.c opens and closes it, fold.c takes the events, events.c
- * makes records of them, buffers.c gathers their bytes and writes the files. */
+ * makes records of them, buffers.c gathers their bytes and writes the files, sums.c
+ * those of sums. */
 #ifndef LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 #define LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 
-#include "base/file.h"
+#include "base/output_file.h"
 #include "trace/format/tape/tape.h"
 #include "trace/format/writer.h"
 
@@ -53,6 +54,14 @@ static inline lull_status lull_tape_put(struct tape_writer *writer, uint32_t loc
  * NULL. */
 lull_status lull_tape_flush(struct tape_writer *writer, uint32_t location, const void *header,
                             struct lull_error *err);
+
+/* The file of sums of a location of a run whose events do not tell all. */
+lull_status lull_tape_write_sums(const struct tape_writer *writer, uint32_t location,
+                                 struct lull_error *err);
+
+/* The path of a file of a location; `ending` as "tape". */
+void lull_tape_output_path(const struct tape_writer *writer, uint32_t location, const char *ending,
+                           char *path, size_t size);
 
 /* An event as a record of its own. */
 lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,

@@ -1,0 +1,42 @@
+/* Outputs: files and folders that appear whole or not at all. */
+#ifndef LULL_BASE_OUTPUT_FILE_H
+#define LULL_BASE_OUTPUT_FILE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* An output under a temporary name in the target's own folder, renamed on commit. `directory`
+ * chooses a folder instead of a file. Where `path` is a symbolic link, what it points to is the
+ * target, and the link stays.
+ *
+ * Fails when the target exists and `replace` is false; with it, files replace files, and folders
+ * replace folders that hold a file of the same name or nothing. Never replaced are: what is neither
+ * file nor folder; what was read (lull_protect_inputs), in a folder too; what came to the
+ * place of the target after the begin. */
+struct lull_output;
+lull_status lull_output_begin(const char *path, bool directory, bool replace,
+                              struct lull_output **ret_output, struct lull_error *err);
+const char *lull_output_path(const struct lull_output *output); /* the temporary name */
+/* Renames into place; on failure the temporary is removed. Frees `output` in either case. */
+lull_status lull_output_commit(struct lull_output *output, struct lull_error *err);
+/* The same for several that belong together: all appear, or everything is as it was before. */
+lull_status lull_output_commit_all(struct lull_output *const *outputs, size_t count,
+                                   struct lull_error *err);
+void lull_output_discard(struct lull_output *output); /* NULL is allowed */
+/* For a process that is about to end by a signal: removes the temporaries of all outputs in
+ * progress. Outputs begun, committed or discarded after that wait for ever. */
+void lull_output_discard_pending(void);
+
+/* A stream into an open descriptor or a file that exists, emptied. *ret_failure is 0, or becomes
+ * the errno of the first write that failed, which stdio does not keep; it must outlive the stream.
+ * fclose() closes the descriptor. NULL: see errno. */
+FILE *lull_output_stream(int fd, int *ret_failure);
+FILE *lull_output_stream_open(const char *path, int *ret_failure);
+/* Closes it: LULL_OK, or "PATH: cannot write: CAUSE". */
+lull_status lull_output_stream_close(FILE *stream, const int *failure, const char *path,
+                                     struct lull_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* Names of functions as their sources have them. */
+#ifndef LULL_BINARY_DEMANGLE_H
+#define LULL_BINARY_DEMANGLE_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+/* "heat::Grid::step(int)" for "_ZN4heat4Grid4stepEi" (the Itanium C++ ABI, which gcc and clang
+ * follow), "heat::step" for "__heat_MOD_step" (procedures in modules, gfortran); `name` itself
+ * where it is neither. Lives in `arena`. */
+const char *lull_demangle(struct lull_arena *arena, const char *name);
+
+/* Whether there is a C++ run-time library on this machine that knows its names. */
+bool lull_demangles_cpp(void);
+
+#endif

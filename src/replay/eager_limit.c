@@ -1,0 +1,321 @@
+#include "replay/eager_limit.h"
+
+#include "base/array.h"
+#include "replay/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SIZES = 65, REACHES = 2, ENOUGH = 8 };
+enum { SENT, RECEIVED, SIDES };
+enum { BEGAN, RETURNED }; /* times of a send; of a receive: when it was posted */
+
+/* A send that has not returned, or a receive that was posted. */
+struct open {
+    uint64_t request; /* LULL_NO_REQUEST: the one of the call that goes on */
+    struct lull_sampled item;
+    uint8_t reach;
+    bool blocks; /* MPI_Send itself */
+};
+
+struct open_list {
+    struct open *items;
+    size_t count, capacity;
+};
+
+struct thread {
+    uint8_t call;
+    int64_t call_began;
+    uint32_t *counts; /* by channel of the location: messages so far */
+    size_t n_counts, capacity;
+    struct open_list sends, receives;
+};
+
+struct tally {
+    struct lull_sample *of[REACHES][SIDES][SIZES];
+};
+
+struct lull_eager_evidence {
+    const struct lull_trace *trace;
+    unsigned workers;
+    struct tally *tallies;
+    struct thread *threads; /* by location */
+};
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+/* The number of a message of its channel, from 0; false: no memory. */
+static bool count_message(struct thread *thread, uint32_t channel, uint32_t *ret_number)
+{
+    if (!lull_array_reserve(&thread->counts, &thread->capacity, channel + (size_t)1,
+                            sizeof *thread->counts))
+        return false;
+    while (thread->n_counts <= channel)
+        thread->counts[thread->n_counts++] = 0;
+    *ret_number = thread->counts[channel]++;
+    return true;
+}
+
+/* The same at both ends. */
+static uint64_t hash_message(const struct lull_channel *channel, uint32_t number)
+{
+    uint64_t hash = lull_sample_mix(0, (uint64_t)channel->source << 32 | channel->target);
+    hash = lull_sample_mix(hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
+    return lull_sample_mix(hash, number) * UINT64_C(0xc2b2ae3d27d4eb4f);
+}
+
+static uint8_t reach_of(const struct lull_trace *trace, const struct lull_channel *channel)
+{
+    return trace->processes[channel->source].node != trace->processes[channel->target].node;
+}
+
+static bool add(struct lull_eager_evidence *evidence, unsigned worker, unsigned side,
+                const struct open *message)
+{
+    uint64_t bytes = message->item.bytes;
+    unsigned size = bytes ? 64 - (unsigned)__builtin_clzll(bytes) : 0;
+    return lull_sample_add(&evidence->tallies[worker].of[message->reach][side][size],
+                           &message->item);
+}
+
+static bool open_message(struct open_list *list, const struct open *message)
+{
+    if (!lull_array_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return false;
+    list->items[list->count++] = *message;
+    return true;
+}
+
+/* The last one opened comes first: the list of a thread that never completes any may be long. */
+static bool close_message(struct open_list *list, uint64_t request, struct open *ret_message)
+{
+    for (size_t i = list->count; i-- > 0;)
+        if (list->items[i].request == request) {
+            *ret_message = list->items[i];
+            list->items[i] = list->items[--list->count];
+            return true;
+        }
+    return false;
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static bool is_buffered(uint8_t call)
+{
+    return call == LULL_CALL_BSEND || call == LULL_CALL_IBSEND;
+}
+
+static bool take_send(struct lull_eager_evidence *evidence, struct thread *thread,
+                      const struct lull_steps *steps, const struct lull_step *step)
+{
+    uint32_t number;
+    if (step->channel == LULL_NONE)
+        return true;
+    if (!count_message(thread, step->channel, &number))
+        return false;
+    if (is_buffered(thread->call))
+        return true;
+    const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
+    const struct open message = {.request = step->message.request,
+                                 .item = {.hash = hash_message(channel, number),
+                                          .bytes = step->message.bytes,
+                                          .times = {[BEGAN] = step->time}},
+                                 .reach = reach_of(evidence->trace, channel),
+                                 .blocks = thread->call == LULL_CALL_SEND &&
+                                           step->message.request == LULL_NO_REQUEST};
+    return open_message(&thread->sends, &message);
+}
+
+static bool end_send(struct lull_eager_evidence *evidence, unsigned worker, struct thread *thread,
+                     uint64_t request, int64_t time)
+{
+    struct open message;
+    while (close_message(&thread->sends, request, &message)) {
+        message.item.times[RETURNED] = time;
+        if (!message.blocks) /* what ends late need not have waited */
+            message.item.times[BEGAN] = time;
+        if (!add(evidence, worker, SENT, &message))
+            return false;
+        if (request != LULL_NO_REQUEST)
+            break;
+    }
+    return true;
+}
+
+static bool take_receive(struct lull_eager_evidence *evidence, unsigned worker,
+                         struct thread *thread, const struct lull_steps *steps,
+                         const struct lull_step *step)
+{
+    struct open message = {.item.times = {thread->call_began}};
+    bool posted = step->message.request != LULL_NO_REQUEST
+                      ? close_message(&thread->receives, step->message.request, &message)
+                      : thread->call == LULL_CALL_RECV || thread->call == LULL_CALL_SENDRECV;
+    uint32_t number;
+    if (step->channel == LULL_NONE)
+        return true;
+    if (!count_message(thread, step->channel, &number))
+        return false;
+    if (!posted)
+        return true;
+    const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
+    message.item.hash = hash_message(channel, number);
+    message.item.bytes = step->message.bytes;
+    message.reach = reach_of(evidence->trace, channel);
+    return add(evidence, worker, RECEIVED, &message);
+}
+
+static bool take_step(struct lull_eager_evidence *evidence, unsigned worker,
+                      const struct lull_steps *steps, const struct lull_step *step)
+{
+    struct thread *thread = &evidence->threads[steps->location];
+    switch (step->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        thread->call = step->op;
+        thread->call_began = step->time;
+        return true;
+    case LULL_STEP_CALL_END:
+        thread->call = LULL_CALL_OTHER;
+        return end_send(evidence, worker, thread, LULL_NO_REQUEST, step->time);
+    case LULL_STEP_SEND:
+        return take_send(evidence, thread, steps, step);
+    case LULL_STEP_SEND_DONE:
+        return end_send(evidence, worker, thread, step->message.request, step->time);
+    case LULL_STEP_RECV_POST: {
+        const struct open posted = {.request = step->message.request, .item.times = {step->time}};
+        return posted.request == LULL_NO_REQUEST || open_message(&thread->receives, &posted);
+    }
+    case LULL_STEP_RECV:
+        return take_receive(evidence, worker, thread, steps, step);
+    default:
+        return true;
+    }
+}
+
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    struct lull_eager_evidence *evidence = context;
+    bool fits = true;
+    for (uint32_t i = 0; fits && i < steps->count; i++)
+        fits = take_step(evidence, worker, steps, &steps->steps[i]);
+    return fits ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                            evidence->trace->path);
+}
+
+struct lull_consumer lull_eager_evidence_consumer(struct lull_eager_evidence *evidence)
+{
+    return (struct lull_consumer){
+        .context = evidence,
+        .wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
+                 LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |
+                 LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV),
+        .steps = take_steps};
+}
+
+/* ---- the limit ----------------------------------------------------------------------------- */
+
+/* What the messages of about one size show. */
+struct finding {
+    double eager;  /* the largest that was, or -1 */
+    double waited; /* the smallest that seems to have waited for its receive */
+    uint32_t n_waited;
+};
+
+static void compare(const struct lull_sampled *sent, const struct lull_sampled *received,
+                    struct finding *finding)
+{
+    int64_t posted = received->times[0];
+    if (sent->times[RETURNED] < posted) {
+        finding->eager = fmax(finding->eager, (double)sent->bytes);
+    } else if (sent->times[BEGAN] < posted) {
+        finding->waited = fmin(finding->waited, (double)sent->bytes);
+        finding->n_waited++;
+    }
+}
+
+static struct finding look_at(struct lull_sample *sent, struct lull_sample *received)
+{
+    struct finding finding = {.eager = -1, .waited = (double)INFINITY};
+    if (!sent || !received)
+        return finding;
+    lull_sample_settle(sent);
+    lull_sample_settle(received);
+    for (uint32_t s = 0, r = 0; s < sent->count && r < received->count;) {
+        uint64_t a = sent->items[s].hash, b = received->items[r].hash;
+        if (a == b)
+            compare(&sent->items[s], &received->items[r], &finding);
+        s += a <= b;
+        r += b <= a;
+    }
+    return finding;
+}
+
+lull_status lull_eager_evidence_limit(struct lull_eager_evidence *evidence, bool between_nodes,
+                                      double usual, double *ret_limit, struct lull_error *err)
+{
+    double least = 0, most = (double)INFINITY;
+    for (int size = 0; size < SIZES; size++) {
+        struct lull_sample *sides[SIDES] = {NULL};
+        bool fits = true;
+        for (unsigned w = 0; w < evidence->workers; w++)
+            for (int side = 0; side < SIDES; side++)
+                fits &= lull_sample_join(&sides[side],
+                                         evidence->tallies[w].of[between_nodes][side][size]);
+        struct finding finding = look_at(sides[SENT], sides[RECEIVED]);
+        free(sides[SENT]);
+        free(sides[RECEIVED]);
+        if (!fits)
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                             evidence->trace->path);
+        if (finding.eager >= 0) { /* and so are smaller ones */
+            least = finding.eager;
+            most = (double)INFINITY;
+        } else if (finding.n_waited >= ENOUGH) {
+            most = fmin(most, finding.waited - 1);
+        }
+    }
+    *ret_limit = fmax(least, fmin(most, usual));
+    return LULL_OK;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+lull_status lull_eager_evidence_create(const struct lull_trace *trace, unsigned workers,
+                                       struct lull_eager_evidence **ret_evidence,
+                                       struct lull_error *err)
+{
+    struct lull_eager_evidence *evidence = calloc(1, sizeof *evidence);
+    if (evidence) {
+        evidence->trace = trace;
+        evidence->workers = workers;
+        evidence->tallies = calloc(workers, sizeof *evidence->tallies);
+        evidence->threads = calloc(trace->n_locations + (size_t)1, sizeof *evidence->threads);
+    }
+    if (!evidence || !evidence->tallies || !evidence->threads) {
+        lull_eager_evidence_destroy(evidence);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    }
+    *ret_evidence = evidence;
+    return LULL_OK;
+}
+
+void lull_eager_evidence_destroy(struct lull_eager_evidence *evidence)
+{
+    if (!evidence)
+        return;
+    for (unsigned w = 0; evidence->tallies && w < evidence->workers; w++)
+        for (int reach = 0; reach < REACHES; reach++)
+            for (int size = 0; size < SIZES; size++) {
+                free(evidence->tallies[w].of[reach][SENT][size]);
+                free(evidence->tallies[w].of[reach][RECEIVED][size]);
+            }
+    for (uint32_t l = 0; evidence->threads && l < evidence->trace->n_locations; l++) {
+        free(evidence->threads[l].counts);
+        free(evidence->threads[l].sends.items);
+        free(evidence->threads[l].receives.items);
+    }
+    free(evidence->tallies);
+    free(evidence->threads);
+    free(evidence);
+}

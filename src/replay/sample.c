@@ -1,0 +1,48 @@
+#include "replay/sample.h"
+
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    const struct lull_sampled *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    for (int i = 0; i < 2; i++)
+        if (x->times[i] != y->times[i])
+            return x->times[i] < y->times[i] ? -1 : 1;
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+void lull_sample_settle(struct lull_sample *sample)
+{
+    qsort(sample->items, sample->count, sizeof *sample->items, compare);
+    if (sample->count > LULL_SAMPLE) {
+        sample->count = LULL_SAMPLE;
+        sample->most = sample->items[LULL_SAMPLE - 1].hash;
+    }
+}
+
+bool lull_sample_add(struct lull_sample **sample, const struct lull_sampled *item)
+{
+    if (!*sample) {
+        *sample = malloc(sizeof **sample);
+        if (!*sample)
+            return false;
+        (*sample)->count = 0;
+        (*sample)->most = UINT64_MAX;
+    }
+    if (item->hash > (*sample)->most)
+        return true;
+    if ((*sample)->count == 2 * LULL_SAMPLE)
+        lull_sample_settle(*sample);
+    (*sample)->items[(*sample)->count++] = *item;
+    return true;
+}
+
+bool lull_sample_join(struct lull_sample **sample, const struct lull_sample *other)
+{
+    bool fits = true;
+    for (uint32_t i = 0; other && fits && i < other->count; i++)
+        fits = lull_sample_add(sample, &other->items[i]);
+    return fits;
+}

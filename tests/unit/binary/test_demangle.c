@@ -1,0 +1,92 @@
+/* Names of functions: C++ by the examples of the Itanium C++ ABI (section 5.1), Fortran by what
+ * gfortran makes of a procedure in a module. */
+#include "binary/demangle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct lull_arena *arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = lull_arena_create(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lull_arena_destroy(arena);
+    return 0;
+}
+
+static void test_cpp(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"_Z1fv", "f()"},
+        {"_Z1fi", "f(int)"},
+        {"_Z3foo3bar", "foo(bar)"},
+        {"_Zrm1XS_", "operator%(X, X)"},
+        {"_ZplR1XS0_", "operator+(X&, X&)"},
+        {"_ZlsRK1XS1_", "operator<<(X const&, X const&)"},
+        {"_ZN3FooIA4_iE3barE", "Foo<int [4]>::bar"},
+        {"_Z5firstI3DuoEvS0_", "void first<Duo>(Duo)"},
+    };
+    if (!lull_demangles_cpp()) {
+        print_message("skipped: no C++ run-time library\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        assert_string_equal(lull_demangle(arena, pairs[i][0]), pairs[i][1]);
+}
+
+static void test_fortran(void **state)
+{
+    (void)state;
+    assert_string_equal(lull_demangle(arena, "__heat_MOD_step"), "heat::step");
+    assert_string_equal(lull_demangle(arena, "__my_mod_MOD_do_it"), "my_mod::do_it");
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"",       "main",        "_Z",      "_ZZZZ",
+                                        "_Zebra", "__heat_MOD_", "___MOD",  "__init_x",
+                                        "step_",  "f()",         "MPI_Send"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_ptr_equal(lull_demangle(arena, names[i]), names[i]);
+}
+
+/* A name may be made to unfold to more than there is memory: it stays as it is. */
+static void test_endless(void **state)
+{
+    (void)state;
+    size_t size = 1 << 20;
+    char *name = malloc(size + 1);
+    assert_non_null(name);
+    memset(name, 'P', size);
+    memcpy(name, "_Z1f", 4);
+    name[size - 1] = 'i';
+    name[size] = '\0';
+    assert_ptr_equal(lull_demangle(arena, name), name);
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_cpp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fortran, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_endless, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

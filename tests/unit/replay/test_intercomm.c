@@ -1,0 +1,120 @@
+/* Operations with a root between two groups, worked out by hand: the root and the other group take
+ * part; the others of the root's group pass by. */
+#include "replay/replay.h"
+#include "sim/engine/engine.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { BCAST, REDUCE, BARRIER };
+static const char *const names[] = {"MPI_Bcast", "MPI_Reduce", "MPI_Barrier", NULL};
+static const uint8_t operations[] = {LULL_COLLECTIVE_BCAST, LULL_COLLECTIVE_REDUCE,
+                                     LULL_COLLECTIVE_BARRIER};
+
+/* Processes 0 and 1 on one side, 2 and 3 on the other; each side knows the intercommunicator by a
+ * number of its own. */
+static struct lull_trace *two_groups(void)
+{
+    struct lull_trace *trace = memory_trace_simple(4, 1, 1000, names);
+    trace->n_comms = 2;
+    trace->comms = lull_arena_zero(trace->arena, 2, sizeof *trace->comms);
+    for (uint32_t side = 0; side < 2; side++)
+        trace->comms[side] = (struct lull_comm){.name = "between",
+                                                .size = 2,
+                                                .first = 2 * side,
+                                                .parent = LULL_NONE,
+                                                .remote = 1 - side,
+                                                .paradigm = LULL_PARADIGM_MPI};
+    return trace;
+}
+
+static void take_part(struct lull_trace *trace, uint32_t process, uint32_t region, int64_t begin,
+                      int64_t end, int32_t root)
+{
+    uint32_t comm = process / 2;
+    struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, region),
+                                  memory_event(begin, LULL_EVENT_COLLECTIVE_BEGIN, comm),
+                                  memory_event(end, LULL_EVENT_COLLECTIVE_END, comm),
+                                  memory_event(end, LULL_EVENT_LEAVE, region)};
+    for (int i = 0; i < 4; i++) {
+        events[i].op = operations[region];
+        events[i].collective.request = LULL_NO_REQUEST;
+        events[i].collective.root = root;
+        memory_trace_add(trace, process, &events[i]);
+    }
+}
+
+/* On the ideal network; closes the trace. */
+static void replay(struct lull_trace *trace, int64_t ret_ends[4])
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_replay_options options = {0};
+    struct lull_program *program;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err = {""};
+    lull_network_init(&network, lull_network_find("ideal"));
+    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (int p = 0; p < 4; p++)
+        ret_ends[p] = result.ranks[p].end;
+    lull_program_close(program);
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
+/* Process 1 sends at 300 and is not waited for by process 0. */
+static void a_broadcast_reaches_the_other_group(void **state)
+{
+    (void)state;
+    int64_t ends[4];
+    struct lull_trace *trace = two_groups();
+    take_part(trace, 0, BCAST, 10, 20, LULL_ANY);
+    take_part(trace, 1, BCAST, 300, 310, LULL_ANY);
+    take_part(trace, 2, BCAST, 50, 320, 1);
+    take_part(trace, 3, BCAST, 400, 410, 1);
+    replay(trace, ends);
+    assert_int_equal(ends[0], 10);
+    assert_int_equal(ends[1], 300);
+    assert_int_equal(ends[2], 300);
+    assert_int_equal(ends[3], 400);
+}
+
+/* Process 3 waits for both of the other side; a barrier of all is counted right
+ * behind an operation in which not all took part. */
+static void a_reduction_comes_from_the_other_group(void **state)
+{
+    (void)state;
+    int64_t ends[4];
+    struct lull_trace *trace = two_groups();
+    take_part(trace, 0, REDUCE, 200, 210, 3);
+    take_part(trace, 1, REDUCE, 100, 110, 3);
+    take_part(trace, 2, REDUCE, 50, 60, LULL_ANY);
+    take_part(trace, 3, REDUCE, 10, 220, LULL_ANY);
+    replay(trace, ends);
+    assert_int_equal(ends[2], 50);
+    assert_int_equal(ends[3], 200);
+
+    trace = two_groups();
+    take_part(trace, 0, REDUCE, 200, 210, 3);
+    take_part(trace, 1, REDUCE, 100, 110, 3);
+    take_part(trace, 2, REDUCE, 50, 60, LULL_ANY);
+    take_part(trace, 3, REDUCE, 10, 220, LULL_ANY);
+    for (uint32_t p = 0; p < 4; p++)
+        take_part(trace, p, BARRIER, 225, 230, LULL_ANY);
+    replay(trace, ends);
+    for (int p = 0; p < 4; p++)
+        assert_int_equal(ends[p], 200 + 15); /* process 0, like 1 (100 + 115) and 2 (50 + 165) */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_broadcast_reaches_the_other_group),
+                                       cmocka_unit_test(a_reduction_comes_from_the_other_group)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* What becomes of requests that are not simply started and waited for: none of these programs has
+ * ever stood still, so no replay of them may. Lengths are worked out by hand. */
+#include "replay/replay.h"
+#include "sim/engine/engine.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { SEND, RECV, ISEND, IRECV, WAIT, WAITALL, BSEND, IBSEND, BARRIER, FREE };
+static const char *const names[] = {"MPI_Send",    "MPI_Recv",         "MPI_Isend", "MPI_Irecv",
+                                    "MPI_Wait",    "MPI_Waitall",      "MPI_Bsend", "MPI_Ibsend",
+                                    "MPI_Barrier", "MPI_Request_free", NULL};
+enum { LARGE = 1000000, LATENCY = 10 };
+
+static struct lull_event message(unsigned kind, int32_t peer, int32_t tag, uint64_t bytes,
+                                 uint64_t request)
+{
+    struct lull_event event = memory_event(0, kind, 0);
+    event.message.peer = peer;
+    event.message.tag = tag;
+    event.message.bytes = bytes;
+    event.message.request = request;
+    return event;
+}
+
+/* A call with up to one operation, which happens when the call begins or, what completes, when it
+ * ends. */
+static void call(struct lull_trace *trace, uint32_t location, uint32_t region, int64_t begin,
+                 int64_t end, const struct lull_event *what)
+{
+    struct lull_event enter = memory_event(begin, LULL_EVENT_ENTER, region);
+    struct lull_event leave = memory_event(end, LULL_EVENT_LEAVE, region);
+    memory_trace_add(trace, location, &enter);
+    if (what) {
+        bool opens = what->kind == LULL_EVENT_SEND || what->kind == LULL_EVENT_RECV_POST;
+        struct lull_event event = *what;
+        event.time = opens ? begin : end;
+        memory_trace_add(trace, location, &event);
+    }
+    memory_trace_add(trace, location, &leave);
+}
+
+#define CALL(trace, location, region, begin, end, ...) \
+    call(trace, location, region, begin, end, &(struct lull_event[]){message(__VA_ARGS__)}[0])
+
+static void barrier(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
+{
+    struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, BARRIER),
+                                  memory_event(begin, LULL_EVENT_COLLECTIVE_BEGIN, 0),
+                                  memory_event(end, LULL_EVENT_COLLECTIVE_END, 0),
+                                  memory_event(end, LULL_EVENT_LEAVE, BARRIER)};
+    for (int i = 0; i < 4; i++) {
+        events[i].op = LULL_COLLECTIVE_BARRIER;
+        events[i].collective.request = LULL_NO_REQUEST;
+        events[i].collective.root = LULL_ANY;
+        memory_trace_add(trace, location, &events[i]);
+    }
+}
+
+static struct lull_trace *two_processes(uint32_t threads)
+{
+    struct lull_trace *trace = memory_trace_simple(2, threads, 1000, names);
+    memory_trace_world(trace, 2);
+    return trace;
+}
+
+/* On a network with 10 ns of latency, whose messages of more than 64 KiB wait for their receive;
+ * closes the trace. */
+static int64_t replay(struct lull_trace *trace, const bool *callers)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_replay_options options = {.callers = callers};
+    struct lull_program *program;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err = {""};
+    lull_network_init(&network, lull_network_find("hockney"));
+    lull_network_set(&network, lull_network_parameter(network.class, "latency"), LULL_LEVELS,
+                     LATENCY);
+    lull_network_set(&network, lull_network_parameter(network.class, "bandwidth"), LULL_LEVELS,
+                     1e18);
+    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_program_close(program);
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+    return result.runtime;
+}
+
+/* Process 0 waits for a list of no requests while a receive is open; only the wait behind it is for
+ * that. The message leaves process 1 at 100, the answer process 0 at 110. */
+static void a_wait_for_nothing_leaves_receives_open(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 20, 20, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    call(trace, 0, WAITALL, 20, 20, NULL);
+    CALL(trace, 0, WAIT, 20, 300, LULL_EVENT_RECV, 1, 1, 8, 5);
+    CALL(trace, 0, SEND, 300, 310, LULL_EVENT_SEND, 1, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, SEND, 100, 110, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, RECV, 110, 400, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 100 + 2 * LATENCY);
+}
+
+/* Nor does it wait for a send that a later wait is for: process 1 receives only what process 0
+ * sends behind the empty wait. */
+static void a_wait_for_nothing_leaves_sends_open(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, ISEND, 20, 20, LULL_EVENT_SEND, 1, 1, LARGE, 5);
+    call(trace, 0, WAITALL, 20, 20, NULL);
+    CALL(trace, 0, SEND, 50, 60, LULL_EVENT_SEND, 1, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 0, WAIT, 60, 300, LULL_EVENT_SEND_DONE, 1, 1, LARGE, 5);
+    CALL(trace, 1, RECV, 0, 100, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, RECV, 100, 300, LULL_EVENT_RECV, 0, 1, LARGE, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 50 + 2 * LATENCY);
+}
+
+/* The first message is for the second receive, because the first one is withdrawn. Process 1 leaves
+ * the barrier when it comes to it. */
+static void a_cancelled_receive_takes_no_message(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 10, 10, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    CALL(trace, 0, WAIT, 20, 20, LULL_EVENT_REQUEST_CANCELLED, 1, 1, 8, 5);
+    barrier(trace, 0, 20, 100);
+    CALL(trace, 0, RECV, 100, 200, LULL_EVENT_RECV, 1, 1, 8, LULL_NO_REQUEST);
+    barrier(trace, 1, 90, 100);
+    CALL(trace, 1, SEND, 150, 160, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 90 + 50 + LATENCY);
+}
+
+/* The one message received is the second one sent. */
+static void a_cancelled_send_sends_nothing(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, ISEND, 10, 10, LULL_EVENT_SEND, 1, 1, LARGE, 5);
+    CALL(trace, 0, WAIT, 20, 20, LULL_EVENT_REQUEST_CANCELLED, 1, 1, LARGE, 5);
+    CALL(trace, 0, SEND, 70, 200, LULL_EVENT_SEND, 1, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, RECV, 30, 200, LULL_EVENT_RECV, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 70 + LATENCY);
+}
+
+/* Whoever withdraws nothing does not hold operations back: the receive completes behind more
+ * operations than are read ahead, and the large message has to find it posted. */
+static void a_receive_that_completes_late_is_posted_early(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 0, 0, LULL_EVENT_RECV_POST, 1, 1, LARGE, 5);
+    for (int i = 0; i < LULL_REPLAY_AHEAD + 10; i++)
+        CALL(trace, 0, SEND, 0, 0, LULL_EVENT_SEND, 1, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 0, RECV, 0, 300, LULL_EVENT_RECV, 1, 3, 8, LULL_NO_REQUEST);
+    CALL(trace, 0, WAIT, 300, 300, LULL_EVENT_RECV, 1, 1, LARGE, 5);
+    CALL(trace, 1, SEND, 50, 200, LULL_EVENT_SEND, 0, 1, LARGE, LULL_NO_REQUEST);
+    CALL(trace, 1, SEND, 200, 210, LULL_EVENT_SEND, 0, 3, 8, LULL_NO_REQUEST);
+    for (int i = 0; i < LULL_REPLAY_AHEAD + 10; i++)
+        CALL(trace, 1, RECV, 210, 210, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 50 + 2 * LATENCY);
+}
+
+/* Both send first. The copy is made at once, whatever its size. */
+static void check_buffered(uint32_t region)
+{
+    struct lull_trace *trace = two_processes(1);
+    for (uint32_t p = 0; p < 2; p++) {
+        uint64_t request = region == IBSEND ? 5 : LULL_NO_REQUEST;
+        CALL(trace, p, region, 100, 120, LULL_EVENT_SEND, 1 - (int32_t)p, 1, LARGE, request);
+        if (region == IBSEND)
+            CALL(trace, p, WAIT, 120, 120, LULL_EVENT_SEND_DONE, 1 - (int32_t)p, 1, LARGE, 5);
+        CALL(trace, p, RECV, 120, 200, LULL_EVENT_RECV, 1 - (int32_t)p, 1, LARGE, LULL_NO_REQUEST);
+    }
+    assert_int_equal(replay(trace, NULL), 100 + LATENCY);
+}
+
+static void buffered_sends_wait_for_nobody(void **state)
+{
+    (void)state;
+    check_buffered(BSEND);
+    check_buffered(IBSEND);
+}
+
+/* Freeing the request of a send does not wait for it. */
+static void a_freed_send_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, ISEND, 10, 10, LULL_EVENT_SEND, 1, 1, LARGE, 5);
+    CALL(trace, 0, FREE, 10, 10, LULL_EVENT_SEND_DONE, 1, 1, LARGE, 5);
+    CALL(trace, 0, SEND, 50, 60, LULL_EVENT_SEND, 1, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, RECV, 0, 100, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, RECV, 100, 300, LULL_EVENT_RECV, 0, 1, LARGE, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 50 + 2 * LATENCY);
+}
+
+/* Thread 0 of process 0 posts the receive, thread 1 waits for it: recorders tell of the second a
+ * receive that has no request. */
+static void a_receive_may_complete_on_another_thread(void **state)
+{
+    (void)state;
+    static const bool callers[] = {false, true, false, false};
+    struct lull_trace *trace = two_processes(2);
+    CALL(trace, 0, IRECV, 10, 10, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    barrier(trace, 0, 300, 310);
+    CALL(trace, 1, WAIT, 30, 200, LULL_EVENT_RECV, 1, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 2, SEND, 100, 110, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    barrier(trace, 2, 110, 310);
+    assert_int_equal(replay(trace, callers), 300 + LATENCY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_for_nothing_leaves_receives_open),
+        cmocka_unit_test(a_wait_for_nothing_leaves_sends_open),
+        cmocka_unit_test(a_cancelled_receive_takes_no_message),
+        cmocka_unit_test(a_cancelled_send_sends_nothing),
+        cmocka_unit_test(a_receive_that_completes_late_is_posted_early),
+        cmocka_unit_test(buffered_sends_wait_for_nobody),
+        cmocka_unit_test(a_freed_send_is_not_waited_for),
+        cmocka_unit_test(a_receive_may_complete_on_another_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

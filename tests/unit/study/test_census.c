@@ -1,0 +1,84 @@
+/* What lull info counts. */
+#include "study/census.h"
+
+#include "activity/pass.h"
+#include "support/tape_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The ends of a chain send to and receive from nobody, by blocking and other calls. */
+static void test_nobody_is_no_partner(void **state)
+{
+    (void)state;
+    struct tape_maker tape;
+    begin_process(&tape, 0, 3);
+    tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10, 1, 5, 1, 7, 0, 40);
+    tape_message_call(&tape, LULL_TAPE_CALL_RECV, 20, 2, 5, LULL_PROC_NULL, 7, 0, 0);
+    tape_message_call(&tape, LULL_TAPE_CALL_SEND, 30, 1, 5, LULL_PROC_NULL, 7, 0, 40);
+    tape_message_call(&tape, LULL_TAPE_CALL_ISEND, 40, 3, 1, LULL_PROC_NULL, 7, 0, 40);
+    tape_message_call(&tape, LULL_TAPE_CALL_IRECV, 42, 4, 1, LULL_PROC_NULL, 7, 0, 40);
+    tape_record(&tape, 50, LULL_TAPE_CALL_WAIT, 0, 5, 4);
+    tape_write(&tape, run.path, 0);
+    run_empty_processes(1, 3, 3);
+    run_open(run.path);
+    struct lull_census *census;
+    assert_int_equal(lull_census_take(run.trace, 1, NULL, NULL, run.arena, &census, &run.err),
+                     LULL_OK);
+    assert_int_equal(census->sent, 1);
+    assert_int_equal(census->sent_bytes, 40);
+    assert_int_equal(census->received, 0);
+    assert_int_equal(census->received_bytes, 0);
+}
+
+/* A tracer that did not learn how much was received wrote 1.8 EiB. */
+static void test_impossible_size(void **state)
+{
+    (void)state;
+    struct tape_maker tape;
+    begin_process(&tape, 0, 2);
+    union lull_tape_slot *slots =
+        tape_record(&tape, 10, LULL_TAPE_MESSAGE, 2, 0, LULL_TAPE_MESSAGE_RECV) + 1;
+    slots[0].u64[0] = UINT64_C(0x1999999999999999);
+    slots[0].u64[1] = LULL_NO_REQUEST;
+    slots[1].i32[0] = 1;
+    tape_message_call(&tape, LULL_TAPE_CALL_RECV, 20, 2, 5, 1, 7, 0, 100);
+    tape_write(&tape, run.path, 0);
+    run_empty_processes(1, 2, 2);
+    run_open(run.path);
+    struct lull_census *census;
+    assert_int_equal(lull_census_take(run.trace, 1, NULL, NULL, run.arena, &census, &run.err),
+                     LULL_OK);
+    assert_int_equal(census->received, 2);
+    assert_int_equal(census->received_bytes, 100);
+    struct lull_quirk *quirks;
+    assert_int_equal(lull_trace_quirks(run.trace, run.arena, &quirks), 1);
+    assert_int_equal(quirks[0].count, 1);
+    assert_non_null(strstr(quirks[0].kind, "beyond 1 PiB"));
+
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    const struct lull_pass_options options = {.application = LULL_NONE};
+    assert_int_equal(lull_step_cursor_open(run.trace, 0, LULL_STEP_MASK(LULL_STEP_RECV), &options,
+                                           &cursor, &run.err),
+                     LULL_OK);
+    assert_int_equal(lull_step_cursor_next(cursor, &steps, &run.err), LULL_OK);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < steps.count; i++)
+        sum += steps.steps[i].kind == LULL_STEP_RECV ? steps.steps[i].message.bytes : 0;
+    assert_int_equal(sum, 100);
+    lull_step_cursor_close(cursor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_impossible_size, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_nobody_is_no_partner, run_set_up, run_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
