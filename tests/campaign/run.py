@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Real programs, alone and recorded: nothing of them may change, and every number has to agree.
 
-    run.py --lull LULL --counters FOLDER [--only WORD] [--repeat N] [--write FILE]
+    run.py --lull LULL [--only WORD] [--repeat N] [--write FILE]
 
 Each program runs by turns alone and recorded, and once more recorded with an independent counter of
-MPI calls behind the recorder. One line per program and MPI library says what came of it; a line
+MPI calls (tests/mpi/counter.c) behind the recorder. One line per program and MPI library says what came of it; a line
 that is not right ends with "wrong:" and what is wrong, and the exit status is 1. --write makes the
 table as a page of the manual.
 """
@@ -19,8 +19,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "support"))
-sys.path.insert(0, HERE)
+for folder in ("support", "mpi"):
+    sys.path.insert(0, os.path.join(HERE, "..", folder))
+import chain
 import launch
 import programs
 
@@ -61,8 +62,18 @@ class Line:
 
 
 class Campaign:
-    def __init__(self, settings, scratch):
-        self.settings, self.scratch = settings, scratch
+    def __init__(self, settings, scratch, tools):
+        self.settings, self.scratch, self.tools = settings, scratch, tools
+
+    def counter(self, mpi):
+        """The counting tool, made for this MPI library when it is first asked for."""
+        folder = os.path.join(self.tools, mpi)
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+            options = argparse.Namespace(compiler="mpicc." + mpi, functions=os.path.join(
+                HERE, "..", "..", "src", "record", "mpi", "functions.txt"))
+            chain.make_tool(options, folder)
+        return os.path.join(folder, "libtool.so")
 
     def start(self, program, mpi, recorder=(), **more):
         """Runs it in a fresh folder, under mpirun, behind the words of the recorder."""
@@ -122,14 +133,12 @@ class Campaign:
         """Calls by function: what the counter saw against what the run says."""
         run, counts = (os.path.join(self.scratch, name) for name in ("counted", "counts"))
         os.mkdir(counts)
-        counter = os.path.join(self.settings.counters, "libcount_calls.%s.so" % mpi)
-        self.record(program, mpi, run, LD_PRELOAD=counter, LULL_COUNT_FOLDER=counts)
+        self.record(program, mpi, run, LD_PRELOAD=self.counter(mpi),
+                    LULL_TEST_COUNTS=os.path.join(counts, "rank"))
         seen = {}
-        for name in os.listdir(counts):
-            with open(os.path.join(counts, name)) as file:
-                for text in file:
-                    function, calls = text.split()[:2]
-                    seen[function] = seen.get(function, 0) + int(calls)
+        for key, calls in chain.theirs(os.path.join(counts, "rank"))[0].items():
+            function = key.split()[1]
+            seen[function] = seen.get(function, 0) + calls
         document, failure = self.lull("metrics", run, "--by", "region", "--no-replay", "--force")
         if failure:
             line.put("calls agree", failure, False)
@@ -185,7 +194,6 @@ def page(lines, skipped, settings):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lull", required=True)
-    parser.add_argument("--counters", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--write")
@@ -193,8 +201,8 @@ def main():
     settings.lull = os.path.abspath(settings.lull)
     lines, skipped = [], []
     print(" | ".join(HEADINGS), flush=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        campaign = Campaign(settings, scratch)
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as tools:
+        campaign = Campaign(settings, scratch, tools)
         for program in programs.PROGRAMS:
             for mpi in program.mpis:
                 name = "%s (%s)" % (program.name, mpi)
