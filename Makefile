@@ -9,7 +9,7 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check quick bench install fuzz damage format clean
+.PHONY: help build demo check quick bench campaign install fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -17,6 +17,7 @@ help:
 	@echo 'make check              install what is missing, run everything that must hold'
 	@echo 'make quick              a part of that, below 3 minutes: unit tests, properties, goldens'
 	@echo 'make bench              measure speed and memory against other tools, side by side'
+	@echo 'make campaign           record real programs of Debian, compare with them alone'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make damage             give lull 20,000 damaged inputs of every kind (DAMAGE_RUNS)'
@@ -46,6 +47,11 @@ bench:
 	@scripts/install-deps build test bench
 	@$(MAKE) --no-print-directory build
 	@bench/run.py $(BUILD)
+
+campaign:
+	@scripts/install-deps build test campaign
+	@$(MAKE) --no-print-directory build
+	@tests/campaign/run.py --lull $(BUILD)/lull --write docs/campaign.md
 
 # The folder is made absolute here, because not every shell expands the tilde behind PREFIX=.
 install: build
