@@ -139,7 +139,8 @@ class Campaign:
         for key, calls in chain.theirs(os.path.join(counts, "rank"))[0].items():
             function = key.split()[1]
             seen[function] = seen.get(function, 0) + calls
-        document, failure = self.lull("metrics", run, "--by", "region", "--no-replay", "--force")
+        document, failure = self.lull("metrics", run, "--by", "region", "--no-replay", "--whole",
+                                      "--force")
         if failure:
             line.put("calls agree", failure, False)
             return
