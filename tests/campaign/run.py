@@ -215,6 +215,8 @@ def main():
                 lines.append(campaign.measure(program, mpi))
                 print(lines[-1].text() + "".join("\n    wrong: " + w for w in lines[-1].wrong),
                       flush=True)
+    if skipped:
+        print("not there: " + "; ".join(skipped))
     if settings.write:
         with open(settings.write, "w", encoding="utf-8") as file:
             file.write(page(lines, skipped, settings))
