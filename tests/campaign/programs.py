@@ -83,27 +83,6 @@ end
 task scf gradient
 """
 
-# Six sequences of 60 letters each, made up.
-TREE = """#NEXUS
-begin data;
-dimensions ntax=6 nchar=60;
-format datatype=dna;
-matrix
-a ACGTTGCAACGTTAGCTAGCATCGATCGATTAGCTAGCATCGGCTAATCGATCGTAGCTA
-b ACGTTGCAACGATAGCTAGCATCGATCGTTTAGCTAGCATCGGCTAATCGATCGTAGCTT
-c ACGTAGCAACGATAGCTTGCATCGATCGTTTAGCTTGCATCGGCTAAACGATCGTAGCTT
-d ACGTAGCTACGATAGCTTGCATCCATCGTTTAGCTTGCATCCGCTAAACGATCGAAGCTT
-e TCGTAGCTACGATTGCTTGCATCCATCGTATAGCTTGCTTCCGCTAAACGTTCGAAGCTT
-f TCGTAGCTACCATTGCTTGGATCCATCGTATAGGTTGCTTCCGCTATACGTTCGAAGCAT
-;
-end;
-begin mrbayes;
-set autoclose=yes nowarn=yes seed=5 swapseed=7;
-lset nst=2 rates=gamma;
-mcmc ngen=20000 samplefreq=100 printfreq=2000 nruns=2 nchains=2 diagnfreq=20000;
-end;
-"""
-
 PYTHON = """from multiprocessing import Pool
 from mpi4py import MPI
 import sys
@@ -141,8 +120,6 @@ PROGRAMS = [
             "python3-mpi4py", write("program.py", PYTHON)),
     Program("nwchem", ["openmpi"], 2, ["nwchem.openmpi", "water.nw"], r"^ *Total SCF energy.*$",
             "nwchem-openmpi", write("water.nw", HYDROGENS)),
-    Program("mrbayes", ["openmpi"], 2, ["/usr/lib/mrbayes-mpi/mb-mpi", "tree.nex"], r"^ +\d+000 -- .*\]",
-            "mrbayes-mpi", write("tree.nex", TREE)),
     Program("netpipe", ["openmpi"], 2, ["NPopenmpi", "-l", "1", "-u", "20000", "-n", "100"],
             r"^ *\d+: +\d+ bytes", "netpipe-openmpi"),
     Program("netpipe", ["mpich"], 2, ["NPmpich2", "-l", "1", "-u", "20000", "-n", "100"],
