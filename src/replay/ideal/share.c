@@ -19,7 +19,7 @@ void lull_share_no_memory(struct share *share)
 
 struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
 {
-    struct share *share = calloc(1, sizeof *share);
+    struct share *share = lull_alloc_apart(sizeof *share);
     if (!share)
         return NULL;
     share->ideal = ideal;

@@ -19,6 +19,7 @@
 
 #include "activity/channel.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/note.h"
 
@@ -291,6 +292,8 @@ struct share {
     pthread_mutex_t evaluation; /* held by whoever touches any of the above */
     bool helps;                 /* whoever holds it goes on to serve other shares */
 
+    char apart[LULL_APART];
+
     /* for others, under the lock */
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -317,15 +320,18 @@ struct lull_ideal {
     struct process **processes; /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
-    bool brief;              /* asks for CALLs */
+    bool brief;                 /* asks for CALLs */
+    struct stream *first_blocked; /* when stuck: who tells it best */
+    pthread_mutex_t lost_lock;
+    struct lull_lost *lost; /* when needed */
+
+    char apart[LULL_APART];   /* what changes seldom from what changes often */
+    atomic_long unsettled; /* shares that are awake, and batches on their way */
+    char seldom[LULL_APART];
     atomic_bool others_call; /* a thread that is no master communicates, against presumption */
     atomic_size_t bound;     /* notes per share before blocked streams are not welcome */
     atomic_int state;        /* enum state */
     atomic_bool stopped;
-    atomic_long unsettled;        /* shares that are awake, and batches on their way */
-    struct stream *first_blocked; /* when stuck: who tells it best */
-    pthread_mutex_t lost_lock;
-    struct lull_lost *lost; /* when needed */
 };
 
 enum { NOBODY = UINT16_MAX };
