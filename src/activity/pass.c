@@ -146,8 +146,7 @@ static struct lull_emitter *create_emitter(const struct lull_pass *pass, unsigne
                                      .capacity = LULL_EMITTER_STEPS};
     emitter->steps = lull_alloc_apart(LULL_EMITTER_STEPS * sizeof(struct lull_step));
     if (pass->shared->wants_ledger)
-        emitter->parallel_ns =
-            lull_alloc_apart(LULL_EMITTER_STEPS * sizeof *emitter->parallel_ns);
+        emitter->parallel_ns = lull_alloc_apart(LULL_EMITTER_STEPS * sizeof *emitter->parallel_ns);
     if (emitter->steps && (emitter->parallel_ns || !pass->shared->wants_ledger))
         return emitter;
     destroy_emitter(emitter);
