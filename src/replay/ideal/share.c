@@ -119,11 +119,8 @@ struct process *lull_share_process(struct share *share, uint32_t index)
     process->index = index;
     process->first_member = LULL_NONE;
     ideal->processes[index] = process;
-    if (lull_share_is_crew(ideal, index)) {
-        process->crew = lull_crew_create(share, process);
-        if (!process->crew)
-            lull_share_no_memory(share);
-    }
+    if (lull_share_is_crew(ideal, index))
+        lull_crew_create(share, process);
     return process;
 }
 

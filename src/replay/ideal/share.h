@@ -341,9 +341,9 @@ struct lull_ideal {
     unsigned n_shares;
     struct reader **readers; /* [n_readers]: of the workers of the pass */
     unsigned n_readers;
-    uint16_t *share_of;         /* [n_processes]; NOBODY: of another application */
-    struct stream **streams;    /* [n_locations], made when needed */
-    struct process **processes; /* [n_processes] */
+    uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */
+    struct stream *_Atomic *streams; /* [n_locations], made when needed by whoever has the share */
+    struct process **processes;      /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
     bool brief;                   /* asks for CALLs */
@@ -400,7 +400,8 @@ void lull_reader_let_go(struct reader *reader, struct share *share);
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
 
 /* crew.c */
-struct crew *lull_crew_create(struct share *share, struct process *process);
+/* The crew of a process, with its streams. Without memory, which is noted, it lacks some. */
+void lull_crew_create(struct share *share, struct process *process);
 void lull_crew_destroy(struct crew *crew); /* NULL is allowed; not its streams */
 void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
 void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
