@@ -30,6 +30,11 @@ if(Python3_FOUND)
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
     endfunction()
 
+    if(LULL_SANITIZE)
+        include(${CMAKE_CURRENT_LIST_DIR}/sanitized.cmake)
+        return()
+    endif()
+
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
         get_filename_component(short ${compiler} NAME_WE)
         record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
@@ -98,6 +103,8 @@ if(Python3_FOUND)
             unset(record_variant)
             record_test(omp_constructs.asan.${short} quick --
                         ${record_bin}/omp_constructs.asan.${short})
+            record_test(omp_constructs.asan.shell.${short} quick --
+                        sh -c "${record_bin}/omp_constructs.asan.${short} || exit 1")
         endif()
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
