@@ -154,11 +154,35 @@ static void test_team_that_pauses(void **state)
     check_team(true);
 }
 
+enum { MANY = 9000 }; /* more than the table of codes holds */
+static uint32_t outlined[TEAM][MANY];
+
+static void ask_for_all(unsigned number)
+{
+    for (unsigned i = 0; i < MANY; i++) {
+        unsigned which = (i + number * MANY / TEAM) % MANY;
+        outlined[number][which] = rec_omp_outlined(REC_OMP_TASK, code_of(which));
+    }
+}
+
+/* The threads agree on the region of each, also of those for which there is no place. */
+static void test_many_codes(void **state)
+{
+    (void)state;
+    recorded_threads(TEAM, ask_for_all);
+    for (unsigned which = 0; which < MANY; which++) {
+        assert_int_not_equal(outlined[0][which], 0);
+        for (unsigned number = 1; number < TEAM; number++)
+            assert_int_equal(outlined[number][which], outlined[0][which]);
+    }
+}
+
 static int tests(void)
 {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_team),
         cmocka_unit_test(test_team_that_pauses),
+        cmocka_unit_test(test_many_codes),
     };
     return cmocka_run_group_tests(all, NULL, NULL);
 }
