@@ -78,6 +78,13 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
         call->self->gate |= REC_GATE_CLOSED; /* nothing that follows could be understood */
     rec_define_clock(10000000);
     rec_mpi_followed_call(call);
+    call->self->header->main_begin = rec_mpi_is_paused(call) ? rec_now() : *call->self->until;
+}
+
+void rec_mpi_begin_finalize(struct rec_mpi_call *call)
+{
+    call->self->header->main_end = call->begin;
+    rec_mpi_end_world();
 }
 
 #if defined(MPI_SESSION_NULL)
