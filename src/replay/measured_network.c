@@ -24,8 +24,8 @@ enum { AGES = 64 };
 
 /* All messages of about one size. */
 struct totals {
-    struct sum waited;     /* those that their receiver waited for and that ended its call, from
-                              send to receive */
+    struct sum waited[2];  /* those that their receiver waited for and that ended its call, from
+                              send to receive; [1]: in calls that waited for sends, too */
     struct sum sent[AGES]; /* those that were sent before the call, likewise, by age */
     struct sum receives;   /* all, from when both sides had begun */
 };
@@ -81,7 +81,7 @@ static void add_to_sum(struct sum *sum, uint64_t bytes, int64_t ns)
 }
 
 /* A call is over. One for several messages lasts until the last of them is there, which tells how
- * long this one took if it was waited for, and if the call did not wait for sends, too. A call for
+ * long this one took if it was waited for. A call for
  * one message tells how long it takes to copy one that is there, if it was sent longer before the
  * call than the call took. */
 static void end_call(struct lull_network_samples *samples, struct tally *tally, uint32_t location)
@@ -89,9 +89,9 @@ static void end_call(struct lull_network_samples *samples, struct tally *tally, 
     struct last *last = &samples->lasts[location];
     const struct lull_ideal_message *message = &last->message;
     int64_t took = message->received - message->called, age = message->called - message->sent;
-    if (last->count > 0 && age <= 0 && !last->with_sends)
-        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)].waited, message->bytes,
-                   message->received - message->sent);
+    if (last->count > 0 && age <= 0)
+        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)].waited[last->with_sends],
+                   message->bytes, message->received - message->sent);
     if (last->count == 1 && age > took) {
         const struct lull_sampled timing = {
             .hash = hash_message(message), .bytes = message->bytes, .times = {took}};
@@ -150,7 +150,8 @@ static void join_sum(struct sum *sum, const struct sum *part)
 
 static void join_totals(struct totals *totals, const struct totals *part)
 {
-    join_sum(&totals->waited, &part->waited);
+    join_sum(&totals->waited[0], &part->waited[0]);
+    join_sum(&totals->waited[1], &part->waited[1]);
     join_sum(&totals->receives, &part->receives);
     for (int age = 0; age < AGES; age++)
         join_sum(&totals->sent[age], &part->sent[age]);
@@ -275,22 +276,35 @@ static struct line line_through(double bytes, double ns, double bandwidth)
     return (struct line){0, ns > 0 ? fmax(1, 1e9 * bytes / ns) : (double)INFINITY, true};
 }
 
+/* MPI libraries send this much at once unless they are told otherwise; bytes. */
+#define LEAST_EAGER 4096
+
 /* What is known of the messages between two processes that are so far from each other. */
 struct reach {
     const struct totals *totals;            /* [SIZES] */
     struct lull_sample *const (*of)[SIZES]; /* [SETS] */
     struct line line;                       /* of those that nobody disturbed */
-    double eager;                           /* the largest that are eager */
+    struct lull_eager_findings eager;       /* what is known of their limit */
+    double limit;                           /* the largest that are taken to be eager */
     struct lull_network_range_cost *ranges;
     uint32_t n_ranges;
 };
 
 /* How long messages of about one size were on their way: those that were waited for, and those that
  * had been sent before the call, but less long than messages take. `usual` is what they take where
- * nobody waited for one. Where a call waited for sends, too, these may have ended it. */
-static struct sum find_flights(const struct totals *totals, struct line usual)
+ * nobody waited for one. Where a call waited for sends, too, these may have ended it, unless they
+ * were eager; they are taken to be of about the same size. What is not eager, its sender knows
+ * best.
+ */
+static struct sum find_flights(const struct reach *reach, int size, struct line usual)
 {
-    struct sum sum = totals->waited;
+    const struct totals *totals = &reach->totals[size];
+    const struct lull_handshakes *sends = &reach->eager.handshakes[size];
+    struct sum sum = totals->waited[0];
+    if (sends->count >= ENOUGH && (double)sends->bytes / (double)sends->count > reach->limit)
+        return (struct sum){sends->count, sends->bytes, sends->ns};
+    if (mean_bytes(&totals->waited[1]) <= lull_eager_limit(&reach->eager, LEAST_EAGER))
+        join_sum(&sum, &totals->waited[1]);
     bool waited = sum.count >= ENOUGH;
     for (int age = 0; age < AGES; age++) {
         const struct sum *sent = &totals->sent[age];
@@ -328,7 +342,7 @@ static void fit_ranges(struct reach *reach)
         waited |= is_enough(reach->of[WAITED_FOR][size]);
     for (int size = 0; size < SIZES; size++) {
         const struct totals *totals = &reach->totals[size];
-        struct sum sum = waited ? find_flights(totals, cost) : totals->receives;
+        struct sum sum = waited ? find_flights(reach, size, cost) : totals->receives;
         if (sum.count >= ENOUGH)
             cost = line_through(mean_bytes(&sum), (double)sum.ns / (double)sum.count, bandwidth);
         else if (is_enough(reach->of[WAITED_FOR][size]))
@@ -371,21 +385,11 @@ void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
     *ret_placement = (struct lull_placement){.cores_per_node = most, .n_ranks = n, .map = map};
 }
 
-static lull_status find_eager_limit(const struct lull_network_class *class,
-                                    struct lull_eager_evidence *evidence, int reach, double *ret,
-                                    struct lull_error *err)
-{
-    double usual = class->parameters[lull_network_parameter(class, "eager")].value;
-    *ret = usual;
-    return evidence ? lull_eager_evidence_limit(evidence, reach == BETWEEN_NODES, usual, ret, err)
-                    : LULL_OK;
-}
-
 static void set_level(struct lull_network *network, enum lull_level level,
                       const struct reach *reach)
 {
     set_line(network, level, reach->line);
-    lull_network_set(network, lull_network_parameter(network->class, "eager"), level, reach->eager);
+    lull_network_set(network, lull_network_parameter(network->class, "eager"), level, reach->limit);
     network->ranges[level] = reach->ranges;
     network->n_ranges[level] = reach->n_ranges;
 }
@@ -405,23 +409,27 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                          samples->trace->path);
     lull_network_init(ret_network, lull_network_find("ranges"));
+    double usual = ret_network->values[0][lull_network_parameter(ret_network->class, "eager")];
     for (int i = 0; i < REACHES; i++) {
         reaches[i] =
             (struct reach){.totals = tally->totals[i],
                            .of = tally->of[i],
                            .line = fit_reach(tally, i),
                            .ranges = lull_arena_zero(arena, SIZES, sizeof *reaches[i].ranges)};
-        lull_status status =
-            find_eager_limit(ret_network->class, evidence, i, &reaches[i].eager, err);
+        reaches[i].eager.most = (double)INFINITY;
+        lull_status status = evidence ? lull_eager_evidence_weigh(evidence, i == BETWEEN_NODES,
+                                                                  &reaches[i].eager, err)
+                                      : LULL_OK;
         if (status != LULL_OK)
             return status;
+        reaches[i].limit = lull_eager_limit(&reaches[i].eager, usual);
         fit_ranges(&reaches[i]);
     }
     for (int i = 0; i < REACHES; i++)
         if (!reaches[i].line.known && reaches[!i].line.known) {
-            double eager = reaches[i].eager;
+            double limit = reaches[i].limit;
             reaches[i] = reaches[!i];
-            reaches[i].eager = eager;
+            reaches[i].limit = limit;
         }
     lull_replay_placement(samples->trace, application, arena, &ret_network->placement);
     for (int level = 0; level < LULL_LEVELS; level++)
