@@ -16,18 +16,23 @@ struct slot {
     bool ready;
 };
 
+/* What a thread takes lines apart with, in cache lines of its own. */
+struct hand {
+    struct lull_prv_wish wish;
+    struct lull_prv_parser parser;
+};
+
 struct pipe {
-    const struct lull_prv_wish *wish;
     lull_prv_take take;
     void *context;
     uint64_t line;
     struct lull_prv_records records; /* of whoever has set `reading` */
-    struct lull_prv_parser *parsers; /* [workers] */
+    struct hand **hands;             /* [workers] */
     unsigned workers;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct slot *slots;             /* [n_slots] */
+    struct slot **slots;            /* [n_slots] */
     uint64_t n_slots, taken, begun; /* pieces so far: used; read from the file */
     bool reading;                   /* somebody reads the next piece */
     bool ended;                     /* there are no more */
@@ -68,13 +73,14 @@ static lull_status use_batch(struct pipe *pipe, const struct lull_prv_batch *bat
 
 static lull_status run_alone(struct pipe *pipe, struct lull_error *err)
 {
-    struct slot *slot = &pipe->slots[0];
+    struct slot *slot = pipe->slots[0];
     struct lull_prv_piece *piece = &slot->piece;
+    struct hand *hand = pipe->hands[0];
     lull_status status;
     while ((status = lull_prv_records_next(&pipe->records, piece, err)) == LULL_OK &&
            piece->begin < piece->end) {
         while (status == LULL_OK && piece->begin < piece->end) {
-            lull_prv_parse(pipe->wish, pipe->parsers, &piece->begin, piece->end, FEW_LINES,
+            lull_prv_parse(&hand->wish, &hand->parser, &piece->begin, piece->end, FEW_LINES,
                            &slot->batch);
             status = use_batch(pipe, &slot->batch, err);
         }
@@ -95,7 +101,8 @@ static bool is_piece_to_read(const struct pipe *pipe)
 /* Reads the next piece and takes it apart. Under the lock, which it gives back meanwhile. */
 static void parse_piece(struct pipe *pipe, unsigned worker)
 {
-    struct slot *slot = &pipe->slots[pipe->begun % pipe->n_slots];
+    struct slot *slot = pipe->slots[pipe->begun % pipe->n_slots];
+    struct hand *hand = pipe->hands[worker];
     struct lull_error err = {""};
     pipe->reading = true;
     pthread_mutex_unlock(&pipe->lock);
@@ -112,8 +119,8 @@ static void parse_piece(struct pipe *pipe, unsigned worker)
     slot->ready = false;
     pipe->begun++;
     pthread_mutex_unlock(&pipe->lock);
-    lull_prv_parse(pipe->wish, &pipe->parsers[worker], &slot->piece.begin, slot->piece.end,
-                   UINT32_MAX, &slot->batch);
+    lull_prv_parse(&hand->wish, &hand->parser, &slot->piece.begin, slot->piece.end, UINT32_MAX,
+                   &slot->batch);
     pthread_mutex_lock(&pipe->lock);
     slot->ready = true;
     pthread_cond_broadcast(&pipe->changed);
@@ -134,7 +141,7 @@ static void help(struct pipe *pipe, unsigned worker)
 /* Uses the next batch. Under the lock, which it gives back meanwhile. */
 static lull_status use_next(struct pipe *pipe, struct lull_error *err)
 {
-    const struct slot *slot = &pipe->slots[pipe->taken % pipe->n_slots];
+    const struct slot *slot = pipe->slots[pipe->taken % pipe->n_slots];
     pthread_mutex_unlock(&pipe->lock);
     lull_status status = use_batch(pipe, &slot->batch, err);
     pthread_mutex_lock(&pipe->lock);
@@ -150,7 +157,7 @@ static void lead(struct pipe *pipe)
     struct lull_error err = {""};
     pthread_mutex_lock(&pipe->lock);
     while (status == LULL_OK && !(pipe->ended && pipe->taken == pipe->begun)) {
-        const struct slot *next = &pipe->slots[pipe->taken % pipe->n_slots];
+        const struct slot *next = pipe->slots[pipe->taken % pipe->n_slots];
         if (pipe->taken < pipe->begun && next->ready)
             status = use_next(pipe, &err);
         else if (is_piece_to_read(pipe))
@@ -180,29 +187,52 @@ static void work(void *context, unsigned worker)
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-static bool make_room(struct pipe *pipe, const struct lull_trace *trace)
+static struct hand *create_hand(const struct lull_trace *trace, const struct lull_prv_wish *wish)
+{
+    struct hand *hand = lull_alloc_apart(sizeof *hand);
+    if (hand) {
+        hand->wish = *wish;
+        hand->parser.trace = trace;
+        hand->parser.paraver = trace->format_data;
+    }
+    return hand;
+}
+
+static struct slot *create_slot(void)
+{
+    struct slot *slot = lull_alloc_apart(sizeof *slot);
+    if (!slot || (slot->piece.memory = lull_prv_source_memory()))
+        return slot;
+    free(slot);
+    return NULL;
+}
+
+static bool make_room(struct pipe *pipe, const struct lull_trace *trace,
+                      const struct lull_prv_wish *wish)
 {
     pipe->n_slots = pipe->workers == 1 ? 1 : SLOTS_OF_WORKER * pipe->workers;
-    pipe->slots = calloc(pipe->n_slots, sizeof *pipe->slots);
-    pipe->parsers = lull_alloc_apart(pipe->workers * sizeof *pipe->parsers);
-    for (unsigned w = 0; pipe->parsers && w < pipe->workers; w++) {
-        pipe->parsers[w].trace = trace;
-        pipe->parsers[w].paraver = trace->format_data;
-    }
-    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots; i++)
-        if (!(pipe->slots[i].piece.memory = lull_prv_source_memory()))
+    pipe->slots = calloc(pipe->n_slots, sizeof(struct slot *));
+    pipe->hands = calloc(pipe->workers, sizeof(struct hand *));
+    for (unsigned w = 0; pipe->hands && w < pipe->workers; w++)
+        if (!(pipe->hands[w] = create_hand(trace, wish)))
             return false;
-    return pipe->slots && pipe->parsers;
+    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots; i++)
+        if (!(pipe->slots[i] = create_slot()))
+            return false;
+    return pipe->slots && pipe->hands;
 }
 
 static void release(struct pipe *pipe)
 {
-    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots; i++) {
-        free(pipe->slots[i].piece.memory);
-        lull_prv_batch_free(&pipe->slots[i].batch);
+    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots && pipe->slots[i]; i++) {
+        free(pipe->slots[i]->piece.memory);
+        lull_prv_batch_free(&pipe->slots[i]->batch);
+        free(pipe->slots[i]);
     }
+    for (unsigned w = 0; pipe->hands && w < pipe->workers; w++)
+        free(pipe->hands[w]);
     free(pipe->slots);
-    free(pipe->parsers);
+    free(pipe->hands);
 }
 
 lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsigned workers,
@@ -210,13 +240,10 @@ lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsign
                               struct lull_error *err)
 {
     const struct lull_paraver *paraver = trace->format_data;
-    struct pipe pipe = {.wish = wish,
-                        .take = take,
-                        .context = context,
-                        .line = paraver->records_line,
-                        .workers = workers};
+    struct pipe pipe = {
+        .take = take, .context = context, .line = paraver->records_line, .workers = workers};
     lull_status status = LULL_OK;
-    if (!make_room(&pipe, trace))
+    if (!make_room(&pipe, trace, wish))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     if (status == LULL_OK)
         status = lull_prv_records_open(trace, again, &pipe.records, err);

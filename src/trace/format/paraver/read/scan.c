@@ -2,6 +2,7 @@
  * events counters come first; events.c has the others. */
 #include "trace/format/paraver/read/scan.h"
 
+#include "base/parallel.h"
 #include "trace/format/paraver/read/pipe.h"
 #include "trace/format/sink.h"
 
@@ -283,7 +284,7 @@ static lull_status prepare(struct lull_prv_scan *scan, bool wants_messages, stru
     scan->buffer_size = size_of_buffer(trace);
     scan->counted_words = trace->n_counters / 64 + 1;
     scan->tracks = calloc(trace->n_locations, sizeof *scan->tracks);
-    scan->needs = calloc((size_t)types->n_types + 1, sizeof *scan->needs);
+    scan->needs = lull_alloc_apart((size_t)types->n_types + 1);
     scan->readings = calloc((size_t)trace->n_counters + 1, sizeof *scan->readings);
     if (!scan->tracks || !scan->needs || !scan->readings)
         return lull_prv_no_memory(scan, err);
