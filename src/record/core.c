@@ -363,10 +363,10 @@ void rec_thread_end(void)
     if (self->n_counters > 0 && !open)
         rec_counters_read_here(self, now);
     rec_counters_end(self);
-    if (!open)
+    if (!open) {
         leave_all(self, now);
-    if (!open)
         rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+    }
     rec_cores_end(self);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);

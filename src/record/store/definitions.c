@@ -31,9 +31,13 @@ static struct {
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-static void path_of(char *path, size_t size)
+/* With the lock held, or before any other thread knows of the file: the path is too large for the
+ * stacks of some threads. */
+static const char *path_of_file(void)
 {
-    snprintf(path, size, "%s/%u.definitions", rec_process.folder, rec_process.number);
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%u.definitions", rec_process.folder, rec_process.number);
+    return path;
 }
 
 /* The first time, or in another place: nobody looks at the mapping without the lock. */
@@ -46,9 +50,7 @@ static void *map_again(size_t size)
 
 static bool map_more(size_t size)
 {
-    char path[4096];
-    path_of(path, sizeof path);
-    if (size > MOST_BYTES || !rec_file_open(&all.file, path))
+    if (size > MOST_BYTES || !rec_file_open(&all.file, path_of_file()))
         return false;
     void *place = rec_file_extend(&all.file, size) ? map_again(size) : MAP_FAILED;
     int reason = errno;
@@ -70,7 +72,6 @@ static bool grow(size_t size)
 /* Moves rec_process.number on to the first one that is free. */
 static bool open_file(const char *run)
 {
-    char path[4096];
     for (uint32_t probes = 0; probes < MOST_PROBES; probes++, rec_process.number++) {
         uint32_t p = rec_process.number;
         int length = snprintf(rec_process.folder, sizeof rec_process.folder, "%s/%u", run,
@@ -78,8 +79,7 @@ static bool open_file(const char *run)
         if (length < 0 || (size_t)length >= sizeof rec_process.folder ||
             (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
             return false;
-        path_of(path, sizeof path);
-        if (rec_file_create(&all.file, path))
+        if (rec_file_create(&all.file, path_of_file()))
             return true;
         if (errno != EEXIST)
             return false;
@@ -89,14 +89,12 @@ static bool open_file(const char *run)
 
 void rec_definitions_drop(void)
 {
-    char path[4096];
     int reason = errno;
     pthread_mutex_lock(&all.lock);
-    path_of(path, sizeof path);
     if (all.header)
         munmap(all.header, all.mapped);
     rec_file_close(&all.file);
-    unlink(path);
+    unlink(path_of_file());
     all.header = NULL;
     pthread_mutex_unlock(&all.lock);
     errno = reason;
@@ -120,14 +118,12 @@ bool rec_definitions_begin(const char *run)
 
 void rec_definitions_end(void)
 {
-    char path[4096];
-    path_of(path, sizeof path);
     pthread_mutex_lock(&all.lock);
     if (all.header) {
         size_t size = sizeof *all.header + all.header->committed;
         munmap(all.header, all.mapped);
         all.header = NULL;
-        if (rec_file_open(&all.file, path))
+        if (rec_file_open(&all.file, path_of_file()))
             rec_file_truncate(&all.file, size);
         rec_file_close(&all.file);
     }
