@@ -108,9 +108,10 @@ static void conclude(const struct lull_program_model *model, const struct lull_m
 
 static lull_status simulate(struct lull_program_model *model, const double *values,
                             const struct lull_model_engine *engine,
-                            const struct lull_model_made *made, struct lull_arena *arena,
+                            const struct lull_model_made *made,
                             struct lull_model_simulation *simulation, struct lull_error *err)
 {
+    struct lull_arena *arena = made->program->arena;
     struct lull_network network;
     struct lull_sim_result result;
     struct stopwatch watch = {NULL, NULL, NULL};
@@ -144,7 +145,7 @@ lull_status lull_model_simulate(struct lull_program_model *model, const double *
         lull_model_make_program(model, values, engine->seed, made_of.as_computation, &made, err);
     if (status != LULL_OK)
         return status;
-    status = simulate(model, values, engine, &made, arena, &made_of, err);
+    status = simulate(model, values, engine, &made, &made_of, err);
     lull_program_close(made.program);
     if (status == LULL_OK)
         *ret_simulation = made_of;
