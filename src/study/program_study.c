@@ -92,31 +92,57 @@ static lull_status take_values(struct lull_program_model *model, const struct lu
     return status;
 }
 
+/* What was measured of the runs of a list, each path once; values are not taken yet. */
+struct measured_runs {
+    struct lull_runs runs;
+    struct lull_model_run *made; /* [runs.count], in their order */
+};
+
+static lull_status measure_runs(const struct lull_program_model *model,
+                                const struct lull_program_wish *wish, struct lull_notices *notices,
+                                struct lull_arena *arena, struct measured_runs *ret_measured,
+                                struct lull_error *err)
+{
+    uint32_t n_wishes = wish->n_calibrate + wish->n_against, count = 0;
+    const char **paths = lull_arena_zero(arena, n_wishes, sizeof *paths);
+    for (uint32_t i = 0; i < n_wishes; i++) {
+        const char *path = i < wish->n_calibrate ? wish->calibrate[i].path
+                                                 : wish->against[i - wish->n_calibrate].path;
+        uint32_t known = 0;
+        while (known < count && strcmp(paths[known], path) != 0)
+            known++;
+        if (known == count)
+            paths[count++] = path;
+    }
+    struct lull_runs *runs = &ret_measured->runs;
+    lull_status status = lull_runs_load(paths, count, wish->runs, notices, arena, runs, err);
+    if (status == LULL_OK)
+        status = lull_study_check(runs, wish->runs->force, notices, arena, err);
+    ret_measured->made = lull_arena_zero(arena, count, sizeof *ret_measured->made);
+    for (uint32_t i = 0; status == LULL_OK && i < count; i++)
+        status = take_run(model, &runs->runs[i], wish->runs->workers, arena, &ret_measured->made[i],
+                          err);
+    return status;
+}
+
 /* In the order of the wishes; a parameter that is neither set nor in `open` ([n_parameters]) is
  * refused. */
-static lull_status read_runs(struct lull_program_model *model,
-                             const struct lull_model_run_wish *wishes, uint32_t count,
-                             const bool *open, const struct lull_runs_options *options,
-                             struct lull_notices *notices, struct lull_arena *arena,
-                             struct lull_model_run **ret_runs, struct lull_error *err)
+static lull_status choose_runs(struct lull_program_model *model,
+                               const struct measured_runs *measured,
+                               const struct lull_model_run_wish *wishes, uint32_t count,
+                               const bool *open, struct lull_arena *arena,
+                               struct lull_model_run **ret_runs, struct lull_error *err)
 {
-    const char **paths = lull_arena_zero(arena, count + (size_t)1, sizeof *paths);
-    struct lull_model_run *made = lull_arena_zero(arena, count + (size_t)1, sizeof *made);
-    struct lull_runs runs;
-    for (uint32_t i = 0; i < count; i++)
-        made[i].path = paths[i] = wishes[i].path;
-    lull_status status = lull_runs_load(paths, count, options, notices, arena, &runs, err);
-    if (status == LULL_OK)
-        status = lull_study_check(&runs, options->force, notices, arena, err);
+    lull_status status = LULL_OK;
+    *ret_runs = lull_arena_zero(arena, count, sizeof **ret_runs);
     for (uint32_t i = 0; status == LULL_OK && i < count; i++) {
-        const struct lull_run *run = &runs.runs[i];
-        struct lull_model_run *mine = &made[run->order];
-        status = take_run(model, run, options->workers, arena, mine, err);
-        if (status == LULL_OK)
-            status = take_values(model, run, &wishes[run->order], open, arena, mine, err);
+        uint32_t number = 0;
+        while (strcmp(measured->runs.runs[number].path, wishes[i].path) != 0)
+            number++;
+        (*ret_runs)[i] = measured->made[number];
+        status = take_values(model, &measured->runs.runs[number], &wishes[i], open, arena,
+                             &(*ret_runs)[i], err);
     }
-    lull_runs_close(&runs);
-    *ret_runs = made;
     return status;
 }
 
@@ -146,10 +172,11 @@ static lull_status calibrate(struct lull_program_model *model, const struct lull
     return LULL_OK;
 }
 
-static lull_status read_and_calibrate(struct lull_program_model *model,
-                                      const struct lull_program_wish *wish,
-                                      struct lull_notices *notices, struct lull_arena *arena,
-                                      struct lull_program_study *study, struct lull_error *err)
+static lull_status choose_and_calibrate(struct lull_program_model *model,
+                                        const struct lull_program_wish *wish,
+                                        const struct measured_runs *measured,
+                                        struct lull_arena *arena, struct lull_program_study *study,
+                                        struct lull_error *err)
 {
     bool *open = lull_arena_zero(arena, model->n_parameters, sizeof *open);
     for (size_t j = 0; j < wish->n_free; j++)
@@ -158,11 +185,11 @@ static lull_status read_and_calibrate(struct lull_program_model *model,
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: has no free parameter to calibrate; --free NAME,... says which",
                          model->path);
-    lull_status status = read_runs(model, wish->calibrate, wish->n_calibrate, open, wish->runs,
-                                   notices, arena, &study->calibrated, err);
+    struct lull_model_run *runs;
+    lull_status status =
+        choose_runs(model, measured, wish->calibrate, wish->n_calibrate, open, arena, &runs, err);
     if (status == LULL_OK)
-        status = calibrate(model, wish, study->calibrated, arena, &study->calibration, err);
-    study->n_calibrated = wish->n_calibrate;
+        status = calibrate(model, wish, runs, arena, &study->calibration, err);
     study->free = wish->free;
     study->n_free = wish->n_free;
     return status;
@@ -171,11 +198,11 @@ static lull_status read_and_calibrate(struct lull_program_model *model,
 /* ---- the study ------------------------------------------------------------------------------ */
 
 static lull_status compare(struct lull_program_model *model, const struct lull_program_wish *wish,
-                           struct lull_notices *notices, struct lull_arena *arena,
+                           const struct measured_runs *measured, struct lull_arena *arena,
                            struct lull_program_study *study, struct lull_error *err)
 {
-    lull_status status = read_runs(model, wish->against, wish->n_against, NULL, wish->runs, notices,
-                                   arena, &study->against, err);
+    lull_status status = choose_runs(model, measured, wish->against, wish->n_against, NULL, arena,
+                                     &study->against, err);
     study->n_against = wish->n_against;
     for (uint32_t i = 0; status == LULL_OK && i < wish->n_against; i++) {
         struct lull_model_run *run = &study->against[i];
@@ -217,19 +244,32 @@ static lull_status simulate(struct lull_program_model *model,
     return LULL_OK;
 }
 
+static lull_status look_at_runs(struct lull_program_model *model,
+                                const struct lull_program_wish *wish, struct lull_notices *notices,
+                                struct lull_arena *arena, struct lull_program_study *study,
+                                struct lull_error *err)
+{
+    struct measured_runs measured;
+    if (wish->n_calibrate + wish->n_against == 0)
+        return LULL_OK;
+    lull_status status = measure_runs(model, wish, notices, arena, &measured, err);
+    if (status == LULL_OK && wish->n_calibrate > 0)
+        status = choose_and_calibrate(model, wish, &measured, arena, study, err);
+    if (status == LULL_OK && wish->n_against > 0)
+        status = compare(model, wish, &measured, arena, study, err);
+    lull_runs_close(&measured.runs);
+    return status;
+}
+
 lull_status lull_program_study_make(struct lull_program_model *model,
                                     const struct lull_program_wish *wish,
                                     struct lull_notices *notices, struct lull_arena *arena,
                                     struct lull_program_study *ret_study, struct lull_error *err)
 {
-    lull_status status = LULL_OK;
     *ret_study = (struct lull_program_study){.model = model};
-    if (wish->n_calibrate > 0)
-        status = read_and_calibrate(model, wish, notices, arena, ret_study, err);
+    lull_status status = look_at_runs(model, wish, notices, arena, ret_study, err);
     if (status == LULL_OK)
         status = lull_model_check_values(model, NULL, err);
-    if (status == LULL_OK && wish->n_against > 0)
-        status = compare(model, wish, notices, arena, ret_study, err);
     if (status == LULL_OK)
         status =
             lull_model_sweep_run(model, wish->axes, wish->n_axes, arena, &ret_study->sweep, err);

@@ -47,8 +47,8 @@ struct lull_program_study {
     const uint32_t *free; /* the parameters that were calibrated */
     size_t n_free;
     struct lull_calibration calibration;
-    struct lull_model_run *calibrated, *against;
-    uint32_t n_calibrated, n_against;
+    struct lull_model_run *against;
+    uint32_t n_against;
     struct lull_model_simulation **simulations; /* [n_variants][n_points]; NULL: none */
 };
 

@@ -10,7 +10,7 @@ struct sweeping {
     struct lull_model_sweep *sweep;
     struct lull_term_cost *costs; /* [n_terms] */
     double *values, *base;        /* [n_parameters]: a point, the same with one process */
-    double base_rate;             /* work per second there */
+    double base_rate;             /* work per second there; 0: not known yet */
 };
 
 /* ---- variants ------------------------------------------------------------------------------- */
@@ -75,26 +75,41 @@ void lull_model_sweep_values(const struct lull_program_model *model,
         ret_values[sweep->axes[a].parameter] = lull_model_sweep_value(sweep, a, point);
 }
 
-/* Work per second of one process, all else alike; asked only when anything else has changed. */
+/* Whether two points differ in what a base depends on: not in processes and words. */
+static bool has_same_base(const struct lull_program_model *model, const double *a, const double *b)
+{
+    for (uint32_t p = 0; p < model->n_parameters; p++)
+        if (p != model->processes && !model->parameters[p].choices && a[p] != b[p])
+            return false;
+    return true;
+}
+
+/* Work per second of one process, all else alike, by the best variant; asked only when anything
+ * else has changed. */
 static lull_status find_base(struct sweeping *sweeping, const double *values,
                              struct lull_error *err)
 {
     struct lull_program_model *model = sweeping->model;
-    size_t size = model->n_parameters * sizeof *values;
-    double processes = sweeping->base[model->processes], work;
-    sweeping->base[model->processes] = values[model->processes];
-    bool is_same = memcmp(sweeping->base, values, size) == 0;
-    sweeping->base[model->processes] = processes;
-    if (is_same)
+    const struct lull_model_sweep *sweep = sweeping->sweep;
+    if (sweeping->base_rate > 0 && has_same_base(model, sweeping->base, values))
         return LULL_OK;
-    memcpy(sweeping->base, values, size);
+    memcpy(sweeping->base, values, model->n_parameters * sizeof *values);
     sweeping->base[model->processes] = 1;
-    lull_status status = lull_model_evaluate(model, sweeping->base, sweeping->costs, err);
-    if (status == LULL_OK)
-        status = lull_model_work(model, sweeping->base, &work, err);
-    if (status == LULL_OK)
-        sweeping->base_rate = work / lull_model_total(model, sweeping->costs).seconds;
-    return status;
+    sweeping->base_rate = 0;
+    for (uint32_t v = 0; v < sweep->n_variants; v++) {
+        double work = 1;
+        for (uint32_t p = 0; p < model->n_parameters; p++)
+            if (is_open(model, sweep, p))
+                sweeping->base[p] = sweep->variants[v].values[p];
+        lull_status status = lull_model_evaluate(model, sweeping->base, sweeping->costs, err);
+        if (status == LULL_OK && model->has_work)
+            status = lull_model_work(model, sweeping->base, &work, err);
+        if (status != LULL_OK)
+            return status;
+        double rate = work / lull_model_total(model, sweeping->costs).seconds;
+        sweeping->base_rate = fmax(sweeping->base_rate, rate);
+    }
+    return LULL_OK;
 }
 
 static lull_status evaluate_point(struct sweeping *sweeping, const double *values,
@@ -253,8 +268,6 @@ lull_status lull_model_sweep_run(struct lull_program_model *model,
     sweeping.costs = lull_arena_zero(arena, model->n_terms, sizeof *sweeping.costs);
     sweeping.values = lull_arena_zero(arena, model->n_parameters, sizeof *sweeping.values);
     sweeping.base = lull_arena_zero(arena, model->n_parameters, sizeof *sweeping.base);
-    for (uint32_t p = 0; p < model->n_parameters; p++)
-        sweeping.base[p] = NAN; /* like no point */
     make_variants(&sweeping);
     ret_sweep->points = lull_arena_zero(arena, ret_sweep->n_variants, sizeof *ret_sweep->points);
     ret_sweep->best = lull_arena_zero(arena, ret_sweep->n_points, sizeof *ret_sweep->best);

@@ -29,9 +29,9 @@ struct lull_model_variant {
 struct lull_model_point {
     struct lull_term_cost total;
     struct lull_term_cost *terms; /* [n_terms]; NULL where there are more than 4096 points */
-    double speedup, efficiency; /* against one process: of work per time */
-    enum lull_resource limit;   /* the resource with the largest part ... */
-    uint32_t term;              /* ... and the term with the longest time */
+    double speedup, efficiency;   /* work per time against one process, of the best variant */
+    enum lull_resource limit;     /* the resource with the largest part ... */
+    uint32_t term;                /* ... and the term with the longest time */
 };
 
 /* What changes along an axis. */

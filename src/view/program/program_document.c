@@ -106,6 +106,19 @@ static const char *choices_text(const struct drawing *drawing,
     return text;
 }
 
+static void set_interval(struct lull_table *table, uint32_t row,
+                         const struct lull_model_parameter *parameter)
+{
+    static const char why[] = "as many free parameters as measured times";
+    bool is_known = isfinite(parameter->low) && isfinite(parameter->high);
+    lull_table_set(table, row, 1,
+                   is_known ? lull_parameter_cell(parameter, parameter->low)
+                            : lull_cell_absent(why));
+    lull_table_set(table, row, 2,
+                   is_known ? lull_parameter_cell(parameter, parameter->high)
+                            : lull_cell_absent(why));
+}
+
 static void add_parameters(const struct drawing *drawing)
 {
     struct lull_table *table =
@@ -113,13 +126,13 @@ static void add_parameters(const struct drawing *drawing)
     bool has_intervals = drawing->study->n_free > 0;
     lull_table_corner(table, "Parameter");
     lull_table_column(table, "value", "Value");
-    lull_table_column(table, "unit", "Unit");
-    lull_table_column(table, "from", "From");
-    lull_table_column(table, "about", "What it is");
     if (has_intervals) {
         lull_table_column(table, "low", "Low");
         lull_table_column(table, "high", "High");
     }
+    uint32_t unit = lull_table_column(table, "unit", "Unit");
+    lull_table_column(table, "from", "From");
+    lull_table_column(table, "about", "What it is");
     for (uint32_t p = 0; p < drawing->model->n_parameters; p++) {
         const struct lull_model_parameter *parameter = &drawing->model->parameters[p];
         bool is_varied = parameter->choices && parameter->source == LULL_PARAMETER_DEFAULT &&
@@ -129,20 +142,12 @@ static void add_parameters(const struct drawing *drawing)
             lull_table_set(table, row, 0, lull_cell_text(choices_text(drawing, parameter)));
         else if (!is_swept(drawing, p))
             lull_table_set(table, row, 0, lull_parameter_cell(parameter, parameter->value));
-        lull_table_set(table, row, 1,
+        lull_table_set(table, row, unit,
                        lull_cell_text(strcmp(parameter->unit, "1") ? parameter->unit : ""));
-        lull_table_set(table, row, 2, lull_cell_text(source_text(drawing, p)));
-        lull_table_set(table, row, 3, lull_cell_text(parameter->about));
-        if (parameter->source == LULL_PARAMETER_CALIBRATED) {
-            static const char why[] = "as many free parameters as measured times";
-            bool known = isfinite(parameter->low) && isfinite(parameter->high);
-            lull_table_set(table, row, 4,
-                           known ? lull_parameter_cell(parameter, parameter->low)
-                                 : lull_cell_absent(why));
-            lull_table_set(table, row, 5,
-                           known ? lull_parameter_cell(parameter, parameter->high)
-                                 : lull_cell_absent(why));
-        }
+        lull_table_set(table, row, unit + 1, lull_cell_text(source_text(drawing, p)));
+        lull_table_set(table, row, unit + 2, lull_cell_text(parameter->about));
+        if (parameter->source == LULL_PARAMETER_CALIBRATED)
+            set_interval(table, row, parameter);
     }
 }
 
@@ -161,10 +166,8 @@ enum {
     DIFFERENCE
 };
 
-static void set_cost(const struct drawing *drawing, struct lull_table *table, uint32_t row,
-                     const struct lull_term_cost *cost)
+static void set_cost(struct lull_table *table, uint32_t row, const struct lull_term_cost *cost)
 {
-    (void)drawing;
     lull_table_set(table, row, TIME, lull_cell_quantity(cost->seconds, "s"));
     if (cost->seconds > 0)
         lull_table_set(table, row, LIMIT,
@@ -191,7 +194,7 @@ static void add_terms(const struct drawing *drawing, struct lull_table *table, u
         const char *id = lull_arena_printf(drawing->arena, "%s.%s", variant_name(drawing, variant),
                                            model->terms[t].name);
         uint32_t row = lull_table_row(table, id, model->terms[t].name, parent);
-        set_cost(drawing, table, row, cost);
+        set_cost(table, row, cost);
         if (point->total.seconds > 0)
             lull_table_set(table, row, SHARE,
                            lull_cell_share(cost->seconds / point->total.seconds));
@@ -224,7 +227,7 @@ static void add_point(const struct drawing *drawing)
         const struct lull_model_point *point = &drawing->sweep->points[v][0];
         const char *name = variant_name(drawing, v);
         uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
-        set_cost(drawing, table, row, &point->total);
+        set_cost(table, row, &point->total);
         lull_table_set(table, row, SPEEDUP, lull_number_cell(point->speedup));
         lull_table_set(table, row, EFFICIENCY, lull_cell_efficiency(point->efficiency));
         if (drawing->study->simulations)
