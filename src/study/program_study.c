@@ -16,10 +16,27 @@ static bool is_of_term(const struct lull_model_term *term, const char *region)
     return false;
 }
 
+/* Useful time of a thread, on average. */
+static double useful_time(const struct lull_breakdown *breakdown)
+{
+    int64_t ns = 0;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
+        if (thread->kind != LULL_LOCATION_THREAD)
+            continue;
+        ns += thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1];
+        count++;
+    }
+    return count > 0 ? (double)ns / 1e9 / count : NAN;
+}
+
 static double time_in(const struct lull_breakdown *breakdown, const struct lull_model_term *term)
 {
     int64_t ns = 0;
     bool is_there = false;
+    if (is_of_term(term, "useful"))
+        return useful_time(breakdown);
     for (uint32_t i = 0; i < breakdown->n_regions; i++) {
         const struct lull_region_breakdown *region = &breakdown->regions[i];
         if (!is_of_term(term, region->name))

@@ -23,7 +23,7 @@ static lull_status refuse_name(const struct lull_program_model *model, const cha
     const char **names = lull_arena_zero(model->arena, model->n_parameters + 1, sizeof *names);
     for (uint32_t p = 0; p < model->n_parameters; p++)
         names[p] = model->parameters[p].name;
-    const char *meant = lull_suggest(name, names, model->n_parameters);
+    const char *meant = name[0] && name[1] ? lull_suggest(name, names, model->n_parameters) : NULL;
     return lull_fail(err, LULL_ERR_RANGE, "%s has no parameter '%s'%s%s%s", model->path, name,
                      meant ? ", did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }

@@ -1,6 +1,7 @@
 /* Program models against published numbers and hand calculations. */
 #include "model/program/maximum.h"
 #include "model/program/program_model.h"
+#include "support/model_text.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -29,24 +30,6 @@ static void check_near(const char *what, double got, double want, double relativ
         fail_msg("%s: %.12g, expected %.12g", what, got, want);
 }
 
-static struct lull_program_model open_shipped(const char *name, struct lull_arena *arena)
-{
-    struct lull_program_model model;
-    struct lull_error err = {""};
-    const char *path =
-        lull_arena_printf(arena, "%s/../data/models/%s", getenv("LULL_TESTS_DIR"), name);
-    if (lull_program_model_open(path, arena, &model, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-    return model;
-}
-
-static void set(struct lull_program_model *model, const char *text)
-{
-    struct lull_error err = {""};
-    if (lull_model_set(model, text, LULL_PARAMETER_SET, &err) != LULL_OK)
-        fail_msg("%s", err.text);
-}
-
 static struct lull_term_cost total_of(struct lull_program_model *model,
                                       struct lull_term_cost terms[16])
 {
@@ -68,18 +51,18 @@ static void test_published_points(void **state)
                   {"P=16", 3194.150, 3184.150},
                   {"P=64", 836.538, 816.538},
                   {"P=256", 247.284, 222.284}};
-    struct lull_program_model model = open_shipped("image.lua", *state);
+    struct lull_program_model model = model_shipped("image.lua", *state);
     struct lull_term_cost terms[16];
     /* Published with three decimals; the formula itself is in the test, digit by digit. */
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         double P = atof(points[i].processes + 2), L = 1000, f = 100e6, T = 5e-6, B = 400e6;
         double common = 5 * L * L / (f * P) + (3 * L * L / (f * P) + 2 * T * log2(P)) / 100;
-        set(&model, points[i].processes);
-        set(&model, "decomposition=1-D");
+        model_set(&model, points[i].processes);
+        model_set(&model, "decomposition=1-D");
         double strips = total_of(&model, terms).seconds / 100;
         check_near("1-D, formula", strips, common + 2 * (T + 8 * L / B), 1e-12);
         assert_true(fabs(strips * 1e6 - points[i].strips) < 0.0006);
-        set(&model, "decomposition=2-D");
+        model_set(&model, "decomposition=2-D");
         double blocks = total_of(&model, terms).seconds / 100;
         check_near("2-D, formula", blocks, common + 4 * (T + 8 * L / (B * sqrt(P))), 1e-12);
         assert_true(fabs(blocks * 1e6 - points[i].blocks) < 0.0006);
@@ -90,17 +73,17 @@ static void test_published_points(void **state)
 /* On 8 processes: 4 x 2 blocks of 25 x 50 pixels, 4 messages of 400 or 200 bytes each. */
 static void test_counts(void **state)
 {
-    struct lull_program_model model = open_shipped("image.lua", *state);
+    struct lull_program_model model = model_shipped("image.lua", *state);
     struct lull_term_cost terms[16];
-    set(&model, "P=8");
-    set(&model, "L=100");
-    set(&model, "iterations=250");
-    set(&model, "decomposition=2-D");
+    model_set(&model, "P=8");
+    model_set(&model, "L=100");
+    model_set(&model, "iterations=250");
+    model_set(&model, "decomposition=2-D");
     struct lull_term_cost total = total_of(&model, terms);
     assert_true(total.messages == 250 * 8 * 4);
     assert_true(total.bytes == 250 * 8 * 2 * (400 + 200));
     assert_true(total.collectives == 2 * 8); /* after 100 and 200 iterations */
-    set(&model, "P=1");
+    model_set(&model, "P=1");
     total = total_of(&model, terms);
     assert_true(total.messages == 0 && terms[0].seconds == 0);
     lull_program_model_close(&model);
