@@ -2,7 +2,8 @@
 
 extern const struct lull_command lull_cmd_model_spmv, lull_cmd_model_solver;
 
-static const struct lull_command *const parts[] = {&lull_cmd_model_solver, NULL};
+static const struct lull_command *const parts[] = {&lull_cmd_model_spmv, &lull_cmd_model_solver,
+                                                   NULL};
 
 const struct lull_command lull_cmd_model = {
     .name = "model",
