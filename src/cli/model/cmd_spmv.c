@@ -286,8 +286,8 @@ static lull_status reorder(struct work *work, struct lull_error *err)
             lull_sell_build(&other, (uint32_t)settings.chunk, (uint32_t)settings.sigma, &sell, err);
     if (status == LULL_OK)
         status = lull_spmv_simulate(&other, work->has_sell ? &sell : NULL, settings.transposed,
-                                    work->machine, work->cores[0], (unsigned)settings.threads,
-                                    &traffic, err);
+                                    work->machine, work->cores[work->n_cores - 1],
+                                    (unsigned)settings.threads, &traffic, err);
     work->view.bandwidth[0] = lull_matrix_bandwidth(&work->matrix);
     work->view.bandwidth[1] = lull_matrix_bandwidth(&other);
     work->view.reordered_alpha = status == LULL_OK ? traffic.alpha : NAN;

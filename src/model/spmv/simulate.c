@@ -170,12 +170,18 @@ struct simulation {
     atomic_uint next;
 };
 
-static uint64_t elements_of(const struct simulation *simulation, uint32_t first, uint32_t last)
+/* Nonzeros of the rows or chunks, without padding. */
+static uint64_t nonzeros_of(const struct simulation *simulation, uint32_t first, uint32_t last)
 {
     const struct lull_sell *sell = simulation->sell;
-    const struct lull_matrix *matrix = simulation->matrix;
-    return sell ? sell->starts[last] - sell->starts[first]
-                : matrix->starts[last] - matrix->starts[first];
+    const uint32_t *starts = simulation->matrix->starts;
+    if (!sell)
+        return starts[last] - starts[first];
+    uint64_t sum = 0;
+    for (uint64_t place = (uint64_t)first * sell->chunk;
+         place < (uint64_t)last * sell->chunk && place < sell->rows; place++)
+        sum += starts[sell->row[place] + 1] - starts[sell->row[place]];
+    return sum;
 }
 
 static void simulate_thread(const struct simulation *simulation, unsigned thread,
@@ -211,7 +217,7 @@ static void simulate_thread(const struct simulation *simulation, unsigned thread
     }
     result->vector_misses = walk->vector_misses;
     result->accesses = walk->accesses;
-    result->nonzeros = elements_of(simulation, first, last);
+    result->nonzeros = nonzeros_of(simulation, first, last);
     lull_cache_free(cache);
     free(walk);
 }

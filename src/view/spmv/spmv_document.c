@@ -42,8 +42,8 @@ static void add_facts(const struct drawing *drawing)
 
 /* ---- intensity ------------------------------------------------------------------------------ */
 
-static void add_alpha(const struct drawing *drawing, struct lull_table *table, const char *id,
-                      const char *label, double alpha)
+static uint32_t add_alpha(const struct drawing *drawing, struct lull_table *table, const char *id,
+                          const char *label, double alpha)
 {
     const struct lull_spmv_shape *shape = drawing->view->shape;
     double once = lull_spmv_alpha_once(shape);
@@ -55,6 +55,7 @@ static void add_alpha(const struct drawing *drawing, struct lull_table *table, c
     lull_table_set(
         table, row, 4,
         lull_cell_number(lull_spmv_intensity(shape, once) / lull_spmv_intensity(shape, alpha), 2));
+    return row;
 }
 
 /* Of bytes that were measured, or follow from a time at the bandwidth of memory. */
@@ -84,14 +85,21 @@ static void add_intensity(const struct drawing *drawing)
     lull_table_column(table, "bytes_per_nonzero", "Byte per\nnonzero");
     lull_table_column(table, "intensity", "flop/byte");
     lull_table_column(table, "slower", "Slower than\nloaded once");
+    if (view->n_points) {
+        lull_table_column(table, "alpha_low", "Least alpha\nof a thread");
+        lull_table_column(table, "alpha_high", "Largest");
+    }
     add_alpha(drawing, table, "cached", "in cache", 0);
     add_alpha(drawing, table, "once", "loaded once", lull_spmv_alpha_once(view->shape));
     for (size_t i = 0; i < view->n_points; i++) {
         const struct lull_spmv_view_point *point = &view->points[i];
         unsigned cores = point->prediction.cores;
-        add_alpha(drawing, table, lull_arena_printf(arena, "simulated.%u", cores),
-                  lull_arena_printf(arena, "simulated, %u core%s", cores, cores > 1 ? "s" : ""),
-                  point->prediction.traffic.alpha);
+        uint32_t row =
+            add_alpha(drawing, table, lull_arena_printf(arena, "simulated.%u", cores),
+                      lull_arena_printf(arena, "simulated, %u core%s", cores, cores > 1 ? "s" : ""),
+                      point->prediction.traffic.alpha);
+        lull_table_set(table, row, 5, lull_cell_number(point->prediction.traffic.alpha_low, 4));
+        lull_table_set(table, row, 6, lull_cell_number(point->prediction.traffic.alpha_high, 4));
     }
     for (size_t i = 0; i < view->n_points; i++) {
         const struct lull_spmv_view_point *point = &view->points[i];
@@ -193,17 +201,22 @@ static void add_ecm(const struct drawing *drawing)
     }
 }
 
+static const struct lull_spmv_prediction *last_point(const struct lull_spmv_view *view)
+{
+    return &view->points[view->n_points - 1].prediction;
+}
+
 static void add_order(const struct drawing *drawing, struct lull_table *table, const char *id,
                       const char *label, uint32_t bandwidth, double alpha)
 {
     const struct lull_spmv_view *view = drawing->view;
-    const struct lull_spmv_prediction *first = &view->points[0].prediction;
+    const struct lull_spmv_prediction *last = last_point(view);
     uint32_t row = lull_table_row(table, id, label, LULL_NO_ROW);
     lull_table_set(table, row, 0, lull_cell_count(bandwidth));
     lull_table_set(table, row, 1, lull_cell_number(alpha, 4));
     lull_table_set(table, row, 2, lull_cell_number(lull_spmv_bytes(view->shape, alpha), 2));
     lull_table_set(table, row, 3,
-                   lull_cell_share(lull_spmv_bytes(view->shape, first->traffic.alpha) /
+                   lull_cell_share(lull_spmv_bytes(view->shape, last->traffic.alpha) /
                                        lull_spmv_bytes(view->shape, alpha) -
                                    1));
 }
@@ -211,18 +224,18 @@ static void add_order(const struct drawing *drawing, struct lull_table *table, c
 static void add_reordered(const struct drawing *drawing)
 {
     const struct lull_spmv_view *view = drawing->view;
-    const struct lull_spmv_prediction *first = &view->points[0].prediction;
+    const struct lull_spmv_prediction *last = last_point(view);
     struct lull_table *table = lull_document_table(
         drawing->document, "reordering",
         lull_arena_printf(drawing->arena, "Would another order help? Simulated on %u core%s",
-                          first->cores, first->cores > 1 ? "s" : ""),
+                          last->cores, last->cores > 1 ? "s" : ""),
         LULL_BY_COLUMN);
     lull_table_corner(table, "Order");
     lull_table_column(table, "bandwidth", "Farthest from\nthe diagonal");
     lull_table_column(table, "alpha", "alpha");
     lull_table_column(table, "bytes_per_nonzero", "Byte per\nnonzero");
     lull_table_column(table, "gain", "Faster by\nRoofline");
-    add_order(drawing, table, "given", "as it is", view->bandwidth[0], first->traffic.alpha);
+    add_order(drawing, table, "given", "as it is", view->bandwidth[0], last->traffic.alpha);
     add_order(drawing, table, "rcm", "reverse Cuthill-McKee", view->bandwidth[1],
               view->reordered_alpha);
 }

@@ -22,7 +22,7 @@ struct lull_spmv_view {
     double volume; /* bytes of one product that the user has measured; NAN */
     bool reordered;
     uint32_t bandwidth[2];  /* as it is, and after reverse Cuthill-McKee */
-    double reordered_alpha; /* on points[0]'s cores */
+    double reordered_alpha; /* on the cores of the last point */
 };
 
 /* "lull-model-spmv/1". */
