@@ -22,7 +22,7 @@ static void sweep_row_forward(double *w, const double *r, size_t width, size_t f
 {
     double west = w[first - 1];
     for (size_t i = first; i < last; i++) {
-        west = 0.25 * (r[i] + w[i - width]) + 0.25 * west;
+        west = r[i] + 0.25 * w[i - width] + 0.25 * west;
         w[i] = west;
     }
 }
@@ -36,7 +36,8 @@ static void sweep_row_backward(double *z, const double *w, size_t width, size_t 
     }
 }
 
-/* (D + L) w = r, then (D + U) z = D w. */
+/* (D + L) w = D r, then (D + U) z = D w: four times what Gauss-Seidel gives, which makes no
+ * difference to the iteration, and each point waits for one multiply-add alone. */
 static void precondition(const struct problem *problem, double *z, double *w, const double *r)
 {
     size_t width = (size_t)(problem->nx + 2);
