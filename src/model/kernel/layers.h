@@ -16,13 +16,10 @@
 #define LULL_MODEL_KERNEL_LAYERS_H
 
 #include "machine/machine.h"
+#include "model/ecm/ecm.h"
 #include "model/kernel/kernel.h"
 
-enum { LULL_LAYER_LEVELS = 4 };
-
-struct lull_lines { /* cache lines per unit of work between a cache and the level beyond it */
-    double loads, stores;
-};
+enum { LULL_LAYER_LEVELS = LULL_ECM_LINKS };
 
 /* One condition: reuse over the distance t, in a form that shows the sizes. */
 struct lull_layer_condition {
@@ -47,7 +44,7 @@ struct lull_layers {
     size_t n_levels; /* caches */
     double capacity[LULL_LAYER_LEVELS]; /* bytes that count */
     bool fits[LULL_LAYER_LEVELS];       /* everything is in this cache */
-    struct lull_lines lines[LULL_LAYER_LEVELS];
+    struct lull_ecm_lines lines[LULL_LAYER_LEVELS]; /* between each cache and the level beyond it */
     struct lull_layer_condition *conditions; /* shortest distance first */
     size_t n_conditions;
     struct lull_layer_held *held; /* n_conditions x n_levels */
