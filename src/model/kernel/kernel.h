@@ -25,6 +25,7 @@ struct lull_kernel_loop {
     struct lull_poly first, end; /* begin <= variable < end, or, counting down, >= ... > end */
     int64_t step;               /* not 0 */
     int parent;                 /* index of the loop around it, or LULL_KERNEL_NONE */
+    size_t first_access;        /* accesses from this one on come after its begin */
     unsigned line;
 };
 
@@ -90,6 +91,7 @@ struct lull_kernel {
     bool reduces;     /* a floating-point scalar carries a sum from iteration to iteration */
     unsigned precision; /* bytes of its floating-point numbers */
     const char *code; /* the loop nest as it stands in the source */
+    const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
     unsigned code_line;
     bool is_file;     /* it stands in a source file of a program, whose declarations it may use */
 };

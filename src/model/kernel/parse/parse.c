@@ -235,8 +235,11 @@ static void read_declarations(struct lull_reader *reader, const struct search *s
             continue;
         struct lull_cursors variables = lull_reader_children(reader, parts.items[i]);
         if (variables.count == 1 && lull_reader_children(reader, variables.items[0]).count == 1 &&
-            lull_reader_is_integer(reader, reader->clang->getCursorType(variables.items[0])))
-            lull_reader_statement(reader, parts.items[i]); /* else it needs a value from the user */
+            lull_reader_is_integer(reader, reader->clang->getCursorType(variables.items[0])) &&
+            lull_reader_statement(reader, parts.items[i]) == LULL_OK)
+            reader->kernel->preamble =
+                lull_arena_printf(reader->arena, "%s%s\n", reader->kernel->preamble,
+                                  lull_reader_source_text(reader, parts.items[i]));
         reader->kernel->n_accesses = 0;
     }
     reader->err = err;
@@ -327,6 +330,7 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
     struct lull_kernel *kernel = lull_arena_zero(arena, 1, sizeof *kernel);
     *kernel = (struct lull_kernel){.name = kernel_name(source, arena),
                                    .path = lull_arena_strdup(arena, source->path),
+                                   .preamble = "",
                                    .is_file = source->place != NULL};
     reader.kernel = kernel;
     if (source->place)

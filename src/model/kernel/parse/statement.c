@@ -287,6 +287,7 @@ static lull_status read_loop(struct lull_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     struct lull_kernel_loop loop = {.parent = reader->loop,
+                                    .first_access = reader->kernel->n_accesses,
                                     .line = lull_reader_line(reader, cursor)};
     CXCursor variable;
     if (parts.count != 4)
