@@ -1,6 +1,8 @@
 #include "cli/command.h"
 
-static const struct lull_command *const parts[] = {NULL};
+extern const struct lull_command lull_cmd_model_kernel;
+
+static const struct lull_command *const parts[] = {&lull_cmd_model_kernel, NULL};
 
 const struct lull_command lull_cmd_model = {
     .name = "model",

@@ -62,21 +62,29 @@ static int64_t position(const struct simulation *simulation, const struct walker
 }
 
 /* What an index array holds at a place, by its stated distribution. */
-static int64_t index_at(struct simulation *simulation, const struct walker *walker, int64_t place,
-                        int64_t extent)
+static int64_t index_at(const struct lull_kernel_index *index, struct lull_random *random,
+                        int64_t place, int64_t extent)
 {
-    const struct lull_kernel_index *index = walker->index;
     int64_t width = (int64_t)index->width;
     switch (index->kind) {
     case LULL_INDEX_UNIFORM:
-        return (int64_t)lull_random_below(&simulation->random, (uint64_t)extent);
+        return (int64_t)lull_random_below(random, (uint64_t)extent);
     case LULL_INDEX_BAND:
-        place += (int64_t)lull_random_below(&simulation->random, (uint64_t)(2 * width + 1)) - width;
+        place += (int64_t)lull_random_below(random, (uint64_t)(2 * width + 1)) - width;
         return place < 0 ? 0 : place >= extent ? extent - 1 : place;
-    case LULL_INDEX_SEQUENTIAL: return place;
+    case LULL_INDEX_SEQUENTIAL: return place < extent ? place : extent - 1;
     case LULL_INDEX_FILE: return index->sample[(uint64_t)place % index->n_sample];
     }
     return 0;
+}
+
+void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t seed, int64_t extent,
+                              int64_t *values, uint64_t count)
+{
+    struct lull_random random;
+    lull_random_seed(&random, seed);
+    for (uint64_t i = 0; i < count; i++)
+        values[i] = index_at(index, &random, (int64_t)i, extent);
 }
 
 static void touch(struct simulation *simulation, const struct walker *walker)
@@ -85,7 +93,7 @@ static void touch(struct simulation *simulation, const struct walker *walker)
     if (walker->index_access != LULL_KERNEL_NONE) {
         const struct walker *reads = &simulation->walkers[walker->index_access];
         at += walker->index_factor *
-              index_at(simulation, reads, position(simulation, reads), walker->extent);
+              index_at(reads->index, &simulation->random, position(simulation, reads), walker->extent);
         if ((at < 0 || at >= walker->extent) && simulation->status == LULL_OK)
             simulation->status = lull_fail(simulation->err, LULL_ERR_RANGE,
                                            "index %lld lies outside of its array of %lld elements",

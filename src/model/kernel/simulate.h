@@ -21,6 +21,11 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel, const struct 
                                  uint64_t seed, struct lull_simulated *ret_simulated,
                                  struct lull_error *err);
 
+/* Fills an index array of `count` elements by its stated distribution (not FILE), for an array of
+ * `extent` elements. */
+void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t seed, int64_t extent,
+                              int64_t *values, uint64_t count);
+
 enum { LULL_DISAGREEMENT_PERCENT = 10 };
 
 /* Why the simulation differs at a level from the layer conditions by more than

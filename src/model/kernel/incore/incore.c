@@ -55,7 +55,7 @@ static const char *const *flags_for(const struct lull_kernel *kernel,
     flags[0] = "-O3";
     flags[1] = "-funroll-loops";
     flags[2] = lull_arena_printf(arena, "-march=%s", architecture(machine, options->here));
-    flags[3] = kernel->reduces ? "-ffast-math" : NULL;
+    flags[3] = kernel->reduces ? "-ffast-math" : NULL; /* sums in vectors */
     return flags;
 }
 
@@ -78,9 +78,9 @@ static lull_status write_text(const char *path, const char *text, struct lull_er
 
 /* `more`: what tells the compiler what to make, NULL at the end. */
 static lull_status compile(const struct lull_kernel *kernel, const struct lull_machine *machine,
-                           const struct lull_incore_options *options, const char *const *more,
-                           const char *out, const char *folder, struct lull_arena *arena,
-                           struct lull_error *err)
+                           const struct lull_incore_options *options, bool constant_sizes,
+                           const char *const *more, const char *out, const char *folder,
+                           struct lull_arena *arena, struct lull_error *err)
 {
     const char *const *flags = flags_for(kernel, machine, options, arena);
     const char *source = lull_arena_printf(arena, "%s/kernel.c", folder);
@@ -90,10 +90,11 @@ static lull_status compile(const struct lull_kernel *kernel, const struct lull_m
         n_flags++;
     while (more[n_more])
         n_more++;
-    words = lull_arena_zero(arena, n_flags + n_more + 8, sizeof *words);
+    words = lull_arena_zero(arena, n_flags + n_more + 9, sizeof *words);
     words[count++] = options->compiler ? options->compiler : "cc";
     words[count++] = "-std=gnu17";
     words[count++] = "-w";
+    words[count++] = "-fno-builtin-memcpy";
     for (size_t i = 0; i < n_flags; i++)
         words[count++] = flags[i];
     for (size_t i = 0; i < n_more; i++)
@@ -101,7 +102,8 @@ static lull_status compile(const struct lull_kernel *kernel, const struct lull_m
     words[count++] = "-o";
     words[count++] = out;
     words[count++] = source;
-    lull_status status = write_text(source, lull_incore_c_source(kernel, arena), err);
+    lull_status status = write_text(
+        source, lull_incore_c_source(kernel, constant_sizes, arena), err);
     if (status == LULL_OK)
         status = lull_incore_run(words, NULL, lull_arena_printf(arena, "%s/cc.err", folder), arena,
                                  err);
@@ -128,7 +130,7 @@ lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lul
     lull_status status = make_folder(arena, &folder, err);
     if (status != LULL_OK)
         return status;
-    status = compile(kernel, machine, options, shared, path, folder, arena, err);
+    status = compile(kernel, machine, options, true, shared, path, folder, arena, err);
     lull_remove_tree(folder, NULL);
     return status;
 }
@@ -272,12 +274,17 @@ static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
     static const char *const assembly_only[] = {"-S", NULL};
     const char *path = lull_arena_printf(arena, "%s/kernel.s", folder);
     struct lull_assembly_loop loop;
-    lull_status status =
-        compile(kernel, machine, options, assembly_only, path, folder, arena, err);
-    if (status != LULL_OK)
-        return status;
-    const char *assembly = lull_incore_slurp(path, arena);
-    if (!assembly || !lull_assembly_find(assembly, "lull_loop", arena, &loop))
+    bool found = false;
+    /* Where sizes are so small that they leave no loop, it is compiled for any sizes. */
+    for (unsigned try = 0; try < 2 && !found; try++) {
+        lull_status status = compile(kernel, machine, options, try == 0, assembly_only, path,
+                                     folder, arena, err);
+        if (status != LULL_OK)
+            return status;
+        const char *assembly = lull_incore_slurp(path, arena);
+        found = assembly && lull_assembly_find(assembly, "lull_loop", arena, &loop);
+    }
+    if (!found)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: no loop is left in what the compiler made of it (%s %s); "
                          "give its times with --in-core T_OL,T_nOL",

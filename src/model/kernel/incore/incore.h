@@ -54,8 +54,10 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
 /* C source with one function,
  *     void lull_kernel(const long *sizes, void *const *arrays, void *const *scalars);
  * that runs the loop nest once: sizes in the order of the kernel's symbols that are sizes, arrays
- * and scalars in the order of the kernel. */
-const char *lull_incore_c_source(const struct lull_kernel *kernel, struct lull_arena *arena);
+ * and scalars in the order of the kernel. With constant sizes those of a kernel by itself are macros,
+ * and `sizes` is not looked at. */
+const char *lull_incore_c_source(const struct lull_kernel *kernel, bool constant_sizes,
+                                 struct lull_arena *arena);
 
 /* Compiles that into a shared object at `path`, with the same compiler and flags. */
 lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,

@@ -22,7 +22,7 @@ static const char *parameter(const struct lull_kernel_array *array, struct lull_
 }
 
 struct text {
-    const char *parameters, *arguments, *begin, *end;
+    const char *head, *parameters, *arguments, *begin, *end;
     struct lull_arena *arena;
 };
 
@@ -34,12 +34,15 @@ static void add_parameter(struct text *text, const char *parameter_text, const c
     text->arguments = lull_arena_printf(text->arena, "%s%s%s", text->arguments, comma, argument);
 }
 
-static void add_symbols(struct text *text, const struct lull_kernel *kernel)
+static void add_symbols(struct text *text, const struct lull_kernel *kernel, bool constant)
 {
     size_t number = 0;
     for (size_t s = 0; s < kernel->n_symbols; s++) {
         const char *name = kernel->symbols[s].name;
-        if (kernel->symbols[s].is_size)
+        if (kernel->symbols[s].is_size && constant)
+            text->head = lull_arena_printf(text->arena, "%s#define %s %.0f\n", text->head, name,
+                                           kernel->symbols[s].value);
+        else if (kernel->symbols[s].is_size)
             add_parameter(text, lull_arena_printf(text->arena, "const long %s", name),
                           lull_arena_printf(text->arena, "sizes[%zu]", number++));
     }
@@ -87,25 +90,32 @@ static const char *absolute(const char *path, struct lull_arena *arena)
     return copy;
 }
 
-const char *lull_incore_c_source(const struct lull_kernel *kernel, struct lull_arena *arena)
+/* A copy stays a loop, and does not become a call of memcpy; for clang an option says so. */
+static const char keep_loops[] = "#if defined __GNUC__ && !defined __clang__\n"
+                                 "#pragma GCC optimize \"no-tree-loop-distribute-patterns\"\n"
+                                 "#endif\n";
+
+const char *lull_incore_c_source(const struct lull_kernel *kernel, bool constant_sizes,
+                                 struct lull_arena *arena)
 {
-    struct text text = {"", "", "", "", arena};
-    const char *head = "#include <math.h>\n";
-    add_symbols(&text, kernel);
+    struct text text = {"#include <math.h>\n", "", "", "", "", arena};
+    if (kernel->is_file)
+        text.head = lull_arena_printf(arena, "#define main lull_unused_main\n#include \"%s\"\n",
+                                      absolute(kernel->path, arena));
+    for (size_t i = 0; i < kernel->n_calls && !kernel->is_file; i++)
+        text.head = lull_arena_printf(arena, "%sdouble %s();\n", text.head, kernel->calls[i].name);
+    /* Sizes of a source file are variables there, those of a kernel by itself are macros. */
+    add_symbols(&text, kernel, constant_sizes && !kernel->is_file);
     add_arrays(&text, kernel);
     add_scalars(&text, kernel);
-    if (kernel->is_file)
-        head = lull_arena_printf(arena, "#define main lull_unused_main\n#include \"%s\"\n",
-                                 absolute(kernel->path, arena));
-    for (size_t i = 0; i < kernel->n_calls && !kernel->is_file; i++)
-        head = lull_arena_printf(arena, "%sdouble %s();\n", head, kernel->calls[i].name);
     return lull_arena_printf(arena,
-                             "%s__attribute__((noinline)) void lull_loop(%s)\n{\n%s    %s\n"
+                             "%s%s__attribute__((noinline)) void lull_loop(%s)\n{\n%s    %s\n"
                              "#line %u \"%s\"\n%s\n%s}\n"
                              "void lull_kernel(const long *sizes, void *const *arrays,\n"
                              "                 void *const *scalars)\n{\n"
                              "    (void)sizes, (void)arrays, (void)scalars;\n"
                              "    lull_loop(%s);\n}\n",
-                             head, text.parameters, text.begin, kernel->preamble, kernel->code_line,
-                             kernel->path, kernel->code, text.end, text.arguments);
+                             text.head, keep_loops, text.parameters, text.begin, kernel->preamble,
+                             kernel->code_line, kernel->path, kernel->code, text.end,
+                             text.arguments);
 }
