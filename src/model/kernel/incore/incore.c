@@ -229,7 +229,6 @@ static void analyse(const struct lull_assembly_loop *loop, const struct lull_mac
         if (lull_incore_mca(loop, machine, cpus[i], options->mca, folder, arena, incore, &why) !=
             LULL_OK)
             continue;
-        incore->cpu = cpus[i];
         if (!machine->core.llvm_cpu)
             lull_incore_note(incore, arena,
                              "The processor is taken for %s, the nearest that llvm-mca knows: the "

@@ -7,18 +7,25 @@
 
 enum { ITERATIONS = 200, MOST_PORTS = 96, MOST_GROUPS = 16 };
 
-/* Ports that load, by the processor's name for llvm-mca, where the machine file does not say. A
- * group is all units whose names begin so. */
+/* Ports that load, by the processor's name for llvm-mca, where the machine file does not say. All
+ * resources with one of these names belong to the group; versions of LLVM name some differently. */
+enum { MOST_NAMES = 4 };
 static const struct {
-    const char *cpu, *ports[4];
-} known_ports[] = {{"sandybridge", {"SBPort23"}},        {"ivybridge", {"SBPort23"}},
-                   {"haswell", {"HWPort2", "HWPort3"}},  {"broadwell", {"BWPort2", "BWPort3"}},
-                   {"skylake", {"SKLPort2", "SKLPort3"}}, {"skylake-avx512", {"SKXPort2", "SKXPort3"}},
-                   {"cascadelake", {"SKXPort2", "SKXPort3"}}, {"icelake-server", {"ICXPort2", "ICXPort3"}},
+    const char *cpu, *ports[MOST_NAMES];
+} known_ports[] = {{"sandybridge", {"SBPort23"}},
+                   {"ivybridge", {"SBPort23"}},
+                   {"haswell", {"HWPort2", "HWPort3"}},
+                   {"broadwell", {"BWPort2", "BWPort3"}},
+                   {"skylake", {"SKLPort2", "SKLPort3"}},
+                   {"skylake-avx512", {"SKXPort2", "SKXPort3"}},
+                   {"cascadelake", {"SKXPort2", "SKXPort3"}},
+                   {"icelake-server", {"ICXPort2", "ICXPort3"}},
                    {"sapphirerapids", {"SPRPort02", "SPRPort03", "SPRPort11"}},
-                   {"znver1", {"ZnAGU"}},                {"znver2", {"Zn2AGU"}},
-                   {"znver3", {"Zn3FPP45"}},             {"znver4", {"Zn4FP45"}},
-                   {"znver5", {"Zn4FP45"}}};
+                   {"znver1", {"ZnAGU0", "ZnAGU1"}},
+                   {"znver2", {"Zn2AGU0", "Zn2AGU1", "Zn2AGU2"}},
+                   {"znver3", {"Zn3FPP45", "Zn3FP45"}},
+                   {"znver4", {"Zn4FPP45", "Zn4FP45"}},
+                   {"znver5", {"Zn5FP45", "Zn4FP45"}}};
 
 struct ports {
     const char *names[MOST_PORTS]; /* of resources, without their number within a group */
@@ -27,22 +34,22 @@ struct ports {
     size_t count;
 };
 
-static const char *const *load_groups(const struct lull_machine *machine, const char *cpu,
-                                      size_t *ret_count)
+/* Whether a resource is one of those that load; `any`: whether that is known at all. */
+static bool is_load_port(const struct lull_machine *machine, const char *cpu, const char *name,
+                         bool *any)
 {
-    *ret_count = 0;
-    if (machine->core.n_load_ports && machine->core.llvm_cpu &&
-        strcmp(machine->core.llvm_cpu, cpu) == 0) {
-        *ret_count = machine->core.n_load_ports;
-        return machine->core.load_ports;
+    bool said = machine->core.llvm_cpu && strcmp(machine->core.llvm_cpu, cpu) == 0;
+    bool found = false;
+    for (size_t i = 0; said && i < machine->core.n_load_ports; i++) {
+        *any = true;
+        found |= strcmp(machine->core.load_ports[i], name) == 0;
     }
+    if (*any)
+        return found;
     for (size_t i = 0; i < sizeof known_ports / sizeof *known_ports; i++)
-        if (strcmp(known_ports[i].cpu, cpu) == 0) {
-            while (*ret_count < 4 && known_ports[i].ports[*ret_count])
-                ++*ret_count;
-            return known_ports[i].ports;
-        }
-    return NULL;
+        for (size_t k = 0; k < MOST_NAMES && strcmp(known_ports[i].cpu, cpu) == 0; k++)
+            found |= known_ports[i].ports[k] && strcmp(known_ports[i].ports[k], name) == 0;
+    return found;
 }
 
 /* "Zn3FPP45.\1" as "Zn3FPP45": LLVM 14 writes the unit as a byte behind a dot. */
@@ -51,19 +58,18 @@ static const char *port_name(const char *name, struct lull_arena *arena)
     return lull_arena_strndup(arena, name, strcspn(name, "."));
 }
 
-static bool read_ports(const json_t *root, const char *const *groups, size_t n_groups,
+static bool read_ports(const json_t *root, const struct lull_machine *machine, const char *cpu,
                        struct ports *ports, struct lull_arena *arena)
 {
     const json_t *names = json_object_get(json_object_get(root, "TargetInfo"), "Resources");
-    bool found = false;
+    bool found = false, said = false;
     ports->count = json_array_size(names);
     if (ports->count == 0 || ports->count > MOST_PORTS)
         return false;
     for (size_t i = 0; i < ports->count; i++) {
         const char *name = json_string_value(json_array_get(names, i));
         ports->names[i] = port_name(name ? name : "", arena);
-        for (size_t g = 0; g < n_groups; g++)
-            ports->loads[i] |= strcmp(ports->names[i], groups[g]) == 0;
+        ports->loads[i] = is_load_port(machine, cpu, ports->names[i], &said);
         found |= ports->loads[i];
     }
     return found;
@@ -153,69 +159,88 @@ static lull_status write_loop(const struct lull_assembly_loop *loop, const char 
     return fclose(file) == 0 ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
 }
 
-/* By its plain name, or by those of versions, the newest first. */
 static lull_status run_mca(const char *mca, const char *cpu, const char *folder,
                            struct lull_arena *arena, struct lull_error *err)
 {
     const char *in = lull_arena_printf(arena, "%s/loop.s", folder);
     const char *out = lull_arena_printf(arena, "%s/mca.json", folder);
     const char *messages = lull_arena_printf(arena, "%s/mca.err", folder);
-    lull_status status = LULL_ERR_IO;
-    for (int version = 24; status == LULL_ERR_IO && version >= 13; version--) {
-        const char *name = mca           ? mca
-                           : version < 24 ? lull_arena_printf(arena, "llvm-mca-%d", version)
-                                          : "llvm-mca";
-        const char *words[] = {name,
-                               "--json",
-                               lull_arena_printf(arena, "-mcpu=%s", cpu),
-                               lull_arena_printf(arena, "-iterations=%d", ITERATIONS),
-                               in,
-                               NULL};
-        status = lull_incore_run(words, out, messages, arena, err);
-        if (status == LULL_OK && strstr(lull_incore_slurp(messages, arena), "not a recognized"))
-            status = lull_fail(err, LULL_ERR_IO, "llvm-mca does not know the processor '%s'", cpu);
-        if (mca)
-            break;
-    }
+    const char *words[] = {mca,
+                           "--json",
+                           lull_arena_printf(arena, "-mcpu=%s", cpu),
+                           lull_arena_printf(arena, "-iterations=%d", ITERATIONS),
+                           in,
+                           NULL};
+    lull_status status = lull_incore_run(words, out, messages, arena, err);
+    const char *said = status == LULL_OK ? lull_incore_slurp(messages, arena) : NULL;
+    if (said && strstr(said, "not a recognized"))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "llvm-mca does not know the processor '%s'",
+                         cpu);
     return status;
 }
 
+static lull_status conclude_all(const struct lull_assembly_loop *loop,
+                                const struct lull_machine *machine, const char *cpu,
+                                const char *path, struct lull_arena *arena,
+                                struct lull_incore *incore, struct lull_error *err)
+{
+    struct ports ports = {0};
+    json_error_t problem;
+    json_t *root = json_load_file(path, JSON_ALLOW_NUL, &problem);
+    const json_t *regions = json_object_get(root, "CodeRegions");
+    bool good = read_ports(root, machine, cpu, &ports, arena);
+    if (good) {
+        add_pressure(json_array_get(regions, 0), loop, &ports);
+        conclude(&ports, arena, incore);
+        find_chain(regions, loop, arena, incore);
+        incore->source = LULL_INCORE_MCA;
+        incore->cpu = cpu;
+    }
+    json_decref(root);
+    return good ? LULL_OK
+                : lull_fail(err, LULL_ERR_UNSUPPORTED,
+                            "the load ports of '%s' are not known: name them as core/load_ports in "
+                            "the machine file",
+                            cpu);
+}
+
+/* With the second region, and where llvm-mca does not like that, without. */
+static lull_status try_mca(const struct lull_assembly_loop *loop,
+                           const struct lull_machine *machine, const char *cpu, const char *mca,
+                           const char *folder, struct lull_arena *arena,
+                           struct lull_incore *incore, struct lull_error *err)
+{
+    lull_status status = LULL_ERR_FORMAT;
+    for (unsigned both = 2; status == LULL_ERR_FORMAT && both-- > 0;) {
+        status = write_loop(loop, lull_arena_printf(arena, "%s/loop.s", folder), both == 1, arena,
+                            err);
+        if (status == LULL_OK)
+            status = run_mca(mca, cpu, folder, arena, err);
+    }
+    if (status != LULL_OK)
+        return status;
+    return conclude_all(loop, machine, cpu, lull_arena_printf(arena, "%s/mca.json", folder), arena,
+                        incore, err);
+}
+
+/* By its plain name, then by those of versions, the newest first: the first that knows processor and
+ * instructions. */
 lull_status lull_incore_mca(const struct lull_assembly_loop *loop,
                             const struct lull_machine *machine, const char *cpu, const char *mca,
                             const char *folder, struct lull_arena *arena,
                             struct lull_incore *incore, struct lull_error *err)
 {
-    struct ports ports = {0};
-    json_error_t problem;
-    size_t n_groups;
-    const char *const *groups = load_groups(machine, cpu, &n_groups);
-    if (!groups)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "the load ports of '%s' are not known: name them as load_ports in the "
-                         "machine file",
-                         cpu);
-    lull_status status = LULL_ERR_FORMAT;
-    for (unsigned both = 2; status == LULL_ERR_FORMAT && both-- > 0;) {
-        const char *path = lull_arena_printf(arena, "%s/loop.s", folder);
-        status = write_loop(loop, path, both == 1, arena, err);
-        if (status == LULL_OK)
-            status = run_mca(mca, cpu, folder, arena, err);
+    enum { NEWEST = 30, OLDEST = 13 };
+    lull_status status =
+        try_mca(loop, machine, cpu, mca ? mca : "llvm-mca", folder, arena, incore, err);
+    for (int version = NEWEST; !mca && status != LULL_OK && version >= OLDEST; version--) {
+        struct lull_error other;
+        const char *name = lull_arena_printf(arena, "llvm-mca-%d", version);
+        lull_status next = try_mca(loop, machine, cpu, name, folder, arena, incore, &other);
+        if (next != LULL_ERR_IO) { /* it is there */
+            status = next;
+            *err = other;
+        }
     }
-    if (status != LULL_OK)
-        return LULL_ERR_UNSUPPORTED;
-    json_t *root = json_load_file(lull_arena_printf(arena, "%s/mca.json", folder),
-                                  JSON_ALLOW_NUL, &problem);
-    const json_t *regions = json_object_get(root, "CodeRegions");
-    if (!read_ports(root, groups, n_groups, &ports, arena)) {
-        json_decref(root);
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "llvm-mca has no port '%s' for '%s': see load_ports in the machine file",
-                         groups[0], cpu);
-    }
-    add_pressure(json_array_get(regions, 0), loop, &ports);
-    conclude(&ports, arena, incore);
-    find_chain(regions, loop, arena, incore);
-    incore->source = LULL_INCORE_MCA;
-    json_decref(root);
-    return LULL_OK;
+    return status;
 }

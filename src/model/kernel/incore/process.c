@@ -32,6 +32,9 @@ static const char *first_error(const char *path, struct lull_arena *arena)
     while (line > text && line[-1] != '\n')
         line--;
     line[strcspn(line, "\n")] = '\0';
+    size_t length = strlen(line);
+    while (length > 0 && line[length - 1] == '.')
+        line[--length] = '\0';
     return line;
 }
 
