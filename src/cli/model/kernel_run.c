@@ -73,7 +73,7 @@ static lull_status describe(const struct lull_kernel_wish *wish, struct lull_are
     size_t n_sizes = 0;
     lull_status status = LULL_OK;
     for (size_t s = 0; s < kernel->n_symbols; s++)
-        if (kernel->symbols[s].is_size)
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor)
             sizes[n_sizes++] = (long)kernel->symbols[s].value;
     for (size_t a = 0; status == LULL_OK && a < kernel->n_arrays; a++)
         status = describe_array(wish, a, arena, &arrays[a], err);

@@ -8,9 +8,23 @@ bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double val
     for (size_t s = 0; s < kernel->n_symbols; s++)
         if (kernel->symbols[s].is_size && strcmp(kernel->symbols[s].name, name) == 0) {
             kernel->symbols[s].value = value;
+            lull_kernel_divide(kernel);
             return true;
         }
     return false;
+}
+
+void lull_kernel_divide(struct lull_kernel *kernel)
+{
+    double values[LULL_POLY_SYMBOLS];
+    for (size_t s = 0; s < kernel->n_symbols; s++) {
+        struct lull_kernel_symbol *symbol = &kernel->symbols[s];
+        if (symbol->divisor) /* made of symbols before it */
+            symbol->value = trunc(lull_poly_value(&symbol->dividend, values) / (double)symbol->divisor);
+        values[s] = symbol->value;
+        for (size_t rest = s + 1; rest < LULL_POLY_SYMBOLS; rest++)
+            values[rest] = 0;
+    }
 }
 
 const char *const *lull_kernel_names(const struct lull_kernel *kernel, struct lull_arena *arena)

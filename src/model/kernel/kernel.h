@@ -18,6 +18,9 @@ struct lull_kernel_symbol {
     bool has_value; /* of a size: it was given */
     double value;
     unsigned line; /* where it is used first */
+    /* A whole quotient of sizes, N / 2, is a size of its own, whose value follows from theirs. */
+    int64_t divisor; /* 0: it is none */
+    struct lull_poly dividend;
 };
 
 struct lull_kernel_loop {
@@ -133,12 +136,14 @@ struct lull_kernel_source {
 lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
                              struct lull_kernel **ret_kernel, struct lull_error *err);
 
-/* Gives a size another value: of a sweep. False: there is no such size. */
+/* Gives a size another value, and quotients theirs: of a sweep. False: there is no such size. */
 bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value);
 /* Finds the body again, and checks what depends on sizes: loops that run, accesses inside of their
  * arrays. Called by lull_kernel_read; to be called after lull_kernel_resize. */
 lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err);
 
+/* The values of quotients, from those of the sizes. */
+void lull_kernel_divide(struct lull_kernel *kernel);
 /* The values of all symbols; loop variables stand at their first iteration. */
 void lull_kernel_values(const struct lull_kernel *kernel, double values[LULL_POLY_SYMBOLS]);
 const char *const *lull_kernel_names(const struct lull_kernel *kernel, struct lull_arena *arena);

@@ -183,7 +183,8 @@ static bool form_bytes(const struct finding *finding, const struct stream *of, s
 static int first_size(const struct lull_kernel *kernel, const struct lull_poly *bytes)
 {
     for (size_t s = 0; s < kernel->n_symbols; s++)
-        if (kernel->symbols[s].is_size && lull_poly_contains(bytes, s))
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor &&
+            lull_poly_contains(bytes, s))
             return (int)s;
     return LULL_KERNEL_NONE;
 }

@@ -88,7 +88,8 @@ lull_status lull_roofline_find(const struct lull_kernel *kernel, const struct lu
     roofline.peak = flops > 0 ? cores * find_peak(machine, kernel->precision, &roofline.peak_source)
                               : NAN;
     roofline.in_core =
-        cores * roofline.work * unit * clock / fmax(incore->t_ol, incore->t_nol);
+        cores * roofline.work * unit * clock /
+        fmax(fmax(incore->t_ol, incore->t_nol), incore->chain); /* NaN does not count */
     roofline.performance = fmin(roofline.peak, roofline.in_core); /* NAN does not count */
     for (size_t i = 0; i < n_lines; i++) {
         struct lull_roof *roof = &roofline.roofs[i];

@@ -294,7 +294,7 @@ static void count_lines(const struct simulation *simulation, double units,
     for (size_t level = 0; level < simulated->n_levels; level++) {
         struct lull_cache_traffic traffic = lull_cache_traffic(simulation->cache, level);
         simulated->lines[level].loads = (double)traffic.misses / units;
-        simulated->lines[level].stores = (double)(traffic.writes + traffic.victims) / units;
+        simulated->lines[level].stores = (double)traffic.writes / units;
     }
 }
 

@@ -7,7 +7,9 @@
 
 struct lull_simulated {
     size_t n_levels;
-    struct lull_ecm_lines lines[LULL_LAYER_LEVELS]; /* per unit of work, beyond each cache */
+    /* Per unit of work, beyond each cache. Clean lines that a victim cache takes are not counted: what
+       they cost is in every bandwidth measured there. */
+    struct lull_ecm_lines lines[LULL_LAYER_LEVELS];
     uint64_t accesses; /* simulated in all */
 };
 

@@ -21,12 +21,16 @@ static double ceiling(const struct lull_roofline *roofline)
 
 /* Up the slope of the bandwidth, then along the ceiling. */
 static void add_roof(struct lull_chart *chart, const struct lull_roofline *roofline, size_t number,
-                     double left, double right, const char *label)
+                     double left, double right, enum lull_chart_style style,
+                     struct lull_arena *arena)
 {
     double top = ceiling(roofline), bandwidth = roofline->roofs[number].bandwidth;
     struct lull_chart_point points[] = {point(left, fmin(top, left * bandwidth)),
                                         point(top / bandwidth, top), point(right, top)};
-    lull_chart_series(chart, label, LULL_CHART_CURVE, points, 3);
+    lull_chart_series(chart,
+                      lull_arena_printf(arena, "%s, %u core%s", roofline->roofs[number].level,
+                                        roofline->cores, roofline->cores == 1 ? "" : "s"),
+                      style, points, 3);
 }
 
 static void widen(const struct lull_roofline *roofline, double *left, double *right)
@@ -42,13 +46,13 @@ static void widen(const struct lull_roofline *roofline, double *left, double *ri
     }
 }
 
-static void add_roofs(struct lull_chart *chart, const struct lull_roofline *roofline, double left,
-                      double right, struct lull_arena *arena)
+/* The farthest level that data travel from; NULL: none do. */
+static const struct lull_roof *farthest(const struct lull_roofline *roofline)
 {
-    for (size_t i = 0; i < roofline->n_roofs; i++)
-        add_roof(chart, roofline, i, left, right,
-                 lull_arena_printf(arena, "%s, %u core%s", roofline->roofs[i].level,
-                                   roofline->cores, roofline->cores == 1 ? "" : "s"));
+    for (size_t i = roofline->n_roofs; i-- > 0;)
+        if (isfinite(roofline->roofs[i].intensity))
+            return &roofline->roofs[i];
+    return NULL;
 }
 
 struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *prediction,
@@ -66,9 +70,11 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *pred
         widen(all, &left, &right);
     lull_chart_x_axis(chart, lull_arena_printf(arena, "Intensity (%s/B)", unit), "", LULL_CHART_LOG);
     lull_chart_y_axis(chart, "Performance", lull_arena_printf(arena, "%s/s", unit), LULL_CHART_LOG);
-    add_roofs(chart, roofline, left, right, arena);
-    if (all)
-        add_roofs(chart, all, left, right, arena);
+    for (size_t i = 0; i < roofline->n_roofs; i++) {
+        add_roof(chart, roofline, i, left, right, LULL_CHART_LINE, arena);
+        if (all)
+            add_roof(chart, all, i, left, right, LULL_CHART_CURVE, arena);
+    }
     for (size_t i = 0; i < roofline->n_roofs; i++) {
         const struct lull_roof *roof = &roofline->roofs[i];
         struct lull_chart_point at =
@@ -79,11 +85,11 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *pred
                                                 roof->level),
                               LULL_CHART_POINTS, &at, 1);
     }
-    const struct lull_roof *memory = &roofline->roofs[roofline->n_roofs - 1];
-    if (measured && isfinite(memory->intensity)) {
+    const struct lull_roof *last = farthest(roofline);
+    if (measured && last) {
         double rate = lull_prediction_rate(prediction, prediction->cycles) *
                       (1 + lull_kernel_error(prediction, measured)) * measured->cores;
-        struct lull_chart_point at = point(memory->intensity, rate);
+        struct lull_chart_point at = point(last->intensity, rate);
         lull_chart_series(chart, "measured", LULL_CHART_POINTS, &at, 1);
     }
     return chart;

@@ -51,7 +51,7 @@ static const char *sizes_text(const struct lull_kernel *kernel, struct lull_aren
 {
     const char *text = "";
     for (size_t s = 0; s < kernel->n_symbols; s++)
-        if (kernel->symbols[s].is_size)
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor)
             text = lull_arena_printf(arena, "%s%s%s = %.0f", text, *text ? ", " : "",
                                      kernel->symbols[s].name, kernel->symbols[s].value);
     return *text ? text : "fixed";
@@ -267,7 +267,7 @@ static void add_roofline(const struct drawing *drawing)
     }
     row = lull_table_row(table, "core", "This loop in L1", LULL_NO_ROW);
     lull_table_set(table, row, 2, lull_cell_quantity(roofline->in_core, unit));
-    lull_table_set(table, row, 3, lull_cell_text("max(T_OL, T_nOL)"));
+    lull_table_set(table, row, 3, lull_cell_text("max(T_OL, T_nOL, chain)"));
     for (size_t i = 0; i < roofline->n_roofs; i++) {
         const struct lull_roof *roof = &roofline->roofs[i];
         row = lull_table_row(table, roof->level, roof->level, LULL_NO_ROW);

@@ -39,6 +39,8 @@ static void add_symbols(struct text *text, const struct lull_kernel *kernel, boo
     size_t number = 0;
     for (size_t s = 0; s < kernel->n_symbols; s++) {
         const char *name = kernel->symbols[s].name;
+        if (kernel->symbols[s].divisor)
+            continue;
         if (kernel->symbols[s].is_size && constant)
             text->head = lull_arena_printf(text->arena, "%s#define %s %.0f\n", text->head, name,
                                            kernel->symbols[s].value);

@@ -17,6 +17,7 @@
     X(visitChildren)                                                                             \
     X(getCursorKind)                                                                             \
     X(getCursorSpelling)                                                                         \
+    X(getCursorPrettyPrinted)                                                                    \
     X(getCString)                                                                                \
     X(disposeString)                                                                             \
     X(getCursorExtent)                                                                           \

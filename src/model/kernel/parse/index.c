@@ -54,6 +54,26 @@ static bool multiply(const struct lull_index *a, const struct lull_index *b,
     return true;
 }
 
+/* Sizes alone: the quotient becomes a size. */
+static bool divide_sizes(struct lull_reader *reader, CXCursor cursor, const struct lull_poly *a,
+                         int64_t divisor, struct lull_poly *ret_quotient)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (lull_poly_contains(a, s) && !kernel->symbols[s].is_size)
+            return false;
+    if (divisor == 0 || kernel->n_symbols == LULL_POLY_SYMBOLS)
+        return false;
+    kernel->symbols[kernel->n_symbols] =
+        (struct lull_kernel_symbol){.name = lull_reader_source_text(reader, cursor),
+                                    .is_size = true,
+                                    .has_value = true,
+                                    .divisor = divisor,
+                                    .dividend = *a};
+    *ret_quotient = lull_poly_symbol(kernel->n_symbols++);
+    return true;
+}
+
 static lull_status read_binary(struct lull_reader *reader, CXCursor cursor,
                                struct lull_index *ret_index)
 {
@@ -78,7 +98,8 @@ static lull_status read_binary(struct lull_reader *reader, CXCursor cursor,
     else if (strcmp(op, "/") == 0 && lull_poly_is_constant(&b.poly, &divisor) &&
              a.access == LULL_KERNEL_NONE && b.access == LULL_KERNEL_NONE) {
         *ret_index = plain((struct lull_poly){0});
-        good = lull_poly_divide(&a.poly, divisor, &ret_index->poly);
+        good = lull_poly_divide(&a.poly, divisor, &ret_index->poly) ||
+               divide_sizes(reader, cursor, &a.poly, divisor, &ret_index->poly);
     }
     return good ? LULL_OK
                 : lull_reader_wrong(reader, cursor, "'%s' is not affine",

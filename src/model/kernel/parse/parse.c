@@ -133,7 +133,7 @@ struct search {
     const struct lull_reader *reader;
     const char *function;
     unsigned line; /* the first loop behind it is wanted; 0: those of the function */
-    CXCursor body, nests[16];
+    CXCursor function_declaration, body, nests[16];
     bool has_body;
     size_t count;
 };
@@ -174,6 +174,7 @@ static enum CXChildVisitResult find_function(CXCursor cursor, CXCursor parent, C
                       : last - search->reader->lines_before > search->line;
     if (!wanted)
         return CXChildVisit_Continue;
+    search->function_declaration = cursor;
     search->body = body;
     search->has_body = true;
     clang->visitChildren(body, find_loops, search);
@@ -250,7 +251,8 @@ static void read_declarations(struct lull_reader *reader, const struct search *s
 static bool is_symbol(const struct lull_kernel *kernel, const char *name)
 {
     for (size_t s = 0; s < kernel->n_symbols; s++)
-        if (kernel->symbols[s].is_size && strcmp(kernel->symbols[s].name, name) == 0)
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor &&
+            strcmp(kernel->symbols[s].name, name) == 0)
             return true;
     return false;
 }
@@ -296,10 +298,29 @@ static lull_status read_kernel(struct lull_reader *reader, bool as_macros)
     kernel->code = lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
     kernel->code_line = lull_reader_line(reader, search.nests[0]);
     status = lull_reader_statement(reader, search.nests[0]);
+    lull_kernel_divide(kernel);
     return status == LULL_OK ? check_sizes(reader, as_macros) : status;
 }
 
-static lull_status read_with(struct lull_reader *reader, CXIndex index)
+/* The function as the compiler sees it, without macros, takes the place of that in the text. False
+ * where it was named by a mark, which would be lost. */
+static bool expand_macros(struct lull_reader *reader)
+{
+    struct search search = {0};
+    size_t begin, end;
+    if (find_nest(reader, &search) != LULL_OK || search.line > 0)
+        return false;
+    lull_reader_extent(reader, search.function_declaration, &begin, &end);
+    reader->line_of_text = lull_reader_line(reader, search.nests[0]);
+    CXString printed = reader->clang->getCursorPrettyPrinted(search.function_declaration, NULL);
+    reader->text = lull_arena_printf(reader->arena, "%.*s%s%s", (int)begin, reader->text,
+                                     reader->clang->getCString(printed), reader->text + end);
+    reader->text_size = strlen(reader->text);
+    reader->clang->disposeString(printed);
+    return true;
+}
+
+static lull_status read_text(struct lull_reader *reader, CXIndex index)
 {
     bool as_macros = false;
     lull_status status = parse(reader, index, false);
@@ -309,8 +330,23 @@ static lull_status read_with(struct lull_reader *reader, CXIndex index)
         as_macros = true;
         status = parse(reader, index, true);
     }
-    if (status == LULL_OK)
-        status = read_kernel(reader, as_macros);
+    return status == LULL_OK ? read_kernel(reader, as_macros) : status;
+}
+
+static lull_status read_with(struct lull_reader *reader, CXIndex index)
+{
+    struct lull_reader again = *reader;
+    struct lull_kernel begun = *reader->kernel;
+    lull_status status = read_text(reader, index);
+    if (status == LULL_ERR_FORMAT && reader->met_macro && expand_macros(reader)) {
+        again.text = reader->text;
+        again.text_size = reader->text_size;
+        again.line_of_text = reader->line_of_text;
+        reader->clang->disposeTranslationUnit(reader->unit);
+        *reader = again;
+        *reader->kernel = begun;
+        status = read_text(reader, index);
+    }
     if (reader->unit)
         reader->clang->disposeTranslationUnit(reader->unit);
     return status;

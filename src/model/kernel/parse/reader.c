@@ -62,7 +62,8 @@ unsigned lull_reader_line(const struct lull_reader *reader, CXCursor cursor)
     unsigned line = 0;
     reader->clang->getFileLocation(reader->clang->getCursorLocation(cursor), NULL, &line, NULL,
                                    NULL);
-    return line > reader->lines_before ? line - reader->lines_before : 1;
+    line = line > reader->lines_before ? line - reader->lines_before : 1;
+    return reader->line_of_text && line > reader->line_of_text ? reader->line_of_text : line;
 }
 
 const char *lull_reader_spelling(const struct lull_reader *reader, CXCursor cursor)
@@ -99,7 +100,7 @@ static const char *skip_blanks(const char *text, const char *end)
     return text;
 }
 
-const char *lull_reader_operator(const struct lull_reader *reader, CXCursor cursor)
+const char *lull_reader_operator(struct lull_reader *reader, CXCursor cursor)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
     size_t begin, end, from, to;
@@ -119,6 +120,7 @@ const char *lull_reader_operator(const struct lull_reader *reader, CXCursor curs
     }
     const char *first = skip_blanks(reader->text + from, reader->text + stop);
     size_t length = strspn(first, "+-*/%=<>!&|^~");
+    reader->met_macro |= length == 0 || first >= reader->text + stop;
     if (first >= reader->text + stop)
         return "";
     if (first + length > reader->text + stop)

@@ -37,7 +37,9 @@ struct lull_reader {
     size_t loops_capacity, flops_capacity, arrays_capacity, accesses_capacity, scalars_capacity,
         calls_capacity;
     int loop; /* that is being read */
-    bool body_reduces;
+    bool met_macro;          /* an operator could not be seen */
+    unsigned line_of_text;   /* with macros expanded lines are lost: that of the function; 0: they are
+                                as in the file */
 };
 
 struct lull_cursors {
@@ -56,7 +58,7 @@ const char *lull_reader_spelling(const struct lull_reader *reader, CXCursor curs
 const char *lull_reader_source_text(const struct lull_reader *reader, CXCursor cursor);
 /* The operator between two operands, or the one before (`unary`) or behind the only one; "" where
  * macros hide it. */
-const char *lull_reader_operator(const struct lull_reader *reader, CXCursor cursor);
+const char *lull_reader_operator(struct lull_reader *reader, CXCursor cursor);
 /* Without parentheses and casts. */
 CXCursor lull_reader_strip(const struct lull_reader *reader, CXCursor cursor);
 bool lull_reader_is_floating(const struct lull_reader *reader, CXType type);
