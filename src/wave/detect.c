@@ -169,16 +169,25 @@ struct tracing {
     uint32_t *heads; /* [n_iterations]: place plus 1 */
 };
 
-static bool visit(struct tracing *tracing, uint32_t wave, uint32_t rank, int32_t iteration,
+/* A rank that is idle, and why. */
+struct idleness {
+    int32_t iteration; /* -1: it is not */
+    uint8_t carrier;   /* as in struct lull_wave_path */
+};
+
+static bool visit(struct tracing *tracing, uint32_t wave, uint32_t rank, struct idleness idle,
                   int32_t offset)
 {
     if (!lull_array_reserve(&tracing->visits, &tracing->visits_room, tracing->n_visits + 1,
                             sizeof *tracing->visits))
         return false;
-    tracing->waves[wave].path.arrivals[rank] = iteration;
-    tracing->waves[wave].path.offsets[rank] = offset;
-    tracing->visits[tracing->n_visits++] = (struct visit){wave, rank, tracing->heads[iteration]};
-    tracing->heads[iteration] = (uint32_t)tracing->n_visits;
+    const struct lull_wave_path *path = &tracing->waves[wave].path;
+    path->arrivals[rank] = idle.iteration;
+    path->offsets[rank] = offset;
+    path->carriers[rank] = idle.carrier;
+    tracing->visits[tracing->n_visits++] =
+        (struct visit){wave, rank, tracing->heads[idle.iteration]};
+    tracing->heads[idle.iteration] = (uint32_t)tracing->n_visits;
     return true;
 }
 
@@ -190,16 +199,38 @@ static bool is_taken(const struct tracing *tracing, uint32_t rank, int32_t itera
     return false;
 }
 
-/* The iteration, from `from` on, in which a rank was idle longest; -1: in none. */
-static int32_t idle_iteration(const struct tracing *tracing, uint32_t rank, int32_t from)
+/* How much longer than usual a rank waited in collective operations. */
+static int64_t idle_in_collectives(const struct lull_wave_row *row, uint32_t iteration,
+                                   uint8_t *ret_operation)
 {
+    uint32_t c;
+    int64_t sum = 0;
+    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++) {
+        sum += row->collectives[c].end - row->collectives[c].begin - row->usual_collective;
+        *ret_operation = row->collectives[c].operation;
+    }
+    return sum;
+}
+
+/* The iteration, from `from` on, in which a rank was idle longest. */
+static struct idleness find_idleness(const struct tracing *tracing, uint32_t rank, int32_t from)
+{
+    const struct lull_wave_row *row = &tracing->field->rows[rank];
     int64_t most = tracing->least_idle;
-    int32_t found = -1;
+    struct idleness found = {-1, 0};
     for (int32_t i = from; i <= from + AHEAD && i < (int32_t)tracing->field->n_iterations; i++) {
         int64_t idle = lull_wave_idle(tracing->field, rank, (uint32_t)i);
         if (idle > most && !is_taken(tracing, rank, i)) {
             most = idle;
-            found = i;
+            found = (struct idleness){i, 0};
+        }
+        uint8_t operation;
+        if (!row->n_collectives)
+            continue;
+        idle = idle_in_collectives(row, (uint32_t)i, &operation);
+        if (idle > most && !is_taken(tracing, rank, i)) {
+            most = idle;
+            found = (struct idleness){i, (uint8_t)(operation + 1)};
         }
     }
     return found;
@@ -213,9 +244,9 @@ static bool follow(struct tracing *tracing, uint32_t wave, uint32_t rank, int32_
         uint32_t peer = graph->links[l].peer;
         if (path->arrivals[peer] >= 0)
             continue;
-        int32_t at = idle_iteration(tracing, peer, iteration);
+        struct idleness idle = find_idleness(tracing, peer, iteration);
         int32_t offset = path->offsets[rank] + (int32_t)lull_wave_offset(graph, rank, peer);
-        if (at >= 0 && !visit(tracing, wave, peer, at, offset))
+        if (idle.iteration >= 0 && !visit(tracing, wave, peer, idle, offset))
             return false;
     }
     return true;
@@ -226,7 +257,8 @@ static bool follow(struct tracing *tracing, uint32_t wave, uint32_t rank, int32_
 static bool trace_waves(struct tracing *tracing)
 {
     for (uint32_t w = 0; w < tracing->n_waves; w++)
-        if (!visit(tracing, w, tracing->waves[w].rank, tracing->waves[w].iteration, 0))
+        if (!visit(tracing, w, tracing->waves[w].rank,
+                   (struct idleness){tracing->waves[w].iteration, 0}, 0))
             return false;
     for (uint32_t i = 0; i < tracing->field->n_iterations; i++)
         while (tracing->heads[i]) {

@@ -229,7 +229,8 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
 
 /* ---- what is usual ---------------------------------------------------------------------------- */
 
-int64_t lull_wave_collective_ns(const struct lull_wave_row *row, uint32_t iteration)
+uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
+                               uint32_t *ret_first)
 {
     uint32_t low = 0, high = row->n_collectives;
     while (low < high) {
@@ -239,18 +240,21 @@ int64_t lull_wave_collective_ns(const struct lull_wave_row *row, uint32_t iterat
         else
             high = middle;
     }
-    int64_t sum = 0;
-    for (; low < row->n_collectives && row->collectives[low].iteration == iteration; low++)
-        sum += row->collectives[low].end - row->collectives[low].begin;
-    return sum;
+    *ret_first = low;
+    while (high < row->n_collectives && row->collectives[high].iteration == iteration)
+        high++;
+    return high - low;
 }
 
 int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration)
 {
     const struct lull_wave_cell *cell = &row->cells[iteration];
     int64_t begin = iteration > 0 ? cell[-1].end : row->begin;
-    return cell->end - begin - cell->wait -
-           (row->n_collectives ? lull_wave_collective_ns(row, iteration) : 0);
+    int64_t work = cell->end - begin - cell->wait;
+    uint32_t c = 0;
+    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++)
+        work -= row->collectives[c].end - row->collectives[c].begin;
+    return work;
 }
 
 struct medians {
@@ -276,6 +280,10 @@ static void find_medians(void *context, unsigned worker)
         for (uint32_t i = 0; i < n; i++)
             values[i] = lull_wave_work(row, i);
         row->usual_work = lull_wave_select(values, n, n / 2);
+        n = row->n_collectives < n ? row->n_collectives : n;
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = row->collectives[i].end - row->collectives[i].begin;
+        row->usual_collective = n ? lull_wave_select(values, n, (n - 1) / 2) : 0;
     }
     free(values);
 }

@@ -42,7 +42,8 @@ struct lull_wave_row {
     uint32_t n_messages;
     struct lull_wave_collective *collectives; /* in order */
     uint32_t n_collectives;
-    int64_t usual_wait, usual_work; /* ns: medians over the iterations */
+    /* ns: medians over the iterations, and over the collective operations */
+    int64_t usual_wait, usual_work, usual_collective;
 };
 
 struct lull_wave_field {
@@ -55,8 +56,10 @@ struct lull_wave_field {
 
 /* What a rank did between its waits in an iteration, ns. */
 int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration);
-/* The ns of an iteration that were spent in collective operations. */
-int64_t lull_wave_collective_ns(const struct lull_wave_row *row, uint32_t iteration);
+/* The collective operations between the end of the iteration before and that of this one. Returns
+ * how many there are, from *ret_first on. */
+uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
+                               uint32_t *ret_first);
 
 /* ---- from a trace: a consumer of a pass over masters ------------------------------------------ */
 

@@ -46,6 +46,7 @@ struct arrival {
     int32_t iteration;
     uint32_t rank;
     int64_t distance;
+    uint8_t carrier;
 };
 
 static int compare_arrivals(const void *a, const void *b)
@@ -65,7 +66,7 @@ static struct arrival *list_arrivals(uint32_t n_ranks, const struct lull_wave_pa
     for (uint32_t r = 0; list && r < n_ranks; r++) {
         int64_t distance = up ? path->offsets[r] : -(int64_t)path->offsets[r];
         if (distance > 0 && path->arrivals[r] >= 0)
-            list[count++] = (struct arrival){path->arrivals[r], r, distance};
+            list[count++] = (struct arrival){path->arrivals[r], r, distance, path->carriers[r]};
     }
     if (list)
         qsort(list, count, sizeof *list, compare_arrivals);
@@ -73,18 +74,25 @@ static struct arrival *list_arrivals(uint32_t n_ranks, const struct lull_wave_pa
     return list;
 }
 
+struct reach {
+    int64_t distance;
+    int32_t iteration; /* in which it is there, on a ring; else INT32_MAX */
+};
+
 /* How far the front can get at most; on a ring that is where it was when it met the other one, after
  * which it only reaches what that has left behind. */
-static int64_t reach_of(const struct lull_wave_graph *graph, uint32_t origin,
-                        const struct lull_wave_path *path, bool up)
+static struct reach reach_of(const struct lull_wave_graph *graph, uint32_t origin,
+                             const struct lull_wave_path *path, bool up)
 {
     if (!graph->periodic)
-        return up ? (int64_t)graph->n_ranks - 1 - origin : origin;
+        return (struct reach){up ? (int64_t)graph->n_ranks - 1 - origin : origin, INT32_MAX};
     size_t n[2];
     struct arrival *lists[2] = {list_arrivals(graph->n_ranks, path, false, &n[0]),
                                 list_arrivals(graph->n_ranks, path, true, &n[1])};
-    int64_t most[2] = {0, 0}, met = INT64_MAX;
-    for (size_t d = 0, u = 0; lists[0] && lists[1] && met == INT64_MAX && d + u < n[0] + n[1];) {
+    int64_t most[2] = {0, 0};
+    struct reach met = {INT64_MAX, INT32_MAX};
+    for (size_t d = 0, u = 0;
+         lists[0] && lists[1] && met.iteration == INT32_MAX && d + u < n[0] + n[1];) {
         int32_t at = d < n[0] ? lists[0][d].iteration : INT32_MAX;
         if (u < n[1] && lists[1][u].iteration < at)
             at = lists[1][u].iteration;
@@ -93,17 +101,18 @@ static int64_t reach_of(const struct lull_wave_graph *graph, uint32_t origin,
         for (; u < n[1] && lists[1][u].iteration == at; u++)
             most[1] = lists[1][u].distance > most[1] ? lists[1][u].distance : most[1];
         if (most[0] + most[1] >= (int64_t)graph->n_ranks - 1)
-            met = most[up];
+            met = (struct reach){most[up], at};
     }
     free(lists[0]);
     free(lists[1]);
     return met;
 }
 
-/* The points at which the front moved on. Those at the end of the world are left out, because the
- * front would have got further, unless that leaves less than two. */
+/* The points at which the front moved on as far as it could. Those at the end of the world, where
+ * there is no room for the distance `step` that it should go in an iteration, are left out (but for
+ * the first one), and so are those behind a collective operation, in which it jumps. */
 static bool make_edge(uint32_t origin, int32_t begin, const struct arrival *list, size_t count,
-                      int64_t reach, struct edge *edge)
+                      struct reach reach, double step, struct edge *edge)
 {
     double *numbers = malloc((count + 2) * (2 * sizeof *numbers + sizeof *edge->leaders));
     if (!numbers)
@@ -116,14 +125,18 @@ static bool make_edge(uint32_t origin, int32_t begin, const struct arrival *list
         size_t last = edge->count - 1;
         if ((double)list[i].distance <= edge->y[last])
             continue;
-        if (last == 0 || edge->x[last] != list[i].iteration)
+        if (list[i].carrier)
+            break;
+        if (last == 0 || edge->x[last] != list[i].iteration) {
+            if (last > 0 && (edge->y[last] + fmax(step, 1) > (double)reach.distance ||
+                             list[i].iteration >= reach.iteration))
+                break;
             last = edge->count++;
+        }
         edge->x[last] = list[i].iteration;
         edge->y[last] = (double)list[i].distance;
         edge->leaders[last] = list[i].rank;
     }
-    while (edge->count > 2 && edge->y[edge->count - 1] >= (double)reach)
-        edge->count--;
     return true;
 }
 
@@ -156,12 +169,13 @@ struct lull_wave_value lull_wave_speed(const struct lull_wave_graph *graph, uint
     struct edge edge;
     struct lull_wave_value speed = no_value;
     struct arrival *list = list_arrivals(graph->n_ranks, path, up, &count);
-    int64_t reach = reach_of(graph, rank, path, up);
+    struct reach reach = reach_of(graph, rank, path, up);
     *ret_distance = 0;
     for (size_t i = 0; i < count; i++)
         *ret_distance = list[i].distance > *ret_distance ? list[i].distance : *ret_distance;
-    if (list && count && make_edge(rank, begin, list, count, reach, &edge)) {
-        speed = edge_speed(&edge, reach, 0.95);
+    if (list && count && make_edge(rank, begin, list, count, reach,
+                                    up ? graph->kappa_up : graph->kappa_down, &edge)) {
+        speed = edge_speed(&edge, reach.distance, 0.95);
         free(edge.x);
     }
     free(list);
@@ -185,6 +199,8 @@ static void add_drops(const struct lull_wave_view *view, const struct arrival *l
     double first = NAN, last = NAN, first_distance = NAN, last_distance = NAN;
     for (size_t i = 0, next; i < count; i = next) {
         double idle = 0, distance = 0;
+        if (list[i].carrier)
+            break;
         for (next = i; next < count && list[next].iteration == list[i].iteration; next++) {
             idle += (double)lull_wave_idle(view->field, list[next].rank,
                                            (uint32_t)list[next].iteration);
@@ -251,6 +267,28 @@ static struct lull_wave_value speed_in_time(const struct lull_wave_view *view,
                                     per_iteration.high / cycle};
 }
 
+/* The last rank; if it waited in a collective operation, that ended the wave behind the last one that
+ * waited for a message. */
+static void take_last(const struct arrival *list, size_t count, struct lull_wave_front *front)
+{
+    int64_t most[2] = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        bool message = !list[i].carrier;
+        if (list[i].distance <= most[message])
+            continue;
+        most[message] = list[i].distance;
+        if (message) {
+            front->last_rank = list[i].rank;
+            front->last_iteration = list[i].iteration;
+        } else {
+            front->operation = list[i].carrier - 1;
+        }
+    }
+    front->distance = most[true];
+    if (most[false] > most[true])
+        front->end = LULL_WAVE_END_COLLECTIVE;
+}
+
 static bool describe_front(const struct lull_wave_view *view, struct lull_wave *wave, bool up,
                            struct drops *drops)
 {
@@ -258,23 +296,19 @@ static bool describe_front(const struct lull_wave_view *view, struct lull_wave *
     struct edge edge;
     size_t count;
     struct arrival *list = list_arrivals(view->graph->n_ranks, &wave->path, up, &count);
-    int64_t reach = reach_of(view->graph, wave->rank, &wave->path, up);
+    struct reach reach = reach_of(view->graph, wave->rank, &wave->path, up);
     *front = (struct lull_wave_front){.ranks_per_iteration = no_value,
                                       .ranks_per_second = no_value,
                                       .n_ranks = (uint32_t)count};
     if (!list ||
-        (count && !make_edge(wave->rank, wave->iteration, list, count, reach, &edge))) {
+        (count && !make_edge(wave->rank, wave->iteration, list, count, reach,
+                             up ? view->graph->kappa_up : view->graph->kappa_down, &edge))) {
         free(list);
         return false;
     }
     if (count) {
-        for (size_t i = 0; i < count; i++)
-            if (list[i].distance > front->distance) {
-                front->distance = list[i].distance;
-                front->last_rank = list[i].rank;
-                front->last_iteration = list[i].iteration;
-            }
-        front->ranks_per_iteration = edge_speed(&edge, reach, view->confidence);
+        take_last(list, count, front);
+        front->ranks_per_iteration = edge_speed(&edge, reach.distance, view->confidence);
         front->ranks_per_second = speed_in_time(view, &edge, front->ranks_per_iteration);
         add_drops(view, list, count, drops);
         free(edge.x);
@@ -330,28 +364,6 @@ lull_status lull_wave_describe(const struct lull_wave_view *view, struct lull_wa
 
 /* ---- ends ------------------------------------------------------------------------------------- */
 
-/* Whether a rank waited in a collective operation much longer than it does on average. */
-static bool waited_in_collective(const struct lull_wave_view *view, uint32_t rank, int32_t from,
-                                 uint8_t *ret_operation)
-{
-    const struct lull_wave_row *row = &view->field->rows[rank];
-    double sum = 0;
-    for (uint32_t c = 0; c < row->n_collectives; c++)
-        sum += (double)(row->collectives[c].end - row->collectives[c].begin);
-    for (uint32_t c = 0; c < row->n_collectives; c++) {
-        const struct lull_wave_collective *collective = &row->collectives[c];
-        int32_t iteration = (int32_t)collective->iteration;
-        double length = (double)(collective->end - collective->begin);
-        if (iteration < from || iteration > from + 2 ||
-            length - (sum - length) / fmax(1, row->n_collectives - 1) <
-                (double)view->usual->least_idle)
-            continue;
-        *ret_operation = collective->operation;
-        return true;
-    }
-    return false;
-}
-
 static bool met_other(const struct lull_wave_view *view, const struct lull_wave *wave,
                       uint32_t rank, int32_t iteration)
 {
@@ -368,8 +380,7 @@ static bool met_other(const struct lull_wave_view *view, const struct lull_wave 
 
 /* The ranks behind the front that its last ranks send to. */
 static enum lull_wave_end end_behind(const struct lull_wave_view *view,
-                                     const struct lull_wave *wave, uint32_t rank, bool up,
-                                     uint8_t *ret_operation)
+                                     const struct lull_wave *wave, uint32_t rank, bool up)
 {
     const struct lull_wave_graph *graph = view->graph;
     enum lull_wave_end end = LULL_WAVE_END_BOUNDARY;
@@ -384,8 +395,6 @@ static enum lull_wave_end end_behind(const struct lull_wave_view *view,
             continue;
         if (met_other(view, wave, next, iteration))
             return LULL_WAVE_END_OTHER;
-        if (waited_in_collective(view, next, iteration, ret_operation))
-            return LULL_WAVE_END_COLLECTIVE;
         if (iteration + 1 >= (int32_t)view->field->n_iterations)
             return LULL_WAVE_END_RUN;
         end = view->field->rows[next].usual_wait > idle / 2 ? LULL_WAVE_END_SLACK
@@ -397,18 +406,11 @@ static enum lull_wave_end end_behind(const struct lull_wave_view *view,
 void lull_wave_find_end(const struct lull_wave_view *view, struct lull_wave *wave, bool up)
 {
     struct lull_wave_front *front = up ? &wave->up : &wave->down;
-    int64_t reach = reach_of(view->graph, wave->rank, &wave->path, up);
-    if (front->n_ranks == 0) {
-        uint8_t operation = 0;
-        enum lull_wave_end end = end_behind(view, wave, wave->rank, up, &operation);
-        front->end = end == LULL_WAVE_END_COLLECTIVE || end == LULL_WAVE_END_OTHER
-                         ? end
-                         : LULL_WAVE_END_NONE;
-        front->operation = operation;
+    int64_t reach = reach_of(view->graph, wave->rank, &wave->path, up).distance;
+    if (front->end == LULL_WAVE_END_COLLECTIVE || front->n_ranks == 0)
         return;
-    }
     if (front->distance < reach)
-        front->end = end_behind(view, wave, front->last_rank, up, &front->operation);
+        front->end = end_behind(view, wave, front->last_rank, up);
     else
         front->end = view->graph->periodic ? LULL_WAVE_END_ITSELF : LULL_WAVE_END_BOUNDARY;
 }

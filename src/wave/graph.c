@@ -279,9 +279,10 @@ bool lull_wave_path_make(uint32_t n_ranks, struct lull_arena *arena,
 {
     ret_path->arrivals = lull_arena_try(arena, n_ranks, sizeof *ret_path->arrivals);
     ret_path->offsets = lull_arena_try(arena, n_ranks, sizeof *ret_path->offsets);
+    ret_path->carriers = lull_arena_try(arena, n_ranks, sizeof *ret_path->carriers);
     for (uint32_t r = 0; ret_path->arrivals && r < n_ranks; r++)
         ret_path->arrivals[r] = -1;
-    return ret_path->arrivals && ret_path->offsets;
+    return ret_path->arrivals && ret_path->offsets && ret_path->carriers;
 }
 
 lull_status lull_wave_predict(const struct lull_wave_graph *graph, uint32_t rank, int32_t begin,

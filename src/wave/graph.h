@@ -42,6 +42,7 @@ struct lull_wave_path {
                           never */
     int32_t *offsets;  /* ranks above the origin, counted along the way that the delay took: on a
                           ring it may go round */
+    uint8_t *carriers; /* 0: a message; else the collective operation in which it waited, plus 1 */
 };
 
 /* The path of a delay of `rank` in iteration `begin` on a silent system, in `arena`. */
