@@ -8,9 +8,9 @@
 #include "cli/progress.h"
 #include "study/wave_study.h"
 #include "view/simulation/simulation_document.h"
+#include "view/wave/wave_charts.h"
 #include "view/wave/wave_document.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What the user typed. */
@@ -167,6 +167,25 @@ static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *aren
                : LULL_EXIT_OK;
 }
 
+/* ---- charts ----------------------------------------------------------------------------------- */
+
+static void write_chart(const void *content, FILE *out)
+{
+    lull_chart_write(content, out);
+}
+
+static int save_charts(const struct lull_wave_scene *scene,
+                       const struct lull_wave_prediction *predicted, struct lull_arena *arena)
+{
+    int status = LULL_EXIT_OK;
+    if (settings.chart)
+        status = lull_output_save(settings.chart, write_chart, lull_wave_chart(scene, arena));
+    if (settings.amplitude && status == LULL_EXIT_OK)
+        status = lull_output_save(settings.amplitude, write_chart,
+                                  lull_wave_amplitude_chart(scene, predicted, arena));
+    return status;
+}
+
 /* ---- running ---------------------------------------------------------------------------------- */
 
 /* The first case that failed, whatever thread it ran on. */
@@ -195,6 +214,12 @@ static int simulate(struct lull_arena *arena)
         status = lull_output_write(&output, inputs.simulate.sweep->n_axes > 0
                                                 ? lull_wave_sweep_document(&inputs, cases, arena)
                                                 : lull_wave_case_document(&inputs, cases, arena));
+    if (status == LULL_EXIT_OK && (settings.chart || settings.amplitude))
+        status = cases->collective_only
+                     ? lull_cli_fail("%s: there is nothing to draw: its ranks exchange messages in "
+                                     "collective operations only",
+                                     settings.specs[LULL_SIMULATE_PATTERN])
+                     : save_charts(&cases->scene, &cases->predicted, arena);
     lull_wave_cases_release(&inputs, cases);
     return status;
 }
@@ -222,6 +247,8 @@ static int analyse(const char *path, struct lull_arena *arena)
     status = done == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
     if (status == LULL_EXIT_OK)
         status = lull_output_write(&output, lull_wave_run_document(path, &run, &notices, arena));
+    if (status == LULL_EXIT_OK)
+        status = save_charts(&run.measured, run.predicted, arena);
     lull_wave_run_close(&run);
     return status;
 }

@@ -9,6 +9,7 @@
 
 enum {
     SAMPLE = 1 << 18, /* cells from which the noise is judged */
+    LEAST_LEFT = 8,   /* one part in so many of the idleness of a rank arrives at the next */
     AHEAD = 2         /* iterations after the sender's in which a rank may become idle */
 };
 #define FALSE_ALARMS   1e-3 /* delays per run that are noise */
@@ -156,6 +157,7 @@ static lull_status find_delays(const struct lull_wave_field *field,
 /* Ranks that are idle in an iteration, to be followed: a list for each iteration. */
 struct visit {
     uint32_t wave, rank, next; /* `next`: place of the next one plus 1 */
+    int64_t idle;              /* ns */
 };
 
 struct tracing {
@@ -173,6 +175,7 @@ struct tracing {
 struct idleness {
     int32_t iteration; /* -1: it is not */
     uint8_t carrier;   /* as in struct lull_wave_path */
+    int64_t ns;
 };
 
 static bool visit(struct tracing *tracing, uint32_t wave, uint32_t rank, struct idleness idle,
@@ -186,7 +189,7 @@ static bool visit(struct tracing *tracing, uint32_t wave, uint32_t rank, struct 
     path->offsets[rank] = offset;
     path->carriers[rank] = idle.carrier;
     tracing->visits[tracing->n_visits++] =
-        (struct visit){wave, rank, tracing->heads[idle.iteration]};
+        (struct visit){wave, rank, tracing->heads[idle.iteration], idle.ns};
     tracing->heads[idle.iteration] = (uint32_t)tracing->n_visits;
     return true;
 }
@@ -212,17 +215,20 @@ static int64_t idle_in_collectives(const struct lull_wave_row *row, uint32_t ite
     return sum;
 }
 
-/* The iteration, from `from` on, in which a rank was idle longest. */
-static struct idleness find_idleness(const struct tracing *tracing, uint32_t rank, int32_t from)
+/* The iteration, from `from` on, in which a rank was idle longest. A wave of which so much is gone at
+ * once is gone. */
+static struct idleness find_idleness(const struct tracing *tracing, uint32_t rank, int32_t from,
+                                     int64_t before)
 {
     const struct lull_wave_row *row = &tracing->field->rows[rank];
-    int64_t most = tracing->least_idle;
-    struct idleness found = {-1, 0};
+    int64_t least = before / LEAST_LEFT;
+    int64_t most = least > tracing->least_idle ? least : tracing->least_idle;
+    struct idleness found = {-1, 0, 0};
     for (int32_t i = from; i <= from + AHEAD && i < (int32_t)tracing->field->n_iterations; i++) {
         int64_t idle = lull_wave_idle(tracing->field, rank, (uint32_t)i);
         if (idle > most && !is_taken(tracing, rank, i)) {
             most = idle;
-            found = (struct idleness){i, 0};
+            found = (struct idleness){i, 0, idle};
         }
         uint8_t operation;
         if (!row->n_collectives)
@@ -230,23 +236,24 @@ static struct idleness find_idleness(const struct tracing *tracing, uint32_t ran
         idle = idle_in_collectives(row, (uint32_t)i, &operation);
         if (idle > most && !is_taken(tracing, rank, i)) {
             most = idle;
-            found = (struct idleness){i, (uint8_t)(operation + 1)};
+            found = (struct idleness){i, (uint8_t)(operation + 1), idle};
         }
     }
     return found;
 }
 
-static bool follow(struct tracing *tracing, uint32_t wave, uint32_t rank, int32_t iteration)
+static bool follow(struct tracing *tracing, const struct visit *visited, int32_t iteration)
 {
     const struct lull_wave_graph *graph = tracing->graph;
-    const struct lull_wave_path *path = &tracing->waves[wave].path;
+    const struct lull_wave_path *path = &tracing->waves[visited->wave].path;
+    uint32_t rank = visited->rank;
     for (uint64_t l = graph->first[rank]; l < graph->first[rank + 1]; l++) {
         uint32_t peer = graph->links[l].peer;
         if (path->arrivals[peer] >= 0)
             continue;
-        struct idleness idle = find_idleness(tracing, peer, iteration);
+        struct idleness idle = find_idleness(tracing, peer, iteration, visited->idle);
         int32_t offset = path->offsets[rank] + (int32_t)lull_wave_offset(graph, rank, peer);
-        if (idle.iteration >= 0 && !visit(tracing, wave, peer, idle, offset))
+        if (idle.iteration >= 0 && !visit(tracing, visited->wave, peer, idle, offset))
             return false;
     }
     return true;
@@ -258,13 +265,14 @@ static bool trace_waves(struct tracing *tracing)
 {
     for (uint32_t w = 0; w < tracing->n_waves; w++)
         if (!visit(tracing, w, tracing->waves[w].rank,
-                   (struct idleness){tracing->waves[w].iteration, 0}, 0))
+                   (struct idleness){tracing->waves[w].iteration, 0, tracing->waves[w].length},
+                   0))
             return false;
     for (uint32_t i = 0; i < tracing->field->n_iterations; i++)
         while (tracing->heads[i]) {
-            const struct visit visit = tracing->visits[tracing->heads[i] - 1];
-            tracing->heads[i] = visit.next;
-            if (!follow(tracing, visit.wave, visit.rank, (int32_t)i))
+            const struct visit visited = tracing->visits[tracing->heads[i] - 1];
+            tracing->heads[i] = visited.next;
+            if (!follow(tracing, &visited, (int32_t)i))
                 return false;
         }
     return true;

@@ -107,6 +107,12 @@ static double reached_distance(const struct lull_wave *wave)
                                                             : wave->down.distance);
 }
 
+/* Whether it decayed; else something else ended it before. */
+static bool was_lost(const struct lull_wave *wave)
+{
+    return wave->up.end == LULL_WAVE_END_NOISE || wave->down.end == LULL_WAVE_END_NOISE;
+}
+
 void lull_wave_table(struct lull_document *document, const struct lull_wave_shown *shown,
                      uint32_t number, const char *scene, struct lull_arena *arena)
 {
@@ -140,7 +146,9 @@ void lull_wave_table(struct lull_document *document, const struct lull_wave_show
     add_row(&sheet, &decay, shown->predicted->decay, found,
             shown->replayed ? shown->replayed->decay : no_value);
     add_row(&sheet, &survival, shown->predicted->survival,
-            wave ? (struct lull_wave_value){reached_distance(wave), NAN, NAN} : no_value, no_value);
+            wave && was_lost(wave) ? (struct lull_wave_value){reached_distance(wave), NAN, NAN}
+                                   : no_value,
+            no_value);
     if (wave) {
         add_cell(&sheet, "end_up", "End up", lull_cell_text(lull_wave_end_words(&wave->up, arena)));
         add_cell(&sheet, "end_down", "End down",
