@@ -23,7 +23,8 @@ struct session {
     struct lull_arena *arena;
 };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 static lull_status add_consumers(struct session *session, const struct lull_trace *trace,
                                  unsigned workers, struct lull_consumer *consumers,
@@ -74,10 +75,11 @@ static lull_status read_alone(struct session *session, const char *path, struct 
     lull_notices_add_quirks(session->notices, session->trace, path);
     lull_network_init(&session->network, lull_network_find("hockney"));
     uint32_t eager = lull_network_parameter(session->network.class, "eager");
-    double limit;
     for (unsigned between = 0; between < 2 && status == LULL_OK; between++) {
-        status = lull_eager_evidence_limit(session->evidence, between,
-                                           session->network.values[0][eager], &limit, err);
+        struct lull_eager_findings findings;
+        status = lull_eager_evidence_weigh(session->evidence, between, &findings, err);
+        double limit =
+            status != LULL_OK ? 0 : lull_eager_limit(&findings, session->network.values[0][eager]);
         for (unsigned level = between ? LULL_LEVEL_SWITCH : 0;
              status == LULL_OK && level < (between ? LULL_LEVELS : LULL_LEVEL_SWITCH); level++)
             lull_network_set(&session->network, eager, level, limit);
@@ -120,7 +122,8 @@ static const struct lull_trace *trace_of(const struct session *session)
     return session->trace ? session->trace : session->runs.runs[0].trace;
 }
 
-/* ---- replays ---------------------------------------------------------------------------------- */
+/* ---- replays ----------------------------------------------------------------------------------
+ */
 
 /* A delay that is taken out of the run. */
 struct removal {
@@ -197,9 +200,9 @@ static void replay_all(struct session *session, double *costs)
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
     for (uint32_t w = 0; w < run->measured.waves.count && status == LULL_OK; w++) {
         const struct lull_wave *wave = &run->measured.waves.waves[w];
-        struct removal removal = {
-            wave->rank, wave->begin,
-            run->measured.field->rows[wave->rank].cells[wave->iteration].end, wave->length};
+        struct removal removal = {wave->rank, wave->begin,
+                                  run->measured.field->rows[wave->rank].cells[wave->iteration].end,
+                                  wave->length};
         status = replay(session, &removal, NULL, &without, &err);
         if (status == LULL_OK)
             costs[w] = (double)(runtime - without);
