@@ -101,11 +101,6 @@ static bool close_message(struct open_list *list, uint64_t request, struct open 
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-static bool is_buffered(uint8_t call)
-{
-    return call == LULL_CALL_BSEND || call == LULL_CALL_IBSEND;
-}
-
 static bool take_send(struct lull_eager_evidence *evidence, struct thread *thread,
                       const struct lull_steps *steps, const struct lull_step *step)
 {
@@ -114,7 +109,7 @@ static bool take_send(struct lull_eager_evidence *evidence, struct thread *threa
         return true;
     if (!count_message(thread, step->channel, &number))
         return false;
-    if (is_buffered(thread->call))
+    if (step->op == LULL_SEND_BUFFERED)
         return true;
     const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
     const struct open message = {.request = step->message.request,

@@ -59,6 +59,7 @@ static inline bool lull_read_is_silent_in_short(struct reading *reading,
     case LULL_STEP_RECV:
     case LULL_STEP_COLLECTIVE_END:
     case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
     case LULL_STEP_END:
         return false;
     default:
@@ -101,6 +102,7 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     case LULL_STEP_RECV:
     case LULL_STEP_COLLECTIVE_END:
     case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
     case LULL_STEP_END:
         return false;
     case LULL_STEP_FORK:

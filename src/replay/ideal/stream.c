@@ -238,6 +238,7 @@ static void take_operation(struct share *share, struct stream *stream, const str
         end_collective(share, stream, note);
         return;
     case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
         stream->open_receives -= stream->open_receives > 0;
         return;
     default: /* RECV_POST */

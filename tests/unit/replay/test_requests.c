@@ -297,6 +297,43 @@ static void a_receive_may_complete_on_another_thread(void **state)
     assert_int_equal(replay(trace, callers), 300 + LATENCY);
 }
 
+/* Process 0 starts a persistent send that is synchronous, waits for it, computes for 100 and sends
+ * again; process 1 receives from 300 on. A standard or buffered send of 8 bytes waits for nobody,
+ * and process 1 is the last at 300. */
+static void started_sends_have_a_mode(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t mode;
+        int64_t end;
+    } cases[] = {{LULL_SEND_STANDARD, 300},
+                 {LULL_SEND_BUFFERED, 300},
+                 {LULL_SEND_SYNCHRONOUS, 300 + LATENCY + 100 + LATENCY}};
+    for (int i = 0; i < 3; i++) {
+        struct lull_trace *trace = two_processes(1);
+        struct lull_event start = message(LULL_EVENT_SEND, 1, 1, 8, 5);
+        start.op = cases[i].mode;
+        call(trace, 0, START, 10, 20, &start);
+        CALL(trace, 0, WAIT, 20, 500, LULL_EVENT_SEND_DONE, 1, 1, 8, 5);
+        CALL(trace, 0, SEND, 600, 610, LULL_EVENT_SEND, 1, 2, 8, LULL_NO_REQUEST);
+        CALL(trace, 1, RECV, 300, 310, LULL_EVENT_RECV, 0, 1, 8, LULL_NO_REQUEST);
+        CALL(trace, 1, RECV, 310, 620, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+        assert_int_equal(replay(trace, NULL), cases[i].end);
+    }
+}
+
+/* A receive that was given up is waited for by nobody, and takes nothing. */
+static void a_receive_that_was_given_up_takes_no_message(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 10, 10, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    CALL(trace, 0, FREE, 20, 20, LULL_EVENT_REQUEST_FREED, 1, 1, 8, 5);
+    CALL(trace, 0, RECV, 30, 200, LULL_EVENT_RECV, 1, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, SEND, 100, 110, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 100 + LATENCY);
+}
+
 /* Ten queries that find nothing, each with as much work behind it: the message leaves when all of
  * that is done. Where calls take no time, the work alone is left. */
 static void polls_between_work_cost_their_time(void **state)
@@ -368,6 +405,8 @@ int main(void)
         cmocka_unit_test(a_freed_send_is_not_waited_for),
         cmocka_unit_test(started_collectives_wait_when_they_are_waited_for),
         cmocka_unit_test(a_receive_may_complete_on_another_thread),
+        cmocka_unit_test(started_sends_have_a_mode),
+        cmocka_unit_test(a_receive_that_was_given_up_takes_no_message),
         cmocka_unit_test(polls_between_work_cost_their_time),
         cmocka_unit_test(polls_without_work_are_a_wait),
         cmocka_unit_test(a_poll_on_the_way_costs_its_time),
