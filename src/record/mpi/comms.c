@@ -2,6 +2,7 @@
  * Their keys are those of keys.h. */
 #include "record/mpi/comms.h"
 
+#include "record/keep.h"
 #include "record/mpi/clocks.h"
 #include "record/mpi/keys.h"
 #include "record/mpi/spawned.h"
@@ -60,13 +61,12 @@ static int look_into(const struct world *world, MPI_Group group, int size, const
     return unknown;
 }
 
-/* Process numbers of a group, in memory of its own; NULL when there is none. */
+/* Process numbers of a group, in memory that is kept; NULL when there is none. */
 static uint32_t *numbers_of(MPI_Group group, int size)
 {
-    uint32_t *numbers = malloc(sizeof *numbers * (size_t)(size > 0 ? size : 1));
     int *ranks = malloc(sizeof *ranks * 2 * (size_t)(size > 0 ? size : 1));
-    if (!numbers || !ranks) {
-        free(numbers);
+    uint32_t *numbers = ranks ? rec_keep(sizeof *numbers * (size_t)(size > 0 ? size : 1)) : NULL;
+    if (!numbers) {
         free(ranks);
         return NULL;
     }
@@ -238,7 +238,7 @@ static const struct rec_mpi_comm *add_half(MPI_Comm comm, const struct rec_mpi_c
                                            int tag, bool shared, uint64_t half, uint64_t link)
 {
     char name[MPI_MAX_OBJECT_NAME];
-    struct rec_mpi_comm *info = calloc(1, sizeof *info);
+    struct rec_mpi_comm *info = rec_keep(sizeof *info);
     if (!info || !look_at(comm, info))
         return &rec_mpi_world;
     set_name(comm, name);
@@ -256,7 +256,7 @@ static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct rec_mpi_co
 const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window)
 {
     MPI_Group group;
-    struct rec_mpi_comm *info = calloc(1, sizeof *info);
+    struct rec_mpi_comm *info = rec_keep(sizeof *info);
     if (!info || rec_mpi.Win_get_group(window, &group) != MPI_SUCCESS)
         return &rec_mpi_world;
     if (rec_mpi.Group_size(group, &info->size) == MPI_SUCCESS)
@@ -417,7 +417,7 @@ void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */
 static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
 {
-    struct rec_mpi_comm *copy = malloc(sizeof *copy);
+    struct rec_mpi_comm *copy = rec_keep(sizeof *copy);
     if (!copy)
         return;
     *copy = *info;

@@ -158,8 +158,8 @@ static void post_and_complete(unsigned number)
         append(300000 + i % 50, number, i, false);
         rec_requests_unlock();
         rec_requests_lock();
-        struct rec_request *found = rec_request_find(handle_of(300000 + i % 50),
-                                                     i % 3 ? number : (number + 1) % THREADS);
+        struct rec_request *found =
+            rec_request_find(handle_of(300000 + i % 50), i % 3 ? number : (number + 1) % THREADS);
         const struct rec_request *taken = found ? rec_request_take(found, false) : NULL;
         if (taken)
             completed[taken->owner]++;

@@ -105,14 +105,15 @@ static void test_too_many(void **state)
         region = rec_site_of_place(parent, 4 + i / 4096, place(i % 4096));
     assert_in_range(n, (1 << 16) - PLACES - 100, (1 << 16) + 1);
     assert_int_equal(rec_site_of_place(parent, 1, place(1)), found[0][1]);
-    assert_int_equal(rec_site_of_place(parent, 4, place(9)), rec_site_of_place(parent, 4, place(9)));
+    assert_int_equal(rec_site_of_place(parent, 4, place(9)),
+                     rec_site_of_place(parent, 4, place(9)));
 }
 
 static int tests(void)
 {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_of_whom),
-        cmocka_unit_test(test_nowhere), cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_threads),  cmocka_unit_test(test_of_whom),
+        cmocka_unit_test(test_nowhere),  cmocka_unit_test(test_stack),
         cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(all, NULL, NULL);

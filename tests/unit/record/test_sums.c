@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 /* As many events as fit into one chunk: writing a full one takes time of its own. */
-enum { REGIONS = 600, DEEPEST = 100, STEPS = 1500 };
+enum { REGIONS = 600, DEEPEST = 100, STEPS = 1500, OTHER = 1000 };
 
 static struct {
     uint64_t visits, ticks;
@@ -109,7 +109,7 @@ static pthread_barrier_t turn;
 static struct lull_tape_sum known[2];
 static bool has_beyond[2];
 
-/* Calls of region 3 and of one that is far behind: too far for thread 0, on a full disk for the
+/* Calls of a region and of one that is far behind: too far for thread 0, on a full disk for the
  * other one, whose turn it is then. Both live meanwhile, so that each has sums of its own. */
 static void call_beyond(unsigned number)
 {
@@ -118,13 +118,13 @@ static void call_beyond(unsigned number)
     uint64_t now = rec_now();
     if (number == 1)
         pthread_barrier_wait(&turn);
-    rec_put_call(self, 3, now, 0);
+    rec_put_call(self, OTHER, now, 0);
     recorded_refuse_space(number == 1);
     rec_put_call(self, far, now, 0);
     recorded_refuse_space(false);
     rec_put_call(self, far, now, 0);
-    rec_put_call(self, 3, now, 5);
-    memcpy(&known[number], rec_sum_of(self, 3, 0), sizeof known[number]);
+    rec_put_call(self, OTHER, now, 5);
+    memcpy(&known[number], rec_sum_of(self, OTHER, 0), sizeof known[number]);
     has_beyond[number] = rec_sum_of(self, far, 0) != NULL;
     if (number == 0)
         pthread_barrier_wait(&turn);
