@@ -5,10 +5,12 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "study/derive_study.h"
 #include "study/program_study.h"
 #include "view/program/program_chart.h"
 #include "view/program/program_document.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 static struct {
     char *machine, *free, *confidence, *network, *seed, *chart, *draw;
     char **set, **sweep, **calibrate, **against;
-    int simulate, threads, force;
+    int simulate, derive, threads, force;
 } settings;
 static struct lull_output_settings output;
 
@@ -49,6 +51,10 @@ static const struct poptOption options[] = {
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0, "draw the sweep as SVG", "FILE"},
     {"draw", '\0', POPT_ARG_STRING, &settings.draw, 0,
      "what is drawn (speedup over processes, else time)", "time|speedup|efficiency|terms"},
+    {"derive", '\0', POPT_ARG_NONE, &settings.derive, 0,
+     "the operands are recorded runs, each with the size of its problem if these differ; write a "
+     "model of them",
+     NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
      "N"},
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
@@ -68,7 +74,7 @@ struct wishes {
 /* ---- what was typed ------------------------------------------------------------------------- */
 
 /* "RUN,L=100,RUN2": pieces with '=' that are no files belong to the run before them. */
-static int read_runs(const char *option, char **texts,
+static int read_runs(const char *option, const char *const *texts,
                      const struct lull_model_run_wish **ret_wishes, uint32_t *ret_count,
                      struct lull_arena *arena)
 {
@@ -89,7 +95,7 @@ static int read_runs(const char *option, char **texts,
                 continue;
             }
             if (count == 0)
-                return lull_cli_usage("--%s: '%s', expected a RUN before it", option, piece);
+                return lull_cli_usage("%s: '%s', expected a RUN before it", option, piece);
             pairs = lull_arena_grow(arena, pairs, &pairs_capacity, n_pairs + 2, sizeof *pairs);
             pairs[n_pairs++] = piece;
             pairs[n_pairs] = NULL;
@@ -132,11 +138,11 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     unsigned drawing;
     int status = lull_option_word("draw", settings.draw, drawings, &drawing);
     if (status == LULL_EXIT_OK)
-        status = read_runs("calibrate", settings.calibrate, &program->calibrate,
-                           &program->n_calibrate, arena);
+        status = read_runs("--calibrate", (const char *const *)settings.calibrate,
+                           &program->calibrate, &program->n_calibrate, arena);
     if (status == LULL_EXIT_OK)
-        status =
-            read_runs("against", settings.against, &program->against, &program->n_against, arena);
+        status = read_runs("--against", (const char *const *)settings.against, &program->against,
+                           &program->n_against, arena);
     if (status == LULL_EXIT_OK)
         status = read_confidence(&program->confidence);
     if (status == LULL_EXIT_OK)
@@ -230,6 +236,97 @@ static int read_with_model(struct lull_program_model *model, struct wishes *wish
     return status == LULL_EXIT_OK ? read_axes(model, wishes, arena) : status;
 }
 
+/* ---- derived models ------------------------------------------------------------------------- */
+
+struct derived {
+    const struct lull_measured_runs *runs;
+    struct lull_arena *arena;
+};
+
+static void write_derived(const void *content, FILE *out)
+{
+    const struct derived *derived = content;
+    lull_derived_write(derived->runs, derived->arena, out);
+}
+
+/* A name of Lua that no other parameter of a derived model has. */
+static bool is_size_name(const char *name)
+{
+    static const char *const taken[] = {"P", "T", "B", "iterations"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(name, taken[i]) == 0)
+            return false;
+    for (const char *c = name; *c; c++)
+        if (!isalpha((unsigned char)*c) && *c != '_' && (c == name || !isdigit((unsigned char)*c)))
+            return false;
+    return *name != '\0';
+}
+
+/* "N=1000" behind every run, with one name, or behind none. */
+static int read_sizes(const struct lull_model_run_wish *wishes, uint32_t count,
+                      const char **ret_name, const double **ret_sizes, struct lull_arena *arena)
+{
+    double *sizes = lull_arena_zero(arena, count, sizeof *sizes);
+    *ret_name = NULL;
+    *ret_sizes = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *const *texts = wishes[i].settings;
+        char *end;
+        if (!texts && !*ret_name)
+            continue;
+        if (!texts || texts[1])
+            return lull_cli_usage("--derive: %s: expected one size, as behind the other runs",
+                                  wishes[i].path);
+        const char *equals = strchr(texts[0], '=');
+        const char *name = lull_arena_strndup(arena, texts[0], (size_t)(equals - texts[0]));
+        sizes[i] = strtod(equals + 1, &end);
+        if (!is_size_name(name) || (*ret_name ? strcmp(name, *ret_name) != 0 : i > 0))
+            return lull_cli_usage("--derive: '%s': expected one name of a size behind every run, "
+                                  "and not P, T, B, iterations",
+                                  texts[0]);
+        if (end == equals + 1 || *end || !(sizes[i] > 0) || !isfinite(sizes[i]))
+            return lull_cli_usage("--derive: '%s', expected a number above 0", texts[0]);
+        *ret_name = name;
+        *ret_sizes = sizes;
+    }
+    return LULL_EXIT_OK;
+}
+
+static int derive(const char *const *operands, struct lull_arena *arena)
+{
+    struct lull_notices notices = {.arena = arena};
+    const struct lull_model_run_wish *wishes;
+    struct lull_measured_runs measured;
+    struct lull_error err;
+    struct lull_progress progress;
+    const struct lull_study_progress shown = lull_progress_of_study(&progress);
+    const struct lull_runs_options wanted = {.regions = true,
+                                             .no_replay = true,
+                                             .force = settings.force,
+                                             .workers = (unsigned)settings.threads,
+                                             .progress = &shown};
+    const char *size_name;
+    const double *sizes;
+    uint32_t count;
+    int status = read_runs("--derive", operands, &wishes, &count, arena);
+    if (status == LULL_EXIT_OK)
+        status = read_sizes(wishes, count, &size_name, &sizes, arena);
+    if (status == LULL_EXIT_OK)
+        status = lull_option_threads(settings.threads);
+    if (status != LULL_EXIT_OK)
+        return status;
+    const char **paths = lull_arena_zero(arena, count, sizeof *paths);
+    for (uint32_t i = 0; i < count; i++)
+        paths[i] = wishes[i].path;
+    lull_status read =
+        lull_derive_read(paths, count, size_name, sizes, &wanted, &notices, arena, &measured, &err);
+    lull_cli_warn_all(&notices);
+    if (read != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    return lull_output_save(output.path ? output.path : "/dev/stdout", write_derived,
+                            &(struct derived){&measured, arena});
+}
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static void write_chart(const void *content, FILE *out)
@@ -271,13 +368,8 @@ static int report(struct lull_program_model *model, struct wishes *wishes,
                : status;
 }
 
-static int run(poptContext context)
+static int evaluate(const char *path, struct lull_arena *arena)
 {
-    lull_limits_raise_files();
-    const char *path = poptGetArg(context);
-    if (!path || poptPeekArg(context))
-        return lull_cli_usage("expected one model");
-    struct lull_arena *arena = lull_cli_arena();
     struct lull_notices notices = {.arena = arena};
     struct wishes wishes = {.drawing = LULL_DRAW_USUAL};
     struct lull_program_model model;
@@ -291,6 +383,20 @@ static int run(poptContext context)
             status = report(&model, &wishes, &notices, arena);
         lull_program_model_close(&model);
     }
+    return status;
+}
+
+static int run(poptContext context)
+{
+    lull_limits_raise_files();
+    const char **operands = poptGetArgs(context);
+    if (!operands || !*operands)
+        return lull_cli_usage("expected %s", settings.derive ? "RUNs" : "a model");
+    if (operands[1] && !settings.derive)
+        return lull_cli_usage("expected one model");
+    struct lull_arena *arena = lull_cli_arena();
+    int status = settings.derive ? derive((const char *const *)operands, arena)
+                                 : evaluate(operands[0], arena);
     lull_arena_destroy(arena);
     return status;
 }
@@ -298,12 +404,13 @@ static int run(poptContext context)
 const struct lull_command lull_cmd_model_program = {
     .name = "model program",
     .summary = "how long a program takes on P processes, from a model in Lua",
-    .operands = "MODEL.lua",
+    .operands = "MODEL.lua | --derive RUN[,NAME=VALUE]...",
     .details = "examples:\n"
                "  lull model program image.lua --sweep P=1:4096:x2 --chart image.svg\n"
                "  lull model program image.lua --machine machine.json --set L=2000\n"
                "  lull model program image.lua --calibrate run1 --calibrate run2 --against run4\n"
-               "  lull model program image.lua --set P=64 --simulate --network loggops\n",
+               "  lull model program image.lua --set P=64 --simulate --network loggops\n"
+               "  lull model program --derive run16 run64 run256 -o model.lua\n",
     .options = options,
     .run = run,
 };

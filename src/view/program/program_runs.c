@@ -29,7 +29,7 @@ static void add_times(struct lull_table *table, const struct lull_program_model 
                  measured > 0 ? predicted / measured - 1 : NAN);
         rest -= isnan(measured) ? 0 : measured;
     }
-    uint32_t row = lull_table_row(table, lull_arena_printf(arena, "%s.rest", run->name),
+    uint32_t row = lull_table_row(table, lull_arena_printf(arena, "%s#rest", run->name),
                                   "outside of all terms", parent);
     lull_table_set(table, row, MEASURED, lull_cell_quantity(rest, "s"));
 }
@@ -37,7 +37,7 @@ static void add_times(struct lull_table *table, const struct lull_program_model 
 static void add_count(struct lull_table *table, const struct lull_model_run *run, const char *key,
                       double predicted, double measured, uint32_t parent, struct lull_arena *arena)
 {
-    const char *id = lull_arena_printf(arena, "%s.%s", run->name, key);
+    const char *id = lull_arena_printf(arena, "%s#%s", run->name, key);
     uint32_t row = lull_table_row(table, id, key, parent);
     set_pair(table, row, lull_times_cell(predicted), lull_times_cell(measured),
              measured > 0    ? predicted / measured - 1
