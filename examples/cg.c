@@ -1,4 +1,4 @@
-/* cg: conjugate gradients for a Poisson problem, matrix-free, with OpenMP. data/models/cg.lua
+/* cg: conjugate gradients for a Poisson problem, matrix-free, with OpenMP. data/solvers/cg.lua
  * describes it for `lull model solver`.
  *
  *     gcc -O3 -march=native -fopenmp cg.c -o cg -lm

@@ -1,5 +1,5 @@
 /* pcg: conjugate gradients as in cg.c, with a symmetric Gauss-Seidel preconditioner.
- * data/models/pcg.lua describes it for `lull model solver`.
+ * data/solvers/pcg.lua describes it for `lull model solver`.
  *
  *     gcc -O3 -march=native -fopenmp pcg.c -o pcg -lm
  *     OMP_NUM_THREADS=2 OMP_PROC_BIND=close ./pcg [NX [NY [ITERATIONS]]]

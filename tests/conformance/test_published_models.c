@@ -59,7 +59,7 @@ static void test_cg(void **state)
     struct lull_error err = {""};
     const struct lull_solver_options options = {.compiler = "gcc", .barrier = NAN};
     const char *file = lull_arena_printf(arena, "%s/../data/haswell-e5-2695v3-cod-cg.json", tests);
-    const char *text = lull_arena_printf(arena, "%s/../data/models/cg.lua", tests);
+    const char *text = lull_arena_printf(arena, "%s/../data/solvers/cg.lua", tests);
     if (lull_machine_read(file, arena, &machine, &err) != LULL_OK ||
         lull_solver_read(text, machine, NULL, 0, arena, &solver, &err) != LULL_OK ||
         lull_solver_predict(&solver, machine, &options, arena, &got, &err) != LULL_OK)

@@ -209,10 +209,11 @@ const struct lull_command lull_cmd_model_solver = {
     .name = "model solver",
     .summary = "iterative solvers as kernels, counts and barriers (ECM)",
     .operands = "DESCRIPTION",
-    .details = "examples:\n"
-               "  lull model solver data/models/cg.lua -m data/haswell-e5-2695v3-cod-cg.json\n"
-               "  lull model solver data/models/pcg.lua -m machine.json -D Nx=1000 -D Ny=1000\n"
-               "  lull model solver data/models/cg.lua -m machine.json --sweep Nx=100,1000,10000\n",
+    .details =
+        "examples:\n"
+        "  lull model solver data/solvers/cg.lua -m data/haswell-e5-2695v3-cod-cg.json\n"
+        "  lull model solver data/solvers/pcg.lua -m machine.json -D Nx=1000 -D Ny=1000\n"
+        "  lull model solver data/solvers/cg.lua -m machine.json --sweep Nx=100,1000,10000\n",
     .options = options,
     .run = run,
 };

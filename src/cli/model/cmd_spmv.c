@@ -421,7 +421,7 @@ const struct lull_command lull_cmd_model_spmv = {
     .name = "model spmv",
     .summary = "sparse matrix times vector (Roofline and ECM)",
     .operands = "MATRIX",
-    .details = "A MATRIX is a Matrix Market file, plain or .gz, or one that is made, as "
+    .details = "A MATRIX is a Matrix Market file, plain or .gz, or one that is made, as\n"
                "stencil5:nx=1000,ny=1000 (see --list).\n\n"
                "examples:\n"
                "  lull model spmv pwtk.mtx.gz --machine machine.json --run\n"

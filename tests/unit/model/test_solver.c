@@ -61,7 +61,7 @@ static void test_published_table(void **state)
     struct lull_solver solver;
     struct lull_solver_prediction got;
     struct lull_error err = {""};
-    if (lull_solver_read(data_path("models/cg.lua", *state), machine, NULL, 0, *state, &solver,
+    if (lull_solver_read(data_path("solvers/cg.lua", *state), machine, NULL, 0, *state, &solver,
                          &err) != LULL_OK ||
         lull_solver_predict(&solver, machine, &usual, *state, &got, &err) != LULL_OK)
         fail_msg("%s", err.text);
