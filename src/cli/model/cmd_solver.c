@@ -141,9 +141,10 @@ static lull_status predict(const struct wishes *wishes, const struct lull_machin
     struct lull_solver *solver = lull_arena_zero(arena, 1, sizeof *solver);
     lull_status status =
         lull_solver_read(wishes->path, machine, wishes->values, n_values, arena, solver, err);
-    return status == LULL_OK
-               ? lull_solver_predict(solver, machine, &wishes->options, arena, ret_prediction, err)
-               : status;
+    if (status != LULL_OK)
+        return status;
+    status = lull_solver_predict(solver, machine, &wishes->options, arena, ret_prediction, err);
+    return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", settings.machine);
 }
 
 static lull_status predict_sweep(struct wishes *wishes, const struct lull_machine *machine,

@@ -262,7 +262,7 @@ static lull_status predict(struct work *work, struct lull_error *err)
     }
     work->view.points = work->points = points;
     work->view.n_points = work->n_cores;
-    return status;
+    return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", settings.machine);
 }
 
 static lull_status reorder(struct work *work, struct lull_error *err)
