@@ -24,7 +24,7 @@ static const struct poptOption options[] = {
      "the machine to predict for, a file of `lull bench` or of data/", "FILE"},
     {"define", 'D', POPT_ARG_ARGV, &settings.define, 0,
      "set a parameter of the description; may be repeated", "NAME=VALUE"},
-    {"cores", 'c', POPT_ARG_INT, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_INT, &settings.cores, 0,
      "predict up to that many cores (those of a memory domain)", "N"},
     {"sweep", 's', POPT_ARG_STRING, &settings.sweep, 0,
      "predict for several values of a parameter, too", "NAME=V1,V2,..."},

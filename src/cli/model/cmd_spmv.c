@@ -24,7 +24,7 @@ static struct lull_output_settings output;
 static const struct poptOption options[] = {
     {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
      "the machine to predict for, a file of `lull bench` or of data/ (intensities alone)", "FILE"},
-    {"cores", 'c', POPT_ARG_STRING, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_STRING, &settings.cores, 0,
      "numbers of cores (1, 2, 4, ... and those of a memory domain)", "N,..."},
     {"storage", '\0', POPT_ARG_STRING, &settings.storage, 0,
      "how the matrix is stored: compressed rows, or SELL-C-sigma (crs)", "crs|sell"},
