@@ -24,7 +24,7 @@ static const struct poptOption options[] = {
      "the machine to predict for, a file of `lull bench` or of data/", "FILE"},
     {"define", 'D', POPT_ARG_ARGV, &settings.define, 0,
      "set a parameter of the description; may be repeated", "NAME=VALUE"},
-    {"cores", 'c', POPT_ARG_INT, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_INT, &settings.cores, 0,
      "predict up to that many cores (those of a memory domain)", "N"},
     {"sweep", 's', POPT_ARG_STRING, &settings.sweep, 0,
      "predict for several values of a parameter, too", "NAME=V1,V2,..."},
@@ -141,9 +141,10 @@ static lull_status predict(const struct wishes *wishes, const struct lull_machin
     struct lull_solver *solver = lull_arena_zero(arena, 1, sizeof *solver);
     lull_status status =
         lull_solver_read(wishes->path, machine, wishes->values, n_values, arena, solver, err);
-    return status == LULL_OK
-               ? lull_solver_predict(solver, machine, &wishes->options, arena, ret_prediction, err)
-               : status;
+    if (status != LULL_OK)
+        return status;
+    status = lull_solver_predict(solver, machine, &wishes->options, arena, ret_prediction, err);
+    return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", settings.machine);
 }
 
 static lull_status predict_sweep(struct wishes *wishes, const struct lull_machine *machine,
@@ -209,10 +210,11 @@ const struct lull_command lull_cmd_model_solver = {
     .name = "model solver",
     .summary = "iterative solvers as kernels, counts and barriers (ECM)",
     .operands = "DESCRIPTION",
-    .details = "examples:\n"
-               "  lull model solver data/solvers/cg.lua -m data/haswell-e5-2695v3-cod-cg.json\n"
-               "  lull model solver data/solvers/pcg.lua -m machine.json -D Nx=1000 -D Ny=1000\n"
-               "  lull model solver data/solvers/cg.lua -m machine.json --sweep Nx=100,1000,10000\n",
+    .details =
+        "examples:\n"
+        "  lull model solver data/solvers/cg.lua -m data/haswell-e5-2695v3-cod-cg.json\n"
+        "  lull model solver data/solvers/pcg.lua -m machine.json -D Nx=1000 -D Ny=1000\n"
+        "  lull model solver data/solvers/cg.lua -m machine.json --sweep Nx=100,1000,10000\n",
     .options = options,
     .run = run,
 };

@@ -24,7 +24,7 @@ static struct lull_output_settings output;
 static const struct poptOption options[] = {
     {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
      "the machine to predict for, a file of `lull bench` or of data/ (intensities alone)", "FILE"},
-    {"cores", 'c', POPT_ARG_STRING, &settings.cores, 0,
+    {"cores", 'n', POPT_ARG_STRING, &settings.cores, 0,
      "numbers of cores (1, 2, 4, ... and those of a memory domain)", "N,..."},
     {"storage", '\0', POPT_ARG_STRING, &settings.storage, 0,
      "how the matrix is stored: compressed rows, or SELL-C-sigma (crs)", "crs|sell"},
@@ -262,7 +262,7 @@ static lull_status predict(struct work *work, struct lull_error *err)
     }
     work->view.points = work->points = points;
     work->view.n_points = work->n_cores;
-    return status;
+    return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", settings.machine);
 }
 
 static lull_status reorder(struct work *work, struct lull_error *err)
@@ -421,7 +421,7 @@ const struct lull_command lull_cmd_model_spmv = {
     .name = "model spmv",
     .summary = "sparse matrix times vector (Roofline and ECM)",
     .operands = "MATRIX",
-    .details = "A MATRIX is a Matrix Market file, plain or .gz, or one that is made, as "
+    .details = "A MATRIX is a Matrix Market file, plain or .gz, or one that is made, as\n"
                "stencil5:nx=1000,ny=1000 (see --list).\n\n"
                "examples:\n"
                "  lull model spmv pwtk.mtx.gz --machine machine.json --run\n"

@@ -82,10 +82,7 @@ lull_status lull_spmv_predict(const struct lull_spmv_shape *shape,
         shape->flops * prediction.memory.value /
         (lull_spmv_bytes(shape, lull_spmv_alpha_once(shape)) + prediction.update_bytes);
     prediction.roofline =
-        prediction.in_cache
-            ? NAN
-            : shape->flops * prediction.memory.value /
-                  (lull_spmv_bytes(shape, traffic->alpha) + prediction.update_bytes);
+        prediction.in_cache ? NAN : shape->flops * prediction.memory.value / bytes;
     double alone = lull_ecm_time(&prediction.ecm, prediction.ecm.n_links);
     double naive = lull_ecm_scale(alone, prediction.ecm.shared, cores);
     double latency = lull_ecm_scale_latency(alone, prediction.ecm.shared, cores);

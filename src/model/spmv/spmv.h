@@ -73,7 +73,7 @@ struct lull_spmv_prediction {
     struct lull_ecm_bandwidth memory; /* of that many cores */
     struct lull_spmv_traffic traffic;
     double roofline_once; /* flop/s for alpha = 1 / N_nzr, or the least that it can be */
-    double roofline;      /* flop/s for the simulated alpha */
+    double roofline;      /* flop/s for the simulated traffic; NAN: there is none */
     struct lull_ecm ecm;  /* cycles per 8 nonzeros of one core's share of the work */
     bool in_cache;        /* nothing comes from memory: Roofline says nothing */
     double update_bytes;  /* transposed on several cores: per nonzero for clearing and adding up

@@ -311,7 +311,7 @@ const struct lull_chart *lull_spmv_chart(const struct lull_spmv_view *view,
                                  view->shape->transposed ? "y = A^T x" : "y = A x"));
     lull_chart_x_axis(chart, "cores", "", LULL_CHART_WHOLE);
     lull_chart_y_axis(chart, "performance", "flop/s", LULL_CHART_LINEAR);
-    add_series(chart, view, "Roofline, simulated alpha", LULL_CHART_LINE, roofline_of, arena);
+    add_series(chart, view, "Roofline, simulated traffic", LULL_CHART_LINE, roofline_of, arena);
     add_series(chart, view, "ECM", LULL_CHART_LINE, ecm_of, arena);
     add_series(chart, view, "ECM with latency penalty", LULL_CHART_LINE, latency_of, arena);
     add_series(chart, view, "measured", LULL_CHART_POINTS, measured_of, arena);
