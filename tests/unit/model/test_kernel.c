@@ -169,7 +169,7 @@ static void source_files(void **state)
     assert_int_equal(kernel->loops[0].line, 16);
     assert_true(kernel->flops[0].add == 1);
     kernel = good(fixture, program, "third", 2);
-    assert_string_equal(offset(fixture, kernel, 0), "M i + j");
+    assert_string_equal(offset(fixture, kernel, 0), "i M + j");
     assert_true(lull_kernel_iterations(kernel, 1) == 50 * 25);
 }
 
