@@ -95,6 +95,7 @@ struct lull_kernel {
     unsigned precision; /* bytes of its floating-point numbers */
     const char *code; /* the loop nest as it stands in the source */
     const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
+    const char *macros; /* sizes that a source file has as macros, "#define N 1000"; "": none */
     unsigned code_line;
     bool is_file;     /* it stands in a source file of a program, whose declarations it may use */
 };

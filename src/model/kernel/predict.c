@@ -86,17 +86,43 @@ static unsigned cores_of_domain(const struct lull_machine *machine)
     return cores ? cores : 1;
 }
 
-static void find_points(struct lull_arena *arena, struct lull_prediction *prediction)
+/* With so many cores: of shared caches each has less, and of memory all have the same. Simulated
+ * traffic is taken as it is with the cores that were asked for. */
+static lull_status find_point(const struct lull_kernel_options *options, unsigned cores,
+                              struct lull_arena *arena, const struct lull_prediction *prediction,
+                              struct lull_core_point *ret_point, struct lull_error *err)
 {
-    double shared = prediction->ecm.shared, cycles = prediction->cycles;
-    prediction->saturation = lull_ecm_saturation(cycles, shared);
+    struct lull_ecm ecm = prediction->ecm;
+    struct lull_ecm_bandwidth memory;
+    struct lull_layers layers;
+    lull_status status = LULL_OK;
+    if (options->traffic == LULL_TRAFFIC_CONDITIONS) {
+        status = lull_layers_find(prediction->kernel, prediction->machine, cores, arena, &layers,
+                                  err);
+        if (status == LULL_OK)
+            status = lull_ecm_links(prediction->machine, layers.lines, layers.n_levels, arena, &ecm,
+                                    &memory, err);
+    }
+    double cycles = fmax(lull_ecm_time(&ecm, ecm.n_links), prediction->incore.chain);
+    if (status == LULL_OK)
+        *ret_point = (struct lull_core_point){
+            cores,
+            lull_prediction_rate(prediction, lull_ecm_scale(cycles, ecm.shared, cores)),
+            lull_prediction_rate(prediction, lull_ecm_scale_latency(cycles, ecm.shared, cores))};
+    return status;
+}
+
+static lull_status find_points(const struct lull_kernel_options *options, struct lull_arena *arena,
+                               struct lull_prediction *prediction, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    prediction->saturation = lull_ecm_saturation(prediction->cycles, prediction->ecm.shared);
     prediction->n_points = cores_of_domain(prediction->machine);
     prediction->points =
         lull_arena_zero(arena, prediction->n_points, sizeof *prediction->points);
-    for (unsigned n = 1; n <= prediction->n_points; n++)
-        prediction->points[n - 1] = (struct lull_core_point){
-            n, lull_prediction_rate(prediction, lull_ecm_scale(cycles, shared, n)),
-            lull_prediction_rate(prediction, lull_ecm_scale_latency(cycles, shared, n))};
+    for (unsigned n = 1; status == LULL_OK && n <= prediction->n_points; n++)
+        status = find_point(options, n, arena, prediction, &prediction->points[n - 1], err);
+    return status;
 }
 
 /* How much of the nest's innermost iterations the body is. */
@@ -147,7 +173,8 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel, const struct l
     if (status != LULL_OK)
         return status;
     prediction.cycles = lull_prediction_cycles(&prediction, n_lines);
-    find_points(arena, &prediction);
-    *ret_prediction = prediction;
-    return LULL_OK;
+    status = find_points(options, arena, &prediction, err);
+    if (status == LULL_OK)
+        *ret_prediction = prediction;
+    return status;
 }

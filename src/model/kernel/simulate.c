@@ -13,7 +13,7 @@ enum { BUFFER = 4096, MOST_AT_ONCE = 256 };
 struct walker {
     uint64_t base;
     int64_t offset, per_symbol[LULL_POLY_SYMBOLS]; /* elements */
-    unsigned bytes;
+    unsigned bytes, line;
     bool write;
     int index_access; /* LULL_KERNEL_NONE: none */
     int64_t index_factor;
@@ -96,8 +96,10 @@ static void touch(struct simulation *simulation, const struct walker *walker)
               index_at(reads->index, &simulation->random, position(simulation, reads), walker->extent);
         if ((at < 0 || at >= walker->extent) && simulation->status == LULL_OK)
             simulation->status = lull_fail(simulation->err, LULL_ERR_RANGE,
-                                           "index %lld lies outside of its array of %lld elements",
-                                           (long long)at, (long long)walker->extent);
+                                           "%s: line %u: index %lld lies outside of its array of "
+                                           "%lld elements",
+                                           simulation->kernel->path, walker->line, (long long)at,
+                                           (long long)walker->extent);
     }
     if (simulation->status == LULL_OK)
         put(simulation, walker->base + (uint64_t)(at * walker->bytes), walker->write);
@@ -231,6 +233,7 @@ static void make_walker(const struct lull_kernel *kernel, size_t number, const u
     struct lull_poly rest = access->offset, factor;
     *walker = (struct walker){.base = bases[access->array],
                               .bytes = array->bytes,
+                              .line = access->line,
                               .write = access->write,
                               .index_access = access->index_access};
     for (size_t s = 0; s < kernel->n_symbols; s++)

@@ -102,8 +102,8 @@ const char *lull_incore_c_source(const struct lull_kernel *kernel, bool constant
 {
     struct text text = {"#include <math.h>\n", "", "", "", "", arena};
     if (kernel->is_file)
-        text.head = lull_arena_printf(arena, "#define main lull_unused_main\n#include \"%s\"\n",
-                                      absolute(kernel->path, arena));
+        text.head = lull_arena_printf(arena, "%s#define main lull_unused_main\n#include \"%s\"\n",
+                                      kernel->macros, absolute(kernel->path, arena));
     for (size_t i = 0; i < kernel->n_calls && !kernel->is_file; i++)
         text.head = lull_arena_printf(arena, "%sdouble %s();\n", text.head, kernel->calls[i].name);
     /* Sizes of a source file are variables there, those of a kernel by itself are macros. */

@@ -37,6 +37,7 @@
     X(equalCursors)                                                                              \
     X(isExpression)                                                                              \
     X(Cursor_Evaluate)                                                                           \
+    X(getEnumConstantDeclValue)                                                                  \
     X(EvalResult_getKind)                                                                        \
     X(EvalResult_getAsLongLong)                                                                  \
     X(EvalResult_dispose)                                                                        \

@@ -124,8 +124,11 @@ static lull_status declare_array(struct lull_reader *reader, CXCursor declaratio
 static bool has_value(const struct lull_reader *reader, CXCursor declaration, int64_t *ret_value)
 {
     const struct lull_clang *clang = reader->clang;
-    if (!clang->isConstQualifiedType(clang->getCursorType(declaration)) &&
-        clang->getCursorKind(declaration) != CXCursor_EnumConstantDecl)
+    if (clang->getCursorKind(declaration) == CXCursor_EnumConstantDecl) {
+        *ret_value = clang->getEnumConstantDeclValue(declaration);
+        return true;
+    }
+    if (!clang->isConstQualifiedType(clang->getCursorType(declaration)))
         return false;
     CXEvalResult result = clang->Cursor_Evaluate(declaration);
     bool is_integer = result && clang->EvalResult_getKind(result) == CXEval_Int;

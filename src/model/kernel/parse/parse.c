@@ -55,9 +55,11 @@ static const char *undeclared(const char *message, struct lull_arena *arena)
     return lull_arena_strndup(arena, name, strcspn(name, "'"));
 }
 
-/* The first error in the file itself: what headers of other compilers have does not matter. */
-static lull_status check_messages(const struct lull_reader *reader)
+/* The first error in the file itself: what headers of other compilers have does not matter. Sizes
+ * among undeclared names are found on the way. */
+static lull_status check_messages(struct lull_reader *reader)
 {
+    lull_status status = LULL_OK;
     const struct lull_clang *clang = reader->clang;
     unsigned count = clang->getNumDiagnostics(reader->unit);
     for (unsigned i = 0; i < count; i++) {
@@ -73,23 +75,28 @@ static lull_status check_messages(const struct lull_reader *reader)
         clang->disposeDiagnostic(message);
         line = line > reader->lines_before ? line - reader->lines_before : 1;
         const char *name = undeclared(text, reader->arena);
-        if (counts && name)
-            return lull_fail(reader->err, LULL_ERR_FORMAT,
+        for (size_t k = 0; name && k < reader->source->n_sizes; k++)
+            if (strcmp(reader->source->sizes[k].name, name) == 0 && !reader->as_macro[k])
+                reader->as_macro[k] = reader->again = true;
+        if (!counts || status != LULL_OK)
+            continue;
+        if (name)
+            status = lull_fail(reader->err, LULL_ERR_FORMAT,
                              "%s: line %u: '%s' has no value: give it with -D %s=VALUE",
                              reader->source->path, line, name, name);
-        if (counts && strstr(text, "function definition is not allowed here"))
-            return lull_fail(reader->err, LULL_ERR_FORMAT,
+        else if (strstr(text, "function definition is not allowed here"))
+            status = lull_fail(reader->err, LULL_ERR_FORMAT,
                              "%s: line %u: has functions: name the one with the loops as %s:FUNCTION",
                              reader->source->path, line, reader->source->path);
-        if (counts)
-            return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: %s", reader->source->path,
-                             line, text);
+        else
+            status = lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: %s",
+                               reader->source->path, line, text);
     }
-    return LULL_OK;
+    return status;
 }
 
 /* Sizes of a source file that its build would give as macros. */
-static const char **macro_flags(const struct lull_reader *reader, bool with_sizes)
+static const char **all_flags(const struct lull_reader *reader)
 {
     const struct lull_kernel_source *source = reader->source;
     size_t count = 0, n_flags = 0;
@@ -102,15 +109,16 @@ static const char **macro_flags(const struct lull_reader *reader, bool with_size
     flags[count++] = "-Wno-error";
     for (size_t i = 0; i < n_flags; i++)
         flags[count++] = source->flags[i];
-    for (size_t i = 0; with_sizes && i < source->n_sizes; i++)
-        flags[count++] = lull_arena_printf(reader->arena, "-D%s=%.0f", source->sizes[i].name,
-                                           source->sizes[i].value);
+    for (size_t i = 0; i < source->n_sizes; i++)
+        if (reader->as_macro[i])
+            flags[count++] = lull_arena_printf(reader->arena, "-D%s=%.0f", source->sizes[i].name,
+                                               source->sizes[i].value);
     return flags;
 }
 
-static lull_status parse(struct lull_reader *reader, CXIndex index, bool with_sizes)
+static lull_status parse(struct lull_reader *reader, CXIndex index)
 {
-    const char **flags = macro_flags(reader, with_sizes);
+    const char **flags = all_flags(reader);
     int n_flags = 0;
     while (flags[n_flags])
         n_flags++;
@@ -257,7 +265,7 @@ static bool is_symbol(const struct lull_kernel *kernel, const char *name)
     return false;
 }
 
-static lull_status check_sizes(const struct lull_reader *reader, bool as_macros)
+static lull_status check_sizes(const struct lull_reader *reader)
 {
     const struct lull_kernel *kernel = reader->kernel;
     const struct lull_kernel_source *source = reader->source;
@@ -267,8 +275,8 @@ static lull_status check_sizes(const struct lull_reader *reader, bool as_macros)
                              "%s: line %u: '%s' has no value: give it with -D %s=VALUE",
                              source->path, kernel->symbols[s].line, kernel->symbols[s].name,
                              kernel->symbols[s].name);
-    for (size_t i = 0; !as_macros && i < source->n_sizes; i++)
-        if (!is_symbol(kernel, source->sizes[i].name))
+    for (size_t i = 0; i < source->n_sizes; i++)
+        if (!reader->as_macro[i] && !is_symbol(kernel, source->sizes[i].name))
             return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: the kernel has no size '%s'",
                              source->path, source->sizes[i].name);
     return LULL_OK;
@@ -283,7 +291,7 @@ static const char *kernel_name(const struct lull_kernel_source *source, struct l
     return lull_arena_strndup(arena, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
-static lull_status read_kernel(struct lull_reader *reader, bool as_macros)
+static lull_status read_kernel(struct lull_reader *reader)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct search search = {0};
@@ -299,7 +307,12 @@ static lull_status read_kernel(struct lull_reader *reader, bool as_macros)
     kernel->code_line = lull_reader_line(reader, search.nests[0]);
     status = lull_reader_statement(reader, search.nests[0]);
     lull_kernel_divide(kernel);
-    return status == LULL_OK ? check_sizes(reader, as_macros) : status;
+    for (size_t i = 0; i < reader->source->n_sizes; i++)
+        if (reader->as_macro[i])
+            kernel->macros = lull_arena_printf(reader->arena, "%s#define %s %.0f\n", kernel->macros,
+                                               reader->source->sizes[i].name,
+                                               reader->source->sizes[i].value);
+    return status == LULL_OK ? check_sizes(reader) : status;
 }
 
 /* The function as the compiler sees it, without macros, takes the place of that in the text. False
@@ -322,15 +335,15 @@ static bool expand_macros(struct lull_reader *reader)
 
 static lull_status read_text(struct lull_reader *reader, CXIndex index)
 {
-    bool as_macros = false;
-    lull_status status = parse(reader, index, false);
-    if (status != LULL_OK && reader->source->place && reader->source->n_sizes > 0 && reader->unit) {
-        reader->clang->disposeTranslationUnit(reader->unit);
+    lull_status status;
+    do {
+        if (reader->unit)
+            reader->clang->disposeTranslationUnit(reader->unit);
         reader->unit = NULL;
-        as_macros = true;
-        status = parse(reader, index, true);
-    }
-    return status == LULL_OK ? read_kernel(reader, as_macros) : status;
+        reader->again = false;
+        status = parse(reader, index);
+    } while (status != LULL_OK && reader->again);
+    return status == LULL_OK ? read_kernel(reader) : status;
 }
 
 static lull_status read_with(struct lull_reader *reader, CXIndex index)
@@ -342,6 +355,7 @@ static lull_status read_with(struct lull_reader *reader, CXIndex index)
         again.text = reader->text;
         again.text_size = reader->text_size;
         again.line_of_text = reader->line_of_text;
+        again.unit = NULL;
         reader->clang->disposeTranslationUnit(reader->unit);
         *reader = again;
         *reader->kernel = begun;
@@ -367,8 +381,10 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
     *kernel = (struct lull_kernel){.name = kernel_name(source, arena),
                                    .path = lull_arena_strdup(arena, source->path),
                                    .preamble = "",
+                                   .macros = "",
                                    .is_file = source->place != NULL};
     reader.kernel = kernel;
+    reader.as_macro = lull_arena_zero(arena, source->n_sizes + 1, sizeof *reader.as_macro);
     if (source->place)
         reader.text = file;
     else

@@ -29,6 +29,7 @@ struct lull_reader {
     size_t text_size;
     unsigned lines_before; /* lines of our own */
     CXTranslationUnit unit;
+    bool *as_macro; /* of each size: the file uses it without declaring it, as a build's macro */
     struct lull_kernel *kernel;
     struct lull_arena *arena;
     struct lull_error *err;
@@ -37,6 +38,7 @@ struct lull_reader {
     size_t loops_capacity, flops_capacity, arrays_capacity, accesses_capacity, scalars_capacity,
         calls_capacity;
     int loop; /* that is being read */
+    bool again;              /* with what was learned, it may be parsed */
     bool met_macro;          /* an operator could not be seen */
     unsigned line_of_text;   /* with macros expanded lines are lost: that of the function; 0: they are
                                 as in the file */
