@@ -23,7 +23,8 @@ struct session {
     struct lull_arena *arena;
 };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
 static lull_status add_consumers(struct session *session, const struct lull_trace *trace,
                                  unsigned workers, struct lull_consumer *consumers,
@@ -120,7 +121,8 @@ static const struct lull_trace *trace_of(const struct session *session)
     return session->trace ? session->trace : session->runs.runs[0].trace;
 }
 
-/* ---- replays ---------------------------------------------------------------------------------- */
+/* ---- replays ----------------------------------------------------------------------------------
+ */
 
 /* A delay that is taken out of the run. */
 struct removal {
@@ -197,9 +199,9 @@ static void replay_all(struct session *session, double *costs)
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
     for (uint32_t w = 0; w < run->measured.waves.count && status == LULL_OK; w++) {
         const struct lull_wave *wave = &run->measured.waves.waves[w];
-        struct removal removal = {
-            wave->rank, wave->begin,
-            run->measured.field->rows[wave->rank].cells[wave->iteration].end, wave->length};
+        struct removal removal = {wave->rank, wave->begin,
+                                  run->measured.field->rows[wave->rank].cells[wave->iteration].end,
+                                  wave->length};
         status = replay(session, &removal, NULL, &without, &err);
         if (status == LULL_OK)
             costs[w] = (double)(runtime - without);
