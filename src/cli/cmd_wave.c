@@ -41,8 +41,7 @@ static const struct poptOption options[] = {
     {"seed", 's', POPT_ARG_STRING, &settings.seed, 0, "of all random numbers (1)", "N"},
     {"repeat", 'r', POPT_ARG_STRING, &settings.repeat, 0,
      "simulate N times with successive seeds, and give means with intervals (1)", "N"},
-    {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace",
-     "RUN"},
+    {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace", "RUN"},
     {"least", '\0', POPT_ARG_STRING, &settings.least, 0,
      "the shortest delay that counts (one iteration)", "TIME"},
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
@@ -67,7 +66,8 @@ static const struct poptOption options[] = {
 static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
                                                               "placement"};
 
-/* ---- what was typed --------------------------------------------------------------------------- */
+/* ---- what was typed ---------------------------------------------------------------------------
+ */
 
 static int parse_specs(const struct lull_sweep **ret_sweep, struct lull_arena *arena)
 {
@@ -167,7 +167,8 @@ static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *aren
                : LULL_EXIT_OK;
 }
 
-/* ---- charts ----------------------------------------------------------------------------------- */
+/* ---- charts -----------------------------------------------------------------------------------
+ */
 
 static void write_chart(const void *content, FILE *out)
 {
@@ -186,7 +187,8 @@ static int save_charts(const struct lull_wave_scene *scene,
     return status;
 }
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------
+ */
 
 /* The first case that failed, whatever thread it ran on. */
 static int tell_failure(const struct lull_wave_case *cases, uint64_t count)
@@ -228,9 +230,8 @@ static int analyse(const char *path, struct lull_arena *arena)
 {
     struct lull_progress progress;
     const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_wave_run_options wanted = {.force = settings.force,
-                                           .no_replay = settings.no_replay,
-                                           .progress = &shown};
+    struct lull_wave_run_options wanted = {
+        .force = settings.force, .no_replay = settings.no_replay, .progress = &shown};
     int status = lull_option_application(settings.application);
     if (status == LULL_EXIT_OK)
         status = parse_options(&wanted.options);
@@ -278,15 +279,14 @@ const struct lull_command lull_cmd_wave = {
     .name = "wave",
     .summary = "idle waves: predicted, simulated and found in runs",
     .operands = "[RUN]",
-    .details =
-        "A SPEC is NAME:KEY=VALUE,KEY=VALUE or a JSON file with the same keys; lists are\n"
-        "joined with '+', FROM:TO:N[:log] and A/B/C give one row per value.\n\n"
-        "examples:\n"
-        "  lull wave --pattern chain:ranks=64 --delay 31@i10:20ms --chart wave.svg\n"
-        "  lull wave --pattern chain:ranks=200,distances=1+2,iterations=200 \\\n"
-        "      --delay 100@i50:40ms --noise exponential:mean=50us/100us/200us --repeat 10\n"
-        "  lull wave --pattern collective:op=bcast,ranks=32,iterations=1 --delay 5@i0:10ms\n"
-        "  lull wave run.lull --chart waves.svg\n",
+    .details = "A SPEC is NAME:KEY=VALUE,KEY=VALUE or a JSON file with the same keys; lists are\n"
+               "joined with '+', FROM:TO:N[:log] and A/B/C give one row per value.\n\n"
+               "examples:\n"
+               "  lull wave --pattern chain:ranks=64 --delay 31@i10:20ms --chart wave.svg\n"
+               "  lull wave --pattern chain:ranks=200,distances=1+2,iterations=200 \\\n"
+               "      --delay 100@i50:40ms --noise exponential:mean=50us/100us/200us --repeat 10\n"
+               "  lull wave --pattern collective:op=bcast,ranks=32,iterations=1 --delay 5@i0:10ms\n"
+               "  lull wave run.lull --chart waves.svg\n",
     .options = options,
     .run = run,
 };

@@ -42,7 +42,8 @@ static bool has_noise(const struct outcome *outcome)
     return outcome->setup.noise != NULL;
 }
 
-/* ---- one simulation --------------------------------------------------------------------------- */
+/* ---- one simulation ---------------------------------------------------------------------------
+ */
 
 /* The mean duration of an iteration, once the run has settled: of the second half. */
 static double settled_cycle(const struct lull_wave_field *field)
@@ -136,8 +137,7 @@ static lull_status look_for_waves(const struct work *work, struct outcome *outco
                                   struct lull_error *err)
 {
     struct lull_wave_scene *scene = &outcome->scene;
-    lull_status status =
-        lull_wave_collector_conclude(scene->collector, &scene->field, err);
+    lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
     if (status == LULL_OK)
         status = lull_wave_graph_make(scene->field, &outcome->setup.network, outcome->arena,
                                       &scene->graph, err);
@@ -155,8 +155,7 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
     const struct lull_simulate_inputs *inputs = &work->inputs->simulate;
     struct lull_error *err = &outcome->point.err;
     outcome->arena = outcome->point.arena = lull_arena_create(inputs->out_of_memory);
-    lull_status status =
-        lull_simulate_prepare(inputs, number, &outcome->point, &outcome->setup);
+    lull_status status = lull_simulate_prepare(inputs, number, &outcome->point, &outcome->setup);
     outcome->point.usage = outcome->point.usage && status == LULL_ERR_RANGE;
     if (status != LULL_OK)
         return status;
@@ -191,7 +190,8 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
     return follows ? look_for_waves(work, outcome, err) : LULL_OK;
 }
 
-/* ---- from simulations to a case --------------------------------------------------------------- */
+/* ---- from simulations to a case ---------------------------------------------------------------
+ */
 
 /* The mean of values with Student's interval; without a second value that of the first. */
 static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, uint32_t count,
@@ -222,8 +222,7 @@ static const struct lull_wave *find_wave(const struct lull_waves *waves,
 {
     for (uint32_t w = 0; delay && w < waves->count; w++) {
         const struct lull_wave *wave = &waves->waves[w];
-        if (wave->rank == delay->rank &&
-            (!delay->at_iteration || wave->iteration == delay->when))
+        if (wave->rank == delay->rank && (!delay->at_iteration || wave->iteration == delay->when))
             return wave;
     }
     return NULL;
@@ -251,10 +250,10 @@ static void take_repeats(const struct lull_wave_inputs *inputs, const struct out
         repeat->down = wave->down.ranks_per_iteration;
         repeat->decay = wave->decay;
     }
-    result->up = mean_of(result->repeats, inputs->repeat, offsetof(struct lull_wave_repeat, up),
-                         confidence);
-    result->down = mean_of(result->repeats, inputs->repeat,
-                           offsetof(struct lull_wave_repeat, down), confidence);
+    result->up =
+        mean_of(result->repeats, inputs->repeat, offsetof(struct lull_wave_repeat, up), confidence);
+    result->down = mean_of(result->repeats, inputs->repeat, offsetof(struct lull_wave_repeat, down),
+                           confidence);
     result->decay = mean_of(result->repeats, inputs->repeat,
                             offsetof(struct lull_wave_repeat, decay), confidence);
 }
@@ -272,8 +271,9 @@ static double spread_of_noise(const struct lull_wave_inputs *inputs, const struc
     for (uint32_t i = 0; i < NOISE_DRAWS; i++) {
         uint32_t rank = i % result->n_ranks;
         struct lull_noise_rank draws = {i / result->n_ranks};
-        double noise = (double)lull_noise_extend(outcome->setup.noise, inputs->simulate.seed, rank,
-                                                 &draws, duration * (i / result->n_ranks), duration);
+        double noise =
+            (double)lull_noise_extend(outcome->setup.noise, inputs->simulate.seed, rank, &draws,
+                                      duration * (i / result->n_ranks), duration);
         sum += noise;
         squares += noise * noise;
     }
@@ -304,7 +304,8 @@ static lull_status predict(const struct lull_wave_inputs *inputs, const struct o
                                      arena, &result->predicted, &result->err);
 }
 
-/* ---- collective operations -------------------------------------------------------------------- */
+/* ---- collective operations --------------------------------------------------------------------
+ */
 
 /* The share of the other ranks that end later. */
 static double share_delayed(const struct lull_sim_result *with,
@@ -336,8 +337,8 @@ static lull_status delay_each(const struct lull_wave_inputs *inputs, struct outc
         lull_status status = lull_simulate_prepare(&inputs->simulate, outcome->number,
                                                    &outcome->point, &outcome->setup);
         if (status == LULL_OK)
-            status = lull_simulate(outcome->point.program, &options, outcome->arena, &result, NULL,
-                                   err);
+            status =
+                lull_simulate(outcome->point.program, &options, outcome->arena, &result, NULL, err);
         if (status != LULL_OK)
             return status;
         sum += share_delayed(&result, without, r);
@@ -355,12 +356,11 @@ static lull_status conclude_collective(const struct lull_wave_inputs *inputs,
     if (inputs->simulate.n_delays == 0)
         return LULL_OK;
     result->cost = (double)(outcomes[DELAYED].scene.runtime - outcomes[QUIET].scene.runtime);
-    result->delayed = share_delayed(&outcomes[DELAYED].point.result, without,
-                                    inputs->simulate.delays[0].rank);
-    return without->n_ranks <= MOST_DELAYED
-               ? delay_each(inputs, &outcomes[DELAYED], without, &result->delayed_mean,
-                            &result->err)
-               : LULL_OK;
+    result->delayed =
+        share_delayed(&outcomes[DELAYED].point.result, without, inputs->simulate.delays[0].rank);
+    return without->n_ranks <= MOST_DELAYED ? delay_each(inputs, &outcomes[DELAYED], without,
+                                                         &result->delayed_mean, &result->err)
+                                            : LULL_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

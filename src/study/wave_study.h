@@ -9,15 +9,15 @@
 
 /* What a wave should be. Times in ns; NAN: not known. */
 struct lull_wave_prediction {
-    uint32_t rank;     /* that is delayed */
-    int32_t iteration; /* in which */
-    double length;     /* of the delay */
-    double kappa_up, kappa_down;      /* ranks per iteration, by the rule */
-    struct lull_wave_value up, down;  /* ranks per iteration, by the graph from that rank on */
+    uint32_t rank;                         /* that is delayed */
+    int32_t iteration;                     /* in which */
+    double length;                         /* of the delay */
+    double kappa_up, kappa_down;           /* ranks per iteration, by the rule */
+    struct lull_wave_value up, down;       /* ranks per iteration, by the graph from that rank on */
     double up_per_second, down_per_second; /* kappa over T + mu */
-    double up_most, down_most; /* the speed of a wave that reaches all at once */
-    double decay;    /* ns per rank: (T_cyc - T - mu) / kappa */
-    double survival; /* ranks: length / decay, infinite on a silent system */
+    double up_most, down_most;             /* the speed of a wave that reaches all at once */
+    double decay;                          /* ns per rank: (T_cyc - T - mu) / kappa */
+    double survival;                       /* ranks: length / decay, infinite on a silent system */
 };
 
 /* A run in which waves were looked for. Graph and waves live in the arena of whoever made it. */
@@ -40,7 +40,8 @@ lull_status lull_wave_prediction_make(const struct lull_wave_graph *graph, uint3
                                       struct lull_wave_prediction *ret_prediction,
                                       struct lull_error *err);
 
-/* ---- patterns --------------------------------------------------------------------------------- */
+/* ---- patterns ---------------------------------------------------------------------------------
+ */
 
 struct lull_wave_inputs {
     struct lull_simulate_inputs simulate; /* with a pattern; tape: only with one point */
@@ -60,15 +61,15 @@ struct lull_wave_case {
     const char *texts[LULL_SIMULATE_SPECS];
     const char *note; /* what the machine lacks for this; NULL */
     struct lull_wave_prediction predicted;
-    struct lull_wave_scene scene; /* of the first run; of a sweep only its numbers are left */
+    struct lull_wave_scene scene;     /* of the first run; of a sweep only its numbers are left */
     struct lull_wave_repeat *repeats; /* [inputs->repeat] */
     struct lull_wave_value up, down, decay; /* of the first run or, repeated, means over the runs */
     double cost;                            /* ns, mean */
-    double cycle_silent; /* T, ns: an iteration without noise */
-    double cycle;        /* T_cyc, ns: with noise */
-    double noise_mean, noise_sd; /* of a computation, ns */
+    double cycle_silent;                    /* T, ns: an iteration without noise */
+    double cycle;                           /* T_cyc, ns: with noise */
+    double noise_mean, noise_sd;            /* of a computation, ns */
     bool collective_only; /* ranks exchange no messages but in collective operations: no waves */
-    double delayed; /* then: share of the other ranks that end later because of the delay */
+    double delayed;       /* then: share of the other ranks that end later because of the delay */
     double delayed_mean; /* the same, as a mean over all ranks as the delayed one; NAN: not asked */
     struct lull_arena *arena; /* of the scene */
     lull_status status;
@@ -82,7 +83,8 @@ void lull_wave_simulate(const struct lull_wave_inputs *inputs, struct lull_wave_
                         unsigned workers, struct lull_arena *arena);
 void lull_wave_cases_release(const struct lull_wave_inputs *inputs, struct lull_wave_case *cases);
 
-/* ---- recorded runs ---------------------------------------------------------------------------- */
+/* ---- recorded runs ----------------------------------------------------------------------------
+ */
 
 struct lull_wave_run_options {
     uint32_t application;
@@ -94,7 +96,7 @@ struct lull_wave_run_options {
 struct lull_wave_run {
     struct lull_wave_scene measured, replayed; /* replayed: without collector where there is none */
     const struct lull_wave_prediction *predicted; /* [measured.waves.count] */
-    const double *costs; /* ns: how much longer the replay is with each wave; NAN: not known */
+    const double *costs;    /* ns: how much longer the replay is with each wave; NAN: not known */
     int64_t replay_runtime; /* ns; 0: was not replayed */
 };
 

@@ -28,7 +28,8 @@ static int64_t delay_at(const struct lull_wave_field *field, uint32_t rank, uint
     return lull_wave_work(row, iteration) - row->usual_work;
 }
 
-/* ---- what is usual ---------------------------------------------------------------------------- */
+/* ---- what is usual ----------------------------------------------------------------------------
+ */
 
 /* A time that a share `alpha` of the values passes, by an exponential tail through the median and
  * the 80 % quantile: up to a fifth of the values may be waves. */
@@ -78,8 +79,8 @@ static lull_status find_usual(const struct lull_wave_field *field, int64_t least
         uint32_t iteration = (uint32_t)(c % field->n_iterations);
         const struct lull_wave_row *row = &field->rows[rank];
         values[count] = row->cells[iteration].wait;
-        spans[count] = row->cells[iteration].end -
-                       (iteration ? row->cells[iteration - 1].end : row->begin);
+        spans[count] =
+            row->cells[iteration].end - (iteration ? row->cells[iteration - 1].end : row->begin);
     }
     usual->comm = (double)lull_wave_select(values, count, count / 20);
     double cycle = (double)lull_wave_select(spans, count, count / 2);
@@ -90,8 +91,7 @@ static lull_status find_usual(const struct lull_wave_field *field, int64_t least
         values[count] = lull_wave_idle(field, rank, iteration);
         works[count] = delay_at(field, rank, iteration);
     }
-    usual->least_idle =
-        (int64_t)fmax(tail(values, count, FALSE_IDLENESS), LEAST_SHARE * cycle) + 1;
+    usual->least_idle = (int64_t)fmax(tail(values, count, FALSE_IDLENESS), LEAST_SHARE * cycle) + 1;
     usual->least_delay = (int64_t)fmax(tail(works, count, FALSE_ALARMS / (double)cells),
                                        least > 0 ? (double)least - 1 : 0.99 * cycle);
     free(values);
@@ -104,7 +104,8 @@ static lull_status find_usual(const struct lull_wave_field *field, int64_t least
     return LULL_OK;
 }
 
-/* ---- delays ----------------------------------------------------------------------------------- */
+/* ---- delays -----------------------------------------------------------------------------------
+ */
 
 struct delays {
     struct lull_wave *list;
@@ -152,7 +153,8 @@ static lull_status find_delays(const struct lull_wave_field *field,
     return LULL_OK;
 }
 
-/* ---- tracing ---------------------------------------------------------------------------------- */
+/* ---- tracing ----------------------------------------------------------------------------------
+ */
 
 /* Ranks that are idle in an iteration, to be followed: a list for each iteration. */
 struct visit {
@@ -215,8 +217,8 @@ static int64_t idle_in_collectives(const struct lull_wave_row *row, uint32_t ite
     return sum;
 }
 
-/* The iteration, from `from` on, in which a rank was idle longest. A wave of which so much is gone at
- * once is gone. */
+/* The iteration, from `from` on, in which a rank was idle longest. A wave of which so much is gone
+ * at once is gone. */
 static struct idleness find_idleness(const struct tracing *tracing, uint32_t rank, int32_t from,
                                      int64_t before)
 {
@@ -265,8 +267,7 @@ static bool trace_waves(struct tracing *tracing)
 {
     for (uint32_t w = 0; w < tracing->n_waves; w++)
         if (!visit(tracing, w, tracing->waves[w].rank,
-                   (struct idleness){tracing->waves[w].iteration, 0, tracing->waves[w].length},
-                   0))
+                   (struct idleness){tracing->waves[w].iteration, 0, tracing->waves[w].length}, 0))
             return false;
     for (uint32_t i = 0; i < tracing->field->n_iterations; i++)
         while (tracing->heads[i]) {
@@ -355,10 +356,9 @@ lull_status lull_waves_find(const struct lull_wave_field *field,
     if (status != LULL_OK)
         return status;
     drop_alone(field, &waves);
-    const struct lull_wave_view view = {field,       graph,       &waves.usual,
-                                        waves.waves, waves.count, options->confidence > 0
-                                                                      ? options->confidence
-                                                                      : 0.95};
+    const struct lull_wave_view view = {
+        field,       graph,       &waves.usual,
+        waves.waves, waves.count, options->confidence > 0 ? options->confidence : 0.95};
     status = describe_all(&view, &waves, arena, err);
     if (status == LULL_OK)
         *ret_waves = waves;

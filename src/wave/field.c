@@ -9,12 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a simulation has told of a rank. A replay does not tell of calls: there a phase is what lies
+ * between two computations, where something was completed. */
+struct told {
+    int64_t call_began, computed, done; /* ns: the last computation, the last completion */
+    bool calls, waited;                 /* there are calls; something was completed since then */
+};
+
 struct lull_wave_collector {
     const struct lull_trace *trace; /* NULL: of a simulation */
     const char *name;
     uint32_t first_process;
     struct lull_wave_builder *builders; /* [n_ranks] */
-    int64_t *call_began;                /* [n_ranks], of a simulation */
+    struct told *told;                  /* [n_ranks], of a simulation */
     struct lull_sim_sink sink;
     struct lull_wave_field field;
 };
@@ -34,9 +41,9 @@ static lull_status create(uint32_t n_ranks, const char *name,
         collector->field.n_ranks = n_ranks;
         collector->builders = calloc(n_ranks + (size_t)1, sizeof *collector->builders);
         collector->field.rows = calloc(n_ranks + (size_t)1, sizeof *collector->field.rows);
-        collector->call_began = calloc(n_ranks + (size_t)1, sizeof *collector->call_began);
+        collector->told = calloc(n_ranks + (size_t)1, sizeof *collector->told);
     }
-    if (!collector || !collector->builders || !collector->field.rows || !collector->call_began) {
+    if (!collector || !collector->builders || !collector->field.rows || !collector->told) {
         lull_wave_collector_destroy(collector);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u ranks", name, n_ranks);
     }
@@ -59,11 +66,12 @@ void lull_wave_collector_destroy(struct lull_wave_collector *collector)
     }
     free(collector->builders);
     free(collector->field.rows);
-    free(collector->call_began);
+    free(collector->told);
     free(collector);
 }
 
-/* ---- from a trace ----------------------------------------------------------------------------- */
+/* ---- from a trace -----------------------------------------------------------------------------
+ */
 
 lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t application,
                                        struct lull_wave_collector **ret_collector,
@@ -141,7 +149,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
                     builder, step->kind == LULL_STEP_SEND,
                     (uint32_t)step->message.peer - collector->first_process, step->message.bytes);
             break;
-        case LULL_STEP_CALL:
+        case LULL_STEP_CALL_END:
             good = take_call(builder, trace, step);
             break;
         case LULL_STEP_END:
@@ -159,11 +167,35 @@ struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *co
     return (struct lull_consumer){
         .context = collector,
         .wants = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
-                 LULL_STEP_MASK(LULL_STEP_CALL) | LULL_STEP_MASK(LULL_STEP_END),
+                 LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
+                 LULL_STEP_MASK(LULL_STEP_END),
         .steps = take_steps};
 }
 
-/* ---- from a simulation ------------------------------------------------------------------------ */
+/* ---- from a simulation ------------------------------------------------------------------------
+ */
+
+/* Ends the phase of a rank without calls. */
+static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_t end)
+{
+    struct told *told = &collector->told[rank];
+    if (told->calls || !told->waited)
+        return true;
+    told->waited = false;
+    return lull_wave_builder_wait(&collector->builders[rank], told->computed, end);
+}
+
+static lull_status told_compute(void *context, uint32_t stream, const struct lull_op *op,
+                                int64_t begin, int64_t end, int64_t noise, struct lull_error *err)
+{
+    struct lull_wave_collector *collector = context;
+    (void)op;
+    (void)noise;
+    if (!end_gap(collector, stream, begin))
+        return no_memory(collector, err);
+    collector->told[stream].computed = end;
+    return LULL_OK;
+}
 
 static lull_status told_call(void *context, uint32_t stream, const struct lull_op *op, bool begins,
                              int64_t time, struct lull_error *err)
@@ -171,17 +203,17 @@ static lull_status told_call(void *context, uint32_t stream, const struct lull_o
     struct lull_wave_collector *collector = context;
     struct lull_wave_builder *builder = &collector->builders[stream];
     if (begins) {
-        collector->call_began[stream] = time;
+        collector->told[stream].call_began = time;
+        collector->told[stream].calls = true;
         return LULL_OK;
     }
     bool good = true;
-    if (op->kind == LULL_OP_WAIT ||
-        ((op->kind == LULL_OP_SEND || op->kind == LULL_OP_RECV) &&
-         op->request == LULL_OP_NO_REQUEST))
-        good = lull_wave_builder_wait(builder, collector->call_began[stream], time);
+    if (op->kind == LULL_OP_WAIT || ((op->kind == LULL_OP_SEND || op->kind == LULL_OP_RECV) &&
+                                     op->request == LULL_OP_NO_REQUEST))
+        good = lull_wave_builder_wait(builder, collector->told[stream].call_began, time);
     else if (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST)
-        good = lull_wave_builder_collective(builder, op->collective, collector->call_began[stream],
-                                            time);
+        good = lull_wave_builder_collective(builder, op->collective,
+                                            collector->told[stream].call_began, time);
     return good ? LULL_OK : no_memory(collector, err);
 }
 
@@ -203,7 +235,8 @@ static lull_status told_done(void *context, uint32_t stream, const struct lull_o
 {
     struct lull_wave_collector *collector = context;
     (void)tag;
-    (void)time;
+    collector->told[stream].waited = true;
+    collector->told[stream].done = time;
     if (op->kind != LULL_OP_RECV)
         return LULL_OK;
     return lull_wave_builder_message(&collector->builders[stream], false, source, bytes)
@@ -217,8 +250,11 @@ lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
 {
     lull_status status = create(n_ranks, "simulation", ret_collector, err);
     if (status == LULL_OK)
-        (*ret_collector)->sink = (struct lull_sim_sink){
-            .context = *ret_collector, .call = told_call, .start = told_start, .done = told_done};
+        (*ret_collector)->sink = (struct lull_sim_sink){.context = *ret_collector,
+                                                        .compute = told_compute,
+                                                        .call = told_call,
+                                                        .start = told_start,
+                                                        .done = told_done};
     return status;
 }
 
@@ -227,7 +263,8 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
     return &collector->sink;
 }
 
-/* ---- what is usual ---------------------------------------------------------------------------- */
+/* ---- what is usual ----------------------------------------------------------------------------
+ */
 
 uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
                                uint32_t *ret_first)
@@ -299,6 +336,8 @@ lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
     bool messages = false;
     for (uint32_t r = 0; r < field->n_ranks; r++) {
         messages = messages || collector->builders[r].n_phases || field->rows[r].n_messages;
+        if (!collector->trace && !end_gap(collector, r, collector->told[r].done))
+            return no_memory(collector, err);
         if (!collector->trace && !finish_rank(collector, r, 0))
             return no_memory(collector, err);
         messages = messages || field->rows[r].n_messages;

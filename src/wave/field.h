@@ -61,7 +61,8 @@ int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration);
 uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
                                uint32_t *ret_first);
 
-/* ---- from a trace: a consumer of a pass over masters ------------------------------------------ */
+/* ---- from a trace: a consumer of a pass over masters ------------------------------------------
+ */
 
 struct lull_wave_collector;
 
@@ -71,7 +72,8 @@ lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t 
                                        struct lull_error *err);
 struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector);
 
-/* ---- from a simulation ------------------------------------------------------------------------ */
+/* ---- from a simulation ------------------------------------------------------------------------
+ */
 
 /* `n_ranks` streams, one per rank. */
 lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
@@ -79,7 +81,8 @@ lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
                                               struct lull_error *err);
 const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector *collector);
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------
+ */
 
 /* Behind the pass or the simulation. Fails with LULL_ERR_FORMAT, in one line, where there is
  * nothing to be found: one rank, no messages, no iterations. The field belongs to the collector. */

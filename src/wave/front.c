@@ -13,27 +13,23 @@ static const struct lull_wave_value no_value = {NAN, NAN, NAN};
 const char *lull_wave_end_id(unsigned end)
 {
     static const char *const ids[LULL_WAVE_ENDS] = {
-        "none",       "boundary", "itself", "other_wave",
-        "collective", "run",      "slack",  "noise"};
+        "none", "boundary", "itself", "other_wave", "collective", "run", "slack", "noise"};
     return ids[end];
 }
 
 const char *lull_wave_end_text(unsigned end)
 {
     static const char *const texts[LULL_WAVE_ENDS] = {
-        [LULL_WAVE_END_NONE] = "did not go this way",
-        [LULL_WAVE_END_BOUNDARY] = "boundary",
-        [LULL_WAVE_END_ITSELF] = "met its other front",
-        [LULL_WAVE_END_OTHER] = "met another wave",
-        [LULL_WAVE_END_COLLECTIVE] = "collective",
-        [LULL_WAVE_END_RUN] = "end of the run",
-        [LULL_WAVE_END_SLACK] = "absorbed by slack",
-        [LULL_WAVE_END_NOISE] = "lost in noise",
+        [LULL_WAVE_END_NONE] = "did not go this way",   [LULL_WAVE_END_BOUNDARY] = "boundary",
+        [LULL_WAVE_END_ITSELF] = "met its other front", [LULL_WAVE_END_OTHER] = "met another wave",
+        [LULL_WAVE_END_COLLECTIVE] = "collective",      [LULL_WAVE_END_RUN] = "end of the run",
+        [LULL_WAVE_END_SLACK] = "absorbed by slack",    [LULL_WAVE_END_NOISE] = "lost in noise",
     };
     return texts[end];
 }
 
-/* ---- the leading edge ------------------------------------------------------------------------- */
+/* ---- the leading edge -------------------------------------------------------------------------
+ */
 
 /* Where the front is: at the end of iteration x it had got y ranks far. */
 struct edge {
@@ -79,8 +75,8 @@ struct reach {
     int32_t iteration; /* in which it is there, on a ring; else INT32_MAX */
 };
 
-/* How far the front can get at most; on a ring that is where it was when it met the other one, after
- * which it only reaches what that has left behind. */
+/* How far the front can get at most; on a ring that is where it was when it met the other one,
+ * after which it only reaches what that has left behind. */
 static struct reach reach_of(const struct lull_wave_graph *graph, uint32_t origin,
                              const struct lull_wave_path *path, bool up)
 {
@@ -173,8 +169,9 @@ struct lull_wave_value lull_wave_speed(const struct lull_wave_graph *graph, uint
     *ret_distance = 0;
     for (size_t i = 0; i < count; i++)
         *ret_distance = list[i].distance > *ret_distance ? list[i].distance : *ret_distance;
-    if (list && count && make_edge(rank, begin, list, count, reach,
-                                    up ? graph->kappa_up : graph->kappa_down, &edge)) {
+    if (list && count &&
+        make_edge(rank, begin, list, count, reach, up ? graph->kappa_up : graph->kappa_down,
+                  &edge)) {
         speed = edge_speed(&edge, reach.distance, 0.95);
         free(edge.x);
     }
@@ -182,7 +179,8 @@ struct lull_wave_value lull_wave_speed(const struct lull_wave_graph *graph, uint
     return speed;
 }
 
-/* ---- decay ------------------------------------------------------------------------------------ */
+/* ---- decay ------------------------------------------------------------------------------------
+ */
 
 /* The idleness of a direction: mean over the ranks of an iteration, and by how much it changes. */
 struct drops {
@@ -246,7 +244,8 @@ static struct lull_wave_value decay_of(const struct drops *drops, double confide
     return decay;
 }
 
-/* ---- describing ------------------------------------------------------------------------------- */
+/* ---- describing -------------------------------------------------------------------------------
+ */
 
 /* By when each leader was idle no longer. */
 static struct lull_wave_value speed_in_time(const struct lull_wave_view *view,
@@ -267,8 +266,8 @@ static struct lull_wave_value speed_in_time(const struct lull_wave_view *view,
                                     per_iteration.high / cycle};
 }
 
-/* The last rank; if it waited in a collective operation, that ended the wave behind the last one that
- * waited for a message. */
+/* The last rank; if it waited in a collective operation, that ended the wave behind the last one
+ * that waited for a message. */
 static void take_last(const struct arrival *list, size_t count, struct lull_wave_front *front)
 {
     int64_t most[2] = {0, 0};
@@ -297,9 +296,8 @@ static bool describe_front(const struct lull_wave_view *view, struct lull_wave *
     size_t count;
     struct arrival *list = list_arrivals(view->graph->n_ranks, &wave->path, up, &count);
     struct reach reach = reach_of(view->graph, wave->rank, &wave->path, up);
-    *front = (struct lull_wave_front){.ranks_per_iteration = no_value,
-                                      .ranks_per_second = no_value,
-                                      .n_ranks = (uint32_t)count};
+    *front = (struct lull_wave_front){
+        .ranks_per_iteration = no_value, .ranks_per_second = no_value, .n_ranks = (uint32_t)count};
     if (!list ||
         (count && !make_edge(wave->rank, wave->iteration, list, count, reach,
                              up ? view->graph->kappa_up : view->graph->kappa_down, &edge))) {
@@ -362,7 +360,8 @@ lull_status lull_wave_describe(const struct lull_wave_view *view, struct lull_wa
     return status;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------------
+ */
 
 static bool met_other(const struct lull_wave_view *view, const struct lull_wave *wave,
                       uint32_t rank, int32_t iteration)
@@ -385,9 +384,8 @@ static enum lull_wave_end end_behind(const struct lull_wave_view *view,
     const struct lull_wave_graph *graph = view->graph;
     enum lull_wave_end end = LULL_WAVE_END_BOUNDARY;
     int32_t iteration = wave->path.arrivals[rank];
-    int64_t idle = rank == wave->rank
-                       ? wave->length
-                       : lull_wave_idle(view->field, rank, (uint32_t)iteration);
+    int64_t idle =
+        rank == wave->rank ? wave->length : lull_wave_idle(view->field, rank, (uint32_t)iteration);
     for (uint64_t l = graph->first[rank]; l < graph->first[rank + 1]; l++) {
         uint32_t next = graph->links[l].peer;
         int64_t further = lull_wave_offset(graph, rank, next);

@@ -8,7 +8,8 @@
 
 enum { MOST_PHASE = UINT16_MAX };
 
-/* ---- links ------------------------------------------------------------------------------------ */
+/* ---- links ------------------------------------------------------------------------------------
+ */
 
 static int compare_messages(const void *a, const void *b)
 {
@@ -66,7 +67,8 @@ static void add_link(struct work *work, uint32_t from, uint32_t phase, uint32_t 
     if (phase > MOST_PHASE || to_phase > MOST_PHASE)
         return;
     if (work->links)
-        work->links[places[from]] = (struct lull_wave_link){to, (uint16_t)phase, (uint16_t)to_phase};
+        work->links[places[from]] =
+            (struct lull_wave_link){to, (uint16_t)phase, (uint16_t)to_phase};
     places[from]++;
 }
 
@@ -109,7 +111,8 @@ static bool sort_messages(struct work *work, struct lull_arena *arena)
     return work->sorted;
 }
 
-/* ---- what the graph looks like ---------------------------------------------------------------- */
+/* ---- what the graph looks like ----------------------------------------------------------------
+ */
 
 int64_t lull_wave_offset(const struct lull_wave_graph *graph, uint32_t from, uint32_t to)
 {
@@ -220,7 +223,8 @@ lull_status lull_wave_graph_make(const struct lull_wave_field *field,
     return LULL_OK;
 }
 
-/* ---- shortest paths --------------------------------------------------------------------------- */
+/* ---- shortest paths ---------------------------------------------------------------------------
+ */
 
 /* Delayed from behind phase p of iteration i on: i 2^32 + p + 1. */
 static uint64_t moment_through(uint64_t moment, const struct lull_wave_link *link)
@@ -295,8 +299,7 @@ lull_status lull_wave_predict(const struct lull_wave_graph *graph, uint32_t rank
     uint64_t *moments = malloc((n + (size_t)1) * sizeof *moments);
     queue.ranks = malloc((n + (size_t)1) * sizeof *queue.ranks);
     queue.there = calloc(n + (size_t)1, sizeof *queue.there);
-    bool good =
-        moments && queue.ranks && queue.there && lull_wave_path_make(n, arena, &path);
+    bool good = moments && queue.ranks && queue.there && lull_wave_path_make(n, arena, &path);
     for (uint32_t r = 0; good && r < n; r++)
         moments[r] = UINT64_MAX;
     if (good) {

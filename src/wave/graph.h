@@ -22,8 +22,8 @@ struct lull_wave_graph {
     uint32_t n_ranks;
     const uint64_t *first; /* [n_ranks + 1] */
     const struct lull_wave_link *links;
-    bool periodic;            /* ranks are a ring: the last ones talk to the first ones */
-    bool rendezvous;          /* some messages are beyond the eager limit */
+    bool periodic;               /* ranks are a ring: the last ones talk to the first ones */
+    bool rendezvous;             /* some messages are beyond the eager limit */
     double kappa_up, kappa_down; /* ranks per iteration, of the median rank */
 };
 

@@ -20,7 +20,8 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* ---- while the rank is followed --------------------------------------------------------------- */
+/* ---- while the rank is followed ---------------------------------------------------------------
+ */
 
 bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uint32_t peer,
                                uint64_t bytes)
@@ -68,9 +69,8 @@ bool lull_wave_builder_wait(struct lull_wave_builder *builder, int64_t begin, in
     builder->n_messages = builder->first_open;
     builder->open_hash = 0;
     builder->open_sent = builder->open_received = 0;
-    if (kind == UINT32_MAX ||
-        !lull_array_reserve(&builder->phases, &builder->phases_room, builder->n_phases + 1,
-                            sizeof *builder->phases))
+    if (kind == UINT32_MAX || !lull_array_reserve(&builder->phases, &builder->phases_room,
+                                                  builder->n_phases + 1, sizeof *builder->phases))
         return false;
     builder->phases[builder->n_phases++] = (struct lull_wave_phase){begin, end, kind};
     return true;
@@ -96,7 +96,8 @@ void lull_wave_builder_free(struct lull_wave_builder *builder)
     *builder = (struct lull_wave_builder){0};
 }
 
-/* ---- iterations ------------------------------------------------------------------------------- */
+/* ---- iterations -------------------------------------------------------------------------------
+ */
 
 static uint32_t token(const struct lull_wave_builder *builder, size_t phase, bool by_shape)
 {

@@ -18,7 +18,7 @@ struct lull_wave_phase {
 
 /* Phases with the same messages are of one kind. */
 struct lull_wave_phase_kind {
-    uint64_t hash; /* of the messages, in any order */
+    uint64_t hash;         /* of the messages, in any order */
     uint32_t first, count; /* messages */
     uint32_t shape; /* number of messages sent and received, for programs that change partners */
 };
@@ -28,7 +28,7 @@ struct lull_wave_builder {
     size_t n_phases, phases_room;
     struct lull_wave_phase_kind *kinds;
     size_t n_kinds, kinds_room, next_kind; /* next_kind: probably the next one */
-    struct lull_wave_message *messages; /* of all kinds, then of the phase that is open */
+    struct lull_wave_message *messages;    /* of all kinds, then of the phase that is open */
     size_t n_messages, messages_room, first_open;
     uint64_t open_hash;
     uint32_t open_sent, open_received;

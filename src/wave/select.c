@@ -18,8 +18,8 @@ int64_t lull_wave_select(int64_t *values, size_t count, size_t k)
 {
     size_t low = 0, high = count; /* the value is in [low, high) */
     while (high - low > 1) {
-        int64_t pivot = median_of_three(values[low], values[low + (high - low) / 2],
-                                        values[high - 1]);
+        int64_t pivot =
+            median_of_three(values[low], values[low + (high - low) / 2], values[high - 1]);
         size_t less = low, next = low, greater = high;
         while (next < greater) {
             if (values[next] < pivot)

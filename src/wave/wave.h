@@ -30,10 +30,10 @@ const char *lull_wave_end_id(unsigned end);   /* "boundary": key in documents */
 const char *lull_wave_end_text(unsigned end); /* for people */
 
 struct lull_wave_front {
-    uint32_t n_ranks;        /* reached */
-    int64_t distance;        /* of the last one, in ranks */
-    uint32_t last_rank;      /* the last one ... */
-    int32_t last_iteration;  /* ... and when it was idle */
+    uint32_t n_ranks;                           /* reached */
+    int64_t distance;                           /* of the last one, in ranks */
+    uint32_t last_rank;                         /* the last one ... */
+    int32_t last_iteration;                     /* ... and when it was idle */
     struct lull_wave_value ranks_per_iteration; /* of the leading edge */
     struct lull_wave_value ranks_per_second;
     enum lull_wave_end end;
@@ -41,22 +41,22 @@ struct lull_wave_front {
 };
 
 struct lull_wave {
-    uint32_t rank;     /* that was delayed ... */
-    int32_t iteration; /* ... in which iteration ... */
-    int64_t begin;     /* ... which began at this time, ns ... */
-    int64_t length;    /* ... by how much, ns */
-    uint32_t n_ranks;  /* that were idle because of it */
-    struct lull_wave_front up, down;            /* to higher, and to lower ranks */
-    struct lull_wave_value hops_per_iteration;  /* messages, whatever the numbers of the ranks */
-    struct lull_wave_value decay;               /* ns of idleness less per rank */
+    uint32_t rank;                             /* that was delayed ... */
+    int32_t iteration;                         /* ... in which iteration ... */
+    int64_t begin;                             /* ... which began at this time, ns ... */
+    int64_t length;                            /* ... by how much, ns */
+    uint32_t n_ranks;                          /* that were idle because of it */
+    struct lull_wave_front up, down;           /* to higher, and to lower ranks */
+    struct lull_wave_value hops_per_iteration; /* messages, whatever the numbers of the ranks */
+    struct lull_wave_value decay;              /* ns of idleness less per rank */
     struct lull_wave_path path;
 };
 
 /* What is usual in a field, apart from its waves; ns. */
 struct lull_wave_usual {
-    double cycle; /* mean duration of an iteration */
-    double work, wait; /* means of its parts */
-    double comm;  /* waiting of those who wait least: what messages cost */
+    double cycle;        /* mean duration of an iteration */
+    double work, wait;   /* means of its parts */
+    double comm;         /* waiting of those who wait least: what messages cost */
     int64_t least_delay; /* a longer stretch of work is a delay */
     int64_t least_idle;  /* a longer wait is idleness */
 };

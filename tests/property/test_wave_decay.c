@@ -1,17 +1,17 @@
-/* How idle waves decay under noise, against published laws: the exact case of exponential noise, the
- * dependence on the shape of the noise at equal mean, and the formula that ties the decay to the
- * duration of noisy iterations. Numbers of the table: Monte Carlo of another simulator. */
+/* How idle waves decay under noise, against published laws: the exact case of exponential noise,
+ * the dependence on the shape of the noise at equal mean, and the formula that ties the decay to
+ * the duration of noisy iterations. Numbers of the table: Monte Carlo of another simulator. */
 #include "support/seed.h"
 
 #include "study/wave_study.h"
 
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
 
@@ -94,8 +94,8 @@ static void test_shapes_at_equal_mean(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned both = 0; both < 2; both++) {
-            struct decay decay = simulate(both ? "direction=both" : "direction=up", 300,
-                                          shapes[i].noise, 16);
+            struct decay decay =
+                simulate(both ? "direction=both" : "direction=up", 300, shapes[i].noise, 16);
             assert_near(shapes[i].noise, decay.found / MEAN,
                         both ? shapes[i].both : shapes[i].one_way, 0.10);
         }

@@ -4,12 +4,12 @@
 
 #include "stats/random.h"
 
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #define NOISE "exponential:mean=100us" /* a tenth of an iteration */
 
@@ -38,8 +38,10 @@ static void find_one(const char *pattern, const char *noise, uint32_t rank, int3
 {
     char delay[64];
     snprintf(delay, sizeof delay, "%u@i%d:%s", rank, iteration, length);
-    const struct wave_wish wish = {
-        .pattern = pattern, .noise = noise, .delays = delay, .seed = lull_random_u64(&random_numbers)};
+    const struct wave_wish wish = {.pattern = pattern,
+                                   .noise = noise,
+                                   .delays = delay,
+                                   .seed = lull_random_u64(&random_numbers)};
     wave_run_make(&wish, run);
     if (run->waves.count != 1)
         fail_msg("%s, %s: %u waves", pattern, delay, run->waves.count);
@@ -52,10 +54,10 @@ static void test_long_delay(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        static const char *const patterns[] = {
-            "chain:ranks=128,iterations=120", "chain:ranks=128,iterations=120,boundary=periodic",
-            "chain:ranks=128,iterations=120,wait=each",
-            "chain:ranks=128,iterations=120,distances=1+2"};
+        static const char *const patterns[] = {"chain:ranks=128,iterations=120",
+                                               "chain:ranks=128,iterations=120,boundary=periodic",
+                                               "chain:ranks=128,iterations=120,wait=each",
+                                               "chain:ranks=128,iterations=120,distances=1+2"};
         static const double speeds[] = {1, 1, 1, 2};
         struct wave_run run;
         find_one(patterns[i % 4], NOISE, 40 + (uint32_t)draw(40), 20 + (int32_t)draw(30), "10ms",

@@ -9,7 +9,8 @@ enum {
     MOST_SHOWN = 3     /* waves whose amplitude is drawn */
 };
 
-/* ---- ranks over time -------------------------------------------------------------------------- */
+/* ---- ranks over time --------------------------------------------------------------------------
+ */
 
 struct window {
     int64_t from, to; /* ns */
@@ -91,8 +92,13 @@ static void add_layer(struct lull_chart *chart, const char *label, const struct 
                         : (uint8_t)(share * (LULL_RASTER_LEVELS - 1) + 0.5);
         window->shares[i] = 0;
     }
-    const struct lull_chart_raster raster = {(double)window->from / 1e9, (double)window->to / 1e9,
-                                             0, window->n_ranks, COLUMNS, window->rows, levels};
+    const struct lull_chart_raster raster = {(double)window->from / 1e9,
+                                             (double)window->to / 1e9,
+                                             0,
+                                             window->n_ranks,
+                                             COLUMNS,
+                                             window->rows,
+                                             levels};
     lull_chart_raster(chart, label, &raster);
 }
 
@@ -104,10 +110,10 @@ static void add_front(struct lull_chart *chart, const struct lull_wave *wave,
     if (front->n_ranks == 0 || !isfinite(speed) || speed <= 0)
         return;
     double begin = ((double)wave->begin + cycle) / 1e9, sign = up ? 1 : -1;
-    const struct lull_chart_point line[2] = {
-        {begin, wave->rank + 0.5, NAN, NAN},
-        {begin + (double)front->distance / speed,
-         wave->rank + 0.5 + sign * (double)front->distance, NAN, NAN}};
+    const struct lull_chart_point line[2] = {{begin, wave->rank + 0.5, NAN, NAN},
+                                             {begin + (double)front->distance / speed,
+                                              wave->rank + 0.5 + sign * (double)front->distance,
+                                              NAN, NAN}};
     lull_chart_series(chart, "", LULL_CHART_CURVE, line, 2);
 }
 
@@ -138,7 +144,8 @@ const struct lull_chart *lull_wave_chart(const struct lull_wave_scene *scene,
     return chart;
 }
 
-/* ---- amplitude over distance ------------------------------------------------------------------ */
+/* ---- amplitude over distance ------------------------------------------------------------------
+ */
 
 /* Means over as many bins of distance as there are points at most. */
 static void add_amplitudes(struct lull_chart *chart, const struct lull_wave_scene *scene,
@@ -167,8 +174,8 @@ static void add_amplitudes(struct lull_chart *chart, const struct lull_wave_scen
     size_t count = 0;
     for (int64_t b = 0; b < bins; b++)
         if (counts[b])
-            points[count++] = (struct lull_chart_point){distances[b] / counts[b],
-                                                        sums[b] / counts[b], NAN, NAN};
+            points[count++] =
+                (struct lull_chart_point){distances[b] / counts[b], sums[b] / counts[b], NAN, NAN};
     const char *direction = up ? "up" : "down";
     lull_chart_series(chart,
                       scene->waves.count > 1

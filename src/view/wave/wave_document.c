@@ -40,7 +40,8 @@ static void add_looked_for(struct lull_document *document, const struct lull_wav
                            waves->left_out);
 }
 
-/* ---- patterns --------------------------------------------------------------------------------- */
+/* ---- patterns ---------------------------------------------------------------------------------
+ */
 
 static void add_specs(struct lull_document *document, const struct lull_wave_inputs *inputs,
                       const struct lull_wave_case *result)
@@ -123,13 +124,13 @@ static void add_waves(struct lull_document *document, const struct lull_wave_inp
         struct lull_wave_prediction *predicted = lull_arena_zero(arena, 1, sizeof *predicted);
         *predicted = result->predicted;
         predicted->length = (double)waves->waves[w].length;
-        predicted->survival = predicted->decay > 0 ? predicted->length / predicted->decay
-                                                   : INFINITY;
-        shown[w] = (struct lull_wave_shown){
-            .wave = &waves->waves[w],
-            .predicted = predicted,
-            .cost = waves->count == 1 ? result->cost : NAN,
-            .repeated = first && inputs->repeat > 1 ? result : NULL};
+        predicted->survival =
+            predicted->decay > 0 ? predicted->length / predicted->decay : INFINITY;
+        shown[w] =
+            (struct lull_wave_shown){.wave = &waves->waves[w],
+                                     .predicted = predicted,
+                                     .cost = waves->count == 1 ? result->cost : NAN,
+                                     .repeated = first && inputs->repeat > 1 ? result : NULL};
         lull_wave_table(document, &shown[w], w + 1, scene_heading(inputs, arena), arena);
     }
     if (waves->count == 0) {
@@ -163,7 +164,8 @@ struct lull_document *lull_wave_case_document(const struct lull_wave_inputs *inp
     return document;
 }
 
-/* ---- sweeps ----------------------------------------------------------------------------------- */
+/* ---- sweeps -----------------------------------------------------------------------------------
+ */
 
 enum {
     KAPPA_UP,
@@ -240,9 +242,9 @@ static void set_case(struct lull_table *table, uint32_t row, uint32_t first,
     if (result->noise_sd > 0)
         lull_table_set(table, row, first + BY_SD,
                        number_or_empty(result->decay.value / result->noise_sd, 2));
-    lull_table_set(table, row, first + RANKS,
-                   lull_cell_count(result->scene.waves.count ? result->scene.waves.waves[0].n_ranks
-                                                             : 0));
+    lull_table_set(
+        table, row, first + RANKS,
+        lull_cell_count(result->scene.waves.count ? result->scene.waves.waves[0].n_ranks : 0));
 }
 
 struct lull_document *lull_wave_sweep_document(const struct lull_wave_inputs *inputs,
@@ -272,15 +274,15 @@ struct lull_document *lull_wave_sweep_document(const struct lull_wave_inputs *in
     return document;
 }
 
-/* ---- recorded runs ---------------------------------------------------------------------------- */
+/* ---- recorded runs ----------------------------------------------------------------------------
+ */
 
 /* The wave of the replay that comes from the same delay. */
 static const struct lull_wave *same_wave(const struct lull_waves *waves,
                                          const struct lull_wave *wanted)
 {
     for (uint32_t w = 0; w < waves->count; w++)
-        if (waves->waves[w].rank == wanted->rank &&
-            waves->waves[w].iteration == wanted->iteration)
+        if (waves->waves[w].rank == wanted->rank && waves->waves[w].iteration == wanted->iteration)
             return &waves->waves[w];
     return NULL;
 }
@@ -296,21 +298,20 @@ struct lull_document *lull_wave_run_document(const char *path, const struct lull
     struct lull_wave_json *json = lull_arena_zero(arena, 1, sizeof *json);
     lull_document_fact(document, "run", "Run", lull_cell_text(path));
     add_looked_for(document, &run->measured);
-    lull_document_fact(document, "cycle_s", "Iteration",
-                       time_or_empty(waves->usual.cycle));
+    lull_document_fact(document, "cycle_s", "Iteration", time_or_empty(waves->usual.cycle));
     lull_document_fact(document, "runtime_s", "Runtime", lull_cell_time(run->measured.runtime));
     if (run->replay_runtime)
         lull_document_fact(document, "replay_s", "Runtime of its replay",
                            lull_cell_time(run->replay_runtime));
-    lull_document_fact(document, "protocol", "Messages",
-                       lull_cell_text(run->measured.graph->rendezvous ? "some by rendezvous"
-                                                                      : "eager"));
+    lull_document_fact(
+        document, "protocol", "Messages",
+        lull_cell_text(run->measured.graph->rendezvous ? "some by rendezvous" : "eager"));
     for (uint32_t w = 0; w < waves->count; w++) {
-        shown[w] = (struct lull_wave_shown){
-            .wave = &waves->waves[w],
-            .predicted = &run->predicted[w],
-            .replayed = same_wave(&run->replayed.waves, &waves->waves[w]),
-            .cost = run->costs[w]};
+        shown[w] =
+            (struct lull_wave_shown){.wave = &waves->waves[w],
+                                     .predicted = &run->predicted[w],
+                                     .replayed = same_wave(&run->replayed.waves, &waves->waves[w]),
+                                     .cost = run->costs[w]};
         lull_wave_table(document, &shown[w], w + 1, "Measured", arena);
     }
     if (waves->count == 0) {

@@ -6,7 +6,8 @@
 
 static const struct lull_wave_value no_value = {NAN, NAN, NAN};
 
-/* ---- one wave as a table ---------------------------------------------------------------------- */
+/* ---- one wave as a table ----------------------------------------------------------------------
+ */
 
 enum column { PREDICTED, FOUND, LOW, HIGH, DIFFERENCE, REPLAYED };
 
@@ -46,8 +47,7 @@ static void add_row(const struct sheet *sheet, const struct quantity *quantity, 
     lull_table_set(sheet->table, row, LOW, cell_of(quantity, found.low));
     lull_table_set(sheet->table, row, HIGH, cell_of(quantity, found.high));
     if (predicted != 0 && isfinite(predicted) && isfinite(found.value))
-        lull_table_set(sheet->table, row, DIFFERENCE,
-                       lull_cell_share(found.value / predicted - 1));
+        lull_table_set(sheet->table, row, DIFFERENCE, lull_cell_share(found.value / predicted - 1));
     if (sheet->replayed)
         lull_table_set(sheet->table, row, REPLAYED, cell_of(quantity, replayed.value));
 }
@@ -77,10 +77,12 @@ static void add_direction(const struct sheet *sheet, const struct lull_wave_show
         {{"up_ranks_per_iteration", "Speed up, ranks per iteration", NULL, 3, false},
          {"up_ranks_per_second", "Speed up, ranks per second", NULL, 1, false}}};
     const struct lull_wave_prediction *predicted = shown->predicted;
-    const struct lull_wave_front *front =
-        !shown->wave ? NULL : up ? &shown->wave->up : &shown->wave->down;
-    const struct lull_wave_front *replayed =
-        !shown->replayed ? NULL : up ? &shown->replayed->up : &shown->replayed->down;
+    const struct lull_wave_front *front = !shown->wave ? NULL
+                                          : up         ? &shown->wave->up
+                                                       : &shown->wave->down;
+    const struct lull_wave_front *replayed = !shown->replayed ? NULL
+                                             : up             ? &shown->replayed->up
+                                                              : &shown->replayed->down;
     struct lull_wave_value found = front ? front->ranks_per_iteration : no_value;
     if (shown->repeated)
         found = up ? shown->repeated->up : shown->repeated->down;
@@ -118,8 +120,7 @@ void lull_wave_table(struct lull_document *document, const struct lull_wave_show
 {
     static const struct quantity decay = {"decay", "Decay per rank", NULL, 0, true},
                                  survival = {"survival", "Ranks until it is gone", NULL, 1, false},
-                                 hops = {"hops", "Speed in messages per iteration", NULL, 3,
-                                         false},
+                                 hops = {"hops", "Speed in messages per iteration", NULL, 3, false},
                                  cost = {"cost", "Run is longer by", NULL, 0, true};
     const struct lull_wave *wave = shown->wave;
     struct sheet sheet = {.parent = LULL_NO_ROW, .replayed = shown->replayed};
@@ -157,7 +158,8 @@ void lull_wave_table(struct lull_document *document, const struct lull_wave_show
     }
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
 
 static void put_number(struct lull_json *json, const char *key, double value)
 {

@@ -6,10 +6,10 @@
 
 /* A wave with all that is known of it. */
 struct lull_wave_shown {
-    const struct lull_wave *wave;             /* NULL: none was found */
+    const struct lull_wave *wave; /* NULL: none was found */
     const struct lull_wave_prediction *predicted;
-    const struct lull_wave *replayed;         /* the same wave in the replay; NULL: none */
-    double cost;                              /* ns; NAN: not known */
+    const struct lull_wave *replayed; /* the same wave in the replay; NULL: none */
+    double cost;                      /* ns; NAN: not known */
     /* Of the first wave of a repeated simulation: means over the runs; NULL: the wave's own. */
     const struct lull_wave_case *repeated;
 };

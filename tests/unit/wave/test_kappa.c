@@ -4,12 +4,12 @@
  * largest offset that each can reach. */
 #include "support/wave_run.h"
 
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 enum wait { ALL, DIRECTION, DISTANCE, EACH, WAITS };
 
@@ -54,7 +54,8 @@ static void check_front(const struct combination *c, const char *pattern,
         return;
     double speed = front->ranks_per_iteration.value;
     if (fabs(speed / expected - 1) > 0.01 || kappa != expected ||
-        !(front->ranks_per_iteration.low <= expected && expected <= front->ranks_per_iteration.high))
+        !(front->ranks_per_iteration.low <= expected &&
+          expected <= front->ranks_per_iteration.high))
         fail_msg("%s, %s: expected %g ranks per iteration, found %g (%g to %g) and predicted %g",
                  pattern, c->rendezvous ? "rendezvous" : "eager", expected, speed,
                  front->ranks_per_iteration.low, front->ranks_per_iteration.high, kappa);
@@ -98,8 +99,8 @@ static void test_all_combinations(void **state)
     for (unsigned bits = 0; bits < 16; bits++)
         for (unsigned wait = 0; wait < WAITS; wait++)
             for (unsigned i = 0; i < sizeof most_distances / sizeof *most_distances; i++) {
-                const struct combination c = {
-                    most_distances[i], wait, bits & 1, bits & 2, bits & 4, bits & 8};
+                const struct combination c = {most_distances[i], wait,     bits & 1,
+                                              bits & 2,          bits & 4, bits & 8};
                 check(&c);
                 count++;
             }

@@ -1,6 +1,7 @@
 /* Idle waves on a silent system: identities that need no other program. */
 #include "support/wave_run.h"
 
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define LENGTH 20000000 /* ns: of the delay, 20 ms */
 
@@ -178,9 +178,12 @@ static void test_nothing_to_find(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_amplitude_is_constant), cmocka_unit_test(test_waves_annihilate),
-        cmocka_unit_test(test_a_smaller_wave_is_absorbed), cmocka_unit_test(test_collectives),
-        cmocka_unit_test(test_ring_ends_at_the_antipode), cmocka_unit_test(test_run_ends_first),
+        cmocka_unit_test(test_amplitude_is_constant),
+        cmocka_unit_test(test_waves_annihilate),
+        cmocka_unit_test(test_a_smaller_wave_is_absorbed),
+        cmocka_unit_test(test_collectives),
+        cmocka_unit_test(test_ring_ends_at_the_antipode),
+        cmocka_unit_test(test_run_ends_first),
         cmocka_unit_test(test_nothing_to_find),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
