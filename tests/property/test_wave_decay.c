@@ -1,17 +1,17 @@
 /* How idle waves decay under noise, against published laws: the exact case of exponential noise,
  * the dependence on the shape of the noise at equal mean, and the formula that ties the decay to
  * the duration of noisy iterations. Numbers of the table: Monte Carlo of another simulator. */
+#include "study/wave_study.h"
 #include "support/seed.h"
 
-#include "study/wave_study.h"
-
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
 
