@@ -93,7 +93,7 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
     if (stream->time > crew->latest)
         crew->latest = stream->time;
     if (++crew->arrived < size) {
-        stream->blocked = ON_THREADS;
+        lull_stream_set(stream, ON_THREADS);
         stream->awaits = meeting;
         return;
     }
@@ -193,7 +193,7 @@ static void begin_following(struct crew *crew, struct stream *stream)
     if (crew->over == crew->n_meetings) {
         stream->time = crew->left_at;
     } else {
-        stream->blocked = ON_THREADS;
+        lull_stream_set(stream, ON_THREADS);
         stream->awaits = crew->n_meetings;
     }
 }

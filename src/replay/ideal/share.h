@@ -159,15 +159,15 @@ struct stream {
     struct process *process;
     struct reader *reader; /* of its location */
     uint32_t location;
-    uint8_t blocked;                /* enum blocked */
-    bool calls;                     /* communicates; before, nothing is evaluated */
-    bool follows;                   /* meets the master of its process */
-    bool tells_calls;               /* its notes tell where its calls begin and end */
-    bool in_call;                   /* of MPI */
-    bool completed;                 /* something in this call */
-    int64_t time;                   /* ideal */
-    int64_t kept;                   /* of the steps: as far as it is in `time` */
-    int64_t done;                   /* what the call waited for so far was there by then */
+    atomic_uchar blocked; /* enum blocked; changed by who holds the share, by lull_stream_set */
+    bool calls;           /* communicates; before, nothing is evaluated */
+    bool follows;         /* meets the master of its process */
+    bool tells_calls;     /* its notes tell where its calls begin and end */
+    bool in_call;         /* of MPI */
+    bool completed;       /* something in this call */
+    int64_t time;         /* ideal */
+    int64_t kept;         /* of the steps: as far as it is in `time` */
+    int64_t done;         /* what the call waited for so far was there by then */
     int64_t call_began, stopped_at; /* measured */
     struct route *routes;           /* by channel of the location */
     size_t n_routes, route_capacity;
@@ -361,6 +361,11 @@ struct lull_ideal {
 };
 
 enum { NOBODY = UINT16_MAX };
+
+static inline void lull_stream_set(struct stream *stream, enum blocked blocked)
+{
+    atomic_store_explicit(&stream->blocked, (unsigned char)blocked, memory_order_relaxed);
+}
 
 /* share.c. The first failure of a share is kept, and told to the pass at the next opportunity. */
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err);
