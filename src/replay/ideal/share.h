@@ -195,19 +195,29 @@ struct meeting {
     uint32_t size; /* who meets */
 };
 
+/* When a thread of a crew comes: at its first note that is not in order yet or, without one, not
+ * before it has been read up to. */
+struct turn {
+    int64_t time;    /* measured */
+    uint32_t thread; /* among those at the same time the lowest comes first */
+};
+
 /* The threads of a process that has several. */
 struct crew {
     uint32_t n_streams;
     struct stream **streams;  /* the master first */
+    struct turn *heap;        /* [n_streams]: whose notes come next, the earliest first */
+    uint32_t *place;          /* [n_streams]: in the heap */
     uint32_t followers;       /* that communicate */
     uint32_t n_meetings;      /* in the common order so far ... */
     int64_t last_meeting;     /* ... and the time of the last one */
     struct meeting *meetings; /* those that followers have still before them */
     size_t first_kept, n_kept, capacity;
-    uint32_t over;    /* meetings that all have come to ... */
-    int64_t left_at;  /* ... and the ideal time when the last of them was over */
-    uint32_t arrived; /* at the next one ... */
-    int64_t latest;   /* ... and when */
+    uint32_t over;          /* meetings that all have come to ... */
+    int64_t left_at;        /* ... and the ideal time when the last of them was over */
+    struct stream *waiting; /* for the end of a meeting */
+    uint32_t arrived;       /* at the next one ... */
+    int64_t latest;         /* ... and when */
 };
 
 struct process {
