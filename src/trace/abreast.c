@@ -2,20 +2,11 @@
  * welcome, and a list of those that were not when they were looked at last. */
 #include "base/parallel.h"
 #include "trace/format.h"
-#include "trace/nesting.h"
-#include "trace/scan.h"
+#include "trace/lane.h"
 #include "trace/shared.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-
-enum { BLOCK_EVENTS = 512 };
-
-struct lane { /* a location that has not ended */
-    uint32_t location;
-    struct lull_stream *stream;
-    struct lull_nesting nesting;
-};
 
 struct entry {
     int64_t time;
@@ -23,14 +14,13 @@ struct entry {
 };
 
 struct share { /* what a worker has to read */
-    struct lane *lanes;
+    struct lull_lane *lanes;
     uint32_t n_lanes;
     struct entry *heap; /* [n_lanes], the lane that lags most first */
     uint32_t n_heap;
     struct entry *parked; /* [n_lanes]: not welcome */
     uint32_t n_parked;
-    struct lull_event *buffer; /* [BLOCK_EVENTS] */
-    struct lull_event_buffer scratch;
+    struct lull_lane_room *room;
 };
 
 struct scan {
@@ -82,14 +72,9 @@ static struct entry pop(struct share *share)
 
 static bool is_mine(const struct scan *scan, unsigned worker, uint32_t location)
 {
-    const struct lull_trace *trace = scan->trace;
-    uint32_t process = trace->locations[location].process;
-    const struct lull_process *p = &trace->processes[process];
-    if (scan->options->application != LULL_NONE && p->application != scan->options->application)
-        return false;
-    if (scan->options->masters_only && p->first_location != location)
-        return false;
-    return lull_scan_worker_of(trace, scan->workers, process) == worker;
+    uint32_t process = scan->trace->locations[location].process;
+    return lull_lane_is_wanted(scan->trace, scan->options, location) &&
+           lull_scan_worker_of(scan->trace, scan->workers, process) == worker;
 }
 
 static lull_status open_share(const struct scan *scan, unsigned worker, struct share *share,
@@ -101,23 +86,18 @@ static lull_status open_share(const struct scan *scan, unsigned worker, struct s
     share->lanes = calloc(n + (size_t)1, sizeof *share->lanes);
     share->heap = calloc(n + (size_t)1, sizeof *share->heap);
     share->parked = calloc(n + (size_t)1, sizeof *share->parked);
-    share->buffer = malloc(BLOCK_EVENTS * sizeof *share->buffer);
-    if (!share->lanes || !share->heap || !share->parked || !share->buffer)
+    share->room = lull_lane_room_create(LULL_LANE_EVENTS);
+    if (!share->lanes || !share->heap || !share->parked || !share->room)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for %u locations",
                          scan->trace->path, n);
     const struct lull_visitor *visitor = &scan->abreast->visitor;
     for (uint32_t l = 0; l < scan->trace->n_locations; l++) {
         if (!is_mine(scan, worker, l))
             continue;
-        struct lane *lane = &share->lanes[share->n_lanes];
-        lane->location = l;
-        lull_status status = scan->trace->format->reader->stream_open(
-            scan->trace, l, lull_nesting_mask(scan->mask), &lane->stream, err);
-        if (status != LULL_OK)
-            return status;
-        lull_nesting_begin(&lane->nesting, scan->mask, false);
+        lull_status status =
+            lull_lane_open(&share->lanes[share->n_lanes], scan->trace, l, scan->mask, err);
         push(share, (struct entry){0, share->n_lanes++});
-        if (visitor->begin)
+        if (status == LULL_OK && visitor->begin)
             status = visitor->begin(visitor->context, worker, l, err);
         if (status != LULL_OK)
             return status;
@@ -125,66 +105,14 @@ static lull_status open_share(const struct scan *scan, unsigned worker, struct s
     return LULL_OK;
 }
 
-static void close_lane(const struct scan *scan, struct lane *lane)
-{
-    if (lane->stream)
-        scan->trace->format->reader->stream_close(lane->stream);
-    lane->stream = NULL;
-    lull_nesting_end(&lane->nesting);
-}
-
-static void close_share(const struct scan *scan, struct share *share)
+static void close_share(struct share *share)
 {
     for (uint32_t i = 0; i < share->n_lanes; i++)
-        close_lane(scan, &share->lanes[i]);
+        lull_lane_close(&share->lanes[i]);
     free(share->lanes);
     free(share->heap);
     free(share->parked);
-    free(share->buffer);
-    free(share->scratch.events);
-}
-
-static lull_status visit(const struct scan *scan, unsigned worker, uint32_t location,
-                         const struct lull_event *events, uint32_t count, struct lull_error *err)
-{
-    const struct lull_visitor *visitor = &scan->abreast->visitor;
-    const struct lull_block block = {.location = location, .count = count, .events = events};
-    return count ? visitor->block(visitor->context, worker, &block, err) : LULL_OK;
-}
-
-static lull_status end_lane(const struct scan *scan, unsigned worker, struct share *share,
-                            struct lane *lane, struct lull_error *err)
-{
-    const struct lull_visitor *visitor = &scan->abreast->visitor;
-    const struct lull_event *events;
-    uint32_t count;
-    lull_status status = lull_nesting_close_all(&lane->nesting, scan->trace, lane->location,
-                                                &events, &count, &share->scratch, err);
-    if (status == LULL_OK)
-        status = visit(scan, worker, lane->location, events, count, err);
-    if (status == LULL_OK && visitor->end)
-        status = visitor->end(visitor->context, worker, lane->location, err);
-    close_lane(scan, lane);
-    return status;
-}
-
-/* One block of one location. */
-static lull_status read_block(const struct scan *scan, unsigned worker, struct share *share,
-                              struct lane *lane, bool *ret_ended, struct lull_error *err)
-{
-    size_t got = 0;
-    lull_status status = scan->trace->format->reader->stream_read(lane->stream, share->buffer,
-                                                                  BLOCK_EVENTS, &got, err);
-    if (status != LULL_OK)
-        return status;
-    *ret_ended = got == 0;
-    if (got == 0)
-        return end_lane(scan, worker, share, lane, err);
-    const struct lull_event *events = share->buffer;
-    uint32_t count = (uint32_t)got;
-    status = lull_nesting_repair(&lane->nesting, scan->trace, lane->location, &events, &count,
-                                 &share->scratch, err);
-    return status == LULL_OK ? visit(scan, worker, lane->location, events, count, err) : status;
+    lull_lane_room_destroy(share->room);
 }
 
 static void unpark(struct share *share)
@@ -229,12 +157,13 @@ static lull_status read_share(const struct scan *scan, unsigned worker, struct s
         if (atomic_load_explicit(&scan->failed, memory_order_relaxed) != LULL_OK)
             return LULL_OK;
         if (choose(scan, worker, share, &entry)) {
-            struct lane *lane = &share->lanes[entry.lane];
-            bool ended = false;
+            struct lull_lane *lane = &share->lanes[entry.lane];
             tell(scan, worker, entry.time);
-            status = read_block(scan, worker, share, lane, &ended, err);
+            status = lull_lane_visit(lane, share->room, &abreast->visitor, worker, err);
             entry.time = lane->nesting.last_time;
-            if (!ended)
+            if (lane->ended)
+                lull_lane_close(lane);
+            else
                 push(share, entry);
         } else {
             status = abreast->rest(context, worker, err);
@@ -259,7 +188,7 @@ static void work(void *context, unsigned worker)
         if (scan->abreast->stop)
             scan->abreast->stop(scan->abreast->visitor.context);
     }
-    close_share(scan, &share);
+    close_share(&share);
 }
 
 lull_status lull_scan_abreast(const struct lull_trace *trace,

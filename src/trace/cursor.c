@@ -2,7 +2,7 @@
 #include "base/output_file.h"
 #include "trace/convert.h"
 #include "trace/format.h"
-#include "trace/nesting.h"
+#include "trace/lane.h"
 #include "trace/shared.h"
 
 #include <stdlib.h>
@@ -10,13 +10,8 @@
 enum { BLOCK_EVENTS = 256 };
 
 struct lull_cursor {
-    const struct lull_trace *trace;
-    uint32_t location;
-    struct lull_stream *stream;
-    struct lull_nesting nesting;
-    struct lull_event_buffer scratch;
-    bool ended;
-    struct lull_event events[BLOCK_EVENTS];
+    struct lull_lane lane;
+    struct lull_lane_room *room;
 };
 
 /* The output is never committed: its temporary folder holds the copy until the trace is closed. */
@@ -67,18 +62,13 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
     lull_status status = readable_by_location(trace, &trace, err);
     if (status != LULL_OK)
         return status;
-    struct lull_cursor *cursor = malloc(sizeof *cursor);
-    if (!cursor)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    cursor->trace = trace;
-    cursor->location = location;
-    cursor->scratch = (struct lull_event_buffer){0};
-    cursor->ended = false;
-    lull_nesting_begin(&cursor->nesting, mask, false);
-    status = trace->format->reader->stream_open(trace, location, lull_nesting_mask(mask),
-                                                &cursor->stream, err);
+    struct lull_cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor || !(cursor->room = lull_lane_room_create(BLOCK_EVENTS)))
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    if (status == LULL_OK)
+        status = lull_lane_open(&cursor->lane, trace, location, mask, err);
     if (status != LULL_OK) {
-        free(cursor);
+        lull_cursor_close(cursor);
         return status;
     }
     *ret_cursor = cursor;
@@ -88,20 +78,9 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
 lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_block,
                              struct lull_error *err)
 {
-    struct lull_block block = {.location = cursor->location, .events = cursor->events};
-    while (block.count == 0 && !cursor->ended) {
-        size_t got = 0;
-        lull_status status = cursor->trace->format->reader->stream_read(
-            cursor->stream, cursor->events, BLOCK_EVENTS, &got, err);
-        block.events = cursor->events;
-        block.count = (uint32_t)got;
-        cursor->ended = got == 0;
-        if (status == LULL_OK && !cursor->ended)
-            status = lull_nesting_repair(&cursor->nesting, cursor->trace, cursor->location,
-                                         &block.events, &block.count, &cursor->scratch, err);
-        else if (status == LULL_OK)
-            status = lull_nesting_close_all(&cursor->nesting, cursor->trace, cursor->location,
-                                            &block.events, &block.count, &cursor->scratch, err);
+    struct lull_block block = {.location = cursor->lane.location, .events = cursor->room->events};
+    while (block.count == 0 && !cursor->lane.ended) {
+        lull_status status = lull_lane_next(&cursor->lane, cursor->room, &block, err);
         if (status != LULL_OK)
             return status;
     }
@@ -113,8 +92,7 @@ void lull_cursor_close(struct lull_cursor *cursor)
 {
     if (!cursor)
         return;
-    cursor->trace->format->reader->stream_close(cursor->stream);
-    lull_nesting_end(&cursor->nesting);
-    free(cursor->scratch.events);
+    lull_lane_close(&cursor->lane);
+    lull_lane_room_destroy(cursor->room);
     free(cursor);
 }

@@ -9,49 +9,28 @@
 #include "base/parallel.h"
 #include "trace/format.h"
 #include "trace/format/sink.h"
-#include "trace/nesting.h"
+#include "trace/lane.h"
 #include "trace/shared.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BLOCK_EVENTS = 512, MOST_AHEAD = 4 };
-
-static bool selected(const struct lull_trace *trace, const struct lull_scan_options *options,
-                     uint32_t location)
-{
-    const struct lull_process *process = &trace->processes[trace->locations[location].process];
-    if (options->application != LULL_NONE && process->application != options->application)
-        return false;
-    return !options->masters_only || process->first_location == location;
-}
-
-static lull_status visit(const struct lull_visitor *visitor, unsigned worker, uint32_t location,
-                         const struct lull_event *events, uint32_t count, struct lull_error *err)
-{
-    if (count == 0)
-        return LULL_OK;
-    struct lull_block block = {.location = location, .count = count, .events = events};
-    return visitor->block(visitor->context, worker, &block, err);
-}
+enum { MOST_AHEAD = 4 };
 
 /* ---- pull ------------------------------------------------------------------------------------ */
 
 /* A location that has been begun and has not ended. */
 struct active {
-    uint32_t location;
+    struct lull_lane lane; /* opened at its first block */
     bool busy;
     uint64_t taken[MOST_AHEAD]; /* when its last blocks were taken, by the scheduler's count */
     uint64_t n_taken;
-    int64_t time;               /* of its last event, as of the last block given back */
-    double done;                /* share of its time, 0 .. 1 */
-    struct lull_stream *stream; /* NULL before the first block */
-    struct lull_nesting nesting;
+    int64_t time; /* of its last event, as of the last block given back */
+    double done;  /* share of its time, 0 .. 1 */
 };
 
 struct scheduler {
     const struct lull_trace *trace;
-    const struct lull_reader *reader;
     const struct lull_scan_options *options;
     const struct lull_visitor *visitor;
     uint64_t mask;
@@ -76,8 +55,7 @@ static bool add_active(struct scheduler *scheduler, uint32_t location)
     struct active *active = calloc(1, sizeof *active);
     if (!active)
         return false;
-    active->location = location;
-    lull_nesting_begin(&active->nesting, scheduler->mask, false);
+    active->lane.location = location;
     scheduler->active[scheduler->n_active++] = active;
     return true;
 }
@@ -91,7 +69,7 @@ static bool begin_process(struct scheduler *scheduler)
         const struct lull_process *process = &trace->processes[scheduler->next_process++];
         for (uint32_t i = 0; i < process->n_locations; i++) {
             uint32_t location = process->first_location + i;
-            if (!selected(trace, scheduler->options, location))
+            if (!lull_lane_is_wanted(trace, scheduler->options, location))
                 continue;
             if (!add_active(scheduler, location)) {
                 scheduler->status =
@@ -111,12 +89,12 @@ static bool runs_away(const struct scheduler *scheduler, const struct active *ac
 {
     if (active->n_taken < MOST_AHEAD)
         return false;
-    uint32_t process = scheduler->trace->locations[active->location].process;
+    uint32_t process = scheduler->trace->locations[active->lane.location].process;
     uint64_t oldest = active->taken[active->n_taken % MOST_AHEAD];
     for (size_t i = 0; i < scheduler->n_active; i++) {
         const struct active *other = scheduler->active[i];
         if (other->busy && other->time < active->time &&
-            scheduler->trace->locations[other->location].process == process &&
+            scheduler->trace->locations[other->lane.location].process == process &&
             oldest > other->taken[(other->n_taken - 1) % MOST_AHEAD])
             return true;
     }
@@ -131,7 +109,7 @@ static struct active *most_lagging(const struct scheduler *scheduler, uint32_t p
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
         if (active->busy || (best && active->time >= best->time) ||
-            (process != LULL_NONE && locations[active->location].process != process))
+            (process != LULL_NONE && locations[active->lane.location].process != process))
             continue;
         if (!runs_away(scheduler, active))
             best = active;
@@ -166,11 +144,9 @@ static struct active *take(struct scheduler *scheduler, uint32_t process)
     return active;
 }
 
-static void release_active(const struct scheduler *scheduler, struct active *active)
+static void release_active(struct active *active)
 {
-    if (active->stream)
-        scheduler->reader->stream_close(active->stream);
-    lull_nesting_end(&active->nesting);
+    lull_lane_close(&active->lane);
     free(active);
 }
 
@@ -181,7 +157,7 @@ static void report_progress(struct scheduler *scheduler, struct active *active, 
     if (!options->progress)
         return;
     double part = scheduler->trace->duration > 0
-                      ? (double)active->nesting.last_time / (double)scheduler->trace->duration
+                      ? (double)active->lane.nesting.last_time / (double)scheduler->trace->duration
                       : 0;
     part = ended || part > 1 ? 1 : part;
     scheduler->done += part - active->done;
@@ -195,7 +171,7 @@ static void give_back(struct scheduler *scheduler, struct active *active, bool e
 {
     pthread_mutex_lock(&scheduler->lock);
     active->busy = false;
-    active->time = active->nesting.last_time;
+    active->time = active->lane.nesting.last_time;
     if (status != LULL_OK && scheduler->status == LULL_OK) {
         scheduler->status = status;
         if (scheduler->err)
@@ -207,102 +183,57 @@ static void give_back(struct scheduler *scheduler, struct active *active, bool e
         while (scheduler->active[i] != active)
             i++;
         scheduler->active[i] = scheduler->active[--scheduler->n_active];
-        release_active(scheduler, active);
+        release_active(active);
     }
     pthread_cond_broadcast(&scheduler->changed);
     pthread_mutex_unlock(&scheduler->lock);
 }
 
-static lull_status begin_location(struct scheduler *scheduler, unsigned worker,
-                                  struct active *active, struct lull_error *err)
-{
-    const struct lull_visitor *visitor = scheduler->visitor;
-    lull_status status =
-        scheduler->reader->stream_open(scheduler->trace, active->location,
-                                       lull_nesting_mask(scheduler->mask), &active->stream, err);
-    if (status == LULL_OK && visitor->begin)
-        status = visitor->begin(visitor->context, worker, active->location, err);
-    return status;
-}
-
-static lull_status end_location(struct scheduler *scheduler, unsigned worker, struct active *active,
-                                struct lull_event_buffer *scratch, struct lull_error *err)
-{
-    const struct lull_visitor *visitor = scheduler->visitor;
-    const struct lull_event *events;
-    uint32_t count;
-    lull_status status = lull_nesting_close_all(&active->nesting, scheduler->trace,
-                                                active->location, &events, &count, scratch, err);
-    if (status == LULL_OK)
-        status = visit(visitor, worker, active->location, events, count, err);
-    if (status == LULL_OK && visitor->end)
-        status = visitor->end(visitor->context, worker, active->location, err);
-    return status;
-}
-
 /* One block of one location. */
-static lull_status advance(struct scheduler *scheduler, unsigned worker, struct active *active,
-                           struct lull_event *buffer, struct lull_event_buffer *scratch,
-                           bool *ret_ended, struct lull_error *err)
+static lull_status advance(const struct scheduler *scheduler, unsigned worker,
+                           struct active *active, struct lull_lane_room *room,
+                           struct lull_error *err)
 {
+    const struct lull_visitor *visitor = scheduler->visitor;
+    const uint32_t location = active->lane.location;
     lull_status status = LULL_OK;
-    if (!active->stream)
-        status = begin_location(scheduler, worker, active, err);
-    if (status != LULL_OK)
-        return status;
-    size_t got = 0;
-    status = scheduler->reader->stream_read(active->stream, buffer, BLOCK_EVENTS, &got, err);
-    if (status != LULL_OK)
-        return status;
-    if (got == 0) {
-        *ret_ended = true;
-        return end_location(scheduler, worker, active, scratch, err);
+    if (!active->lane.stream) {
+        status = lull_lane_open(&active->lane, scheduler->trace, location, scheduler->mask, err);
+        if (status == LULL_OK && visitor->begin)
+            status = visitor->begin(visitor->context, worker, location, err);
     }
-    const struct lull_event *events = buffer;
-    uint32_t count = (uint32_t)got;
-    status = lull_nesting_repair(&active->nesting, scheduler->trace, active->location, &events,
-                                 &count, scratch, err);
-    if (status == LULL_OK)
-        status = visit(scheduler->visitor, worker, active->location, events, count, err);
-    return status;
+    return status == LULL_OK ? lull_lane_visit(&active->lane, room, visitor, worker, err) : status;
 }
 
 static void work(void *context, unsigned worker)
 {
     struct scheduler *scheduler = context;
-    struct lull_event *buffer = malloc(BLOCK_EVENTS * sizeof *buffer);
-    struct lull_event_buffer scratch = {0};
+    struct lull_lane_room *room = lull_lane_room_create(LULL_LANE_EVENTS);
     uint32_t process = LULL_NONE;
     for (struct active *active; (active = take(scheduler, process));) {
-        process = scheduler->trace->locations[active->location].process;
+        process = scheduler->trace->locations[active->lane.location].process;
         struct lull_error err = {""};
-        bool ended = false;
         lull_status status =
-            buffer ? advance(scheduler, worker, active, buffer, &scratch, &ended, &err)
-                   : lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", scheduler->trace->path);
-        give_back(scheduler, active, ended, status, &err);
+            room ? advance(scheduler, worker, active, room, &err)
+                 : lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", scheduler->trace->path);
+        give_back(scheduler, active, active->lane.ended, status, &err);
     }
-    free(scratch.events);
-    free(buffer);
+    lull_lane_room_destroy(room);
 }
 
 static lull_status scan_pull(const struct lull_trace *trace,
                              const struct lull_scan_options *options, uint64_t mask,
                              const struct lull_visitor *visitor, struct lull_error *err)
 {
-    struct scheduler scheduler = {.trace = trace,
-                                  .reader = trace->format->reader,
-                                  .options = options,
-                                  .visitor = visitor,
-                                  .mask = mask,
-                                  .err = err};
+    struct scheduler scheduler = {
+        .trace = trace, .options = options, .visitor = visitor, .mask = mask, .err = err};
     for (uint32_t l = 0; l < trace->n_locations; l++)
-        scheduler.total += selected(trace, options, l);
+        scheduler.total += lull_lane_is_wanted(trace, options, l);
     pthread_mutex_init(&scheduler.lock, NULL);
     pthread_cond_init(&scheduler.changed, NULL);
     lull_parallel_run(lull_scan_workers(trace, options), work, &scheduler);
     while (scheduler.n_active > 0) /* only after a failure */
-        release_active(&scheduler, scheduler.active[--scheduler.n_active]);
+        release_active(scheduler.active[--scheduler.n_active]);
     free(scheduler.active);
     pthread_cond_destroy(&scheduler.changed);
     pthread_mutex_destroy(&scheduler.lock);
@@ -321,6 +252,15 @@ struct lull_sink {
     double progress; /* reported last */
 };
 
+static lull_status visit(const struct lull_visitor *visitor, unsigned worker, uint32_t location,
+                         const struct lull_event *events, uint32_t count, struct lull_error *err)
+{
+    if (count == 0)
+        return LULL_OK;
+    struct lull_block block = {.location = location, .count = count, .events = events};
+    return visitor->block(visitor->context, worker, &block, err);
+}
+
 static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct lull_error *err)
 {
     if (sink->begun[location])
@@ -334,7 +274,7 @@ static lull_status sink_begin(struct lull_sink *sink, uint32_t location, struct 
 lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
                             const struct lull_event *events, uint32_t count, struct lull_error *err)
 {
-    if (count == 0 || !selected(sink->trace, sink->options, location))
+    if (count == 0 || !lull_lane_is_wanted(sink->trace, sink->options, location))
         return LULL_OK;
     lull_status status = sink_begin(sink, location, err);
     if (status == LULL_OK)
@@ -390,7 +330,7 @@ static lull_status scan_push(const struct lull_trace *trace,
         status = trace->format->reader->drive(trace, lull_nesting_mask(mask), options->unordered,
                                               &sink, err);
         for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
-            if (selected(trace, options, l))
+            if (lull_lane_is_wanted(trace, options, l))
                 status = sink_end(&sink, l, err);
         for (uint32_t l = 0; l < trace->n_locations; l++)
             lull_nesting_end(&sink.nesting[l]);

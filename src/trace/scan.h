@@ -49,7 +49,8 @@ struct lull_visitor {
 
 struct lull_scan_options {
     uint64_t mask;        /* kinds wanted; 0: LULL_MASK_ALL */
-    unsigned workers;     /* threads; 0: lull_worker_count() */
+    unsigned workers;     /* threads; 0: lull_worker_count(). Where one worker visits all, others
+                             take the file apart for it. */
     uint32_t application; /* only the locations of this application; LULL_NONE: all */
     bool masters_only;    /* only the first thread of each process */
     bool unordered;       /* messages may come out of order (counting): saves sorting them */
@@ -69,8 +70,8 @@ unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_sca
  *
  * A scan in which all locations of a process belong to one worker from begin to end, and a worker
  * reads its locations abreast: the one that lags most in time goes next. For analyses in which the
- * threads of a run wait for each other. Formats that hold all locations in one sequence are read by
- * one worker, in that sequence. Memory: a stream for each location. */
+ * threads of a run wait for each other. Formats that hold all locations in one sequence are visited
+ * by one worker, in that sequence. Memory: a stream for each location. */
 struct lull_abreast {
     struct lull_visitor visitor;
     /* Whether a block of a location may come now. When none of a worker's may, `rest` is called,

@@ -19,10 +19,13 @@ void lull_crew_create(struct share *share, struct process *process)
     const struct lull_trace *trace = share->ideal->trace;
     const struct lull_process *p = &trace->processes[process->index];
     struct crew *crew = calloc(1, sizeof *crew);
-    if (crew)
+    if (crew) {
         crew->streams = calloc(p->n_threads, sizeof(struct stream *));
-    if (!crew || !crew->streams) {
-        free(crew);
+        crew->heap = calloc(p->n_threads, sizeof *crew->heap);
+        crew->place = calloc(p->n_threads, sizeof *crew->place);
+    }
+    if (!crew || !crew->streams || !crew->heap || !crew->place) {
+        lull_crew_destroy(crew);
         lull_share_no_memory(share);
         return;
     }
@@ -31,6 +34,7 @@ void lull_crew_create(struct share *share, struct process *process)
         struct stream *stream = lull_share_stream(share, p->first_location + t);
         if (!stream)
             return;
+        crew->heap[t].thread = crew->place[t] = t;
         crew->streams[crew->n_streams++] = stream;
     }
 }
@@ -40,6 +44,8 @@ void lull_crew_destroy(struct crew *crew)
     if (!crew)
         return;
     free(crew->streams);
+    free(crew->heap);
+    free(crew->place);
     free(crew->meetings);
     free(crew);
 }
@@ -86,6 +92,14 @@ static void forget_meetings(struct crew *crew)
         crew->first_kept = crew->n_kept - ahead;
 }
 
+static void await_meeting(struct crew *crew, struct stream *stream, uint32_t meeting)
+{
+    lull_stream_set(stream, ON_THREADS);
+    stream->awaits = meeting;
+    stream->next_waiting = crew->waiting;
+    crew->waiting = stream;
+}
+
 void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size)
 {
     struct crew *crew = stream->process->crew;
@@ -93,8 +107,7 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
     if (stream->time > crew->latest)
         crew->latest = stream->time;
     if (++crew->arrived < size) {
-        stream->blocked = ON_THREADS;
-        stream->awaits = meeting;
+        await_meeting(crew, stream, meeting);
         return;
     }
     crew->over = meeting;
@@ -103,11 +116,14 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
     crew->latest = 0;
     stream->time = crew->left_at;
     forget_meetings(crew);
-    if (crew->followers == 0)
-        return;
-    for (uint32_t t = 0; t < crew->n_streams; t++)
-        if (crew->streams[t]->blocked == ON_THREADS && crew->streams[t]->awaits == meeting)
-            lull_share_ready(share, crew->streams[t]);
+    for (struct stream **link = &crew->waiting, *waiting; (waiting = *link);) {
+        if (waiting->awaits != meeting) {
+            link = &waiting->next_waiting;
+            continue;
+        }
+        *link = waiting->next_waiting;
+        lull_share_ready(share, waiting);
+    }
 }
 
 /* Goes to the meetings before a note; false: it is blocked at one. Where a call ends, those at the
@@ -193,8 +209,7 @@ static void begin_following(struct crew *crew, struct stream *stream)
     if (crew->over == crew->n_meetings) {
         stream->time = crew->left_at;
     } else {
-        stream->blocked = ON_THREADS;
-        stream->awaits = crew->n_meetings;
+        await_meeting(crew, stream, crew->n_meetings);
     }
 }
 
@@ -239,56 +254,61 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
     lull_notes_advance_middle(&stream->notes);
 }
 
-/* Whether the next note of stream `t` comes before all of stream `other`. */
-static bool comes_first(const struct crew *crew, uint32_t t, uint32_t other)
+static bool is_before(struct turn a, struct turn b)
 {
-    const struct stream *stream = crew->streams[other];
+    return a.time != b.time ? a.time < b.time : a.thread < b.thread;
+}
+
+static void put_turn(struct crew *crew, uint32_t at, struct turn turn)
+{
+    crew->heap[at] = turn;
+    crew->place[turn.thread] = at;
+}
+
+/* A thread comes later than before. */
+static void put_off(struct crew *crew, uint32_t thread)
+{
+    const struct stream *stream = crew->streams[thread];
     const struct note *note = lull_notes_middle(&stream->notes);
-    int64_t time = lull_notes_middle(&crew->streams[t]->notes)->time;
-    int64_t bound = note ? note->time : stream->until;
-    return t < other ? time <= bound : time < bound;
-}
-
-/* The stream with the earliest note, if it is known to be that; else n_streams. */
-static uint32_t find_earliest(const struct crew *crew)
-{
-    uint32_t earliest = crew->n_streams;
-    for (uint32_t t = 0; t < crew->n_streams; t++)
-        if (lull_notes_middle(&crew->streams[t]->notes) &&
-            (earliest == crew->n_streams || !comes_first(crew, earliest, t)))
-            earliest = t;
-    for (uint32_t t = 0; earliest < crew->n_streams && t < crew->n_streams; t++)
-        if (t != earliest && !comes_first(crew, earliest, t))
-            earliest = crew->n_streams;
-    return earliest;
-}
-
-/* The time up to which notes of a stream come before those of all others. */
-static int64_t find_limit(const struct crew *crew, uint32_t earliest)
-{
-    int64_t limit = INT64_MAX;
-    for (uint32_t t = 0; t < crew->n_streams; t++) {
-        const struct stream *stream = crew->streams[t];
-        const struct note *note = lull_notes_middle(&stream->notes);
-        int64_t bound = note ? note->time : stream->until;
-        if (t == earliest)
-            continue;
-        if (t < earliest && bound < INT64_MAX) /* at the same time they come first */
-            bound--;
-        limit = bound < limit ? bound : limit;
+    const struct turn turn = {note ? note->time : stream->until, thread};
+    uint32_t at = crew->place[thread];
+    for (uint32_t child; (child = 2 * at + 1) < crew->n_streams; at = child) {
+        child += child + 1 < crew->n_streams && is_before(crew->heap[child + 1], crew->heap[child]);
+        if (!is_before(crew->heap[child], turn))
+            break;
+        put_turn(crew, at, crew->heap[child]);
     }
-    return limit;
+    put_turn(crew, at, turn);
 }
 
+/* The turn behind the first one: one of its two children. */
+static struct turn find_second(const struct crew *crew)
+{
+    struct turn second = {INT64_MAX, UINT32_MAX};
+    for (uint32_t i = 1; i < 3 && i < crew->n_streams; i++)
+        if (is_before(crew->heap[i], second))
+            second = crew->heap[i];
+    return second;
+}
+
+/* Notes are in order when all other threads have been read up to their time. Then they are
+ * evaluated as far as may be. */
 static void bring_into_order(struct share *share, struct crew *crew)
 {
-    for (uint32_t t; (t = find_earliest(crew)) < crew->n_streams && share->status == LULL_OK;) {
-        struct stream *stream = crew->streams[t];
-        int64_t limit = find_limit(crew, t);
-        const struct note *note;
-        while ((note = lull_notes_middle(&stream->notes)) && note->time <= limit &&
-               share->status == LULL_OK)
+    while (share->status == LULL_OK) {
+        const uint32_t thread = crew->heap[0].thread;
+        struct stream *stream = crew->streams[thread];
+        const struct note *note = lull_notes_middle(&stream->notes);
+        const struct turn second = find_second(crew);
+        if (!note)
+            return;
+        for (; note && share->status == LULL_OK &&
+               is_before((struct turn){note->time, thread}, second);
+             note = lull_notes_middle(&stream->notes))
             order_note(share, crew, stream);
+        put_off(crew, thread);
+        if (stream->calls)
+            go_on(share, stream);
     }
 }
 
@@ -310,10 +330,8 @@ void lull_crew_steps(struct share *share, struct stream *stream, const struct lu
     }
     if (steps->ledger && stream->until < INT64_MAX && steps->ledger->now > stream->until)
         stream->until = steps->ledger->now;
+    put_off(crew, stream->location - crew->streams[0]->location);
     bring_into_order(share, crew);
-    for (uint32_t t = 0; t < crew->n_streams; t++)
-        if (crew->streams[t]->calls)
-            go_on(share, crew->streams[t]);
 }
 
 /* ---- what is welcome ----------------------------------------------------------------------- */

@@ -159,12 +159,17 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     return lull_reader_steps(reader, steps, err);
 }
 
-/* Whether a location must not be read on, because too much waits already. */
-static bool is_blocked(const struct stream *stream)
+/* Whether more steps of a stream would have to wait, too. Without a look at what others do with the
+ * share now: should it go on after this, its reader is told that it is hungry. */
+static bool is_blocked(struct share *share, const struct stream *stream)
 {
-    if (stream->process->crew)
-        return lull_crew_is_blocked(stream->process->crew);
-    return stream->blocked != RUNNABLE && stream->blocked != ENDED;
+    const struct crew *crew = stream->process->crew;
+    if (!crew)
+        return stream->blocked != RUNNABLE && stream->blocked != ENDED;
+    pthread_mutex_lock(&share->evaluation);
+    bool blocked = lull_crew_is_blocked(crew);
+    pthread_mutex_unlock(&share->evaluation);
+    return blocked;
 }
 
 static bool is_welcome(void *context, unsigned worker, uint32_t location)
@@ -172,12 +177,10 @@ static bool is_welcome(void *context, unsigned worker, uint32_t location)
     struct lull_ideal *ideal = context;
     struct share *share = ideal->readers[worker]->share;
     const struct stream *stream = ideal->streams[location];
+    /* because too much waits already */
     if (!stream || !atomic_load_explicit(&share->full, memory_order_relaxed))
         return true;
-    pthread_mutex_lock(&share->evaluation);
-    bool blocked = atomic_load(&share->full) && is_blocked(stream);
-    pthread_mutex_unlock(&share->evaluation);
-    return !blocked || !is_evaluating(ideal);
+    return !is_blocked(share, stream) || !is_evaluating(ideal);
 }
 
 static lull_status failure_of(struct share *share, struct lull_error *err)

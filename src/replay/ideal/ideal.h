@@ -13,10 +13,10 @@
  *
  * That is a recurrence of sums and maxima without an event queue: each thread runs ahead until it
  * needs something that has not been sent. It rides on a pass (activity/pass.h): the processes of a
- * worker are a share, and shares post each other what they send, in batches. The result does not
- * depend on the number of workers, nor on the order in which they read. Memory: a stream per
- * thread, and what is in flight. Of a process with several threads also what its other threads have
- * not yet been read up to.
+ * few workers are a share, which one of them evaluates while the others read on, and shares post
+ * each other what they send, in batches. The result does not depend on the number of workers, nor
+ * on the order in which they read. Memory: a stream per thread, and what is in flight. Of a process
+ * with several threads also what its other threads have not yet been read up to.
  *
  * If no message was received before it was sent, and windows are the same for all processes, then
  *     longest time of a master outside MPI <= ideal runtime <= measured runtime.

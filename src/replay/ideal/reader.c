@@ -123,7 +123,7 @@ lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *st
     struct stream *stream = find_stream(share, steps->location);
     const bool crew = stream && stream->process->crew;
     bool good = !stream || crew || !stream->calls || read_notes(reader, stream, steps);
-    atomic_store_explicit(&reader->hungry, false, memory_order_relaxed);
+    atomic_exchange(&reader->hungry, false); /* and what made it so is seen */
     if (!take_share(share, crew || !good || reader->n_notes >= MOST_AT_HAND))
         return LULL_OK;
     if (!good)

@@ -160,16 +160,16 @@ struct stream {
     struct process *process;
     struct reader *reader; /* of its location */
     uint32_t location;
-    uint8_t blocked;                /* enum blocked */
-    bool calls;                     /* communicates; before, nothing is evaluated */
-    bool follows;                   /* meets the master of its process */
-    bool tells_calls;               /* its notes tell where its calls begin and end */
-    bool in_call;                   /* of MPI */
-    bool completed;                 /* something in this call */
-    bool waits_for_sends;           /* the call that ends */
-    int64_t time;                   /* ideal */
-    int64_t kept;                   /* of the steps: as far as it is in `time` */
-    int64_t done;                   /* what the call waited for so far was there by then */
+    atomic_uchar blocked; /* enum blocked; changed by who holds the share, by lull_stream_set */
+    bool calls;           /* communicates; before, nothing is evaluated */
+    bool follows;         /* meets the master of its process */
+    bool tells_calls;     /* its notes tell where its calls begin and end */
+    bool in_call;         /* of MPI */
+    bool completed;       /* something in this call */
+    bool waits_for_sends; /* the call that ends */
+    int64_t time;         /* ideal */
+    int64_t kept;         /* of the steps: as far as it is in `time` */
+    int64_t done;         /* what the call waited for so far was there by then */
     int64_t call_began, stopped_at; /* measured */
     struct route *routes;           /* by channel of the location */
     size_t n_routes, route_capacity;
@@ -197,19 +197,29 @@ struct meeting {
     uint32_t size; /* who meets */
 };
 
+/* When a thread of a crew comes: at its first note that is not in order yet or, without one, not
+ * before it has been read up to. */
+struct turn {
+    int64_t time;    /* measured */
+    uint32_t thread; /* among those at the same time the lowest comes first */
+};
+
 /* The threads of a process that has several. */
 struct crew {
     uint32_t n_streams;
     struct stream **streams;  /* the master first */
+    struct turn *heap;        /* [n_streams]: whose notes come next, the earliest first */
+    uint32_t *place;          /* [n_streams]: in the heap */
     uint32_t followers;       /* that communicate */
     uint32_t n_meetings;      /* in the common order so far ... */
     int64_t last_meeting;     /* ... and the time of the last one */
     struct meeting *meetings; /* those that followers have still before them */
     size_t first_kept, n_kept, capacity;
-    uint32_t over;    /* meetings that all have come to ... */
-    int64_t left_at;  /* ... and the ideal time when the last of them was over */
-    uint32_t arrived; /* at the next one ... */
-    int64_t latest;   /* ... and when */
+    uint32_t over;          /* meetings that all have come to ... */
+    int64_t left_at;        /* ... and the ideal time when the last of them was over */
+    struct stream *waiting; /* for the end of a meeting */
+    uint32_t arrived;       /* at the next one ... */
+    int64_t latest;         /* ... and when */
 };
 
 struct process {
@@ -363,6 +373,11 @@ struct lull_ideal {
 };
 
 enum { NOBODY = UINT16_MAX };
+
+static inline void lull_stream_set(struct stream *stream, enum blocked blocked)
+{
+    atomic_store_explicit(&stream->blocked, (unsigned char)blocked, memory_order_relaxed);
+}
 
 /* share.c. The first failure of a share is kept, and told to the pass at the next opportunity. */
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err);

@@ -156,14 +156,14 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
         if (take_message(share, stream, pending, ret_time))
             return true;
         struct queue *queue = &share->queues[pending->what];
-        stream->blocked = ON_MESSAGE;
+        lull_stream_set(stream, ON_MESSAGE);
         stream->next_waiting = queue->waiting;
         queue->waiting = stream;
         return false;
     }
     if (lull_gather_leave(share, pending, ret_time))
         return true;
-    stream->blocked = ON_GATHERING;
+    lull_stream_set(stream, ON_GATHERING);
     lull_gather_wait(share, stream, pending);
     return false;
 }
@@ -187,7 +187,7 @@ static void wait_for_all(struct share *share, struct stream *stream)
 
 static void end_stream(struct stream *stream)
 {
-    stream->blocked = ENDED;
+    lull_stream_set(stream, ENDED);
     free(stream->pending);
     free(stream->open);
     stream->pending = NULL;
@@ -312,7 +312,7 @@ static void go_on(struct share *share, struct stream *stream)
 void lull_ideal_stream_resume(struct share *share, struct stream *stream)
 {
     bool on_threads = stream->blocked == ON_THREADS;
-    stream->blocked = RUNNABLE;
+    lull_stream_set(stream, RUNNABLE);
     if (!on_threads)
         wait_for_all(share, stream);
     if (stream->process->crew)
@@ -321,5 +321,5 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
         go_on(share, stream);
     if ((stream->blocked == RUNNABLE || stream->blocked == ENDED) &&
         atomic_load_explicit(&share->full, memory_order_relaxed))
-        atomic_store_explicit(&stream->reader->hungry, true, memory_order_relaxed);
+        atomic_store(&stream->reader->hungry, true);
 }

@@ -2,6 +2,7 @@
 #include "activity/pass.h"
 #include "replay/ideal/ideal.h"
 #include "support/memory_trace.h"
+#include "support/seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,9 +142,90 @@ static void who_has_been_read_may_still_send(void **state)
     end(&reading, 150 + 280, 1);
 }
 
+/* Many threads of process 0 send one message each, all on one channel: in an order drawn anew, the
+ * n-th at 10 (n + 1), and have kept all their time. Process 1 receives one after the other; between
+ * two of them it has 1 ns of its own, in the end 100. So it always waits for the next message, and
+ * ends 100 ns after the last. Were messages numbered in another order, so that the last did not
+ * come last, then 1 ns for each receive behind it would come on top. */
+enum { SENDERS = 3000, END_OF_SENDERS = 10 * SENDERS + 200 };
+
+static void hand_to(const struct lull_consumer *consumer, const struct lull_channels *channels,
+                    uint32_t location, const struct lull_step *steps, uint32_t count)
+{
+    const struct lull_steps handed = {
+        .location = location, .count = count, .steps = steps, .channels = channels};
+    assert_int_equal(consumer->steps(consumer->context, 0, &handed, NULL), LULL_OK);
+}
+
+static void receive_all(const struct lull_consumer *consumer, const struct lull_channels *channels)
+{
+    static struct lull_step steps[3 * SENDERS + 1];
+    for (uint32_t n = 0; n < SENDERS; n++) {
+        const int64_t time = 10 * ((int64_t)n + 1);
+        steps[3 * n] = step(LULL_STEP_CALL_BEGIN, time - 9, n);
+        steps[3 * n + 1] = message(LULL_STEP_RECV, time, n, 0);
+        steps[3 * n + 2] = step(LULL_STEP_CALL_END, time, n);
+    }
+    steps[3 * SENDERS] = step(LULL_STEP_END, END_OF_SENDERS, SENDERS - 1 + 100);
+    hand_to(consumer, channels, SENDERS, steps, 3 * SENDERS + 1);
+}
+
+static void send_all(const struct lull_consumer *consumer, const struct lull_channels *channels)
+{
+    static uint32_t nth[SENDERS];
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    for (uint32_t t = 1; t < SENDERS; t++) {
+        uint32_t other = (uint32_t)lull_random_below(&random, t + 1);
+        nth[t] = nth[other];
+        nth[other] = t;
+    }
+    for (uint32_t t = 0; t < SENDERS; t++) {
+        const int64_t time = 10 * ((int64_t)nth[t] + 1);
+        const struct lull_step steps[] = {
+            step(LULL_STEP_CALL_BEGIN, time, time), message(LULL_STEP_SEND, time, time, 1),
+            step(LULL_STEP_CALL_END, time, time), step(LULL_STEP_END, END_OF_SENDERS, time)};
+        hand_to(consumer, channels, t, steps, 4);
+    }
+}
+
+static void many_threads_send_in_their_measured_order(void **state)
+{
+    (void)state;
+    const struct lull_channel channel = {.source = 0, .target = 1};
+    const struct lull_step idle = step(LULL_STEP_END, END_OF_SENDERS, 0);
+    const struct lull_ideal_options options = {0};
+    struct lull_trace *trace = memory_trace_simple(2, SENDERS, END_OF_SENDERS, names);
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_channels *channels = lull_channels_create();
+    struct lull_ideal *ideal;
+    struct lull_consumer consumer;
+    struct lull_ideal_result result;
+    memory_trace_world(trace, 2);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        trace->locations[l].role = l % SENDERS ? LULL_THREAD_FREE : LULL_THREAD_MASTER;
+    assert_int_equal(lull_channels_find(channels, &channel), 0);
+    assert_int_equal(lull_ideal_create(trace, &options, 1, &ideal, NULL), LULL_OK);
+    lull_ideal_consumer(ideal, &consumer);
+    receive_all(&consumer, channels);
+    send_all(&consumer, channels);
+    for (uint32_t l = SENDERS + 1; l < trace->n_locations; l++)
+        hand_to(&consumer, channels, l, &idle, 1);
+    assert_int_equal(consumer.finish(consumer.context, 0, NULL), LULL_OK);
+    assert_int_equal(lull_ideal_conclude(ideal, arena, &result, NULL), LULL_OK);
+    assert_null(result.absent);
+    assert_int_equal(result.runtime, 10 * SENDERS + 100);
+    assert_int_equal(result.messages, SENDERS);
+    lull_ideal_destroy(ideal);
+    lull_channels_destroy(channels);
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(time_is_kept_before_the_fork),
+                                       cmocka_unit_test(many_threads_send_in_their_measured_order),
                                        cmocka_unit_test(who_has_been_read_may_still_send)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,10 @@ static void test_not_numbers(void **state)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-enum { LINES = 60000 }; /* a few chunks */
+enum {
+    LINES = 60000, /* a few chunks */
+    MOST_WORKERS = 4
+};
 
 /* A trace whose lines have all lengths, so that chunks end anywhere in one. */
 static char *make_text(size_t *ret_size)
@@ -68,7 +71,7 @@ static char *make_text(size_t *ret_size)
     return text;
 }
 
-static uint64_t sum_of_markers(const char *path, lull_status *ret_status)
+static uint64_t sum_of_markers(const char *path, unsigned workers, lull_status *ret_status)
 {
     struct lull_trace *trace = NULL;
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -76,7 +79,7 @@ static uint64_t sum_of_markers(const char *path, lull_status *ret_status)
     uint64_t sum = 0;
     *ret_status = lull_trace_open(path, &trace, &err);
     if (*ret_status == LULL_OK)
-        *ret_status = collect_by_scan(trace, LULL_MASK_ALL, 1, arena, &all, &err);
+        *ret_status = collect_by_scan(trace, LULL_MASK_ALL, workers, arena, &all, &err);
     for (size_t i = 0; *ret_status == LULL_OK && i < all[0].count; i++)
         sum += all[0].events[i].number * (uint64_t)(all[0].events[i].time + 1);
     lull_arena_destroy(arena);
@@ -109,20 +112,24 @@ static unsigned char *pack(const void *text, size_t size, size_t *ret_size)
 
 static void check_good(const char *name)
 {
-    lull_status status;
-    uint64_t sum = sum_of_markers(folder_path(name), &status);
-    if (status != LULL_OK)
-        fail_msg("%s", err.text);
-    assert_true(sum == expected_sum());
+    for (unsigned workers = 1; workers <= MOST_WORKERS; workers++) {
+        lull_status status;
+        uint64_t sum = sum_of_markers(folder_path(name), workers, &status);
+        if (status != LULL_OK)
+            fail_msg("%s", err.text);
+        assert_true(sum == expected_sum());
+    }
 }
 
 static void check_bad(const char *name, const char *expected)
 {
-    lull_status status;
-    sum_of_markers(folder_path(name), &status);
-    assert_int_equal(status, LULL_ERR_FORMAT);
-    if (!strstr(err.text, expected) || !strstr(err.text, name))
-        fail_msg("message '%s', expected '%s'", err.text, expected);
+    for (unsigned workers = 1; workers <= MOST_WORKERS; workers++) {
+        lull_status status;
+        sum_of_markers(folder_path(name), workers, &status);
+        assert_int_equal(status, LULL_ERR_FORMAT);
+        if (!strstr(err.text, expected) || !strstr(err.text, name))
+            fail_msg("%u workers: message '%s', expected '%s'", workers, err.text, expected);
+    }
 }
 
 static void test_files(void **state)
@@ -163,12 +170,83 @@ static void test_files(void **state)
     folder_remove();
 }
 
+/* Replaces the value behind the time of a line by a letter, which no line has. */
+static void spoil(char *text, int line)
+{
+    for (int i = 0; i <= line; i++)
+        text = strchr(text, '\n') + 1;
+    strchr(text, '7')[0] = 'x';
+}
+
+/* Lines have the same numbers whoever takes them apart, and the first that is wrong is told. */
+static void test_bad_lines(void **state)
+{
+    (void)state;
+    size_t size;
+    char *text = make_text(&size);
+    folder_make();
+    spoil(text, 59990); /* its number in the file is 2 higher: the header is line 1 */
+    folder_write(folder_path("bad.prv"), text, size);
+    check_bad("bad.prv", "line 59992: expected ");
+    spoil(text, 30000);
+    folder_write(folder_path("bad.prv"), text, size);
+    check_bad("bad.prv", "line 30002: expected ");
+    strstr(text, ":20000:77:")[1] = '1'; /* 10000 */
+    folder_write(folder_path("bad.prv"), text, size);
+    check_bad("bad.prv", "line 20002: time 10000 is before 19999");
+    free(text);
+    folder_remove();
+}
+
+static void check_messages(const char *path, unsigned workers)
+{
+    struct lull_trace *trace = NULL;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct same_sequence *all;
+    const uint64_t mask = LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV);
+    assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
+    assert_int_equal(collect_by_scan(trace, mask, workers, arena, &all, &err), LULL_OK);
+    assert_int_equal(all[0].count, 2 * LINES);
+    for (size_t i = 0; i < LINES; i++) {
+        const struct lull_event *send = &all[0].events[2 * i], *receive = send + 1;
+        assert_int_equal(send->kind, LULL_EVENT_SEND);
+        assert_int_equal(send->time, 10 * i);
+        assert_int_equal(send->message.tag, i);
+        assert_int_equal(receive->kind, LULL_EVENT_RECV);
+        assert_int_equal(receive->time, 10 * i + 5);
+        assert_int_equal(receive->message.tag, i);
+    }
+    lull_arena_destroy(arena);
+    lull_trace_close(trace);
+}
+
+/* Messages that a thread sends to itself, the i-th at 10 i, with 5 ns under way; the file has the
+ * last one first. */
+static void test_messages(void **state)
+{
+    (void)state;
+    const size_t capacity = LINES * 80;
+    char *text = malloc(capacity);
+    size_t size = (size_t)snprintf(
+        text, capacity, "#Paraver (01/02/2026 at 10:20):%d_ns:1(1):1:1(1:1),0\n", 10 * LINES + 10);
+    for (int i = LINES - 1; i >= 0; i--)
+        size +=
+            (size_t)snprintf(text + size, capacity - size, "3:1:1:1:1:%d:%d:1:1:1:1:%d:%d:8:%d\n",
+                             10 * i, 10 * i, 10 * i + 5, 10 * i + 5, i);
+    folder_make();
+    folder_write(folder_path("messages.prv"), text, size);
+    for (unsigned workers = 1; workers <= MOST_WORKERS; workers++)
+        check_messages(folder_path("messages.prv"), workers);
+    free(text);
+    folder_remove();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_not_numbers),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_not_numbers),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,9 @@
  *           paraver_labels   .pcf and .row         paraver_tables    what is known without them
  *           paraver_types    event types: which is a region, a counter, a marker
  *           paraver_records  whole lines, common fields
- *           paraver_scan     lines to events       paraver_events    pairs to events
+ *           paraver_parse    lines to items, in batches, by any thread (paraver_batch)
+ *           paraver_pipe     batches in the order of the file
+ *           paraver_scan     items to events       paraver_events    pairs to events
  *           paraver_messages communication records in time order
  * Writing:  paraver_codes    definitions to types and values
  *           paraver_writer   events, with paraver_lines, paraver_traffic, paraver_match
