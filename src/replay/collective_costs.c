@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 enum { ENTERED, LEFT };
+enum { ENOUGH = 8 };
 
 struct process {
     int64_t call_began;
@@ -115,6 +116,7 @@ struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs
 struct sum {
     double ns;
     uint64_t messages; /* one after the other */
+    uint32_t operations;
 };
 
 static uint32_t rounds(uint32_t size)
@@ -159,13 +161,14 @@ static void compare(const struct lull_sampled *members, uint32_t size, const str
         return;
     sum->ns += (double)(end - begin) - count * (latency + 1e9 * (double)of->bytes / bandwidth);
     sum->messages += count;
+    sum->operations++;
 }
 
 lull_status lull_collective_costs_delay(struct lull_collective_costs *costs, double latency,
                                         double bandwidth, double *ret_delay, struct lull_error *err)
 {
     struct lull_sample *all = NULL;
-    struct sum sum = {0, 0};
+    struct sum sum = {0};
     for (unsigned w = 0; w < costs->workers; w++)
         if (!lull_sample_join(&all, costs->samples[w])) {
             free(all);
@@ -182,7 +185,7 @@ lull_status lull_collective_costs_delay(struct lull_collective_costs *costs, dou
             compare(&all->items[i], end - i, &member, latency, bandwidth, &sum);
     }
     free(all);
-    *ret_delay = sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
+    *ret_delay = sum.operations >= ENOUGH && sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
     return LULL_OK;
 }
 

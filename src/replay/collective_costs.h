@@ -22,7 +22,8 @@ void lull_collective_costs_destroy(struct lull_collective_costs *costs); /* NULL
 struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs *costs);
 
 /* Behind the pass, once: how much longer, ns, a message of these operations took on average than
- * `latency` ns + bytes / `bandwidth`; 0 where it is not known, or was not longer. */
+ * `latency` ns + bytes / `bandwidth`; 0 where less than eight operations tell it, or it
+ * was not longer. */
 lull_status lull_collective_costs_delay(struct lull_collective_costs *costs, double latency,
                                         double bandwidth, double *ret_delay,
                                         struct lull_error *err);
