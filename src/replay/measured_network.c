@@ -41,7 +41,6 @@ struct tally {
 struct last {
     struct lull_ideal_message message;
     uint32_t count; /* messages of the call */
-    bool with_sends;
     uint8_t reach;
 };
 
@@ -90,7 +89,7 @@ static void end_call(struct lull_network_samples *samples, struct tally *tally, 
     const struct lull_ideal_message *message = &last->message;
     int64_t took = message->received - message->called, age = message->called - message->sent;
     if (last->count > 0 && age <= 0)
-        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)].waited[last->with_sends],
+        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)].waited[message->with_sends],
                    message->bytes, message->received - message->sent);
     if (last->count == 1 && age > took) {
         const struct lull_sampled timing = {
@@ -107,13 +106,11 @@ static void note_last(struct lull_network_samples *samples, struct tally *tally,
     if (last->count > 0 && last->message.called != message->called)
         end_call(samples, tally, message->location);
     uint32_t count = last->count + 1;
-    bool with_sends = message->with_sends || (last->count > 0 && last->with_sends);
     bool latest = count == 1 || message->sent > last->message.sent ||
                   (message->sent == last->message.sent && message->source < last->message.source);
     if (latest)
         *last = (struct last){.message = *message, .reach = reach};
     last->count = count;
-    last->with_sends = with_sends;
 }
 
 void lull_network_samples_take(void *context, unsigned worker,
@@ -294,8 +291,7 @@ struct reach {
  * had been sent before the call, but less long than messages take. `usual` is what they take where
  * nobody waited for one. Where a call waited for sends, too, these may have ended it, unless they
  * were eager; they are taken to be of about the same size. What is not eager, its sender knows
- * best.
- */
+ * best. */
 static struct sum find_flights(const struct reach *reach, int size, struct line usual)
 {
     const struct totals *totals = &reach->totals[size];
