@@ -76,7 +76,7 @@ static struct lull_eager_findings findings_of(struct lull_trace *trace, bool bet
     struct lull_error err = {""};
     const struct lull_pass_options options = {.workers = 2};
     unsigned workers = lull_pass_workers(trace, &options);
-    struct lull_eager_findings findings;
+    struct lull_eager_findings findings = {0};
     if (lull_eager_evidence_create(trace, workers, &evidence, &err) != LULL_OK)
         fail_msg("%s", err.text);
     const struct lull_consumer consumer = lull_eager_evidence_consumer(evidence);
