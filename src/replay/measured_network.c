@@ -25,7 +25,7 @@ enum { AGES = 64 };
 /* All messages of about one size. */
 struct totals {
     struct sum waited[2];  /* those that their receiver waited for and that ended its call, from
-                              send to receive; [1]: in calls that waited for sends, too */
+                              send to receive; [1]: in calls that waited for sends to others, too */
     struct sum sent[AGES]; /* those that were sent before the call, likewise, by age */
     struct sum receives;   /* all, from when both sides had begun */
 };
@@ -41,7 +41,6 @@ struct tally {
 struct last {
     struct lull_ideal_message message;
     uint32_t count; /* messages of the call */
-    bool with_sends;
     uint8_t reach;
 };
 
@@ -50,6 +49,7 @@ struct lull_network_samples {
     unsigned workers;
     struct tally *tallies;
     struct last *lasts; /* by location */
+    bool pair;          /* there are two processes: sends go where messages come from */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -90,7 +90,8 @@ static void end_call(struct lull_network_samples *samples, struct tally *tally, 
     const struct lull_ideal_message *message = &last->message;
     int64_t took = message->received - message->called, age = message->called - message->sent;
     if (last->count > 0 && age <= 0)
-        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)].waited[last->with_sends],
+        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)]
+                        .waited[message->with_sends && !samples->pair],
                    message->bytes, message->received - message->sent);
     if (last->count == 1 && age > took) {
         const struct lull_sampled timing = {
@@ -107,13 +108,11 @@ static void note_last(struct lull_network_samples *samples, struct tally *tally,
     if (last->count > 0 && last->message.called != message->called)
         end_call(samples, tally, message->location);
     uint32_t count = last->count + 1;
-    bool with_sends = message->with_sends || (last->count > 0 && last->with_sends);
     bool latest = count == 1 || message->sent > last->message.sent ||
                   (message->sent == last->message.sent && message->source < last->message.source);
     if (latest)
         *last = (struct last){.message = *message, .reach = reach};
     last->count = count;
-    last->with_sends = with_sends;
 }
 
 void lull_network_samples_take(void *context, unsigned worker,
@@ -183,8 +182,11 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
         free(lasts);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     }
-    *samples = (struct lull_network_samples){
-        .trace = trace, .workers = workers, .tallies = tallies, .lasts = lasts};
+    *samples = (struct lull_network_samples){.trace = trace,
+                                             .workers = workers,
+                                             .tallies = tallies,
+                                             .lasts = lasts,
+                                             .pair = trace->n_processes == 2};
     *ret_samples = samples;
     return LULL_OK;
 }
@@ -292,10 +294,9 @@ struct reach {
 
 /* How long messages of about one size were on their way: those that were waited for, and those that
  * had been sent before the call, but less long than messages take. `usual` is what they take where
- * nobody waited for one. Where a call waited for sends, too, these may have ended it, unless they
- * were eager; they are taken to be of about the same size. What is not eager, its sender knows
- * best.
- */
+ * nobody waited for one. Where a call waited for sends to others, too, these may have ended it,
+ * unless they were eager; they are taken to be of about the same size. What is not eager, its
+ * sender knows best. */
 static struct sum find_flights(const struct reach *reach, int size, struct line usual)
 {
     const struct totals *totals = &reach->totals[size];

@@ -1,10 +1,17 @@
-/* The measured network: what the messages of a trace cost, in the terms of Hockney's model.
+/* The measured network: what the messages of a trace cost.
  *
  * A message that its receiver was already waiting for takes latency + bytes / bandwidth, and longer
  * where somebody was disturbed. So the low quantile (LULL_NETWORK_QUANTILE) of the times of small
- * messages gives the latency, and its growth with the size the bandwidth. Inside nodes and between
- * them apart, where the trace says which process is on which node. Where nobody ever waited for a
- * message, the time that receives took after the message was sent is all there is. */
+ * messages gives the latency, and its growth with the size the bandwidth: that is the network as it
+ * is told, and what collective operations are made of. Where nobody ever waited for a message, the
+ * time that receives took after the message was sent is all there is.
+ *
+ * Messages of the program cost by ranges, a power of two of bytes each, so that all of a range cost
+ * together what they did. Messages that were waited for tell that, those that were sent so shortly
+ * before their call that they were still under way, and large ones by how long blocking sends took
+ * from when both sides had begun. The least time of a wait is a low quantile, too, of calls for one
+ * message that had been there. Inside nodes and between them apart, where the trace says which
+ * process is on which node. */
 #ifndef LULL_REPLAY_MEASURED_NETWORK_H
 #define LULL_REPLAY_MEASURED_NETWORK_H
 
@@ -15,7 +22,7 @@
 
 /* A sample of the messages of a trace, taken while its ideal runtime is found. It does not depend
  * on the order of the messages or the number of workers. Memory: 100 kB for each power of two among
- * the sizes of messages, per worker. */
+ * the sizes of messages, per worker, and 100 bytes per location. */
 struct lull_network_samples;
 struct lull_eager_evidence; /* replay/eager_limit.h */
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
@@ -27,7 +34,7 @@ void lull_network_samples_destroy(struct lull_network_samples *samples); /* NULL
 void lull_network_samples_take(void *samples, unsigned worker,
                                const struct lull_ideal_message *message);
 
-/* Fills *ret_network (class hockney, with a placement in `arena`), once. A level without messages
+/* Fills *ret_network (class ranges, with a placement in `arena`), once. A level without messages
  * gets the numbers of the other; a trace without messages costs nothing. The eager limit follows
  * the evidence, or (NULL) is that of the class. */
 lull_status lull_network_samples_fit(struct lull_network_samples *samples,

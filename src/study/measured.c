@@ -1,5 +1,6 @@
 #include "study/measured.h"
 
+#include "replay/collective_costs.h"
 #include "replay/eager_limit.h"
 #include "replay/measured_network.h"
 #include "study/analyse.h"
@@ -14,8 +15,12 @@ lull_status lull_measured_join(struct lull_measured *measured, uint32_t applicat
         status = lull_network_samples_create(joint->trace, joint->workers, &measured->samples, err);
     if (status == LULL_OK)
         status = lull_eager_evidence_create(joint->trace, joint->workers, &measured->evidence, err);
+    if (status == LULL_OK)
+        status =
+            lull_collective_costs_create(joint->trace, joint->workers, &measured->collectives, err);
     if (status != LULL_OK)
         return status;
+    joint->consumers[joint->n_consumers++] = lull_collective_costs_consumer(measured->collectives);
     joint->consumers[joint->n_consumers++] = lull_survey_consumer(measured->survey);
     joint->consumers[joint->n_consumers++] = lull_eager_evidence_consumer(measured->evidence);
     joint->wants_ideal = true;
@@ -26,6 +31,7 @@ lull_status lull_measured_join(struct lull_measured *measured, uint32_t applicat
 
 void lull_measured_release(struct lull_measured *measured)
 {
+    lull_collective_costs_destroy(measured->collectives);
     lull_eager_evidence_destroy(measured->evidence);
     lull_network_samples_destroy(measured->samples);
     lull_survey_destroy(measured->survey);
@@ -37,8 +43,15 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
                                    struct lull_error *err)
 {
     lull_survey_conclude(measured->survey);
-    return lull_network_samples_fit(measured->samples, measured->evidence, application, arena,
-                                    ret_network, err);
+    lull_status status = lull_network_samples_fit(measured->samples, measured->evidence,
+                                                  application, arena, ret_network, err);
+    if (status != LULL_OK)
+        return status;
+    const double *values = ret_network->values[LULL_LEVEL_CLUSTER];
+    return lull_collective_costs_delay(
+        measured->collectives, values[lull_network_parameter(ret_network->class, "latency")],
+        values[lull_network_parameter(ret_network->class, "bandwidth")],
+        &ret_network->collective_delay, err);
 }
 
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,

@@ -11,6 +11,7 @@ struct lull_measured {
     struct lull_survey *survey;
     struct lull_network_samples *samples;
     struct lull_eager_evidence *evidence;
+    struct lull_collective_costs *collectives;
 };
 
 /* Takes part in a pass over a run, with its ideal runtime. Ends with lull_measured_release in

@@ -82,7 +82,9 @@ static int64_t content_by_range(const struct lull_fabric *fabric,
     enum lull_level level =
         lull_placement_level(&network->placement, message->source, message->target);
     const struct lull_network_range_cost *range = find_range(network, level, message->bytes);
-    if (!range || (network->ranges_of_messages && (message->flags & LULL_TRANSFER_OF_SCRIPT)))
+    if (network->ranges_of_messages && (message->flags & LULL_TRANSFER_OF_SCRIPT))
+        return content(message, v) + lull_cost(network->collective_delay);
+    if (!range)
         return content(message, v);
     int64_t cost = lull_cost(range->latency + (double)message->bytes * 1e9 / range->bandwidth);
     int64_t latency = lull_cost(v[LATENCY]);

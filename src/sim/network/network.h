@@ -81,7 +81,8 @@ struct lull_network {
     const struct lull_network_range_cost *ranges[LULL_LEVELS];
     uint32_t n_ranges[LULL_LEVELS];
     bool ranges_of_messages; /* not of those that collective operations are made of: these cost by
-                                the parameters */
+                                the parameters, and `collective_delay` ns more */
+    double collective_delay;
     double cpu_speed;        /* of this machine relative to where the program was measured */
     const char *algorithms;  /* "allreduce:ring+bcast:binomial" or NULL: by size */
 };

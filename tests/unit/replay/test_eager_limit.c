@@ -70,13 +70,13 @@ static void exchange(struct lull_trace *trace, int turn, uint64_t bytes, bool ea
 }
 
 /* Closes the trace. */
-static double limit_of(struct lull_trace *trace, bool between_nodes)
+static struct lull_eager_findings findings_of(struct lull_trace *trace, bool between_nodes)
 {
     struct lull_eager_evidence *evidence;
     struct lull_error err = {""};
     const struct lull_pass_options options = {.workers = 2};
     unsigned workers = lull_pass_workers(trace, &options);
-    struct lull_eager_findings findings;
+    struct lull_eager_findings findings = {0};
     if (lull_eager_evidence_create(trace, workers, &evidence, &err) != LULL_OK)
         fail_msg("%s", err.text);
     const struct lull_consumer consumer = lull_eager_evidence_consumer(evidence);
@@ -85,6 +85,12 @@ static double limit_of(struct lull_trace *trace, bool between_nodes)
         fail_msg("%s", err.text);
     lull_eager_evidence_destroy(evidence);
     lull_trace_close(trace);
+    return findings;
+}
+
+static double limit_of(struct lull_trace *trace, bool between_nodes)
+{
+    const struct lull_eager_findings findings = findings_of(trace, between_nodes);
     return lull_eager_limit(&findings, USUAL);
 }
 
@@ -130,10 +136,26 @@ static void what_says_nothing_is_passed_over(void **state)
     assert_true(limit_of(trace, false) == USUAL);
 }
 
+/* Both ends of a blocking send have begun 400 ns after its begin, and know that it is over at 600.
+ * What was started tells nothing of that. */
+static void blocking_sends_tell_how_long_they_take(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(true);
+    for (int turn = 0; turn < 40; turn++)
+        exchange(trace, turn, 100000, false, turn % 4 ? SEND : ISEND, turn % 2 ? RECV : IRECV);
+    const struct lull_eager_findings findings = findings_of(trace, false);
+    const struct lull_handshakes *found = &findings.handshakes[17]; /* 2^16 < 100,000 < 2^17 */
+    assert_int_equal(found->count, 30);
+    assert_int_equal(found->bytes, 30 * 100000);
+    assert_int_equal(found->ns, 30 * 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_planted_limit_is_found),
                                        cmocka_unit_test(larger_messages_than_usual_may_be_eager),
+                                       cmocka_unit_test(blocking_sends_tell_how_long_they_take),
                                        cmocka_unit_test(what_says_nothing_is_passed_over)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

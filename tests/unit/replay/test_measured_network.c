@@ -15,12 +15,17 @@ static const char *const regions[] = {"MPI_Recv", NULL};
 static struct lull_trace *trace;
 static struct lull_network_samples *samples;
 
-static void begin(void)
+static void begin_of(uint32_t processes)
 {
     struct lull_error err = {""};
-    trace = memory_trace_simple(2, 1, 1000, regions);
+    trace = memory_trace_simple(processes, 1, 1000, regions);
     if (lull_network_samples_create(trace, 1, &samples, &err) != LULL_OK)
         fail_msg("%s", err.text);
+}
+
+static void begin(void)
+{
+    begin_of(2);
 }
 
 /* The messages `turn` are of one of four sizes. A byte takes 1 ns on its way, half a ns to copy. */
@@ -188,6 +193,33 @@ static void the_last_message_of_a_call_ends_it(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Calls for a message and a send end 20 us late in one of two turns. Among three processes that may
+ * be the send, unless messages of this size are surely eager; among two it is the message. */
+static void sends_to_others_may_end_a_call(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t processes;
+        int size;
+        double more;
+    } cases[] = {{3, 2, 0}, {3, 0, 10000}, {2, 2, 10000}};
+    for (int i = 0; i < 3; i++) {
+        struct lull_arena *arena = lull_arena_create(NULL);
+        begin_of(cases[i].processes);
+        for (int turn = 0; turn < MESSAGES; turn++) {
+            struct lull_ideal_message m = message(4 * turn + cases[i].size);
+            m.with_sends = true;
+            m.called = m.sent - 500;
+            m.received = m.sent + LATENCY + (int64_t)m.bytes + (turn % 2 ? 20000 : 0);
+            lull_network_samples_take(samples, 0, &m);
+        }
+        struct lull_network network = fitted(arena);
+        uint64_t bytes = sizes[cases[i].size];
+        assert_float_equal(cost(&network, bytes), LATENCY + (double)bytes + cases[i].more, 1);
+        lull_arena_destroy(arena);
+    }
+}
+
 /* Messages that were still on their way when the receiver called count as well as those that it
  * waited for before they were sent: half of each, which take 1 and 3 us. */
 static void messages_under_way_count(void **state)
@@ -215,6 +247,7 @@ int main(void)
         cmocka_unit_test(disturbed_messages_count),
         cmocka_unit_test(each_size_has_its_own_price),
         cmocka_unit_test(the_last_message_of_a_call_ends_it),
+        cmocka_unit_test(sends_to_others_may_end_a_call),
         cmocka_unit_test(messages_under_way_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-enum { SEND, RECV };
+enum { SEND, RECV, BARRIER };
 enum { PERIOD = 10000, LATENCY = 1000 };
-static const char *const names[] = {"MPI_Send", "MPI_Recv", NULL};
+static const char *const names[] = {"MPI_Send", "MPI_Recv", "MPI_Barrier", NULL};
 
 static struct lull_arena *arena;
 static struct lull_notices notices;
@@ -36,11 +36,21 @@ static void call(uint32_t location, uint32_t region, int64_t begin, int64_t end,
     memory_trace_add(run.trace, location, &leave);
 }
 
-/* Once a period process 0 sends, gets an answer, and computes for the rest of it: a message takes
- * 1,000 ns, and process 1 computes for 100 before it answers. Of a period of 10,000 an ideal
- * network leaves 8,000. The last 1,000 ns are one more
- * message, whose sender keeps its time. */
-static void play(int64_t periods)
+static void barrier(uint32_t location, int64_t begin, int64_t end)
+{
+    struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, BARRIER),
+                                  memory_event(begin, LULL_EVENT_COLLECTIVE_BEGIN, 0),
+                                  memory_event(end, LULL_EVENT_COLLECTIVE_END, 0),
+                                  memory_event(end, LULL_EVENT_LEAVE, BARRIER)};
+    for (int i = 0; i < 4; i++) {
+        events[i].op = LULL_COLLECTIVE_BARRIER;
+        events[i].collective.request = LULL_NO_REQUEST;
+        events[i].collective.root = LULL_ANY;
+        memory_trace_add(run.trace, location, &events[i]);
+    }
+}
+
+static void begin(int64_t periods)
 {
     arena = lull_arena_create(NULL);
     notices = (struct lull_notices){.arena = arena};
@@ -48,13 +58,26 @@ static void play(int64_t periods)
     run.trace = memory_trace_simple(2, 1, periods * PERIOD, names);
     memory_trace_world(run.trace, 2);
     answered = 0;
-    for (int64_t i = 0, t = 0; i < periods; i++, t += PERIOD) {
-        call(0, SEND, t, t + 10, 8);
-        call(0, RECV, t + 10, t + 2 * LATENCY + 100, 8);
-        call(1, RECV, answered, t + LATENCY, 8);
-        answered = t + LATENCY + 110;
-        call(1, SEND, answered - 10, answered, 8);
-    }
+}
+
+/* Once a period process 0 sends, gets an answer, and computes for the rest of it: a message takes
+ * 1,000 ns, and process 1 computes for 100 before it answers. Of a period of 10,000 an ideal
+ * network leaves 8,000. The last 1,000 ns of the run are one more message, whose sender keeps its
+ * time. */
+static void exchange(int64_t t)
+{
+    call(0, SEND, t, t + 10, 8);
+    call(0, RECV, t + 10, t + 2 * LATENCY + 100, 8);
+    call(1, RECV, answered, t + LATENCY, 8);
+    answered = t + LATENCY + 110;
+    call(1, SEND, answered - 10, answered, 8);
+}
+
+static void play(int64_t periods)
+{
+    begin(periods);
+    for (int64_t i = 0; i < periods; i++)
+        exchange(i * PERIOD);
 }
 
 static void analyse(bool check)
@@ -128,11 +151,28 @@ static void that_there_is_no_replay_is_told(void **state)
     end();
 }
 
+/* A barrier of two that come at the same time lasts 3,000 ns: three times as long as a message. */
+static void operations_cost_what_they_did(void **state)
+{
+    (void)state;
+    begin(40);
+    for (int64_t i = 0; i < 40; i++) {
+        exchange(i * PERIOD);
+        barrier(0, i * PERIOD + 6000, i * PERIOD + 9000);
+        barrier(1, i * PERIOD + 6000, i * PERIOD + 9000);
+        answered = i * PERIOD + 9000;
+    }
+    analyse(true);
+    assert_int_equal(run.breakdown->replayed_runtime_ns, 40 * PERIOD);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_exact_needs_no_word),
         cmocka_unit_test(a_difference_is_told),
+        cmocka_unit_test(operations_cost_what_they_did),
         cmocka_unit_test(it_is_looked_for_where_it_is_asked_for),
         cmocka_unit_test(that_there_is_no_replay_is_told),
     };

@@ -39,7 +39,7 @@ struct loaded {
 static struct loaded load(const char *const *paths, uint32_t count)
 {
     struct loaded loaded = {.notices = {.arena = arena}};
-    const struct lull_runs_options options = {.regions = true};
+    const struct lull_runs_options options = {.regions = true, .check = true};
     if (lull_runs_load(paths, count, &options, &loaded.notices, arena, &loaded.runs, &err) !=
             LULL_OK ||
         lull_study_compute(&loaded.runs, arena, &err) != LULL_OK)
@@ -73,11 +73,14 @@ static void test_saved_and_loaded(void **state)
     folder_write(saved_path, text, strlen(text));
     free(text);
     struct loaded saved = load(&saved_path, 1);
+    bool replayed = false;
     assert_int_equal(saved.runs.count, measured.runs.count);
     for (uint32_t i = 0; i < measured.runs.count; i++) {
         const struct lull_run *a = &measured.runs.runs[i], *b = &saved.runs.runs[i];
         assert_string_equal(a->name, b->name);
         assert_null(b->trace);
+        assert_true(a->breakdown->replayed_runtime_ns == b->breakdown->replayed_runtime_ns);
+        replayed |= b->breakdown->replayed_runtime_ns > 0;
         assert_string_equal(lull_run_shape(a, arena), lull_run_shape(b, arena));
         for (int m = 0; m < lull_metric_count; m++) {
             assert_int_equal(!a->values[m].absent, !b->values[m].absent);
@@ -85,6 +88,7 @@ static void test_saved_and_loaded(void **state)
                 assert_memory_equal(&a->values[m].value, &b->values[m].value, sizeof(double));
         }
     }
+    assert_true(replayed);
     lull_runs_close(&measured.runs);
     lull_runs_close(&saved.runs);
 }

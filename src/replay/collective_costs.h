@@ -1,0 +1,31 @@
+/* What collective operations cost beyond undisturbed messages: software, contention, and
+ * disturbances of who takes part.
+ *
+ * Of blocking operations on communicators of one group a sample is taken by communicator and
+ * number, so that all members bring the same ones. Of those for which a logarithmic number of
+ * messages after each other is usual, the time from when all needed ones had come until the last
+ * one left is compared with that of these messages. Memory: 130 kB for each worker; more than 2048
+ * members, and nothing is known. */
+#ifndef LULL_REPLAY_COLLECTIVE_COSTS_H
+#define LULL_REPLAY_COLLECTIVE_COSTS_H
+
+#include "activity/pass.h"
+
+struct lull_collective_costs;
+
+lull_status lull_collective_costs_create(const struct lull_trace *trace, unsigned workers,
+                                         struct lull_collective_costs **ret_costs,
+                                         struct lull_error *err);
+void lull_collective_costs_destroy(struct lull_collective_costs *costs); /* NULL is allowed */
+
+/* For one pass with so many workers, over masters at least. */
+struct lull_consumer lull_collective_costs_consumer(struct lull_collective_costs *costs);
+
+/* Behind the pass, once: how much longer, ns, a message of these operations took on average than
+ * `latency` ns + bytes / `bandwidth`; 0 where less than eight operations tell it, or it
+ * was not longer. */
+lull_status lull_collective_costs_delay(struct lull_collective_costs *costs, double latency,
+                                        double bandwidth, double *ret_delay,
+                                        struct lull_error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* What collective operations cost beyond messages: operations are made with numbers that are
+ * planted. */
+#include "replay/collective_costs.h"
+#include "support/memory_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 4, ROUNDS = 2, TIMES = 20, PERIOD = 100000, LATENCY = 1000, EACH = 500 };
+static const char *const names[] = {"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Alltoall", NULL};
+static const uint8_t operations[] = {LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_BCAST,
+                                     LULL_COLLECTIVE_REDUCE, LULL_COLLECTIVE_ALLTOALL};
+enum { BARRIER, BCAST, REDUCE, ALLTOALL };
+
+static void take_part(struct lull_trace *trace, uint32_t process, uint32_t region, int64_t begin,
+                      int64_t end, int32_t root)
+{
+    struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, region),
+                                  memory_event(begin, LULL_EVENT_COLLECTIVE_BEGIN, 0),
+                                  memory_event(end, LULL_EVENT_COLLECTIVE_END, 0),
+                                  memory_event(end, LULL_EVENT_LEAVE, region)};
+    for (int i = 0; i < 4; i++) {
+        events[i].op = operations[region];
+        events[i].collective.request = LULL_NO_REQUEST;
+        events[i].collective.root = root;
+        events[i].collective.sent = events[i].collective.received = region == BARRIER ? 0 : 100;
+        memory_trace_add(trace, process, &events[i]);
+    }
+}
+
+static double delay_of(struct lull_trace *trace, unsigned workers)
+{
+    const struct lull_pass_options options = {.workers = workers};
+    struct lull_collective_costs *costs;
+    struct lull_error err = {""};
+    double delay = -1;
+    workers = lull_pass_workers(trace, &options);
+    if (lull_collective_costs_create(trace, workers, &costs, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    const struct lull_consumer consumer = lull_collective_costs_consumer(costs);
+    if (lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
+        lull_collective_costs_delay(costs, LATENCY, 1e9, &delay, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    lull_collective_costs_destroy(costs);
+    return delay;
+}
+
+static struct lull_trace *four_processes(void)
+{
+    struct lull_trace *trace = memory_trace_simple(RANKS, 1, 3 * TIMES * PERIOD, names);
+    memory_trace_world(trace, RANKS);
+    return trace;
+}
+
+/* Each message of an operation takes 500 ns more than it would alone: 1000 ns, and of 100 bytes 100
+ * more. Of a broadcast the root goes on at once, of a reduction all others; whoever comes late in
+ * turns makes the operation begin later. */
+static void what_was_planted_is_found(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = four_processes();
+    for (int64_t i = 0; i < 3 * TIMES; i++)
+        for (uint32_t p = 0; p < RANKS; p++) {
+            uint32_t region = (uint32_t)(i % 3);
+            int32_t root = region == BARRIER ? LULL_ANY : (int32_t)(i % RANKS);
+            int64_t begin = i * PERIOD + (p == i / 3 % RANKS ? 5000 : 10 * p);
+            int64_t over =
+                i * PERIOD + 5000 + ROUNDS * (LATENCY + EACH + (region == BARRIER ? 0 : 100));
+            bool waits = region == BARRIER || (region == BCAST) != (root == (int32_t)p);
+            take_part(trace, p, region, begin, waits ? over : begin + 10, root);
+        }
+    assert_float_equal(delay_of(trace, 1), EACH, 1e-6);
+    assert_float_equal(delay_of(trace, 3), EACH, 1e-6);
+    lull_trace_close(trace);
+}
+
+/* Operations of which a member is missing, or which take another number of messages, tell nothing;
+ * those that were faster than messages delay none. */
+static void what_is_not_understood_does_not_count(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = four_processes();
+    for (int64_t i = 0; i < TIMES; i++)
+        for (uint32_t p = 0; p < RANKS; p++) {
+            int64_t at = i * PERIOD;
+            take_part(trace, p, ALLTOALL, at, at + 50000, LULL_ANY);
+            take_part(trace, p, BARRIER, at + 60000, at + 60100, LULL_ANY);
+        }
+    for (uint32_t p = 1; p < RANKS; p++)
+        take_part(trace, p, BARRIER, TIMES * PERIOD, TIMES * PERIOD + 90000, LULL_ANY);
+    assert_float_equal(delay_of(trace, 1), 0, 0);
+    lull_trace_close(trace);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_planted_is_found),
+        cmocka_unit_test(what_is_not_understood_does_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
