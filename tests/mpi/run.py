@@ -17,9 +17,10 @@ The source has lines "*= ..." (or "!= ..."):
     replays               `lull replay` finds that all messages and collectives match
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
                           must find
-With --sanitize, it is compiled with these flags, separated by semicolons, and skipped where the MPI
-library does not survive that alone; what the sanitizers say of the recorder is an error. Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
-program uses sessions alone. Exit status
+Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
+program uses sessions alone. With --sanitize, it is compiled with these flags, separated by
+semicolons, and skipped where the MPI library does not survive that alone; what the sanitizers say of
+the recorder is an error. Exit status
 77: this program cannot be compiled or run here.
 """
 import argparse
