@@ -1,5 +1,5 @@
-/* How programs are started under the recorder: those that are not what a user means to measure, or run
- * a user's program without being it, by name. Included by the recorder, too. */
+/* How programs are started under the recorder: those that are not what a user means to measure, or
+ * run a user's program without being it, by name. Included by the recorder, too. */
 #ifndef LULL_BASE_STARTERS_H
 #define LULL_BASE_STARTERS_H
 

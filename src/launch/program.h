@@ -19,7 +19,7 @@ struct lull_program {
     bool dynamic;
     bool static_mpi;
     bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
-    bool openmp;            /* needs an OpenMP runtime */
+    bool openmp;     /* needs an OpenMP runtime */
     enum lull_mpi_family mpi;
 };
 

@@ -108,8 +108,8 @@ static void put_first(const char *name, const char *text, struct lull_arena *are
 {
     const char *list = getenv(name);
     if (!list || !strstr(list, text))
-        set(name, lull_arena_printf(arena, "%s%s%s", text, list && *list ? ":" : "",
-                                    list ? list : ""));
+        set(name,
+            lull_arena_printf(arena, "%s%s%s", text, list && *list ? ":" : "", list ? list : ""));
 }
 
 /* Behind a shell, the recorder seeks the program. */

@@ -17,9 +17,10 @@ The source has lines "*= ..." (or "!= ..."):
     replays               `lull replay` finds that all messages and collectives match
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
                           must find
-With --sanitize, it is compiled with these flags, separated by semicolons, and skipped where the MPI
-library does not survive that alone. Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
-program uses sessions alone. Exit status
+Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
+program uses sessions alone. With --sanitize, it is compiled with these flags, separated by
+semicolons, and skipped where the MPI library does not survive that alone; what the sanitizers say of
+the recorder is an error. Exit status
 77: this program cannot be compiled or run here.
 """
 import argparse
@@ -40,6 +41,11 @@ import launch
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
 COMPILERS = {".c": "mpicc.%s", ".cc": "mpicxx.%s", ".f90": "mpif90.%s"}
 SECONDS = 280  # for what hangs; three of them fit into the time that ctest gives
+
+
+# What sanitizers say; of memory that is never freed, only ours.
+FAULT = re.compile(r"ERROR: AddressSanitizer.*|WARNING: ThreadSanitizer.*|.*runtime error:.*")
+LEAK = re.compile(r"leak of .*\n +#0 .*\n +#1 .*(?:liblull-record|/src/record/).*")
 
 
 class Skip(Exception):
@@ -200,9 +206,9 @@ def check(options, folder):
     run = os.path.join(folder, "run")
     if flags:
         done = run_program(program, options.family, ranks, None, run, folder, [])
-        if done.returncode != 0 and not alone:
-            said = [line for line in done.stderr.splitlines() if "SUMMARY" in line] or ["status %d" % done.returncode]
-            raise Skip("the MPI library does not survive the sanitizer: " + said[0])
+        if FAULT.search(done.stderr) or (done.returncode != 0 and not alone):
+            raise Skip("the MPI library does not survive the sanitizer: status %d, %s" %
+                       (done.returncode, FAULT.findall(done.stderr)))
     if crash:
         done = run_program(program, options.family, ranks, None, run, folder, [])
         if -done.returncode == getattr(signal, crash[0]):
@@ -214,6 +220,7 @@ def check(options, folder):
     if done.returncode != (expected_end.returncode if alone else 0):
         sys.exit("status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     wrong = compare(expected, any_number, digest_of(options.digest, run))
+    wrong += [found[0] for found in [*FAULT.finditer(done.stderr), *LEAK.finditer(done.stderr)]]
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))
 

@@ -1,6 +1,7 @@
-/* short_threads [few]: thousands of threads that live for a moment, on the smallest stacks that there are, some of which
- * end inside of a region; and what they have left when all is over. Prints what must be found; the
- * status is 1 when they leave memory behind. A few of them are not asked about that. */
+/* short_threads [few]: thousands of threads that live for a moment, on the smallest stacks that
+ * there are, some of which end inside of a region; and what they have left when all is over. Prints
+ * what must be found; the status is 1 when they leave memory behind. A few of them are not asked
+ * about that. */
 #include <limits.h>
 #include <lull/lull.h>
 #include <pthread.h>

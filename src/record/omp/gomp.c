@@ -54,7 +54,8 @@ static void find_all(void)
     }
 }
 
-/* Who sees that they are known, sees all of them: several threads may come here at the same time. */
+/* Who sees that they are known, sees all of them: several threads may come here at the same time.
+ */
 void rec_gomp_resolve(void)
 {
     pthread_mutex_lock(&lock);

@@ -1,5 +1,5 @@
 /* Rank 1 of two spawns three by one call for two programs, by itself; then both spawn one; and of
- *the three, the last one spawns one that sends it something. Each world follows those before it.
+ * the three, the last one spawns one that sends it something. Each world follows those before it.
  *
  *= ranks 2
  *= may crash SIGSEGV: prterun of Open MPI 5.0 does not survive MPI_Comm_spawn_multiple
@@ -96,9 +96,13 @@ int main(int argc, char **argv)
     if (parent != MPI_COMM_NULL) {
         be_child(argv[0], argc > 1 ? argv[1] : "", rank, parent);
     } else {
+        /* Where MPI cannot spawn, rank 0 may see first that rank 1 is gone. */
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         if (rank == 1)
             be_parent(argv[0]);
-        MPI_Barrier(MPI_COMM_WORLD);
+        if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS)
+            MPI_Abort(MPI_COMM_WORLD, 77);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
         spawn_one(argv[0], "of-two", 1, MPI_COMM_WORLD, rank == 1);
     }
     MPI_Finalize();
