@@ -1,8 +1,11 @@
 #include "record/store/file.h"
 
+#include "record/core.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -53,6 +56,15 @@ static bool is_ours(const struct rec_file *file)
     struct stat info;
     return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_dev == file->device &&
            info.st_ino == file->inode;
+}
+
+const char *rec_file_path(char *path, const struct rec_thread *thread, const char *what)
+{
+    char number[16] = "";
+    if (thread)
+        snprintf(number, sizeof number, ".%u", thread->number);
+    snprintf(path, REC_PATH, "%s/%u%s.%s", rec_process.folder, rec_process.number, number, what);
+    return path;
 }
 
 bool rec_file_create(struct rec_file *file, const char *path)
