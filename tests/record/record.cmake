@@ -32,6 +32,11 @@ if(Python3_FOUND)
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
     endfunction()
 
+    if(LULL_SANITIZE)
+        include(${CMAKE_CURRENT_LIST_DIR}/sanitized.cmake)
+        return()
+    endif()
+
     # waits_test(name program arguments...): how threads wait for each other
     function(waits_test name)
         add_test(NAME record.${name}
@@ -122,6 +127,8 @@ if(Python3_FOUND)
             unset(record_variant)
             record_test(omp_constructs.asan.${short} quick --
                         ${record_bin}/omp_constructs.asan.${short})
+            record_test(omp_constructs.asan.shell.${short} quick --
+                        sh -c "${record_bin}/omp_constructs.asan.${short} || exit 1")
         endif()
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
@@ -250,7 +257,7 @@ function(record_mpi family)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
                     ${bin}/many_calls.${family} 10000000)
     endforeach()
-    foreach(what part limits end wrapped unknown local families python several
+    foreach(what part limits end wrapped numactl time unknown local families python several
             full_disk)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}

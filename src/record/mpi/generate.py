@@ -316,9 +316,12 @@ def wrapper(name, row, arguments):
     for entry in ("P" + name, name):
         lines += ["REC_EXPORT int %s(%s)" % (entry, declaration or "void"),
                   "{",
-                  "    static __typeof__(&P%s) real;" % name,
-                  "    if (REC_UNLIKELY(!real))",
+                  "    static __typeof__(&P%s) found; /* atomic */" % name,
+                  "    __typeof__(found) real = __atomic_load_n(&found, __ATOMIC_ACQUIRE);",
+                  "    if (REC_UNLIKELY(!real)) {",
                   "        real = (__typeof__(real))rec_mpi_real(\"%s\");" % entry,
+                  "        __atomic_store_n(&found, real, __ATOMIC_RELEASE);",
+                  "    }",
                   "    return record_%s(real, REC_CALLER, REC_FRAME%s);" % (
                       name, ", " + passed if passed else ""),
                   "}"]
