@@ -316,12 +316,12 @@ static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
     if (!self)
         return &rec_nobody;
     pthread_setspecific(thread_key, self);
+    self->made_as = number;
     rec_cores_begin(self);
     self->stack_begin = self->stack_end = 0; /* the location may have been another thread's */
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_sums_from(self, now);
-    self->made_as = number;
     rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, number, now);
     rec_counters_begin(self, now);
     rec_pause_enter(self, now);

@@ -1,9 +1,11 @@
 #include "record/node.h"
 
 #include "record/core.h"
+#include "record/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* What LULL_RECORD_SKEW pretends. */
@@ -42,9 +44,7 @@ static uint64_t find_key(void)
     }
     if (stat("/proc/self/ns/time", &space) != 0)
         space.st_ino = 0;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ space.st_ino;
-    for (const char *c = text; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    uint64_t hash = rec_hash(REC_HASH_BEGIN ^ space.st_ino, text, strlen(text));
     hash += skew.on ? 1 + skew.rank : 0;
     return hash != 0 ? hash : 1;
 }

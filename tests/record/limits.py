@@ -1,13 +1,15 @@
 """Where room ends: a full file system, the size budget, descriptors that the program closes, little
 address space; and a run that is read while it is being written.
 
-    limits.py full-disk|budget|live|closed|memory --lull LULL --check CHECK_RUN --bin FOLDER
+    limits.py full-disk|copy-on-write|budget|live|closed|memory --lull LULL --check CHECK_RUN --bin FOLDER
 
 FOLDER has the programs omp_barriers.gcc, many_regions.gcc, closing.gcc and live.gcc. `full-disk` mounts a small
-tmpfs in a name space of its own. Exit status 77: that is not allowed here.
+tmpfs in a name space of its own, `copy-on-write` a file as a file system that writes every change to another
+place (btrfs). Exit status 77: that is not allowed here.
 """
 import argparse
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -23,6 +25,18 @@ def run(command, **more):
 def hints(output):
     words = ("atleast", "processes", "expect", "threads")
     return "".join(line + "\n" for line in output.splitlines() if line.split(" ")[0] in words)
+
+
+def fill(path):
+    """Takes all blocks that are left."""
+    end, size = 0, 16 << 20
+    with open(path, "wb") as file:
+        while size >= 4096:
+            try:
+                os.posix_fallocate(file.fileno(), end, size)
+                end += size
+            except OSError:
+                size //= 4
 
 
 class Test:
@@ -69,6 +83,42 @@ class Test:
             self.on_disk_of(kib, [self.program("omp_barriers")])
             self.on_disk_of(kib, [self.program("many_regions"), "40"])
         self.on_disk_of(1024, [self.program("omp_barriers")], self.what_fits_is_there)
+
+    def copy_on_write(self):
+        """Blocks that a file has are not blocks that it can be changed in: a program that writes into
+        a mapping dies there when the file system is full."""
+        with tempfile.TemporaryDirectory(prefix="lull-cow-") as folder:
+            image, disk = os.path.join(folder, "image"), os.path.join(folder, "disk")
+            os.mkdir(disk)
+            with open(image, "wb") as file:
+                file.truncate(128 << 20)
+            if not shutil.which("mkfs.btrfs"):
+                print("skipped: there is no mkfs.btrfs")
+                return 77
+            made = run(["mkfs.btrfs", "-q", image])
+            mounted = run(["mount", "-o", "loop", image, disk])
+            if made.returncode != 0 or mounted.returncode != 0:
+                print("skipped: btrfs cannot be mounted here: %s%s" % (made.stderr, mounted.stderr))
+                return 77
+            try:
+                self.on_full_btrfs(disk)
+            finally:
+                subprocess.run(["umount", disk], check=True)
+        return 0
+
+    def on_full_btrfs(self, disk):
+        where = os.path.join(disk, "run")
+        process = subprocess.Popen(
+            [self.settings.lull, "record", "-o", where, self.program("live")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = ""
+        while not said.endswith("ready\n"):
+            said += process.stdout.readline()
+        fill(os.path.join(disk, "fill"))
+        run(["sync", "-f", disk]) # what was written must be written anew from here on
+        said, told = process.communicate("\n", timeout=120)
+        self.demand(process.returncode == 0, "status %d: %s" % (process.returncode, told))
+        self.check_run(where, hints(said), "--cut")
 
     def what_fits_is_there(self, where, expected):
         # a thread that comes when all is used up has no location
@@ -181,7 +231,7 @@ class Test:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("full-disk", "budget", "live", "closed", "memory"))
+    parser.add_argument("what", choices=("full-disk", "copy-on-write", "budget", "live", "closed", "memory"))
     for name in ("lull", "check", "bin"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--inside", action="store_true", help="of the name space")
@@ -193,7 +243,8 @@ def main():
             return 77
         os.execvp("unshare", ["unshare", "-rm", sys.executable, "-B"] + sys.argv + ["--inside"])
     test = Test(settings)
-    getattr(test, settings.what.replace("-", "_"))()
+    if getattr(test, settings.what.replace("-", "_"))() == 77:
+        return 77
     return 1 if test.failed else 0
 
 

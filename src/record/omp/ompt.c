@@ -4,7 +4,7 @@
  * the end of a parallel region; for a worker that end, and the one of its implicit task, comes
  * when it is needed again or when the runtime shuts down, and rec_omp_settle knows better. A
  * region of one thread has no barrier. */
-#include "record/omp/ompt_interface.h"
+#include "record/omp/ompt.h"
 #include "record/omp/team.h"
 
 REC_EXPORT struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
@@ -89,7 +89,9 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     const bool league = flags & OMPT_PARALLEL_LEAGUE;
     const uint32_t bit = 1U << omp->n_forks++;
     omp->arrived &= ~bit;
-    omp->leagues = league ? omp->leagues | bit : omp->leagues & ~bit;
+    omp->leagues &= ~bit;
+    if (REC_UNLIKELY(league))
+        omp->leagues |= bit;
     rec_omp_fork(self, fork, league ? REC_OMP_LEAGUE : REC_OMP_PARALLEL, place_of(code));
     parallel->ptr = fork;
 }
@@ -114,12 +116,11 @@ static struct rec_fork *last_league(void)
     return &omp->forks[omp->n_forks - 1].fork;
 }
 
-/* Of a league with one team the leader is not told which league it is. */
-static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial)
+/* Of a league with one team the leader is not told which league it is; and a pause may hide one
+ * that began before. */
+static REC_COLD void begin_unseen(struct rec_thread *self, struct rec_fork *fork,
+                                  union ompt_data *task, bool initial)
 {
-    struct rec_thread *self = rec_omp_self();
-    struct rec_fork *fork = parallel ? parallel->ptr : NULL;
-    task->ptr = NULL;
     if (!fork && initial)
         fork = last_league();
     if (!fork && self)
@@ -130,6 +131,20 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task, boo
     if (self)
         rec_omp_begin(self, fork);
     push_task(rec_current()->omp, task);
+}
+
+static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial)
+{
+    struct rec_thread *self = rec_omp_self();
+    struct rec_fork *fork = parallel ? parallel->ptr : NULL;
+    task->ptr = fork;
+    if (REC_LIKELY(fork && self)) {
+        rec_omp_begin(self, fork);
+        push_task(self->omp, task);
+        return;
+    }
+    task->ptr = NULL;
+    begin_unseen(self, fork, task, initial);
 }
 
 static void end_implicit(union ompt_data *task)
@@ -387,86 +402,6 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
         begin_task(next);
 }
 
-/* ---- locks ------------------------------------------------------------------------------------
- */
-
-/* Those that are only tested are left to the functions in gomp_sync.c, because nothing is told when
- * the lock cannot be had. */
-static const struct {
-    enum rec_omp_region wait, body; /* REC_OMP_REGIONS: none */
-} mutexes[] = {
-    [OMPT_MUTEX_LOCK] = {REC_OMP_SET_LOCK, REC_OMP_REGIONS},
-    [OMPT_MUTEX_TEST_LOCK] = {REC_OMP_REGIONS, REC_OMP_REGIONS},
-    [OMPT_MUTEX_NEST_LOCK] = {REC_OMP_SET_NEST_LOCK, REC_OMP_REGIONS},
-    [OMPT_MUTEX_TEST_NEST_LOCK] = {REC_OMP_REGIONS, REC_OMP_REGIONS},
-    [OMPT_MUTEX_CRITICAL] = {REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY},
-    [OMPT_MUTEX_ATOMIC] = {REC_OMP_ATOMIC, REC_OMP_REGIONS},
-    [OMPT_MUTEX_ORDERED] = {REC_OMP_ORDERED, REC_OMP_ORDERED_BODY},
-};
-
-static bool is_known(int kind)
-{
-    struct rec_thread *self = rec_current();
-    return kind > 0 && (size_t)kind < sizeof mutexes / sizeof *mutexes &&
-           !(self->omp && rec_omp_of(self)->tests_lock);
-}
-
-static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
-                             const void *code)
-{
-    (void)hint, (void)implementation, (void)lock;
-    if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
-        return;
-    struct rec_thread *self = rec_omp_self();
-    if (!self) {
-        rec_omp_skip();
-        return;
-    }
-    bool locks = kind == OMPT_MUTEX_LOCK || kind == OMPT_MUTEX_NEST_LOCK;
-    const void *from = locks && rec_omp_of(self)->lock_from ? rec_omp_of(self)->lock_from : code;
-    uint32_t region = rec_omp_at(mutexes[kind].wait, from);
-    rec_omp_push(self->omp, region);
-    rec_omp_open(self, region);
-    rec_omp_of(self)->sets_nest = kind == OMPT_MUTEX_NEST_LOCK ? region : 0;
-}
-
-static void on_mutex_acquired(int kind, uint64_t lock, const void *code)
-{
-    (void)lock;
-    if (!is_known(kind) || mutexes[kind].wait == REC_OMP_REGIONS)
-        return;
-    uint32_t region;
-    struct rec_thread *self = rec_omp_ending(rec_omp_ids[mutexes[kind].wait], &region);
-    uint64_t now = self ? rec_omp_close(self, region) : 0;
-    if (mutexes[kind].body == REC_OMP_REGIONS)
-        return;
-    if (self && !self->paused)
-        rec_omp_enter(self, rec_omp_at(mutexes[kind].body, code), now);
-    else
-        rec_omp_skip();
-}
-
-static void on_mutex_released(int kind, uint64_t lock, const void *code)
-{
-    (void)lock, (void)code;
-    if (is_known(kind) && mutexes[kind].body != REC_OMP_REGIONS)
-        rec_omp_leave(mutexes[kind].body, 0);
-}
-
-/* A lock that this thread has already is had once more. It is not said whether it was set or
- * tested; only a set one is open. */
-static void on_nest_lock(int endpoint, uint64_t lock, const void *code)
-{
-    (void)lock, (void)code;
-    struct rec_thread *self = rec_current();
-    const struct rec_omp *omp = self->omp;
-    if (endpoint != OMPT_BEGIN || !omp || omp->open == 0 || omp->open != omp->sets_nest)
-        return;
-    uint32_t region;
-    if (rec_omp_ending(omp->open, &region))
-        rec_omp_close(self, region);
-}
-
 /* ---- start ------------------------------------------------------------------------------------
  */
 
@@ -484,10 +419,10 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
         {OMPT_WORK, (ompt_interface)on_work},
         {OMPT_TASK_CREATE, (ompt_interface)on_task_create},
         {OMPT_TASK_SCHEDULE, (ompt_interface)on_task_schedule},
-        {OMPT_MUTEX_ACQUIRE, (ompt_interface)on_mutex_acquire},
-        {OMPT_MUTEX_ACQUIRED, (ompt_interface)on_mutex_acquired},
-        {OMPT_MUTEX_RELEASED, (ompt_interface)on_mutex_released},
-        {OMPT_NEST_LOCK, (ompt_interface)on_nest_lock},
+        {OMPT_MUTEX_ACQUIRE, (ompt_interface)rec_ompt_mutex_acquire},
+        {OMPT_MUTEX_ACQUIRED, (ompt_interface)rec_ompt_mutex_acquired},
+        {OMPT_MUTEX_RELEASED, (ompt_interface)rec_ompt_mutex_released},
+        {OMPT_NEST_LOCK, (ompt_interface)rec_ompt_nest_lock},
     };
     (void)device, (void)data;
     ompt_set_callback *set = (ompt_set_callback *)lookup("ompt_set_callback");

@@ -17,7 +17,7 @@ enum { FIRST_TAIL = 4096, SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot)
 
 /* Paths and copies are too large for the stacks of some threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char path[4096];
+static char path[REC_PATH];
 static union lull_tape_slot copy[SLOTS + 1];
 
 /* Where the committed length goes that nobody will read. */
@@ -26,9 +26,7 @@ static uint64_t nowhere;
 /* With the lock held: the path of one of the thread's files. */
 static const char *path_of(const struct rec_thread *self, const char *what)
 {
-    snprintf(path, sizeof path, "%s/%u.%u.%s", rec_process.folder, rec_process.number, self->number,
-             what);
-    return path;
+    return rec_file_path(path, self, what);
 }
 
 /* Maps a part of a file with all pages present. Its blocks are asked for, so that a full disk fails

@@ -35,9 +35,8 @@ static struct {
  * stacks of some threads. */
 static const char *path_of_file(void)
 {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s/%u.definitions", rec_process.folder, rec_process.number);
-    return path;
+    static char path[REC_PATH];
+    return rec_file_path(path, NULL, "definitions");
 }
 
 /* The first time, or in another place: nobody looks at the mapping without the lock. */

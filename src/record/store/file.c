@@ -1,10 +1,17 @@
 #include "record/store/file.h"
 
+#include "record/core.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +62,29 @@ static bool is_ours(const struct rec_file *file)
            info.st_ino == file->inode;
 }
 
+const char *rec_file_path(char *path, const struct rec_thread *thread, const char *what)
+{
+    char number[16] = "";
+    if (thread)
+        snprintf(number, sizeof number, ".%u", thread->number);
+    snprintf(path, REC_PATH, "%s/%u%s.%s", rec_process.folder, rec_process.number, number, what);
+    return path;
+}
+
+/* A file system that writes every change to another place asks for new blocks also where a file has
+ * some already, and when there are none, whoever writes into the mapping dies of SIGBUS. Btrfs lets
+ * a file that is still empty be an exception. */
+static void write_in_place(int fd)
+{
+    struct statfs system;
+    int flags;
+    if (fstatfs(fd, &system) != 0 || system.f_type != BTRFS_SUPER_MAGIC ||
+        ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0)
+        return;
+    flags |= FS_NOCOW_FL;
+    ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
 bool rec_file_create(struct rec_file *file, const char *path)
 {
     struct stat info;
@@ -65,6 +95,7 @@ bool rec_file_create(struct rec_file *file, const char *path)
         file->fd = -1;
         return false;
     }
+    write_in_place(fd);
     *file = (struct rec_file){fd, info.st_dev, info.st_ino};
     return true;
 }

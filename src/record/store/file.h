@@ -15,6 +15,12 @@ struct rec_file {
     uint64_t device, inode;
 };
 
+struct rec_thread;
+/* RUN/<p / 1000>/<p>.WHAT, or of a thread RUN/<p / 1000>/<p>.<n>.WHAT, into `path`, which has room
+ * for REC_PATH bytes: they are too many for the stacks of some threads. */
+enum { REC_PATH = 4096 };
+const char *rec_file_path(char *path, const struct rec_thread *thread, const char *what);
+
 /* Creates it; false, with errno, where it is there already or cannot be made. */
 bool rec_file_create(struct rec_file *file, const char *path);
 /* Opens it again where it is not open (any more): it must be the file that was created. */

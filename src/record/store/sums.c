@@ -16,7 +16,7 @@ enum { FIRST_BYTES = 4096, MOST_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
 
 /* A path is too large for the stacks of some threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char path[4096];
+static char path[REC_PATH];
 
 static size_t space_to_reserve(void)
 {
@@ -33,9 +33,7 @@ static size_t size_of(const struct rec_thread *self, uint64_t regions)
 /* With the lock held. */
 static const char *path_of(const struct rec_thread *self)
 {
-    snprintf(path, sizeof path, "%s/%u.%u.sums", rec_process.folder, rec_process.number,
-             self->number);
-    return path;
+    return rec_file_path(path, self, "sums");
 }
 
 static bool map_more(struct rec_sums *sums, size_t size)

@@ -1,5 +1,6 @@
 #include "record/thread/cores.h"
 
+#include "record/hash.h"
 #include "record/node.h"
 
 #include <fcntl.h>
@@ -55,7 +56,9 @@ void rec_cores_begin(struct rec_thread *self)
     struct lull_tape_cores *total = &self->header->cores;
     cpu_set_t set;
     self->thread_id = (uint32_t)gettid();
-    self->cores_before = look(self->thread_id);
+    self->cores_before = (struct lull_tape_cores){0};
+    if (self->made_as == 0) /* else its life begins here */
+        self->cores_before = look(self->thread_id);
     /* What earlier threads of this location have had stays in the sum. */
     self->cores_before.on -= total->on;
     self->cores_before.off -= total->off;
@@ -65,13 +68,9 @@ void rec_cores_begin(struct rec_thread *self)
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &set))
-            hash = (hash ^ (uint64_t)core) * UINT64_C(0x100000001b3);
     total->allowed = (uint32_t)CPU_COUNT(&set);
     total->there = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    total->which = hash;
+    total->which = rec_hash(REC_HASH_BEGIN, &set, sizeof set);
 }
 
 void rec_cores_end(struct rec_thread *self)

@@ -1,9 +1,11 @@
 /* What programs mark by lull.h. */
 #include "record/core.h"
+#include "record/hash.h"
 #include "record/omp/team.h"
 
 #include <lull/lull.h>
 #include <pthread.h>
+#include <string.h>
 
 enum { PLACES = 4096, MOST_MARKED = 64 };
 
@@ -19,14 +21,6 @@ static __thread struct {
     uint32_t depth;
     uint32_t regions[MOST_MARKED];
 } marked;
-
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    while (*name)
-        hash = (hash ^ (unsigned char)*name++) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 /* With the lock held: other threads look at a place once its name is there. */
 static uint32_t take_place(uint32_t at, const char *name)
@@ -44,7 +38,7 @@ static uint32_t take_place(uint32_t at, const char *name)
 /* The place of a name, or the free one where it belongs; PLACES: neither. */
 static uint32_t find_place(const char *name)
 {
-    uint64_t hash = hash_of(name);
+    uint64_t hash = rec_hash(REC_HASH_BEGIN, name, strlen(name));
     for (uint32_t i = 0; i < PLACES; i++) {
         uint32_t at = (uint32_t)((hash + i) % PLACES);
         const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);
