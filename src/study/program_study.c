@@ -81,13 +81,27 @@ static lull_status take_run(const struct lull_program_model *model, const struct
 
 /* ---- what the model is told of it ----------------------------------------------------------- */
 
+/* A word that nobody has chosen for a run is the first one; told once. */
+static void tell_choice(const struct lull_model_parameter *parameter, const char *path,
+                        struct lull_notices *notices)
+{
+    const char *text = lull_arena_printf(
+        notices->arena, "%s: taken as one with %s = %s; %s,%s=WORD says it otherwise", path,
+        parameter->name, parameter->choices[(size_t)parameter->value], path, parameter->name);
+    for (size_t i = 0; i < notices->count; i++)
+        if (strcmp(notices->items[i].text, text) == 0)
+            return;
+    lull_notices_add(notices, LULL_NOTICE_WARNING, "%s", text);
+}
+
 /* The parameters as they are now, with what the run says; they are put back afterwards. */
 static lull_status take_values(struct lull_program_model *model, const struct lull_run *run,
                                const struct lull_model_run_wish *wish, const bool *open,
-                               struct lull_arena *arena, struct lull_model_run *ret_run,
+                               struct lull_notices *notices, struct lull_model_run *ret_run,
                                struct lull_error *err)
 {
     size_t size = model->n_parameters * sizeof *model->parameters;
+    struct lull_arena *arena = notices->arena;
     struct lull_model_parameter *before = lull_arena_alloc(arena, size);
     lull_status status = LULL_OK;
     memcpy(before, model->parameters, size);
@@ -103,6 +117,9 @@ static lull_status take_values(struct lull_program_model *model, const struct lu
         status = lull_model_set(model, *text, LULL_PARAMETER_SET, err);
     if (status == LULL_OK)
         status = lull_model_check_values(model, open, err);
+    for (uint32_t p = 0; status == LULL_OK && p < model->n_parameters; p++)
+        if (model->parameters[p].choices && model->parameters[p].source == LULL_PARAMETER_DEFAULT)
+            tell_choice(&model->parameters[p], wish->path, notices);
     ret_run->values = lull_arena_zero(arena, model->n_parameters, sizeof *ret_run->values);
     lull_model_values(model, ret_run->values);
     memcpy(model->parameters, before, size);
@@ -147,17 +164,17 @@ static lull_status measure_runs(const struct lull_program_model *model,
 static lull_status choose_runs(struct lull_program_model *model,
                                const struct measured_runs *measured,
                                const struct lull_model_run_wish *wishes, uint32_t count,
-                               const bool *open, struct lull_arena *arena,
+                               const bool *open, struct lull_notices *notices,
                                struct lull_model_run **ret_runs, struct lull_error *err)
 {
     lull_status status = LULL_OK;
-    *ret_runs = lull_arena_zero(arena, count, sizeof **ret_runs);
+    *ret_runs = lull_arena_zero(notices->arena, count, sizeof **ret_runs);
     for (uint32_t i = 0; status == LULL_OK && i < count; i++) {
         uint32_t number = 0;
         while (strcmp(measured->runs.runs[number].path, wishes[i].path) != 0)
             number++;
         (*ret_runs)[i] = measured->made[number];
-        status = take_values(model, &measured->runs.runs[number], &wishes[i], open, arena,
+        status = take_values(model, &measured->runs.runs[number], &wishes[i], open, notices,
                              &(*ret_runs)[i], err);
     }
     return status;
@@ -192,9 +209,10 @@ static lull_status calibrate(struct lull_program_model *model, const struct lull
 static lull_status choose_and_calibrate(struct lull_program_model *model,
                                         const struct lull_program_wish *wish,
                                         const struct measured_runs *measured,
-                                        struct lull_arena *arena, struct lull_program_study *study,
-                                        struct lull_error *err)
+                                        struct lull_notices *notices,
+                                        struct lull_program_study *study, struct lull_error *err)
 {
+    struct lull_arena *arena = notices->arena;
     bool *open = lull_arena_zero(arena, model->n_parameters, sizeof *open);
     for (size_t j = 0; j < wish->n_free; j++)
         open[wish->free[j]] = true;
@@ -204,7 +222,7 @@ static lull_status choose_and_calibrate(struct lull_program_model *model,
                          model->path);
     struct lull_model_run *runs;
     lull_status status =
-        choose_runs(model, measured, wish->calibrate, wish->n_calibrate, open, arena, &runs, err);
+        choose_runs(model, measured, wish->calibrate, wish->n_calibrate, open, notices, &runs, err);
     if (status == LULL_OK)
         status = calibrate(model, wish, runs, arena, &study->calibration, err);
     study->free = wish->free;
@@ -215,10 +233,11 @@ static lull_status choose_and_calibrate(struct lull_program_model *model,
 /* ---- the study ------------------------------------------------------------------------------ */
 
 static lull_status compare(struct lull_program_model *model, const struct lull_program_wish *wish,
-                           const struct measured_runs *measured, struct lull_arena *arena,
+                           const struct measured_runs *measured, struct lull_notices *notices,
                            struct lull_program_study *study, struct lull_error *err)
 {
-    lull_status status = choose_runs(model, measured, wish->against, wish->n_against, NULL, arena,
+    struct lull_arena *arena = notices->arena;
+    lull_status status = choose_runs(model, measured, wish->against, wish->n_against, NULL, notices,
                                      &study->against, err);
     study->n_against = wish->n_against;
     for (uint32_t i = 0; status == LULL_OK && i < wish->n_against; i++) {
@@ -271,9 +290,9 @@ static lull_status look_at_runs(struct lull_program_model *model,
         return LULL_OK;
     lull_status status = measure_runs(model, wish, notices, arena, &measured, err);
     if (status == LULL_OK && wish->n_calibrate > 0)
-        status = choose_and_calibrate(model, wish, &measured, arena, study, err);
+        status = choose_and_calibrate(model, wish, &measured, notices, study, err);
     if (status == LULL_OK && wish->n_against > 0)
-        status = compare(model, wish, &measured, arena, study, err);
+        status = compare(model, wish, &measured, notices, study, err);
     lull_runs_close(&measured.runs);
     return status;
 }

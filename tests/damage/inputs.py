@@ -148,6 +148,22 @@ def machines():
     )
 
 
+def models():
+    named = sorted((TESTS.parent / "data" / "models").glob("*.lua"))
+    yield Kind(
+        "model",
+        [({path.name: path.read_bytes()}, path.name) for path in named],
+        [
+            ["model", "program", "RUN", "--set", "P=4"],
+            ["model", "program", "RUN", "--sweep", "P=1:16:x2", "--chart", "OUT", "-f", "json"],
+            ["model", "program", "RUN", "--set", "P=4", "--machine",
+             str(DATA / "machine" / "measured.json"), "-f", "csv"],
+            ["model", "program", "RUN", "--against", str(DATA / "golden" / "replay2.prv")],
+        ],
+        modest=True,
+    )
+
+
 def profiles(maker):
     golden = DATA / "golden"
     inputs = [
@@ -235,6 +251,6 @@ def all_kinds(lull):
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(lull, scratch)
         return [
-            *runs(maker), *schedules(), *machines(), *profiles(maker), *noises(maker),
+            *runs(maker), *schedules(), *machines(), *models(), *profiles(maker), *noises(maker),
             *spec_files(), *specs(),
         ]

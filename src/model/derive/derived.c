@@ -1,123 +1,12 @@
-#include "model/derive/derived.h"
-
 #include "base/collective.h"
+#include "model/derive/deriving.h"
 #include "model/program/collective_form.h"
-#include "model/program/primitives.h"
 
 #include <math.h>
 #include <string.h>
 
 /* What messages cost where the runs cannot say it: their content, and all where there are none. */
 static const double assumed_bandwidth = 1e10, assumed_latency = 1e-6;
-
-static const double powers_of_size[] = {1, 2, 3, 0, 0.5, 1.5};
-/* Of times: divided, the same on all, on the edge or the surface of what is divided. */
-static const double powers_of_times[] = {-1, 0, -0.5, -2.0 / 3};
-static const double powers_of_numbers[] = {0, -1, 1, -0.5, -2.0 / 3};
-/* Of the extent along a dimension and of the others: what is swapped is usually divided by these.
- */
-static const double powers_of_own_extent[] = {0, -1}, powers_of_other_extents[] = {-1, 0};
-static const double power_none[] = {0};
-
-struct deriving {
-    const struct lull_measured_runs *runs;
-    struct lull_arena *arena;
-    FILE *out;
-    struct lull_shape shape;
-    struct lull_fitted_graph *fitted;         /* [n_runs] */
-    double iterations;                        /* of the first run */
-    double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
-    double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
-    double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
-};
-
-/* ---- laws ----------------------------------------------------------------------------------- */
-
-static void set_powers(const double *powers, size_t count, struct lull_law_candidates *candidates)
-{
-    candidates->exponents[candidates->n_factors] = powers;
-    candidates->n_exponents[candidates->n_factors++] = count;
-}
-
-static void set_powers_of_size(const struct deriving *deriving,
-                               struct lull_law_candidates *candidates)
-{
-    if (deriving->runs->size_name)
-        set_powers(powers_of_size, sizeof powers_of_size / sizeof *powers_of_size, candidates);
-    else
-        set_powers(power_none, 1, candidates);
-}
-
-static struct lull_derived_law law_of(const struct deriving *deriving, const double *powers,
-                                      size_t n_powers, const double *y)
-{
-    struct lull_law_candidates candidates = {.n_factors = 0};
-    set_powers(powers, n_powers, &candidates);
-    set_powers_of_size(deriving, &candidates);
-    return lull_law_find((const double(*)[LULL_LAW_FACTORS])deriving->by_processes, y,
-                         deriving->runs->n_runs, &candidates);
-}
-
-static struct lull_derived_law law_of_times(const struct deriving *deriving, const double *y)
-{
-    return law_of(deriving, powers_of_times, sizeof powers_of_times / sizeof *powers_of_times, y);
-}
-
-static struct lull_derived_law law_of_numbers(const struct deriving *deriving, const double *y)
-{
-    return law_of(deriving, powers_of_numbers, sizeof powers_of_numbers / sizeof *powers_of_numbers,
-                  y);
-}
-
-/* Bytes along a dimension by the extents of the grid. */
-static struct lull_derived_law law_of_bytes(const struct deriving *deriving, int dimension,
-                                            const double *y)
-{
-    struct lull_law_candidates candidates = {.n_factors = 0};
-    for (int d = 0; d < LULL_SHAPE_DIMENSIONS; d++)
-        if (d >= (int)deriving->shape.dimensions)
-            set_powers(power_none, 1, &candidates);
-        else
-            set_powers(d == dimension ? powers_of_own_extent : powers_of_other_extents, 2,
-                       &candidates);
-    set_powers_of_size(deriving, &candidates);
-    return lull_law_find((const double(*)[LULL_LAW_FACTORS])deriving->by_extents, y,
-                         deriving->runs->n_runs, &candidates);
-}
-
-static void write_power(const struct deriving *deriving, const char *factor, double exponent)
-{
-    if (exponent == -1)
-        fprintf(deriving->out, " / %s", factor);
-    else if (exponent == 1)
-        fprintf(deriving->out, " * %s", factor);
-    else if (exponent != 0)
-        fprintf(deriving->out, " * %s^%.17g", factor, exponent);
-}
-
-static const char *size_text(const struct deriving *deriving)
-{
-    return deriving->runs->size_name
-               ? lull_arena_printf(deriving->arena, "p.%s", deriving->runs->size_name)
-               : "1";
-}
-
-static void write_law(const struct deriving *deriving, const struct lull_derived_law *law,
-                      double scale)
-{
-    fprintf(deriving->out, "%.17g", law->coefficient * scale);
-    write_power(deriving, "p.P", law->exponents[0]);
-    write_power(deriving, size_text(deriving), law->exponents[1]);
-}
-
-static void write_law_of_bytes(const struct deriving *deriving, const struct lull_derived_law *law)
-{
-    static const char *const extents[] = {"g[1]", "g[2]", "g[3]"};
-    fprintf(deriving->out, "%.17g", law->coefficient);
-    for (int d = 0; d < LULL_SHAPE_DIMENSIONS; d++)
-        write_power(deriving, extents[d], law->exponents[d]);
-    write_power(deriving, size_text(deriving), law->exponents[LULL_SHAPE_DIMENSIONS]);
-}
 
 /* ---- computation ---------------------------------------------------------------------------- */
 
@@ -132,7 +21,7 @@ static double largest_share(const struct deriving *deriving, const double *secon
 static void write_computation(const struct deriving *deriving, const char *name, const char *region,
                               const double *seconds)
 {
-    struct lull_derived_law law = law_of_times(deriving, seconds);
+    struct lull_derived_law law = lull_derive_law_of_times(deriving, seconds);
     fprintf(deriving->out, "    -- up to %.1f %% of the time of a run; the law is within %.1f %%",
             100 * largest_share(deriving, seconds), 100 * law.residual);
     if (isfinite(law.low) && law.high > law.low + 1e-6 * law.high)
@@ -141,7 +30,7 @@ static void write_computation(const struct deriving *deriving, const char *name,
     if (region)
         fprintf(deriving->out, "regions = {\"%s\"}, ", region);
     fprintf(deriving->out, "time = function(p)\n      return compute{seconds = (");
-    write_law(deriving, &law, 1);
+    lull_derive_write_law(deriving, &law);
     fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
 }
 
@@ -155,6 +44,19 @@ static const char *quoted(const struct deriving *deriving, const char *name)
     return copy;
 }
 
+/* Terms have different names. */
+static const char *term_name(const struct deriving *deriving, size_t index)
+{
+    const char *name = quoted(deriving, deriving->runs->regions[index].name);
+    unsigned alike = 1;
+    for (size_t i = 0; i < index; i++)
+        alike += strcmp(quoted(deriving, deriving->runs->regions[i].name), name) == 0;
+    if (!*name)
+        return "computation";
+    return alike == 1 ? lull_arena_printf(deriving->arena, "computation in %s", name)
+                      : lull_arena_printf(deriving->arena, "computation in %s (%u)", name, alike);
+}
+
 static void write_computations(const struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -165,9 +67,7 @@ static void write_computations(const struct deriving *deriving)
         bool is_alone = runs->n_regions == 1 && !*name;
         if (!is_alone && largest_share(deriving, region->useful) < 0.001)
             continue;
-        write_computation(deriving,
-                          *name ? lull_arena_printf(deriving->arena, "computation in %s", name)
-                                : "computation",
+        write_computation(deriving, term_name(deriving, i),
                           is_alone           ? "useful"
                           : region->is_whole ? name
                                              : NULL,
@@ -180,174 +80,6 @@ static void write_computations(const struct deriving *deriving)
                 "    -- what the process that computes longest does beyond the mean\n");
         write_computation(deriving, "imbalance", NULL, extra);
     }
-}
-
-/* ---- messages ------------------------------------------------------------------------------- */
-
-static bool is_square(const struct deriving *deriving, bool is_reversed)
-{
-    unsigned n = deriving->shape.dimensions;
-    for (size_t i = 0; i < deriving->runs->n_runs; i++) {
-        uint32_t square[LULL_SHAPE_DIMENSIONS] = {1, 1, 1};
-        lull_grid_divide(deriving->runs->links[i].processes, n, square);
-        for (unsigned d = 0; d < n; d++)
-            if (deriving->fitted[i].extents[d] != square[is_reversed ? n - 1 - d : d])
-                return false;
-    }
-    return true;
-}
-
-static void write_extents(const struct deriving *deriving)
-{
-    unsigned n = deriving->shape.dimensions;
-    static const char *const reversed[] = {"{g[1]}", "{g[2], g[1]}", "{g[3], g[2], g[1]}"};
-    fprintf(deriving->out, "-- Extents of the grid; processes along the first follow each other.\n"
-                           "local function extents(p)\n");
-    if (is_square(deriving, false)) {
-        fprintf(deriving->out, "  return grid(p.P, %u)\nend\n\n", n);
-        return;
-    }
-    if (is_square(deriving, true)) {
-        fprintf(deriving->out, "  local g = grid(p.P, %u)\n  return %s\nend\n\n", n,
-                reversed[n - 1]);
-        return;
-    }
-    fprintf(deriving->out, "  local measured = {");
-    for (size_t i = 0; i < deriving->runs->n_runs; i++) {
-        const uint32_t *extents = deriving->fitted[i].extents;
-        fprintf(deriving->out, "%s[%u] = {", i ? ", " : "", deriving->runs->links[i].processes);
-        for (unsigned d = 0; d < n; d++)
-            fprintf(deriving->out, "%s%u", d ? ", " : "", extents[d]);
-        fprintf(deriving->out, "}");
-    }
-    fprintf(deriving->out, "}\n  return measured[p.P] or grid(p.P, %u) -- assumed beyond\nend\n\n",
-            n);
-}
-
-/* Adds what one process sends on its path. */
-static void add_halo_path(struct deriving *deriving, size_t run)
-{
-    const struct lull_fitted_graph *fitted = &deriving->fitted[run];
-    for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
-        double extent = fitted->extents[d];
-        double neighbours = extent == 1 ? 0 : deriving->shape.periodic ? 2 : fmin(2, extent - 1);
-        deriving->latencies[run] += neighbours * fitted->messages;
-        deriving->content[run] += neighbours * fitted->messages * fitted->bytes[d];
-    }
-}
-
-static const double *messages_of_runs(const struct deriving *deriving)
-{
-    double *messages = lull_arena_zero(deriving->arena, deriving->runs->n_runs, sizeof *messages);
-    for (size_t i = 0; i < deriving->runs->n_runs; i++)
-        messages[i] = deriving->fitted[i].messages;
-    return messages;
-}
-
-/* Whether the law repeats what was measured, so that what it predicts is more than a guess. */
-static const char *exactness(const struct lull_derived_law *law, struct lull_arena *arena)
-{
-    return law->residual < 1e-9 ? "exactly"
-                                : lull_arena_printf(arena, "within %.2g %%", 100 * law->residual);
-}
-
-static void write_count(const struct deriving *deriving, const struct lull_derived_law *law)
-{
-    if (law->exponents[0] == 0 && law->exponents[1] == 0 &&
-        law->coefficient == deriving->iterations)
-        return;
-    fprintf(deriving->out, "count = (");
-    write_law(deriving, law, 1);
-    fprintf(deriving->out, ") / measured_iterations, ");
-}
-
-static void write_halo(struct deriving *deriving)
-{
-    const struct lull_measured_runs *runs = deriving->runs;
-    struct lull_derived_law count = law_of_numbers(deriving, messages_of_runs(deriving));
-    struct lull_derived_law bytes[LULL_SHAPE_DIMENSIONS];
-    double *y = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *y), worst = 0;
-    for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
-        for (size_t i = 0; i < runs->n_runs; i++)
-            y[i] = deriving->fitted[i].bytes[d];
-        bytes[d] = law_of_bytes(deriving, (int)d, y);
-        worst = fmax(worst, bytes[d].residual);
-    }
-    fprintf(deriving->out,
-            "    -- messages to the neighbours of a %s: all of them; their number %s,\n"
-            "    -- their bytes %s\n",
-            lull_shape_name(&deriving->shape), exactness(&count, deriving->arena),
-            worst < 1e-9 ? "exactly"
-                         : lull_arena_printf(deriving->arena, "within %.2g %%", 100 * worst));
-    if (deriving->shape.is_ambiguous)
-        fprintf(deriving->out,
-                "    -- (the runs do not tell an open boundary from a periodic one)\n");
-    fprintf(deriving->out,
-            "    {name = \"neighbours\", time = function(p)\n      local g = extents(p)\n"
-            "      return halo{grid = g, periodic = %s, ",
-            deriving->shape.periodic ? "true" : "false");
-    write_count(deriving, &count);
-    fprintf(deriving->out, "bytes = {");
-    for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
-        fprintf(deriving->out, "%s", d ? ", " : "");
-        write_law_of_bytes(deriving, &bytes[d]);
-    }
-    fprintf(deriving->out, "}}\n    end},\n");
-    for (size_t i = 0; i < runs->n_runs; i++)
-        add_halo_path(deriving, i);
-}
-
-static void write_all_to_all(struct deriving *deriving)
-{
-    const struct lull_measured_runs *runs = deriving->runs;
-    double *y = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *y);
-    for (size_t i = 0; i < runs->n_runs; i++) {
-        double others = runs->links[i].processes - 1.0;
-        y[i] = deriving->fitted[i].bytes[0];
-        deriving->latencies[i] += others * deriving->fitted[i].messages;
-        deriving->content[i] += others * deriving->fitted[i].messages * y[i];
-    }
-    struct lull_derived_law bytes = law_of_numbers(deriving, y);
-    struct lull_derived_law count = law_of_numbers(deriving, messages_of_runs(deriving));
-    fprintf(
-        deriving->out,
-        "    -- messages from everyone to everyone: their number %s, their bytes %s\n"
-        "    {name = \"everyone\", time = function(p)\n      return message{count = (p.P - 1) * (",
-        exactness(&count, deriving->arena), exactness(&bytes, deriving->arena));
-    write_law(deriving, &count, 1);
-    fprintf(deriving->out, ") / measured_iterations, bytes = ");
-    write_law(deriving, &bytes, 1);
-    fprintf(deriving->out, "}\n    end},\n");
-}
-
-static void write_irregular(struct deriving *deriving)
-{
-    const struct lull_measured_runs *runs = deriving->runs;
-    fprintf(
-        deriving->out,
-        "    -- messages: the graph is irregular, no chain, ring, grid, or everyone to everyone.\n"
-        "    -- For each number of processes that was measured: messages of a process, bytes of "
-        "one.\n"
-        "    {name = \"irregular messages\", time = function(p)\n      if p.P == 1 then return 0 "
-        "end\n      local measured = {\n");
-    for (size_t i = 0; i < runs->n_runs; i++) {
-        double messages = 0, bytes = 0, processes = runs->links[i].processes;
-        for (size_t l = 0; l < runs->links[i].count; l++) {
-            messages += (double)runs->links[i].items[l].messages;
-            bytes += (double)runs->links[i].items[l].bytes;
-        }
-        deriving->latencies[i] += messages / processes;
-        deriving->content[i] += bytes / processes;
-        fprintf(deriving->out, "        [%.0f] = {%.17g, %.17g},\n", processes,
-                messages / processes, messages > 0 ? bytes / messages : 0);
-    }
-    fprintf(
-        deriving->out,
-        "      }\n      local here = measured[p.P] or\n"
-        "        error(\"the messages are irregular: known for the measured numbers of processes "
-        "alone\")\n"
-        "      return message{count = here[1] / measured_iterations, bytes = here[2]}\n    "
-        "end},\n");
 }
 
 /* ---- collective operations ------------------------------------------------------------------ */
@@ -391,18 +123,19 @@ static void write_collective(struct deriving *deriving,
         deriving->latencies[i] += collective->calls[i] * form->steps(processes);
         deriving->content[i] += collective->calls[i] * form->volume(processes, bytes[i]);
     }
-    struct lull_derived_law calls = law_of_numbers(deriving, collective->calls);
-    struct lull_derived_law size = law_of_numbers(deriving, bytes);
+    struct lull_derived_law calls = lull_derive_law_of_numbers(deriving, collective->calls);
+    struct lull_derived_law size = lull_derive_law_of_numbers(deriving, bytes);
     fprintf(deriving->out,
             "    -- %s: its calls %s, its bytes %s; runs do not tell the algorithm\n"
             "    {name = \"%s\", every = function(p) return measured_iterations / (",
-            name, exactness(&calls, deriving->arena), exactness(&size, deriving->arena), name);
-    write_law(deriving, &calls, 1);
+            name, lull_derive_exactness(calls.residual, deriving->arena),
+            lull_derive_exactness(size.residual, deriving->arena), name);
+    lull_derive_write_law(deriving, &calls);
     fprintf(deriving->out, ") end, time = function(p)\n      return %s{", form->primitive);
     fprintf(deriving->out, "algorithm = \"%s\"", form->algorithm);
     if (size.coefficient > 0) {
         fprintf(deriving->out, ", bytes = ");
-        write_law(deriving, &size, 1);
+        lull_derive_write_law(deriving, &size);
     }
     fprintf(deriving->out, "}\n    end},\n");
 }
@@ -452,13 +185,13 @@ static void write_head(const struct deriving *deriving)
     fprintf(deriving->out, "-- Messages: %s.\n\n", lull_shape_name(&deriving->shape));
     fprintf(deriving->out, "local measured_iterations = %.17g\n\n", deriving->iterations);
     if (deriving->shape.kind == LULL_SHAPE_GRID)
-        write_extents(deriving);
+        lull_derive_write_extents(deriving);
 }
 
 /* A process that has as much to do on any number of them is one of weak scaling. */
 static void write_work(const struct deriving *deriving)
 {
-    struct lull_derived_law law = law_of_times(deriving, deriving->runs->useful);
+    struct lull_derived_law law = lull_derive_law_of_times(deriving, deriving->runs->useful);
     if (law.exponents[0] == 0)
         fprintf(deriving->out,
                 "  work = function(p) return p.P end, -- weak scaling: a process has "
@@ -534,12 +267,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
     write_work(&deriving);
     fprintf(out, "  terms = {\n");
     write_computations(&deriving);
-    if (deriving.shape.kind == LULL_SHAPE_GRID)
-        write_halo(&deriving);
-    else if (deriving.shape.kind == LULL_SHAPE_ALL)
-        write_all_to_all(&deriving);
-    else if (deriving.shape.kind == LULL_SHAPE_IRREGULAR)
-        write_irregular(&deriving);
+    lull_derive_write_messages(&deriving);
     for (size_t c = 0; c < runs->n_collectives; c++)
         write_collective(&deriving, &runs->collectives[c]);
     write_rest(&deriving);

@@ -128,9 +128,10 @@ static struct arguments read_arguments(lua_State *L, const char *primitive, uint
         unsigned key = 0;
         while (key < KEYS && (!(allowed & BIT(key)) || strcmp(name, key_names[key]) != 0))
             key++;
-        if (key == KEYS)
+        if (key < KEYS)
+            read_argument(&arguments, key);
+        else
             luaL_error(L, "%s: there is no '%s'", primitive, name);
-        read_argument(&arguments, key);
         lua_pop(L, 1);
     }
     return arguments;

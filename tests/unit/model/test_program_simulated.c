@@ -121,10 +121,10 @@ static double simulated_maximum(const char *noise, uint32_t ranks, uint32_t iter
                                 struct lull_arena *arena)
 {
     struct lull_error err = {""};
-    struct lull_spec *pattern, *network_spec, *noise_spec;
+    struct lull_spec *pattern = NULL, *network_spec = NULL, *noise_spec = NULL;
     struct lull_network network;
-    struct lull_program *program;
-    const struct lull_noise *made;
+    struct lull_program *program = NULL;
+    const struct lull_noise *made = NULL;
     struct lull_sim_result result;
     const char *text = lull_arena_printf(
         arena, "collective:op=barrier,exec=1us,ranks=%u,iterations=%u", ranks, iterations);
@@ -145,14 +145,14 @@ static double simulated_maximum(const char *noise, uint32_t ranks, uint32_t iter
 static void check_maximum(const char *noise, const struct lull_distribution *distribution,
                           uint32_t ranks, struct lull_arena *arena)
 {
-    uint32_t iterations = ranks >= 10000 ? 600 : ranks >= 1000 ? 4000 : 40000;
+    uint32_t iterations = ranks >= 10000 ? 500 : ranks >= 1000 ? 1000 : 8000;
     double got = simulated_maximum(noise, ranks, iterations, arena);
     double want = lull_expected_maximum(distribution, ranks);
     if (!(fabs(got - want) <= 0.02 * want))
         fail_msg("%s, %u ranks: simulated %g ns, expected %g ns", noise, ranks, got, want);
 }
 
-/* The standard error of the simulated means is below 1 % everywhere. */
+/* The standard error of the simulated means is about 1 % or less; the seed is fixed. */
 static void test_noise(void **state)
 {
     static const uint32_t ranks[] = {2, 10, 100, 1000, 10000};

@@ -1,0 +1,42 @@
+/* Internal to model/derive: what the writers of a derived model share. */
+#ifndef LULL_MODEL_DERIVE_DERIVING_H
+#define LULL_MODEL_DERIVE_DERIVING_H
+
+#include "model/derive/derived.h"
+
+struct deriving {
+    const struct lull_measured_runs *runs;
+    struct lull_arena *arena;
+    FILE *out;
+    struct lull_shape shape;
+    struct lull_fitted_graph *fitted;         /* [n_runs] */
+    double iterations;                        /* of the first run */
+    double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
+    double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
+    double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
+};
+
+/* ---- writing_laws.c ---- */
+
+/* Of times, a power of processes that is not above 0; of numbers, any that is tried. y[n_runs]. */
+struct lull_derived_law lull_derive_law_of_times(const struct deriving *deriving, const double *y);
+struct lull_derived_law lull_derive_law_of_numbers(const struct deriving *deriving,
+                                                   const double *y);
+/* Bytes along a dimension by the extents of the grid. */
+struct lull_derived_law lull_derive_law_of_bytes(const struct deriving *deriving, int dimension,
+                                                 const double *y);
+/* As an expression of Lua, of p.P and the size; of the extents g[1], g[2], g[3] and the size. */
+void lull_derive_write_law(const struct deriving *deriving, const struct lull_derived_law *law);
+void lull_derive_write_law_of_bytes(const struct deriving *deriving,
+                                    const struct lull_derived_law *law);
+/* "exactly", "within 3 %": whether the law repeats what was measured. */
+const char *lull_derive_exactness(double residual, struct lull_arena *arena);
+
+/* ---- writing_messages.c ---- */
+
+/* The function extents() of a grid. */
+void lull_derive_write_extents(const struct deriving *deriving);
+/* The term of the messages; adds to latencies and content. */
+void lull_derive_write_messages(struct deriving *deriving);
+
+#endif

@@ -1,0 +1,176 @@
+#include "model/derive/deriving.h"
+#include "model/program/primitives.h"
+
+#include <math.h>
+
+static bool is_square(const struct deriving *deriving, bool is_reversed)
+{
+    unsigned n = deriving->shape.dimensions;
+    for (size_t i = 0; i < deriving->runs->n_runs; i++) {
+        uint32_t square[LULL_SHAPE_DIMENSIONS] = {1, 1, 1};
+        lull_grid_divide(deriving->runs->links[i].processes, n, square);
+        for (unsigned d = 0; d < n; d++)
+            if (deriving->fitted[i].extents[d] != square[is_reversed ? n - 1 - d : d])
+                return false;
+    }
+    return true;
+}
+
+void lull_derive_write_extents(const struct deriving *deriving)
+{
+    unsigned n = deriving->shape.dimensions;
+    static const char *const reversed[] = {"{g[1]}", "{g[2], g[1]}", "{g[3], g[2], g[1]}"};
+    fprintf(deriving->out, "-- Extents of the grid; processes along the first follow each other.\n"
+                           "local function extents(p)\n");
+    if (is_square(deriving, false)) {
+        fprintf(deriving->out, "  return grid(p.P, %u)\nend\n\n", n);
+        return;
+    }
+    if (is_square(deriving, true)) {
+        fprintf(deriving->out, "  local g = grid(p.P, %u)\n  return %s\nend\n\n", n,
+                reversed[n - 1]);
+        return;
+    }
+    fprintf(deriving->out, "  local measured = {");
+    for (size_t i = 0; i < deriving->runs->n_runs; i++) {
+        const uint32_t *extents = deriving->fitted[i].extents;
+        fprintf(deriving->out, "%s[%u] = {", i ? ", " : "", deriving->runs->links[i].processes);
+        for (unsigned d = 0; d < n; d++)
+            fprintf(deriving->out, "%s%u", d ? ", " : "", extents[d]);
+        fprintf(deriving->out, "}");
+    }
+    fprintf(deriving->out, "}\n  return measured[p.P] or grid(p.P, %u) -- assumed beyond\nend\n\n",
+            n);
+}
+
+/* Adds what one process sends on its path. */
+static void add_halo_path(struct deriving *deriving, size_t run)
+{
+    const struct lull_fitted_graph *fitted = &deriving->fitted[run];
+    for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
+        double extent = fitted->extents[d];
+        double neighbours = extent == 1 ? 0 : deriving->shape.periodic ? 2 : fmin(2, extent - 1);
+        deriving->latencies[run] += neighbours * fitted->messages;
+        deriving->content[run] += neighbours * fitted->messages * fitted->bytes[d];
+    }
+}
+
+static const double *messages_of_runs(const struct deriving *deriving)
+{
+    double *messages = lull_arena_zero(deriving->arena, deriving->runs->n_runs, sizeof *messages);
+    for (size_t i = 0; i < deriving->runs->n_runs; i++)
+        messages[i] = deriving->fitted[i].messages;
+    return messages;
+}
+
+static void write_count(const struct deriving *deriving, const struct lull_derived_law *law)
+{
+    if (law->exponents[0] == 0 && law->exponents[1] == 0 &&
+        law->coefficient == deriving->iterations)
+        return;
+    fprintf(deriving->out, "count = (");
+    lull_derive_write_law(deriving, law);
+    fprintf(deriving->out, ") / measured_iterations, ");
+}
+
+static void write_halo(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    struct lull_derived_law count =
+        lull_derive_law_of_numbers(deriving, messages_of_runs(deriving));
+    struct lull_derived_law bytes[LULL_SHAPE_DIMENSIONS];
+    double *y = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *y), worst = 0;
+    for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
+        for (size_t i = 0; i < runs->n_runs; i++)
+            y[i] = deriving->fitted[i].bytes[d];
+        bytes[d] = lull_derive_law_of_bytes(deriving, (int)d, y);
+        worst = fmax(worst, bytes[d].residual);
+    }
+    fprintf(deriving->out,
+            "    -- messages to the neighbours of a %s: all of them; their number %s,\n"
+            "    -- their bytes %s\n",
+            lull_shape_name(&deriving->shape),
+            lull_derive_exactness(count.residual, deriving->arena),
+            lull_derive_exactness(worst, deriving->arena));
+    if (deriving->shape.is_ambiguous)
+        fprintf(deriving->out,
+                "    -- (the runs do not tell an open boundary from a periodic one)\n");
+    fprintf(deriving->out,
+            "    {name = \"neighbours\", time = function(p)\n      local g = extents(p)\n"
+            "      return halo{grid = g, periodic = %s, ",
+            deriving->shape.periodic ? "true" : "false");
+    write_count(deriving, &count);
+    fprintf(deriving->out, "bytes = {");
+    for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
+        fprintf(deriving->out, "%s", d ? ", " : "");
+        lull_derive_write_law_of_bytes(deriving, &bytes[d]);
+    }
+    fprintf(deriving->out, "}}\n    end},\n");
+    for (size_t i = 0; i < runs->n_runs; i++)
+        add_halo_path(deriving, i);
+}
+
+static void write_all_to_all(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    double *y = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *y);
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        double others = runs->links[i].processes - 1.0;
+        y[i] = deriving->fitted[i].bytes[0];
+        deriving->latencies[i] += others * deriving->fitted[i].messages;
+        deriving->content[i] += others * deriving->fitted[i].messages * y[i];
+    }
+    struct lull_derived_law bytes = lull_derive_law_of_numbers(deriving, y);
+    struct lull_derived_law count =
+        lull_derive_law_of_numbers(deriving, messages_of_runs(deriving));
+    fprintf(
+        deriving->out,
+        "    -- messages from everyone to everyone: their number %s, their bytes %s\n"
+        "    {name = \"everyone\", time = function(p)\n      return message{count = (p.P - 1) * (",
+        lull_derive_exactness(count.residual, deriving->arena),
+        lull_derive_exactness(bytes.residual, deriving->arena));
+    lull_derive_write_law(deriving, &count);
+    fprintf(deriving->out, ") / measured_iterations, bytes = ");
+    lull_derive_write_law(deriving, &bytes);
+    fprintf(deriving->out, "}\n    end},\n");
+}
+
+static void write_irregular(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    fprintf(
+        deriving->out,
+        "    -- messages: the graph is irregular, no chain, ring, grid, or everyone to everyone.\n"
+        "    -- For each number of processes that was measured: messages of a process, bytes of "
+        "one.\n"
+        "    {name = \"irregular messages\", time = function(p)\n      if p.P == 1 then return 0 "
+        "end\n      local measured = {\n");
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        double messages = 0, bytes = 0, processes = runs->links[i].processes;
+        for (size_t l = 0; l < runs->links[i].count; l++) {
+            messages += (double)runs->links[i].items[l].messages;
+            bytes += (double)runs->links[i].items[l].bytes;
+        }
+        deriving->latencies[i] += messages / processes;
+        deriving->content[i] += bytes / processes;
+        fprintf(deriving->out, "        [%.0f] = {%.17g, %.17g},\n", processes,
+                messages / processes, messages > 0 ? bytes / messages : 0);
+    }
+    fprintf(
+        deriving->out,
+        "      }\n      local here = measured[p.P] or\n"
+        "        error(\"the messages are irregular: known for the measured numbers of processes "
+        "alone\")\n"
+        "      return message{count = here[1] / measured_iterations, bytes = here[2]}\n    "
+        "end},\n");
+}
+
+void lull_derive_write_messages(struct deriving *deriving)
+{
+    if (deriving->shape.kind == LULL_SHAPE_GRID)
+        write_halo(deriving);
+    else if (deriving->shape.kind == LULL_SHAPE_ALL)
+        write_all_to_all(deriving);
+    else if (deriving->shape.kind == LULL_SHAPE_IRREGULAR)
+        write_irregular(deriving);
+}
