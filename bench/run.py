@@ -24,6 +24,7 @@ import record_mpi
 import record_omp
 import repeat
 import simulate
+import sparse
 
 
 class Usage:
@@ -158,10 +159,10 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, fit,
-                     kernel):
+                     kernel, sparse):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate", "fit", "kernel")):
+                                     "simulate", "fit", "kernel", "sparse")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -23,3 +23,9 @@ endif()
 include(mpi/mpi.cmake)
 include(record/record.cmake)
 include(bench/bench.cmake)
+if(LULL_TESTS AND Python3_FOUND)
+    add_test(NAME examples.solvers
+             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/solvers.py
+                     ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/examples)
+    set_tests_properties(examples.solvers PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()

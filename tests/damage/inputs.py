@@ -143,6 +143,8 @@ def machines():
             ["bench", "--compare", "RUN", good],
             ["bench", "--compare", good, "RUN"],
             CHAIN + ["--machine", "RUN"],
+            ["model", "spmv", "stencil5:nx=20,ny=20", "-m", "RUN", "-n", "1"],
+            ["model", "solver", str(TESTS.parent / "data" / "solvers" / "cg.lua"), "-m", "RUN"],
             ["replay", str(DATA / "golden" / "replay2.prv"), "--machine", "RUN"],
         ],
     )
@@ -161,6 +163,49 @@ def models():
             ["model", "program", "RUN", "--against", str(DATA / "golden" / "replay2.prv")],
         ],
         modest=True,
+    )
+
+
+def matrices():
+    """Numbers are kept small: a grid of a billion points is a matrix like others."""
+    corpus = TESTS / "fuzz" / "corpus" / "fuzz_market"
+    named = [corpus / "hermitian", corpus / "symmetric", corpus / "array",
+             TESTS / "golden" / "spmv" / "reorder" / "scattered.mtx.gz"]
+    machine = str(TESTS.parent / "data" / "haswell-e5-2695v3-cod.json")
+    yield Kind(
+        "matrix",
+        [({path.name: path.read_bytes()}, path.name) for path in named],
+        [
+            ["model", "spmv", "RUN"],
+            ["model", "spmv", "RUN", "-m", machine, "-n", "2", "-f", "csv"],
+            ["model", "spmv", "RUN", "-m", machine, "-n", "1", "--reorder", "--storage", "sell"],
+            ["model", "spmv", "RUN", "-m", machine, "-n", "1", "--transposed", "--chart", "OUT"],
+        ],
+    )
+    made = ["stencil5:nx=20,ny=10", "banded:n=100,half=3", "random:n=50,row=4,seed=2",
+            "powerlaw:n=60,row=3,exponent=2.5"]
+    yield Kind(
+        "spec of a matrix",
+        [({ARGUMENT: text.encode()}, ARGUMENT) for text in made],
+        [["model", "spmv", "RUN"]],
+        weight=1,
+        modest=True,
+    )
+
+
+def solvers():
+    folder = TESTS.parent / "data"
+    machine = str(folder / "haswell-e5-2695v3-cod-cg.json")
+    yield Kind(
+        "solver",
+        [({path.name: path.read_bytes()}, path.name)
+         for path in sorted((folder / "solvers").glob("*.lua"))],
+        [
+            ["model", "solver", "RUN", "-m", machine],
+            ["model", "solver", "RUN", "-m", machine, "--barrier", "1us", "--sweep", "Ny=1,100",
+             "-f", "csv", "--chart", "OUT"],
+        ],
+        weight=1,
     )
 
 
@@ -252,5 +297,5 @@ def all_kinds(lull):
         maker = Maker(lull, scratch)
         return [
             *runs(maker), *schedules(), *machines(), *models(), *profiles(maker), *noises(maker),
-            *spec_files(), *specs(),
+            *spec_files(), *specs(), *matrices(), *solvers(),
         ]

@@ -446,6 +446,14 @@ static lull_status read_body(const struct market *market, unsigned threads,
     return status;
 }
 
+lull_status lull_market_parse(const char *text, size_t size, const char *path, unsigned threads,
+                              struct lull_matrix *ret_matrix, struct lull_error *err)
+{
+    struct market market = {.path = path, .text = text, .end = text + size};
+    lull_status status = read_head(&market, err);
+    return status == LULL_OK ? read_body(&market, threads, ret_matrix, err) : status;
+}
+
 lull_status lull_market_read(const char *path, unsigned threads, struct lull_matrix *ret_matrix,
                              struct lull_error *err)
 {
@@ -453,11 +461,7 @@ lull_status lull_market_read(const char *path, unsigned threads, struct lull_mat
     lull_status status = open_text(path, &text, err);
     if (status == LULL_OK) {
         const char *start = text.inflated ? text.inflated : (const char *)text.mapping.data;
-        struct market market = {.path = path, .text = start ? start : ""};
-        market.end = market.text + text.size;
-        status = read_head(&market, err);
-        if (status == LULL_OK)
-            status = read_body(&market, threads, ret_matrix, err);
+        status = lull_market_parse(start ? start : "", text.size, path, threads, ret_matrix, err);
     }
     close_text(&text);
     return status;

@@ -16,4 +16,8 @@ bool lull_market_recognise(const char *path);
 lull_status lull_market_read(const char *path, unsigned threads, struct lull_matrix *ret_matrix,
                              struct lull_error *err);
 
+/* The same from memory, not compressed; `path` is for messages. */
+lull_status lull_market_parse(const char *text, size_t size, const char *path, unsigned threads,
+                              struct lull_matrix *ret_matrix, struct lull_error *err);
+
 #endif

@@ -6,13 +6,14 @@ enum { UNIT = 8 }; /* nonzeros */
 
 struct lull_spmv_core lull_spmv_estimate_core(const struct lull_spmv_shape *shape)
 {
-    static const double loads_per_cycle = 2, add_cycles = 4, partial_sums = 4;
+    static const double loads_per_cycle = 2, adds_per_cycle = 2, add_cycles = 4, partial_sums = 4;
     double rows = UNIT * shape->rows / shape->nonzeros; /* per unit */
     double elements = UNIT * shape->stored / shape->nonzeros;
     double of_complex = shape->value_bytes / 8;
     return (struct lull_spmv_core){
         .t_nol = (elements * (1 + 2 * of_complex) + rows * (1 + of_complex)) / loads_per_cycle,
-        .t_ol = elements * add_cycles / partial_sums * of_complex + rows * 2 * add_cycles};
+        .t_ol = elements * add_cycles / partial_sums * of_complex +
+                rows * (partial_sums - 1) / adds_per_cycle * of_complex};
 }
 
 /* Lines per nonzero for making private results and adding them up, where they do not stay in the

@@ -84,7 +84,8 @@ struct lull_spmv_prediction {
 
 /* Estimate of the loop over 8 nonzeros with scalar loads of value, index and vector, four partial
  * sums and, per row, a pointer and a result: T_nOL at two loads per cycle, T_OL from additions of
- * four cycles that wait for each other. */
+ * four cycles that wait for each other within a row, and of which rows next to each other overlap.
+ */
 struct lull_spmv_core lull_spmv_estimate_core(const struct lull_spmv_shape *shape);
 
 /* With the traffic that has been simulated for that many cores. Fails with LULL_ERR_RANGE where the

@@ -113,6 +113,15 @@ static bool has_pipeline(const struct lull_solver *solver)
     return false;
 }
 
+/* Of an iteration; 0: the description says nothing. */
+static double flops_of(const struct lull_solver *solver)
+{
+    double flops = 0;
+    for (size_t i = 0; i < solver->n_kernels; i++)
+        flops += solver->kernels[i].count * solver->kernels[i].points * solver->kernels[i].flops;
+    return flops;
+}
+
 static struct lull_cell sync_cell(const struct lull_solver_prediction *prediction,
                                   const struct lull_solver_scale *scale)
 {
@@ -126,6 +135,7 @@ static void add_cores(struct lull_document *document, const struct lull_solver_v
     const struct lull_solver_prediction *prediction = view->prediction;
     size_t levels = prediction->solver->kernels[0].n_lines;
     bool pipeline = has_pipeline(prediction->solver);
+    double flops = flops_of(prediction->solver);
     struct lull_table *table =
         lull_document_table(document, "cores", "One iteration over cores", LULL_BY_COLUMN);
     lull_table_corner(table, "Cores");
@@ -134,6 +144,7 @@ static void add_cores(struct lull_document *document, const struct lull_solver_v
     lull_table_column(table, "time", "Time");
     lull_table_column(table, "time_latency", "Time with\nlatency penalty");
     lull_table_column(table, "speedup", "Speedup");
+    lull_table_column(table, "performance", "Performance");
     lull_table_column(table, "sync", "Barriers\nand regions");
     if (pipeline)
         lull_table_column(table, "fill", "Pipelines\nidle");
@@ -147,9 +158,12 @@ static void add_cores(struct lull_document *document, const struct lull_solver_v
         lull_table_set(table, row, 3, seconds_cell(scale->latency));
         lull_table_set(table, row, 4,
                        lull_cell_number(prediction->scales[0].seconds / scale->seconds, 2));
-        lull_table_set(table, row, 5, sync_cell(prediction, scale));
+        lull_table_set(table, row, 5,
+                       flops > 0 ? lull_cell_quantity(flops / scale->seconds, "flop/s")
+                                 : lull_cell_absent("no flops in the description"));
+        lull_table_set(table, row, 6, sync_cell(prediction, scale));
         if (pipeline)
-            lull_table_set(table, row, 6, lull_cell_share(scale->fill / scale->seconds));
+            lull_table_set(table, row, 7, lull_cell_share(scale->fill / scale->seconds));
     }
 }
 

@@ -1,0 +1,119 @@
+"""Rows of lull model spmv and lull model solver: how fast files are read and caches simulated, and
+how far predictions are from this machine, with a machine file measured just now. Every error is
+printed, good or bad: (predicted - measured) / measured, of performance for products of matrices and
+of time for the CG and PCG examples."""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot", "openmp-gcc")
+MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
+            "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")
+GRIDS = ((2000, 20), (200, 200), (4000, 1000))   # in the last cache, there with short rows, in memory
+FMA_CYCLES = 4   # of processors since Skylake and Zen 3
+
+
+def write_matrix(path, rows):
+    """Tridiagonal, with 16 digits: what takes longest to read."""
+    with open(path, "w") as out:
+        out.write("%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n"
+                  % (rows, rows, 3 * rows - 2))
+        for column in range(1, rows + 1):
+            for row in range(max(1, column - 1), min(rows, column + 1) + 1):
+                out.write("%d %d %.16e\n" % (row, column, 1 / (row + column)))
+
+
+def read_rows(bench):
+    name = "sparse: Matrix Market file"
+    if not bench.wanted(name):
+        return
+    path = bench.path("matrix.mtx")
+    write_matrix(path, 1000000)
+    bench.rate(name, bench.lull("model", "spmv", path, "-j", "1"), os.path.getsize(path) / 1e6,
+               "MB/s", ">= 200")
+
+
+def cache_rows(bench):
+    program = os.path.join(bench.build, "bench", "bench_cache")
+    for what in ("stencil", "stream", "random"):
+        name = "sparse: cache simulator, %s" % what
+        if not bench.wanted(name):
+            continue
+        taken = [float(subprocess.run([program, what], check=True, capture_output=True,
+                                      text=True).stdout) / 1e6 for _ in range(bench.runs)]
+        bench.add(name, "%.0f (%.0f .. %.0f) M accesses/s" % (
+            statistics.median(taken), min(taken), max(taken)),
+            ">= 50" if what != "random" else "")
+
+
+def product_rows(bench, machine):
+    for matrix in MATRICES:
+        done = subprocess.run(bench.lull("model", "spmv", matrix, "-m", machine, "-n", "1", "--run",
+                                         "-f", "json"), capture_output=True, text=True)
+        if done.returncode != 0:
+            print("sparse: %s: %s" % (matrix, done.stderr.strip()))
+            continue
+        table = json.loads(done.stdout)["tables"]["performance"]
+        columns = [column["id"] for column in table["columns"]]
+        values = dict(zip(columns, table["rows"][0]["values"]))
+        bench.add("sparse: ECM, " + matrix, "%+.1f %%" % (100 * values["ecm_error"]), "",
+                  "%.2f against %.2f Gflop/s" % (values["ecm"] / 1e9, values["measured"] / 1e9))
+
+
+def in_core():
+    """Cycles per line of 8 points, for the widest registers: two loads per cycle."""
+    with open("/proc/cpuinfo") as info:
+        wide = 1 if " avx512f" in info.read() else 2
+    cycles = {"stencil_T_OL": 4, "stencil_T_nOL": 2.5, "axpy_T_nOL": 1, "dot_T_nOL": 1,
+              "norm_T_nOL": 0.5}
+    return {name: value * wide for name, value in cycles.items()}
+
+
+def predicted(bench, solver, machine, nx, ny):
+    words = dict(in_core(), Nx=nx, Ny=ny)
+    if solver == "pcg":
+        words["fma_latency"] = FMA_CYCLES
+    defines = [word for name, value in words.items() for word in ("-D", "%s=%g" % (name, value))]
+    done = subprocess.run(bench.lull("model", "solver",
+                                     os.path.join(ROOT, "data", "solvers", solver + ".lua"),
+                                     "-m", machine, "-n", "1", *defines, "-f", "json"),
+                          check=True, capture_output=True, text=True)
+    table = json.loads(done.stdout)["tables"]["cores"]
+    return table["rows"][0]["values"][[c["id"] for c in table["columns"]].index("time")]
+
+
+def solver_rows(bench, machine):
+    if not shutil.which("gcc"):
+        print("gcc was not found: the CG and PCG examples are not compared")
+        return
+    for solver in ("cg", "pcg"):
+        program = bench.path(solver)
+        subprocess.run(["gcc", "-O3", "-march=native", "-fopenmp", "-o", program,
+                        os.path.join(ROOT, "examples", solver + ".c"), "-lm"], check=True)
+        for nx, ny in GRIDS:
+            iterations = max(20, 24000000 // (nx * ny))
+            said = subprocess.run([program, str(nx), str(ny), str(iterations)], check=True,
+                                  capture_output=True, text=True,
+                                  env=dict(os.environ, OMP_NUM_THREADS="1")).stdout
+            measured = float(re.search(r"median ([0-9.]+) ms", said).group(1)) / 1e3
+            model = predicted(bench, solver, machine, nx, ny)
+            bench.add("sparse: %s, %d x %d points" % (solver.upper(), nx, ny),
+                      "%+.1f %%" % (100 * (model / measured - 1)), "within 10 %",
+                      "%.3f against %.3f ms" % (1e3 * model, 1e3 * measured))
+
+
+def rows(bench):
+    read_rows(bench)
+    cache_rows(bench)
+    name = "sparse: prediction against measurement"
+    if not bench.wanted(name):
+        return
+    machine = bench.path("sparse-machine.json")
+    subprocess.run(bench.lull("bench", *BENCHMARKS, "--quick", "-o", machine), check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    product_rows(bench, machine)
+    solver_rows(bench, machine)
