@@ -6,5 +6,5 @@ for (int plane = 1; plane < L - 1; plane++)
             double sum = old[plane][row][i - 1] + old[plane][row][i + 1];
             sum += old[plane][row - 1][i] + old[plane][row + 1][i];
             sum += old[plane - 1][row][i] + old[plane + 1][row][i];
-            new[plane][row][i] = weight * sum;
+            new[plane][row][i] = sum * weight;
         }

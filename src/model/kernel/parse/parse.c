@@ -237,8 +237,8 @@ static void read_declarations(struct lull_reader *reader, const struct search *s
 {
     struct lull_cursors parts = lull_reader_children(reader, search->body);
     unsigned first = lull_reader_line(reader, search->nests[0]);
-    struct lull_error ignored, *err = reader->err;
-    reader->err = &ignored;
+    struct lull_error *err = reader->err;
+    reader->err = NULL;
     for (size_t i = 0; i < parts.count; i++) {
         if (reader->clang->getCursorKind(parts.items[i]) != CXCursor_DeclStmt ||
             lull_reader_line(reader, parts.items[i]) > first)
@@ -337,7 +337,7 @@ static bool expand_macros(struct lull_reader *reader)
 
 static lull_status read_text(struct lull_reader *reader, CXIndex index)
 {
-    lull_status status;
+    lull_status status = LULL_OK;
     do {
         if (reader->unit)
             reader->clang->disposeTranslationUnit(reader->unit);
