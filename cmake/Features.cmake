@@ -29,7 +29,11 @@ file(GLOB LULL_LLVM_FOLDERS /usr/lib/llvm-* /usr/local/llvm-* /opt/llvm*)
 list(SORT LULL_LLVM_FOLDERS COMPARE NATURAL ORDER DESCENDING)
 list(TRANSFORM LULL_LLVM_FOLDERS APPEND /include OUTPUT_VARIABLE LULL_LLVM_INCLUDES)
 find_path(LULL_LIBCLANG_INCLUDE clang-c/Index.h HINTS ${LULL_LLVM_INCLUDES})
-get_filename_component(LULL_LIBCLANG "${LULL_LIBCLANG_INCLUDE}/../lib/libclang.so.1" ABSOLUTE)
+get_filename_component(LULL_LIBCLANG_FOLDER "${LULL_LIBCLANG_INCLUDE}/../lib" ABSOLUTE)
+file(GLOB LULL_LIBCLANG ${LULL_LIBCLANG_FOLDER}/libclang.so.1 ${LULL_LIBCLANG_FOLDER}/libclang-*.so.1
+     ${LULL_LIBCLANG_FOLDER}/libclang.so)
+list(APPEND LULL_LIBCLANG libclang.so.1) # the loader may find it
+list(GET LULL_LIBCLANG 0 LULL_LIBCLANG)
 lull_feature(LIBCLANG LULL_LIBCLANG_INCLUDE "predict the performance of loops in C"
              "header clang-c/Index.h of libclang was not found at build time")
 # The recorder: its wrappers of MPI functions are generated from the mpi.h of each family.

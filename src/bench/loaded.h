@@ -5,9 +5,9 @@
 #include "bench/timing.h"
 
 struct lull_loaded_array {
-    uint64_t bytes;       /* of the array */
-    unsigned element;     /* bytes of an element */
-    bool floating;        /* else integers */
+    uint64_t bytes;        /* of the array */
+    unsigned element;      /* bytes of an element */
+    bool floating;         /* else integers */
     const int64_t *sample; /* values of integers, repeated where they end; NULL: 1 */
     uint64_t n_sample;
 };
@@ -28,8 +28,8 @@ struct lull_loaded {
 
 /* Calls it again and again. Arrays follow each other in memory, each on a new cache line; floating
  * ones hold 0.5, scalars 0.9999999, so that sums neither overflow nor vanish. The round's value is
- * the quantile of the seconds of one call. Fails with LULL_ERR_IO where the object cannot be loaded,
- * LULL_ERR_MEMORY where arrays have no room, LULL_ERR_UNSUPPORTED as lull_topology_open. */
+ * the quantile of the seconds of one call. Fails with LULL_ERR_IO where the object cannot be
+ * loaded, LULL_ERR_MEMORY where arrays have no room, LULL_ERR_UNSUPPORTED as lull_topology_open. */
 lull_status lull_loaded_time(const struct lull_loaded *loaded, struct lull_round *ret_round,
                              struct lull_error *err);
 

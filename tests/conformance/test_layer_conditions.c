@@ -39,9 +39,8 @@ static struct lull_kernel *kernel_of(const json_t *point, struct lull_arena *are
     json_t *value;
     source.path = lull_arena_printf(arena, "%s/kernels/%s.c", folder,
                                     json_string_value(json_object_get(point, "kernel")));
-    json_object_foreach(json_object_get(point, "constants"), name, value)
-        sizes[source.n_sizes++] =
-            (struct lull_kernel_size){.name = name, .value = json_number_value(value)};
+    json_object_foreach(json_object_get(point, "constants"), name, value) sizes[source.n_sizes++] =
+        (struct lull_kernel_size){.name = name, .value = json_number_value(value)};
     if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
         fail_msg("%s", err.text);
     return kernel;
@@ -61,16 +60,17 @@ static void check_point(const json_t *point)
     struct lull_layers layers;
     struct lull_ecm ecm = {0};
     struct lull_ecm_bandwidth memory;
-    assert_int_equal(
-        lull_layers_find(kernel_of(point, arena), machine, 1, arena, &layers, NULL), LULL_OK);
+    assert_int_equal(lull_layers_find(kernel_of(point, arena), machine, 1, arena, &layers, NULL),
+                     LULL_OK);
     assert_int_equal(layers.n_levels, 3);
     assert_int_equal(
-        lull_ecm_links(machine, layers.lines, layers.n_levels, arena, &ecm, &memory, NULL), LULL_OK);
+        lull_ecm_links(machine, layers.lines, layers.n_levels, arena, &ecm, &memory, NULL),
+        LULL_OK);
     for (size_t i = 0; i < 3; i++) {
         double loads = number_at(point, "loads_CL", i + 1);
         double stores = number_at(point, "stores_CL", i + 1);
-        double cycles = json_number_value(
-            json_object_get(json_object_get(point, "cycles_cyCL"), levels[i]));
+        double cycles =
+            json_number_value(json_object_get(json_object_get(point, "cycles_cyCL"), levels[i]));
         if (layers.lines[i].loads != loads || layers.lines[i].stores != stores ||
             !(fabs(ecm.links[i].cycles - cycles) <= 0.02)) {
             char *text = json_dumps(point, JSON_COMPACT);

@@ -209,6 +209,31 @@ def solvers():
     )
 
 
+def kernels():
+    folder = TESTS.parent / "examples" / "kernels"
+    named = sorted(folder.glob("*.c"))
+    machine = str(TESTS.parent / "data" / "haswell-e5-2695v3-cod.json")
+    command = ["model", "kernel", "RUN", "--machine", machine, "--in-core", "2,3"]
+    sizes = ["-D", "N=100", "-D", "M=20"]
+    yield Kind(
+        "kernel",
+        [({path.name: path.read_bytes()}, path.name) for path in named],
+        [
+            command + ["-D", "N=1000"],
+            command + sizes + ["--index", "order=uniform", "-f", "json"],
+            command + sizes + ["-D", "L=10", "--traffic", "simulation", "--policy", "plru"],
+            command + ["-D", "M=20", "-D", "L=10", "--sweep", "N=10:1000:5"],
+        ],
+        modest=True,
+    )
+    yield Kind(
+        "machine for a kernel",
+        [({"machine.json": pathlib.Path(machine).read_bytes()}, "machine.json")],
+        [["model", "kernel", str(folder / "triad.c"), "-D", "N=1000000", "--machine", "RUN",
+          "--in-core", "2,3", "--no-simulation"]],
+    )
+
+
 def profiles(maker):
     golden = DATA / "golden"
     inputs = [
@@ -296,6 +321,6 @@ def all_kinds(lull):
     with tempfile.TemporaryDirectory() as scratch:
         maker = Maker(lull, scratch)
         return [
-            *runs(maker), *schedules(), *machines(), *models(), *profiles(maker), *noises(maker),
-            *spec_files(), *specs(), *matrices(), *solvers(),
+            *runs(maker), *schedules(), *machines(), *profiles(maker), *noises(maker),
+            *kernels(), *models(), *spec_files(), *specs(), *matrices(), *solvers(),
         ]

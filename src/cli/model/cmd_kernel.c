@@ -46,7 +46,8 @@ static const struct poptOption options[] = {
     {"estimate", '\0', POPT_ARG_NONE, &settings.estimate, 0,
      "do without llvm-mca: a rough estimate of the in-core times", NULL},
     {"ports", '\0', POPT_ARG_NONE, &ports, 0, "show how busy each port is, and the loop", NULL},
-    {"roofline-chart", '\0', POPT_ARG_STRING, &roofline_path, 0, "draw the Roofline as SVG", "FILE"},
+    {"roofline-chart", '\0', POPT_ARG_STRING, &roofline_path, 0, "draw the Roofline as SVG",
+     "FILE"},
     {"cores-chart", '\0', POPT_ARG_STRING, &cores_path, 0, "draw performance over cores as SVG",
      "FILE"},
     {"sweep-chart", '\0', POPT_ARG_STRING, &sweep_path, 0, "draw cycles over the size as SVG",
@@ -84,13 +85,13 @@ static int draw(const struct lull_kernel_wish *wish, const struct lull_predictio
 {
     int status = LULL_EXIT_OK;
     if (roofline_path)
-        status = lull_output_save(
-            roofline_path, write_chart,
-            lull_kernel_roofline_chart(prediction, on_all_cores(wish, prediction, arena), measured,
-                                       arena));
+        status = lull_output_save(roofline_path, write_chart,
+                                  lull_kernel_roofline_chart(prediction,
+                                                             on_all_cores(wish, prediction, arena),
+                                                             measured, arena));
     if (cores_path && status == LULL_EXIT_OK)
-        status = lull_output_save(cores_path, write_chart,
-                                  lull_kernel_cores_chart(prediction, arena));
+        status =
+            lull_output_save(cores_path, write_chart, lull_kernel_cores_chart(prediction, arena));
     return status;
 }
 
@@ -203,7 +204,8 @@ const struct lull_command lull_cmd_model_kernel = {
         "  lull model kernel triad.c -D N=1000000 --machine machine.json\n"
         "  lull model kernel stencil.c -D N=1000 -D M=1000 --machine machine.json --run\n"
         "  lull model kernel stencil.c -D M=1000 --sweep N=100:10000:20 --machine machine.json\n"
-        "  lull model kernel solver.c:relax -D n=4000 --machine machine.json --cflags '-O2 -Iinc'\n",
+        "  lull model kernel solver.c:relax -D n=4000 --machine machine.json --cflags '-O2 "
+        "-Iinc'\n",
     .options = options,
     .run = run,
 };

@@ -193,7 +193,8 @@ static int read_sweep(const char *text, struct lull_arena *arena, struct lull_ke
     if (!text)
         return LULL_EXIT_OK;
     wish->values = lull_arena_zero(arena, MOST_VALUES, sizeof *wish->values);
-    if (!values || !(strchr(values, ':') ? read_range(values, wish) : read_list(values, arena, wish)))
+    if (!values ||
+        !(strchr(values, ':') ? read_range(values, wish) : read_list(values, arena, wish)))
         return lull_cli_usage("--sweep: '%s', expected NAME=FROM:TO:STEPS or NAME=VALUE,... with "
                               "whole numbers from 1, at most %d",
                               text, MOST_VALUES);

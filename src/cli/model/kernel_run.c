@@ -39,10 +39,10 @@ static lull_status describe_array(const struct lull_kernel_wish *wish, size_t nu
 {
     const struct lull_kernel_array *of = &wish->kernel->arrays[number];
     double target = target_elements(wish->kernel, number);
-    *array = (struct lull_loaded_array){
-        .bytes = (uint64_t)lull_kernel_array_bytes(wish->kernel, number),
-        .element = of->bytes,
-        .floating = of->floating};
+    *array =
+        (struct lull_loaded_array){.bytes = (uint64_t)lull_kernel_array_bytes(wish->kernel, number),
+                                   .element = of->bytes,
+                                   .floating = of->floating};
     if (target == 0)
         return LULL_OK;
     const struct lull_kernel_index *index = index_of(&wish->source, of->name);
@@ -67,8 +67,7 @@ static lull_status describe(const struct lull_kernel_wish *wish, struct lull_are
 {
     const struct lull_kernel *kernel = wish->kernel;
     long *sizes = lull_arena_zero(arena, LULL_POLY_SYMBOLS, sizeof *sizes);
-    struct lull_loaded_array *arrays =
-        lull_arena_zero(arena, kernel->n_arrays + 1, sizeof *arrays);
+    struct lull_loaded_array *arrays = lull_arena_zero(arena, kernel->n_arrays + 1, sizeof *arrays);
     unsigned *scalars = lull_arena_zero(arena, kernel->n_scalars + 1, sizeof *scalars);
     size_t n_sizes = 0;
     lull_status status = LULL_OK;
@@ -126,9 +125,8 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lul
                                  struct lull_kernel_measured *ret_measured, struct lull_error *err)
 {
     struct lull_incore_options options = wish->options.incore;
-    struct lull_loaded loaded = {.threads = wish->options.cores,
-                                 .seconds = visit_seconds,
-                                 .quantile = LULL_BENCH_QUANTILE};
+    struct lull_loaded loaded = {
+        .threads = wish->options.cores, .seconds = visit_seconds, .quantile = LULL_BENCH_QUANTILE};
     char *folder = lull_arena_printf(arena, "%s/lull-run-XXXXXX", lull_temporary_folder());
     if (!mkdtemp(folder))
         return lull_fail_errno(err, "%s: cannot make a folder for temporary files",
@@ -137,8 +135,7 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lul
     options.here = true;
     lull_status status = describe(wish, arena, &loaded, err);
     if (status == LULL_OK)
-        status =
-            lull_incore_build(wish->kernel, wish->machine, &options, loaded.path, arena, err);
+        status = lull_incore_build(wish->kernel, wish->machine, &options, loaded.path, arena, err);
     if (status == LULL_OK)
         status = measure(&loaded, arena, ret_measured, err);
     lull_remove_tree(folder, NULL);

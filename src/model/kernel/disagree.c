@@ -61,8 +61,9 @@ const char *lull_disagreement(const struct lull_layers *layers,
         return "an operand stays the same over a loop, and is reused, which the layer conditions "
                "overcount";
     if (layers->indirect)
-        return lull_arena_printf(arena, "'%s' is accessed through indices, for which the layer "
-                                        "conditions have only a mean",
+        return lull_arena_printf(arena,
+                                 "'%s' is accessed through indices, for which the layer "
+                                 "conditions have only a mean",
                                  layers->indirect);
     if (threshold)
         return threshold;

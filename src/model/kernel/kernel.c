@@ -20,7 +20,8 @@ void lull_kernel_divide(struct lull_kernel *kernel)
     for (size_t s = 0; s < kernel->n_symbols; s++) {
         struct lull_kernel_symbol *symbol = &kernel->symbols[s];
         if (symbol->divisor) /* made of symbols before it */
-            symbol->value = trunc(lull_poly_value(&symbol->dividend, values) / (double)symbol->divisor);
+            symbol->value =
+                trunc(lull_poly_value(&symbol->dividend, values) / (double)symbol->divisor);
         values[s] = symbol->value;
         for (size_t rest = s + 1; rest < LULL_POLY_SYMBOLS; rest++)
             values[rest] = 0;
@@ -46,7 +47,8 @@ static void fill_values(const struct lull_kernel *kernel, double values[LULL_POL
                         bool middle)
 {
     for (size_t s = 0; s < LULL_POLY_SYMBOLS; s++)
-        values[s] = s < kernel->n_symbols && kernel->symbols[s].is_size ? kernel->symbols[s].value : 0;
+        values[s] =
+            s < kernel->n_symbols && kernel->symbols[s].is_size ? kernel->symbols[s].value : 0;
     for (size_t l = 0; l < kernel->n_loops; l++) {
         const struct lull_kernel_loop *loop = &kernel->loops[l];
         double trips = trips_at(loop, values);
@@ -223,10 +225,10 @@ static lull_status check_access(const struct lull_kernel *kernel,
     if (array->is_pointer || access->index_access != LULL_KERNEL_NONE || !is_rectangular(kernel))
         return LULL_OK;
     if (low < 0 || high > elements(array, values) - 1)
-        return lull_fail(err, LULL_ERR_RANGE,
-                         "%s: line %u: '%s' is accessed outside of its extents: element %.0f of %.0f",
-                         kernel->path, access->line, array->name, low < 0 ? low : high,
-                         elements(array, values));
+        return lull_fail(
+            err, LULL_ERR_RANGE,
+            "%s: line %u: '%s' is accessed outside of its extents: element %.0f of %.0f",
+            kernel->path, access->line, array->name, low < 0 ? low : high, elements(array, values));
     return LULL_OK;
 }
 

@@ -1,8 +1,8 @@
 /* A kernel: a loop nest whose performance is to be predicted, as read from C source.
  *
  * The unit of work is what makes one cache line of results: in the innermost loop that runs most
- * often (the body), line_bytes / bytes of an element of the first array that it writes, or, where it
- * writes none, of the first that it reads: 8 iterations for doubles. */
+ * often (the body), line_bytes / bytes of an element of the first array that it writes, or, where
+ * it writes none, of the first that it reads: 8 iterations for doubles. */
 #ifndef LULL_MODEL_KERNEL_KERNEL_H
 #define LULL_MODEL_KERNEL_KERNEL_H
 
@@ -24,11 +24,11 @@ struct lull_kernel_symbol {
 };
 
 struct lull_kernel_loop {
-    size_t symbol;              /* its variable */
+    size_t symbol;               /* its variable */
     struct lull_poly first, end; /* begin <= variable < end, or, counting down, >= ... > end */
-    int64_t step;               /* not 0 */
-    int parent;                 /* index of the loop around it, or LULL_KERNEL_NONE */
-    size_t first_access;        /* accesses from this one on come after its begin */
+    int64_t step;                /* not 0 */
+    int parent;                  /* index of the loop around it, or LULL_KERNEL_NONE */
+    size_t first_access;         /* accesses from this one on come after its begin */
     unsigned line;
 };
 
@@ -51,7 +51,8 @@ struct lull_kernel_access {
     int loop; /* innermost loop around it, LULL_KERNEL_NONE: none */
     bool write;
     struct lull_poly offset; /* elements from the array's begin, without the indirect part */
-    /* Indirect, x[idx[i]]: the access that reads the index, which counts `index_factor` elements. */
+    /* Indirect, x[idx[i]]: the access that reads the index, which counts `index_factor` elements.
+     */
     int index_access; /* LULL_KERNEL_NONE: it is affine */
     struct lull_poly index_factor;
     unsigned line;
@@ -90,18 +91,23 @@ struct lull_kernel {
     size_t n_scalars;
     struct lull_kernel_call *calls;
     size_t n_calls;
-    int body;         /* index of the innermost loop that makes the most iterations */
-    bool reduces;     /* a floating-point scalar carries a sum from iteration to iteration */
-    unsigned precision; /* bytes of its floating-point numbers */
-    const char *code; /* the loop nest as it stands in the source */
+    int body;             /* index of the innermost loop that makes the most iterations */
+    bool reduces;         /* a floating-point scalar carries a sum from iteration to iteration */
+    unsigned precision;   /* bytes of its floating-point numbers */
+    const char *code;     /* the loop nest as it stands in the source */
     const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
-    const char *macros; /* sizes that a source file has as macros, "#define N 1000"; "": none */
+    const char *macros;   /* sizes that a source file has as macros, "#define N 1000"; "": none */
     unsigned code_line;
-    bool is_file;     /* it stands in a source file of a program, whose declarations it may use */
+    bool is_file; /* it stands in a source file of a program, whose declarations it may use */
 };
 
 /* How indices of x[idx[i]] are distributed, as the user states it. */
-enum lull_index_kind { LULL_INDEX_UNIFORM, LULL_INDEX_SEQUENTIAL, LULL_INDEX_BAND, LULL_INDEX_FILE };
+enum lull_index_kind {
+    LULL_INDEX_UNIFORM,
+    LULL_INDEX_SEQUENTIAL,
+    LULL_INDEX_BAND,
+    LULL_INDEX_FILE
+};
 struct lull_kernel_index {
     const char *array; /* idx */
     enum lull_index_kind kind;

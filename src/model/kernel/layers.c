@@ -13,8 +13,8 @@ struct stream {
     double bytes;            /* that an iteration touches anew, at most a line */
     double lines;            /* per unit of work */
     bool written;
-    int indirect;                          /* an access with an index, else LULL_KERNEL_NONE */
-    struct lull_poly points[MOST_POINTS];  /* distinct offsets, ascending with the sizes given */
+    int indirect;                         /* an access with an index, else LULL_KERNEL_NONE */
+    struct lull_poly points[MOST_POINTS]; /* distinct offsets, ascending with the sizes given */
     double at[MOST_POINTS];
     size_t n_points;
 };
@@ -75,7 +75,8 @@ static struct stream *stream_of(struct finding *finding, const struct lull_kerne
     struct stream *stream = &finding->streams[finding->n_streams++];
     double size = kernel->arrays[access->array].bytes;
     double stride = fabs(lull_kernel_stride(kernel, access, (size_t)kernel->body));
-    *stream = (struct stream){.array = access->array, .motion = *motion, .indirect = LULL_KERNEL_NONE};
+    *stream =
+        (struct stream){.array = access->array, .motion = *motion, .indirect = LULL_KERNEL_NONE};
     if (indirect)
         stream->indirect = (int)(access - kernel->accesses);
     stream->stride = stride > 0 ? stride : 1;
@@ -138,7 +139,8 @@ static double bytes_at(const struct finding *finding, double t)
     return sum;
 }
 
-/* Adds factor * bytes / stride times a distance in elements; false where that is no whole number. */
+/* Adds factor * bytes / stride times a distance in elements; false where that is no whole number.
+ */
 static bool add_part(struct lull_poly *sum, const struct lull_poly *elements, double bytes,
                      double stride, int64_t factor)
 {
@@ -369,8 +371,8 @@ lull_status lull_layers_find(const struct lull_kernel *kernel, const struct lull
     lull_kernel_values(kernel, finding.values);
     find_streams(&finding);
     if (finding.too_many)
-        return lull_fail(err, LULL_ERR_RANGE, "%s: more than %d accesses to one array", kernel->path,
-                         MOST_POINTS);
+        return lull_fail(err, LULL_ERR_RANGE, "%s: more than %d accesses to one array",
+                         kernel->path, MOST_POINTS);
     find_conditions(&finding, &layers);
     layers.held =
         lull_arena_zero(arena, layers.n_conditions * layers.n_levels + 1, sizeof *layers.held);

@@ -174,9 +174,8 @@ static const char *term_text(const struct lull_poly_term *term, const char *cons
                              struct lull_arena *arena)
 {
     int64_t size = term->factor < 0 ? -term->factor : term->factor;
-    const char *text = size != 1 || degree(term) == 0
-                           ? lull_arena_printf(arena, "%lld", (long long)size)
-                           : "";
+    const char *text =
+        size != 1 || degree(term) == 0 ? lull_arena_printf(arena, "%lld", (long long)size) : "";
     for (size_t s = 0; s < LULL_POLY_SYMBOLS; s++) {
         if (!term->power[s])
             continue;
@@ -194,7 +193,8 @@ const char *lull_poly_text(const struct lull_poly *a, const char *const *names,
     for (size_t i = 0; i < a->count; i++) {
         bool minus = a->terms[i].factor < 0;
         const char *sign = i ? (minus ? " - " : " + ") : minus ? "-" : "";
-        text = lull_arena_printf(arena, "%s%s%s", text, sign, term_text(&a->terms[i], names, arena));
+        text =
+            lull_arena_printf(arena, "%s%s%s", text, sign, term_text(&a->terms[i], names, arena));
     }
     return text;
 }

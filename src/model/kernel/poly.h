@@ -1,5 +1,5 @@
-/* Polynomials with integer coefficients in the symbols of a kernel: sizes (N) and loop variables (i).
- * Array extents, loop bounds and indices are such polynomials, so that layer conditions can be
+/* Polynomials with integer coefficients in the symbols of a kernel: sizes (N) and loop variables
+ * (i). Array extents, loop bounds and indices are such polynomials, so that layer conditions can be
  * written down with the sizes in them. Values: everything is copied, nothing is shared. */
 #ifndef LULL_MODEL_KERNEL_POLY_H
 #define LULL_MODEL_KERNEL_POLY_H

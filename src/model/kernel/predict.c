@@ -14,7 +14,8 @@ double lull_prediction_cycles(const struct lull_prediction *prediction, size_t l
     return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain); /* NAN: none */
 }
 
-/* Transfers between the caches of AMD's cores overlap; where the file does not say, the vendor does.
+/* Transfers between the caches of AMD's cores overlap; where the file does not say, the vendor
+ * does.
  */
 static const struct lull_machine *with_overlap(const struct lull_machine *machine,
                                                struct lull_prediction *prediction,
@@ -97,8 +98,8 @@ static lull_status find_point(const struct lull_kernel_options *options, unsigne
     struct lull_layers layers;
     lull_status status = LULL_OK;
     if (options->traffic == LULL_TRAFFIC_CONDITIONS) {
-        status = lull_layers_find(prediction->kernel, prediction->machine, cores, arena, &layers,
-                                  err);
+        status =
+            lull_layers_find(prediction->kernel, prediction->machine, cores, arena, &layers, err);
         if (status == LULL_OK)
             status = lull_ecm_links(prediction->machine, layers.lines, layers.n_levels, arena, &ecm,
                                     &memory, err);
@@ -106,8 +107,7 @@ static lull_status find_point(const struct lull_kernel_options *options, unsigne
     double cycles = fmax(lull_ecm_time(&ecm, ecm.n_links), prediction->incore.chain);
     if (status == LULL_OK)
         *ret_point = (struct lull_core_point){
-            cores,
-            lull_prediction_rate(prediction, lull_ecm_scale(cycles, ecm.shared, cores)),
+            cores, lull_prediction_rate(prediction, lull_ecm_scale(cycles, ecm.shared, cores)),
             lull_prediction_rate(prediction, lull_ecm_scale_latency(cycles, ecm.shared, cores))};
     return status;
 }
@@ -118,8 +118,7 @@ static lull_status find_points(const struct lull_kernel_options *options, struct
     lull_status status = LULL_OK;
     prediction->saturation = lull_ecm_saturation(prediction->cycles, prediction->ecm.shared);
     prediction->n_points = cores_of_domain(prediction->machine);
-    prediction->points =
-        lull_arena_zero(arena, prediction->n_points, sizeof *prediction->points);
+    prediction->points = lull_arena_zero(arena, prediction->n_points, sizeof *prediction->points);
     for (unsigned n = 1; status == LULL_OK && n <= prediction->n_points; n++)
         status = find_point(options, n, arena, prediction, &prediction->points[n - 1], err);
     return status;
@@ -138,7 +137,8 @@ static double share_of_body(const struct lull_kernel *kernel)
     return body / all;
 }
 
-lull_status lull_kernel_predict(const struct lull_kernel *kernel, const struct lull_machine *machine,
+lull_status lull_kernel_predict(const struct lull_kernel *kernel,
+                                const struct lull_machine *machine,
                                 const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options,
                                 const struct lull_incore *incore, struct lull_arena *arena,
@@ -168,8 +168,8 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel, const struct l
                             &prediction.memory, err);
     if (status == LULL_OK)
         status = lull_roofline_find(kernel, prediction.machine, prediction.lines, n_lines,
-                                    &prediction.incore, options->cores, arena,
-                                    &prediction.roofline, err);
+                                    &prediction.incore, options->cores, arena, &prediction.roofline,
+                                    err);
     if (status != LULL_OK)
         return status;
     prediction.cycles = lull_prediction_cycles(&prediction, n_lines);

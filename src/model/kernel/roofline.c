@@ -85,11 +85,11 @@ lull_status lull_roofline_find(const struct lull_kernel *kernel, const struct lu
         return status;
     roofline.counts_flops = flops > 0;
     roofline.work = flops > 0 ? flops : 1;
-    roofline.peak = flops > 0 ? cores * find_peak(machine, kernel->precision, &roofline.peak_source)
-                              : NAN;
+    roofline.peak =
+        flops > 0 ? cores * find_peak(machine, kernel->precision, &roofline.peak_source) : NAN;
     roofline.in_core =
         cores * roofline.work * unit * clock /
-        fmax(fmax(incore->t_ol, incore->t_nol), incore->chain); /* NaN does not count */
+        fmax(fmax(incore->t_ol, incore->t_nol), incore->chain);   /* NaN does not count */
     roofline.performance = fmin(roofline.peak, roofline.in_core); /* NAN does not count */
     for (size_t i = 0; i < n_lines; i++) {
         struct lull_roof *roof = &roofline.roofs[i];

@@ -1,6 +1,6 @@
-/* Roofline: performance is limited by the core's arithmetic or by one level of the memory hierarchy,
- * P = min(P_peak, I b), whichever is lowest. Source: S. Williams, A. Waterman, D. Patterson, Roofline
- * (CACM 52, 2009), with a ceiling for every level. */
+/* Roofline: performance is limited by the core's arithmetic or by one level of the memory
+ * hierarchy, P = min(P_peak, I b), whichever is lowest. Source: S. Williams, A. Waterman, D.
+ * Patterson, Roofline (CACM 52, 2009), with a ceiling for every level. */
 #ifndef LULL_MODEL_KERNEL_ROOFLINE_H
 #define LULL_MODEL_KERNEL_ROOFLINE_H
 
@@ -9,7 +9,7 @@
 
 enum { LULL_ROOFS = LULL_LAYER_LEVELS };
 
-struct lull_roof { /* of a level beyond a cache, for so many cores together */
+struct lull_roof {      /* of a level beyond a cache, for so many cores together */
     const char *level;  /* "L2", "memory" */
     double bandwidth;   /* B/s */
     const char *source; /* "copy, 7 threads", "link of 64 B/cy" */
@@ -21,10 +21,10 @@ struct lull_roof { /* of a level beyond a cache, for so many cores together */
 struct lull_roofline {
     unsigned cores;
     bool counts_flops;
-    double work;        /* per iteration of the body: flop, or 1 */
-    double peak;        /* work/s of the machine's arithmetic; NAN: not in the machine file */
+    double work; /* per iteration of the body: flop, or 1 */
+    double peak; /* work/s of the machine's arithmetic; NAN: not in the machine file */
     const char *peak_source;
-    double in_core;     /* work/s that the compiled loop allows with its data in the first cache */
+    double in_core; /* work/s that the compiled loop allows with its data in the first cache */
     struct lull_roof roofs[LULL_ROOFS]; /* nearest level first */
     size_t n_roofs;
     double performance; /* the lowest of all, work/s */

@@ -72,8 +72,10 @@ static int64_t index_at(const struct lull_kernel_index *index, struct lull_rando
     case LULL_INDEX_BAND:
         place += (int64_t)lull_random_below(random, (uint64_t)(2 * width + 1)) - width;
         return place < 0 ? 0 : place >= extent ? extent - 1 : place;
-    case LULL_INDEX_SEQUENTIAL: return place < extent ? place : extent - 1;
-    case LULL_INDEX_FILE: return index->sample[(uint64_t)place % index->n_sample];
+    case LULL_INDEX_SEQUENTIAL:
+        return place < extent ? place : extent - 1;
+    case LULL_INDEX_FILE:
+        return index->sample[(uint64_t)place % index->n_sample];
     }
     return 0;
 }
@@ -92,8 +94,8 @@ static void touch(struct simulation *simulation, const struct walker *walker)
     int64_t at = position(simulation, walker);
     if (walker->index_access != LULL_KERNEL_NONE) {
         const struct walker *reads = &simulation->walkers[walker->index_access];
-        at += walker->index_factor *
-              index_at(reads->index, &simulation->random, position(simulation, reads), walker->extent);
+        at += walker->index_factor * index_at(reads->index, &simulation->random,
+                                              position(simulation, reads), walker->extent);
         if ((at < 0 || at >= walker->extent) && simulation->status == LULL_OK)
             simulation->status = lull_fail(simulation->err, LULL_ERR_RANGE,
                                            "%s: line %u: index %lld lies outside of its array of "
@@ -128,12 +130,10 @@ static void run_plain(struct simulation *simulation, size_t loop, uint64_t trips
         const struct walker *walker = &simulation->walkers[i];
         if (kernel->accesses[i].loop != (int)loop)
             continue;
-        uint64_t address =
-            walker->base + (uint64_t)(position(simulation, walker) * walker->bytes);
+        uint64_t address = walker->base + (uint64_t)(position(simulation, walker) * walker->bytes);
         at[count] = walker->write ? lull_cache_write(address) : lull_cache_read(address);
-        step[count++] = (uint64_t)(walker->per_symbol[symbol] * kernel->loops[loop].step *
-                                   walker->bytes)
-                        << 1;
+        step[count++] =
+            (uint64_t)(walker->per_symbol[symbol] * kernel->loops[loop].step * walker->bytes) << 1;
     }
     for (uint64_t t = 0; t < trips; t++) {
         if (simulation->filled + count > BUFFER)
@@ -215,9 +215,8 @@ static void run_nest(struct simulation *simulation, double warm, double counted)
 
 /* ---- preparation --------------------------------------------------------------------------- */
 
-static const struct lull_kernel_index *index_of(const char *array,
-                                                const struct lull_kernel_index *indices,
-                                                size_t n_indices)
+static const struct lull_kernel_index *
+index_of(const char *array, const struct lull_kernel_index *indices, size_t n_indices)
 {
     for (size_t i = 0; i < n_indices; i++)
         if (strcmp(indices[i].array, array) == 0)
@@ -321,7 +320,8 @@ static void run_all(struct simulation *simulation, const struct lull_cache_spec 
                 simulated);
 }
 
-lull_status lull_kernel_simulate(const struct lull_kernel *kernel, const struct lull_cache_spec *spec,
+lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
+                                 const struct lull_cache_spec *spec,
                                  const struct lull_kernel_index *indices, size_t n_indices,
                                  uint64_t seed, struct lull_simulated *ret_simulated,
                                  struct lull_error *err)

@@ -7,8 +7,8 @@
 
 struct lull_simulated {
     size_t n_levels;
-    /* Per unit of work, beyond each cache. Clean lines that a victim cache takes are not counted: what
-       they cost is in every bandwidth measured there. */
+    /* Per unit of work, beyond each cache. Clean lines that a victim cache takes are not counted:
+       what they cost is in every bandwidth measured there. */
     struct lull_ecm_lines lines[LULL_LAYER_LEVELS];
     uint64_t accesses; /* simulated in all */
 };
@@ -18,7 +18,8 @@ struct lull_simulated {
  * each other in memory, each on a new cache line. Indices that are stated as random are drawn from
  * `seed`. Fails with LULL_ERR_RANGE where an index has no stated distribution, or its sample leaves
  * the array, LULL_ERR_MEMORY. */
-lull_status lull_kernel_simulate(const struct lull_kernel *kernel, const struct lull_cache_spec *spec,
+lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
+                                 const struct lull_cache_spec *spec,
                                  const struct lull_kernel_index *indices, size_t n_indices,
                                  uint64_t seed, struct lull_simulated *ret_simulated,
                                  struct lull_error *err);

@@ -68,7 +68,8 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *pred
     widen(roofline, &left, &right);
     if (all)
         widen(all, &left, &right);
-    lull_chart_x_axis(chart, lull_arena_printf(arena, "Intensity (%s/B)", unit), "", LULL_CHART_LOG);
+    lull_chart_x_axis(chart, lull_arena_printf(arena, "Intensity (%s/B)", unit), "",
+                      LULL_CHART_LOG);
     lull_chart_y_axis(chart, "Performance", lull_arena_printf(arena, "%s/s", unit), LULL_CHART_LOG);
     for (size_t i = 0; i < roofline->n_roofs; i++) {
         add_roof(chart, roofline, i, left, right, LULL_CHART_LINE, arena);
@@ -80,10 +81,9 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *pred
         struct lull_chart_point at =
             point(roof->intensity, fmin(roof->limit, fmin(roofline->peak, roofline->in_core)));
         if (isfinite(roof->intensity))
-            lull_chart_series(chart,
-                              lull_arena_printf(arena, "%s at %s", prediction->kernel->name,
-                                                roof->level),
-                              LULL_CHART_POINTS, &at, 1);
+            lull_chart_series(
+                chart, lull_arena_printf(arena, "%s at %s", prediction->kernel->name, roof->level),
+                LULL_CHART_POINTS, &at, 1);
     }
     const struct lull_roof *last = farthest(roofline);
     if (measured && last) {

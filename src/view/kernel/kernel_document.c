@@ -22,8 +22,7 @@ static const char *rate_unit(const struct lull_prediction *prediction)
 /* "16.9" and "7" */
 static const char *cycles_text(double cycles, struct lull_arena *arena)
 {
-    return lull_arena_printf(arena, "%.*f",
-                             fabs(cycles - round(cycles)) < 0.05 ? 0 : 1, cycles);
+    return lull_arena_printf(arena, "%.*f", fabs(cycles - round(cycles)) < 0.05 ? 0 : 1, cycles);
 }
 
 /* {2 || 4 | 6.7 | 10 | 16.9} */
@@ -59,18 +58,21 @@ static const char *sizes_text(const struct lull_kernel *kernel, struct lull_aren
 
 static const char *machine_text(const struct lull_machine *machine)
 {
-    return machine->name         ? machine->name
-           : machine->host.name  ? machine->host.name
-           : machine->cpu.model  ? machine->cpu.model
-                                 : "unnamed";
+    return machine->name        ? machine->name
+           : machine->host.name ? machine->host.name
+           : machine->cpu.model ? machine->cpu.model
+                                : "unnamed";
 }
 
 static const char *in_core_text(const struct lull_incore *incore, struct lull_arena *arena)
 {
     switch (incore->source) {
-    case LULL_INCORE_GIVEN: return "given";
-    case LULL_INCORE_ESTIMATE: return "rough estimate from counted instructions";
-    case LULL_INCORE_MCA: break;
+    case LULL_INCORE_GIVEN:
+        return "given";
+    case LULL_INCORE_ESTIMATE:
+        return "rough estimate from counted instructions";
+    case LULL_INCORE_MCA:
+        break;
     }
     return lull_arena_printf(arena, "llvm-mca for %s", incore->cpu);
 }
@@ -117,8 +119,7 @@ static void add_facts(const struct drawing *drawing)
     lull_document_fact(document, "sizes", "Sizes", lull_cell_text(sizes_text(kernel, arena)));
     lull_document_fact(document, "machine", "Machine",
                        lull_cell_text(machine_text(prediction->machine)));
-    lull_document_fact(document, "clock", "Clock",
-                       lull_cell_quantity(prediction->clock, "Hz"));
+    lull_document_fact(document, "clock", "Clock", lull_cell_quantity(prediction->clock, "Hz"));
     lull_document_fact(document, "unit_iterations", "Unit of work (iterations)",
                        lull_cell_number(prediction->unit, 0));
     lull_document_fact(document, "flops", "Flop per iteration", lull_cell_number(per_iteration, 1));
@@ -152,9 +153,8 @@ static void add_facts(const struct drawing *drawing)
 static void add_levels(const struct drawing *drawing)
 {
     const struct lull_prediction *prediction = drawing->prediction;
-    struct lull_table *table =
-        lull_document_table(drawing->document, "levels",
-                            "Cache lines and cycles per unit of work", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(
+        drawing->document, "levels", "Cache lines and cycles per unit of work", LULL_BY_COLUMN);
     lull_table_corner(table, "Data from");
     lull_table_column(table, "loads", "Loads");
     lull_table_column(table, "stores", "Stores");
@@ -166,9 +166,9 @@ static void add_levels(const struct drawing *drawing)
     lull_table_column(table, "prediction", "ECM up to\nhere (cy)");
     for (size_t i = 0; i <= prediction->ecm.n_links; i++) {
         bool is_memory = i == prediction->ecm.n_links;
-        const char *id =
-            is_memory ? "memory" : lull_arena_printf(drawing->arena, "L%zu", i + 1);
-        uint32_t row = lull_table_row(table, id, is_memory ? "Memory" : id, LULL_NO_ROW), column = 0;
+        const char *id = is_memory ? "memory" : lull_arena_printf(drawing->arena, "L%zu", i + 1);
+        uint32_t row = lull_table_row(table, id, is_memory ? "Memory" : id, LULL_NO_ROW),
+                 column = 0;
         if (i > 0) {
             lull_table_set(table, row, column++,
                            lull_cell_number(prediction->layers.lines[i - 1].loads, 2));
@@ -183,9 +183,9 @@ static void add_levels(const struct drawing *drawing)
         } else {
             column = prediction->has_simulation ? 4 : 2;
         }
-        lull_table_set(table, row, column++,
-                       lull_cell_number(i ? prediction->ecm.links[i - 1].cycles
-                                          : prediction->ecm.t_nol, 2));
+        lull_table_set(
+            table, row, column++,
+            lull_cell_number(i ? prediction->ecm.links[i - 1].cycles : prediction->ecm.t_nol, 2));
         lull_table_set(table, row, column,
                        lull_cell_number(lull_prediction_cycles(prediction, i), 2));
     }
@@ -201,9 +201,9 @@ static const char *held_text(const struct drawing *drawing,
         text = lull_arena_printf(drawing->arena, "%s, %s <= %.0f", text,
                                  kernel->symbols[condition->size].name, held->largest);
     if (isfinite(held->block))
-        text = lull_arena_printf(
-            drawing->arena, "%s, block %s by %.0f", text,
-            kernel->symbols[kernel->loops[kernel->body].symbol].name, held->block);
+        text = lull_arena_printf(drawing->arena, "%s, block %s by %.0f", text,
+                                 kernel->symbols[kernel->loops[kernel->body].symbol].name,
+                                 held->block);
     return text;
 }
 
@@ -225,17 +225,17 @@ static void add_conditions(const struct drawing *drawing)
     }
     for (size_t c = 0; c < layers->n_conditions; c++) {
         const struct lull_layer_condition *condition = &layers->conditions[c];
-        const char *label = lull_arena_printf(drawing->arena, "%s over %s", condition->array,
-                                              condition->distance);
+        const char *label =
+            lull_arena_printf(drawing->arena, "%s over %s", condition->array, condition->distance);
         uint32_t row = lull_table_row(table, label, label, LULL_NO_ROW);
         if (condition->formula)
             lull_table_set(table, row, 0, lull_cell_text(condition->formula));
         lull_table_set(table, row, 1, lull_cell_bytes((uint64_t)condition->value));
         lull_table_set(table, row, 2, lull_cell_number(condition->misses, 2));
         for (size_t i = 0; i < layers->n_levels; i++)
-            lull_table_set(table, row, (uint32_t)(3 + i),
-                           lull_cell_text(held_text(drawing, condition,
-                                                    lull_layers_held(layers, c, i))));
+            lull_table_set(
+                table, row, (uint32_t)(3 + i),
+                lull_cell_text(held_text(drawing, condition, lull_layers_held(layers, c, i))));
     }
 }
 
@@ -244,11 +244,11 @@ static void add_roofline(const struct drawing *drawing)
     const struct lull_prediction *prediction = drawing->prediction;
     const struct lull_roofline *roofline = &prediction->roofline;
     const char *unit = rate_unit(prediction);
-    struct lull_table *table = lull_document_table(
-        drawing->document, "roofline",
-        lull_arena_printf(drawing->arena, "Roofline, %u core%s", roofline->cores,
-                          roofline->cores == 1 ? "" : "s"),
-        LULL_BY_COLUMN);
+    struct lull_table *table =
+        lull_document_table(drawing->document, "roofline",
+                            lull_arena_printf(drawing->arena, "Roofline, %u core%s",
+                                              roofline->cores, roofline->cores == 1 ? "" : "s"),
+                            LULL_BY_COLUMN);
     lull_table_corner(table, "Limit");
     lull_table_column(table, "bandwidth", "Bandwidth");
     lull_table_column(table, "intensity",
@@ -307,8 +307,8 @@ static void add_ports(const struct drawing *drawing)
     const struct lull_incore *incore = &drawing->prediction->incore;
     if (!drawing->show->ports || !incore->assembly)
         return;
-    struct lull_table *table = lull_document_table(
-        drawing->document, "ports", "Ports, busy per unit of work", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(drawing->document, "ports",
+                                                   "Ports, busy per unit of work", LULL_BY_COLUMN);
     lull_table_corner(table, "Port");
     lull_table_column(table, "cycles", "Cycles");
     lull_table_column(table, "group", "Counts in");
@@ -345,14 +345,14 @@ static void add_measured(const struct drawing *drawing)
     if (!measured)
         return;
     double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
-    double work = measured->cores * units *
-                  (prediction->flops > 0 ? prediction->flops : prediction->unit);
+    double work =
+        measured->cores * units * (prediction->flops > 0 ? prediction->flops : prediction->unit);
     double predicted = predicted_seconds(prediction, measured->cores);
-    struct lull_table *table = lull_document_table(
-        drawing->document, "measured",
-        lull_arena_printf(drawing->arena, "Measured on this machine, %u core%s", measured->cores,
-                          measured->cores == 1 ? "" : "s"),
-        LULL_BY_ROW);
+    struct lull_table *table =
+        lull_document_table(drawing->document, "measured",
+                            lull_arena_printf(drawing->arena, "Measured on this machine, %u core%s",
+                                              measured->cores, measured->cores == 1 ? "" : "s"),
+                            LULL_BY_ROW);
     lull_table_column(table, "predicted", "Predicted");
     lull_table_column(table, "measured", "Measured");
     lull_table_column(table, "low", "Low");
@@ -370,8 +370,7 @@ static void add_measured(const struct drawing *drawing)
                    lull_cell_quantity(work / measured->seconds, rate_unit(prediction)));
     if (isfinite(measured->cycle)) {
         row = lull_table_row(table, "cycles", "Cycles per unit", LULL_NO_ROW);
-        lull_table_set(table, row, 0,
-                       lull_cell_number(predicted * prediction->clock / units, 2));
+        lull_table_set(table, row, 0, lull_cell_number(predicted * prediction->clock / units, 2));
         lull_table_set(table, row, 1,
                        lull_cell_number(measured->seconds / measured->cycle / units, 2));
     }
@@ -408,10 +407,11 @@ static void tell_notes(const struct drawing *drawing)
                            "%.1f cy per unit, more than any port; more partial sums would help.",
                            prediction->incore.chain);
     if (prediction->overlap_assumed)
-        lull_document_note(drawing->document, LULL_NOTE_INFO,
-                           "The machine file does not say whether transfers overlap (core/overlap): "
-                           "by the vendor, %s is taken.",
-                           prediction->overlap);
+        lull_document_note(
+            drawing->document, LULL_NOTE_INFO,
+            "The machine file does not say whether transfers overlap (core/overlap): "
+            "by the vendor, %s is taken.",
+            prediction->overlap);
     if (prediction->share < 0.99)
         lull_document_note(drawing->document, LULL_NOTE_INFO,
                            "The prediction is for the innermost loop at line %u, which has %.0f %% "
@@ -453,8 +453,7 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_prediction *p
     struct lull_document *document = lull_document_create(arena, "lull-kernel-sweep/1", "");
     const struct drawing first = {document, &predictions[0], NULL, notices, arena};
     size_t links = predictions[0].ecm.n_links;
-    lull_document_fact(document, "kernel", "Kernel",
-                       lull_cell_text(predictions[0].kernel->name));
+    lull_document_fact(document, "kernel", "Kernel", lull_cell_text(predictions[0].kernel->name));
     lull_document_fact(document, "machine", "Machine",
                        lull_cell_text(machine_text(predictions[0].machine)));
     lull_document_fact(document, "unit_iterations", "Unit of work (iterations)",

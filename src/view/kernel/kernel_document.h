@@ -16,7 +16,7 @@ struct lull_kernel_measured {
 };
 
 struct lull_kernel_show {
-    bool ports;                                 /* a table of ports, and the loop */
+    bool ports;                                  /* a table of ports, and the loop */
     const struct lull_kernel_measured *measured; /* NULL: not run */
 };
 
@@ -37,8 +37,8 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_prediction *p
 double lull_kernel_error(const struct lull_prediction *prediction,
                          const struct lull_kernel_measured *measured);
 
-/* Roofs of one core and of all cores of a domain, with the kernel on them. `all`: the same kernel on
- * all cores; may be NULL. */
+/* Roofs of one core and of all cores of a domain, with the kernel on them. `all`: the same kernel
+ * on all cores; may be NULL. */
 struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *prediction,
                                               const struct lull_roofline *all,
                                               const struct lull_kernel_measured *measured,

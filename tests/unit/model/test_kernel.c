@@ -1,5 +1,5 @@
-/* Reading kernels: what is found in C source, and what is refused, with its line. Expected values are
- * read off the source by hand. */
+/* Reading kernels: what is found in C source, and what is refused, with its line. Expected values
+ * are read off the source by hand. */
 #include "model/kernel/kernel.h"
 
 #include "support/folder.h"
@@ -19,16 +19,16 @@ struct fixture {
 static const struct lull_kernel_size sizes[] = {{"N", 1000}, {"M", 50}};
 
 static lull_status read_text(struct fixture *fixture, const char *text, const char *place,
-                             size_t n_sizes, struct lull_kernel **ret_kernel, struct lull_error *err)
+                             size_t n_sizes, struct lull_kernel **ret_kernel,
+                             struct lull_error *err)
 {
     static const struct lull_kernel_cost costs[] = {{"exp", 20}};
-    const struct lull_kernel_source source = {
-        .path = folder_path("k.c"),
-        .place = place,
-        .sizes = sizes,
-        .n_sizes = n_sizes,
-        .costs = costs,
-        .n_costs = 1};
+    const struct lull_kernel_source source = {.path = folder_path("k.c"),
+                                              .place = place,
+                                              .sizes = sizes,
+                                              .n_sizes = n_sizes,
+                                              .costs = costs,
+                                              .n_costs = 1};
     folder_write(source.path, text, strlen(text));
     return lull_kernel_read(&source, fixture->arena, ret_kernel, err);
 }
@@ -188,8 +188,8 @@ static void what_is_not_understood_is_told(void **state)
          "line 2: bound of the loop is unknown: 'n[0]' is read from an array"},
         {"double a[N];\nfor (int i = 0; a[i] > 0; i++)\n    a[i] = 1;", NULL,
          "line 2: unknown bound: 'a[i] > 0'"},
-        {"double a[N];\nfor (int i = 0; i < N; i++)\n    while (a[i] > 0)\n        a[i] -= 1;", NULL,
-         "line 3: unknown bound: a while loop is not understood"},
+        {"double a[N];\nfor (int i = 0; i < N; i++)\n    while (a[i] > 0)\n        a[i] -= 1;",
+         NULL, "line 3: unknown bound: a while loop is not understood"},
         {"double a[N];\nfor (int i = 0; i < N; i *= 2)\n    a[i] = 1;", NULL,
          "line 2: step of the loop is not a constant: 'i *= 2'"},
         {"double a[N];\nfor (int i = 0; i < N; i++)\n    a[i] = sin(a[i]);", NULL,
@@ -205,10 +205,12 @@ static void what_is_not_understood_is_told(void **state)
         {"double a[N];\nfor (int i = 0; i < N; i++)\n    a[i] = ;", NULL,
          "line 3: expected expression"},
         {"double a[N];\n", NULL, "k.c: has no for loop"},
-        {program, "second", "line 16: a second loop nest: mark the one that is meant with "
-                            "#pragma lull kernel NAME"},
-        {program, "nothing", "k.c: has neither a function 'nothing' nor a mark #pragma lull kernel "
-                             "nothing"},
+        {program, "second",
+         "line 16: a second loop nest: mark the one that is meant with "
+         "#pragma lull kernel NAME"},
+        {program, "nothing",
+         "k.c: has neither a function 'nothing' nor a mark #pragma lull kernel "
+         "nothing"},
         {"void f(void)\n{\n}\n", NULL, "line 2: has functions: name the one with the loops as"},
     };
     struct fixture *fixture = *state;

@@ -17,8 +17,8 @@ static struct lull_kernel *example(const char *name, const struct lull_kernel_si
     struct lull_kernel *kernel = NULL;
     struct lull_error err;
     const struct lull_kernel_source source = {
-        .path = lull_arena_printf(arena, "%s/../examples/kernels/%s.c", getenv("LULL_TESTS_DIR"),
-                                  name),
+        .path =
+            lull_arena_printf(arena, "%s/../examples/kernels/%s.c", getenv("LULL_TESTS_DIR"), name),
         .sizes = sizes,
         .n_sizes = n_sizes};
     if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
@@ -29,8 +29,8 @@ static struct lull_kernel *example(const char *name, const struct lull_kernel_si
 static struct lull_machine *haswell(struct lull_arena *arena)
 {
     struct lull_machine *machine = NULL;
-    const char *path = lull_arena_printf(arena, "%s/../data/haswell-e5-2695v3-cod.json",
-                                         getenv("LULL_TESTS_DIR"));
+    const char *path =
+        lull_arena_printf(arena, "%s/../data/haswell-e5-2695v3-cod.json", getenv("LULL_TESTS_DIR"));
     assert_int_equal(lull_machine_read(path, arena, &machine, NULL), LULL_OK);
     return machine;
 }
@@ -86,21 +86,26 @@ static void simulate(const struct lull_kernel *kernel, const struct lull_machine
 {
     struct lull_cache_spec spec;
     struct lull_error err;
-    assert_int_equal(lull_cache_of_machine(machine, 1, false, LULL_CACHE_LRU, &spec, &err), LULL_OK);
+    assert_int_equal(lull_cache_of_machine(machine, 1, false, LULL_CACHE_LRU, &spec, &err),
+                     LULL_OK);
     if (lull_kernel_simulate(kernel, &spec, NULL, 0, 1, ret_simulated, &err) != LULL_OK)
         fail_msg("%s", err.text);
 }
 
-/* Within 2 % where layer conditions are exact: streams of all sizes, and rows away from thresholds. */
+/* Within 2 % where layer conditions are exact: streams of all sizes, and rows away from thresholds.
+ */
 static void simulation_agrees_where_conditions_are_exact(void **state)
 {
     static const struct {
         const char *name;
         struct lull_kernel_size sizes[3];
         size_t n_sizes;
-    } cases[] = {{"copy", {{"N", 1000}}, 1},      {"copy", {{"N", 10000}}, 1},
-                 {"daxpy", {{"N", 100000}}, 1},   {"triad", {{"N", 3000000}}, 1},
-                 {"dot", {{"N", 5000000}}, 1},    {"triad", {{"N", 10000}}, 1},
+    } cases[] = {{"copy", {{"N", 1000}}, 1},
+                 {"copy", {{"N", 10000}}, 1},
+                 {"daxpy", {{"N", 100000}}, 1},
+                 {"triad", {{"N", 3000000}}, 1},
+                 {"dot", {{"N", 5000000}}, 1},
+                 {"triad", {{"N", 10000}}, 1},
                  {"jacobi2d", {{"N", 300}, {"M", 3000}}, 2},
                  {"jacobi2d", {{"N", 3000}, {"M", 900}}, 2}};
     (void)state;
@@ -131,7 +136,8 @@ static void conflicts_show_up(void **state)
     struct lull_arena *arena = lull_arena_create(NULL);
     const struct lull_machine *machine = haswell(arena);
     struct lull_simulated bad, good;
-    const char *path = lull_arena_printf(arena, "%s/data/kernel/columns.c", getenv("LULL_TESTS_DIR"));
+    const char *path =
+        lull_arena_printf(arena, "%s/data/kernel/columns.c", getenv("LULL_TESTS_DIR"));
     (void)state;
     for (int padded = 0; padded < 2; padded++) {
         const struct lull_kernel_size sizes[] = {{"N", padded ? 1100 : 1024}, {"M", 256}};
@@ -157,9 +163,10 @@ static void random_indices_miss_what_does_not_fit(void **state)
                                    .cores = 1};
     struct lull_simulated simulated;
     (void)state;
-    assert_int_equal(lull_kernel_simulate(kernel, &spec, &uniform, 1, 7, &simulated, NULL), LULL_OK);
-    /* 1 MiB at random, of which a little less than a quarter is in the cache beside the streams: 8 *
-     * 3/4 misses for 8 results, 1 line of results, half a line of indices. */
+    assert_int_equal(lull_kernel_simulate(kernel, &spec, &uniform, 1, 7, &simulated, NULL),
+                     LULL_OK);
+    /* 1 MiB at random, of which a little less than a quarter is in the cache beside the streams: 8
+     * * 3/4 misses for 8 results, 1 line of results, half a line of indices. */
     assert_true(simulated.lines[0].loads > 7.4 && simulated.lines[0].loads < 8.0);
     assert_int_equal(lull_kernel_simulate(kernel, &spec, NULL, 0, 7, &simulated, NULL),
                      LULL_ERR_RANGE);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 struct lines {
     const char **items;
     size_t count;
@@ -29,8 +28,8 @@ static struct lines split_function(const char *assembly, const char *function,
         }
         while (length > 0 && isspace((unsigned char)first[length - 1]))
             length--;
-        lines.items = lull_arena_grow(arena, lines.items, &capacity, lines.count + 1,
-                                      sizeof *lines.items);
+        lines.items =
+            lull_arena_grow(arena, lines.items, &capacity, lines.count + 1, sizeof *lines.items);
         lines.items[lines.count++] = lull_arena_strndup(arena, first, length);
         at += whole + (at[whole] == '\n');
     }
@@ -97,11 +96,16 @@ static unsigned integer_bytes(const char *name)
 {
     size_t length = strcspn(name, " \t");
     switch (length ? name[length - 1] : ' ') {
-    case 'q': return 8;
-    case 'l': return 4;
-    case 'w': return 2;
-    case 'b': return 1;
-    default: return 0;
+    case 'q':
+        return 8;
+    case 'l':
+        return 4;
+    case 'w':
+        return 2;
+    case 'b':
+        return 1;
+    default:
+        return 0;
     }
 }
 
@@ -123,8 +127,7 @@ static struct lull_instruction classify(const char *text)
     bool compares = strncmp(text, "cmp", 3) == 0 || strncmp(text, "test", 4) == 0;
     instruction.store = last && !compares;
     instruction.load = !instruction.store || (strncmp(text, "mov", 3) != 0 && *text != 'v');
-    instruction.memory_bytes =
-        instruction.floating ? data_bytes(text, text) : integer_bytes(text);
+    instruction.memory_bytes = instruction.floating ? data_bytes(text, text) : integer_bytes(text);
     return instruction;
 }
 
@@ -193,7 +196,10 @@ const char *lull_assembly_without_load(const struct lull_instruction *instructio
                   strncmp(text, "vcvt", 4) == 0 || strncmp(text, "vpmov", 5) == 0;
     unsigned bits = narrow ? 128 : instruction->register_bits;
     return lull_arena_printf(arena, "%.*s%%%cmm15%s", (int)(begin - text), text,
-                             bits == 512 ? 'z' : bits == 256 ? 'y' : 'x', close + 1);
+                             bits == 512   ? 'z'
+                             : bits == 256 ? 'y'
+                                           : 'x',
+                             close + 1);
 }
 
 /* ---- the loop-carried chain ---------------------------------------------------------------- */
@@ -226,9 +232,10 @@ static struct uses find_uses(const char *text)
 {
     struct uses uses = {.written = -1};
     size_t length = strcspn(text, " \t");
-    bool reads_target = *text != 'v' ? strncmp(text, "mov", 3) != 0 && strncmp(text, "lea", 3) != 0 &&
-                                           strncmp(text, "cvt", 3) != 0
-                                     : strncmp(text, "vfm", 3) == 0 || strncmp(text, "vfnm", 4) == 0;
+    bool reads_target = *text != 'v'
+                            ? strncmp(text, "mov", 3) != 0 && strncmp(text, "lea", 3) != 0 &&
+                                  strncmp(text, "cvt", 3) != 0
+                            : strncmp(text, "vfm", 3) == 0 || strncmp(text, "vfnm", 4) == 0;
     bool compares = strncmp(text, "cmp", 3) == 0 || strncmp(text, "test", 4) == 0 || *text == 'j';
     bool clears = strstr(text, "xor") != NULL;
     int last = -1;

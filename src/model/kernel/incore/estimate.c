@@ -21,8 +21,8 @@ void lull_incore_estimate(const struct lull_assembly_loop *loop, struct lull_inc
     }
     incore->source = LULL_INCORE_ESTIMATE;
     incore->t_nol = loads / loads_per_cycle;
-    incore->t_ol = fmax(fmax(stores / stores_per_cycle, operations / operations_per_cycle),
-                        fmax((double)loop->count / instructions_per_cycle,
-                             divisions * cycles_per_division));
+    incore->t_ol =
+        fmax(fmax(stores / stores_per_cycle, operations / operations_per_cycle),
+             fmax((double)loop->count / instructions_per_cycle, divisions * cycles_per_division));
     incore->chain = incore->alone = NAN;
 }

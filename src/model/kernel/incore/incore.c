@@ -102,11 +102,11 @@ static lull_status compile(const struct lull_kernel *kernel, const struct lull_m
     words[count++] = "-o";
     words[count++] = out;
     words[count++] = source;
-    lull_status status = write_text(
-        source, lull_incore_c_source(kernel, constant_sizes, arena), err);
+    lull_status status =
+        write_text(source, lull_incore_c_source(kernel, constant_sizes, arena), err);
     if (status == LULL_OK)
-        status = lull_incore_run(words, NULL, lull_arena_printf(arena, "%s/cc.err", folder), arena,
-                                 err);
+        status =
+            lull_incore_run(words, NULL, lull_arena_printf(arena, "%s/cc.err", folder), arena, err);
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", kernel->path);
 }
 
@@ -276,8 +276,8 @@ static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
     bool found = false;
     /* Where sizes are so small that they leave no loop, it is compiled for any sizes. */
     for (unsigned try = 0; try < 2 && !found; try++) {
-        lull_status status = compile(kernel, machine, options, try == 0, assembly_only, path,
-                                     folder, arena, err);
+        lull_status status =
+            compile(kernel, machine, options, try == 0, assembly_only, path, folder, arena, err);
         if (status != LULL_OK)
             return status;
         const char *assembly = lull_incore_slurp(path, arena);

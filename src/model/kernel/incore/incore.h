@@ -1,9 +1,9 @@
 /* In-core time: what a core takes for a unit of work with all data in its first cache.
  *
  * The kernel is compiled, its innermost loop is found in the assembler code, and llvm-mca says how
- * long each port is busy. T_nOL: the ports that load, in use by load instructions; T_OL: the busiest
- * of the other ports. Where llvm-mca is missing or does not know the processor, instructions are
- * counted and divided by what such a core does per cycle. */
+ * long each port is busy. T_nOL: the ports that load, in use by load instructions; T_OL: the
+ * busiest of the other ports. Where llvm-mca is missing or does not know the processor,
+ * instructions are counted and divided by what such a core does per cycle. */
 #ifndef LULL_MODEL_KERNEL_INCORE_INCORE_H
 #define LULL_MODEL_KERNEL_INCORE_INCORE_H
 
@@ -21,9 +21,9 @@ struct lull_incore_port {
 struct lull_incore { /* cycles per unit of work */
     enum lull_incore_source source;
     double t_ol, t_nol;
-    double chain;   /* latency of what one iteration hands to the next; NAN: unknown */
-    double alone;   /* what llvm-mca simulates for the loop by itself; NAN: unknown */
-    double per_pass; /* iterations of the kernel in one pass of the compiled loop */
+    double chain;         /* latency of what one iteration hands to the next; NAN: unknown */
+    double alone;         /* what llvm-mca simulates for the loop by itself; NAN: unknown */
+    double per_pass;      /* iterations of the kernel in one pass of the compiled loop */
     unsigned vector_bits; /* of its arithmetic; 0: unknown */
     const char *cpu, *compiler, *flags; /* what was used; NULL: nothing */
     const char *assembly;               /* the loop; NULL: none */
@@ -54,8 +54,8 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
 /* C source with one function,
  *     void lull_kernel(const long *sizes, void *const *arrays, void *const *scalars);
  * that runs the loop nest once: sizes in the order of the kernel's symbols that are sizes, arrays
- * and scalars in the order of the kernel. With constant sizes those of a kernel by itself are macros,
- * and `sizes` is not looked at. */
+ * and scalars in the order of the kernel. With constant sizes those of a kernel by itself are
+ * macros, and `sizes` is not looked at. */
 const char *lull_incore_c_source(const struct lull_kernel *kernel, bool constant_sizes,
                                  struct lull_arena *arena);
 

@@ -78,12 +78,11 @@ static bool read_ports(const json_t *root, const struct lull_machine *machine, c
 static void add_pressure(const json_t *region, const struct lull_assembly_loop *loop,
                          struct ports *ports)
 {
-    const json_t *list = json_object_get(json_object_get(region, "ResourcePressureView"),
-                                         "ResourcePressureInfo");
+    const json_t *list =
+        json_object_get(json_object_get(region, "ResourcePressureView"), "ResourcePressureInfo");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *entry = json_array_get(list, i);
-        size_t instruction =
-            (size_t)json_integer_value(json_object_get(entry, "InstructionIndex"));
+        size_t instruction = (size_t)json_integer_value(json_object_get(entry, "InstructionIndex"));
         size_t port = (size_t)json_integer_value(json_object_get(entry, "ResourceIndex"));
         double usage = json_number_value(json_object_get(entry, "ResourceUsage"));
         if (instruction >= loop->count || port >= ports->count)
@@ -125,8 +124,8 @@ static void conclude(const struct ports *ports, struct lull_arena *arena,
     incore->t_nol = loading / units;
 }
 
-/* Latencies come from the second region, where operands in memory are registers: what is loaded does
- * not depend on the pass before. */
+/* Latencies come from the second region, where operands in memory are registers: what is loaded
+ * does not depend on the pass before. */
 static void find_chain(const json_t *regions, const struct lull_assembly_loop *loop,
                        struct lull_arena *arena, struct lull_incore *incore)
 {
@@ -207,13 +206,13 @@ static lull_status conclude_all(const struct lull_assembly_loop *loop,
 /* With the second region, and where llvm-mca does not like that, without. */
 static lull_status try_mca(const struct lull_assembly_loop *loop,
                            const struct lull_machine *machine, const char *cpu, const char *mca,
-                           const char *folder, struct lull_arena *arena,
-                           struct lull_incore *incore, struct lull_error *err)
+                           const char *folder, struct lull_arena *arena, struct lull_incore *incore,
+                           struct lull_error *err)
 {
     lull_status status = LULL_ERR_FORMAT;
     for (unsigned both = 2; status == LULL_ERR_FORMAT && both-- > 0;) {
-        status = write_loop(loop, lull_arena_printf(arena, "%s/loop.s", folder), both == 1, arena,
-                            err);
+        status =
+            write_loop(loop, lull_arena_printf(arena, "%s/loop.s", folder), both == 1, arena, err);
         if (status == LULL_OK)
             status = run_mca(mca, cpu, folder, arena, err);
     }
@@ -223,8 +222,8 @@ static lull_status try_mca(const struct lull_assembly_loop *loop,
                         incore, err);
 }
 
-/* By its plain name, then by those of versions, the newest first: the first that knows processor and
- * instructions. */
+/* By its plain name, then by those of versions, the newest first: the first that knows processor
+ * and instructions. */
 lull_status lull_incore_mca(const struct lull_assembly_loop *loop,
                             const struct lull_machine *machine, const char *cpu, const char *mca,
                             const char *folder, struct lull_arena *arena,

@@ -22,14 +22,14 @@ struct lull_instruction {
     const char *text; /* "vaddpd (%rax), %ymm0, %ymm1" */
     bool load, store, floating;
     bool arithmetic, division; /* on vectors or floating-point numbers */
-    unsigned memory_bytes; /* loaded or stored; 0: none, or no data of a vector or number */
-    unsigned register_bits; /* of the widest vector register; 0: none */
+    unsigned memory_bytes;     /* loaded or stored; 0: none, or no data of a vector or number */
+    unsigned register_bits;    /* of the widest vector register; 0: none */
 };
 
 struct lull_assembly_loop {
     struct lull_instruction *items;
     size_t count;
-    const char *text; /* with its label */
+    const char *text;      /* with its label */
     double loaded, stored; /* bytes of data per pass */
 };
 
@@ -48,7 +48,8 @@ double lull_assembly_chain(const struct lull_assembly_loop *loop, const double *
 
 /* ---- throughput ---------------------------------------------------------------------------- */
 
-/* With cycles per pass. LULL_ERR_UNSUPPORTED: llvm-mca is missing or does not know the processor. */
+/* With cycles per pass. LULL_ERR_UNSUPPORTED: llvm-mca is missing or does not know the processor.
+ */
 lull_status lull_incore_mca(const struct lull_assembly_loop *loop,
                             const struct lull_machine *machine, const char *cpu, const char *mca,
                             const char *folder, struct lull_arena *arena,

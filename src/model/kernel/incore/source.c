@@ -12,10 +12,9 @@ static const char *plain_type(const char *type)
 /* "double (*restrict in)[N]", "const int *restrict idx" */
 static const char *parameter(const struct lull_kernel_array *array, struct lull_arena *arena)
 {
-    const char *text = lull_arena_printf(arena, "%s%s %s*restrict %s%s",
-                                         array->is_const ? "const " : "", array->element,
-                                         array->n_dimensions > 1 ? "(" : "", array->name,
-                                         array->n_dimensions > 1 ? ")" : "");
+    const char *text = lull_arena_printf(
+        arena, "%s%s %s*restrict %s%s", array->is_const ? "const " : "", array->element,
+        array->n_dimensions > 1 ? "(" : "", array->name, array->n_dimensions > 1 ? ")" : "");
     for (size_t d = 1; d < array->n_dimensions; d++)
         text = lull_arena_printf(arena, "%s[%s]", text, array->extent_text[d]);
     return text;

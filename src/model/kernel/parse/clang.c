@@ -6,18 +6,21 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+/* The one that was there at build time, then what other versions are called, newer ones first. */
 static void *open_library(void)
 {
-    /* The one that was there at build time, then what other versions are called. */
-    static const char *const names[] = {LULL_LIBCLANG, "libclang.so.1", "libclang.so"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-        if (library)
-            return library;
-    }
-    return NULL;
+    enum { NEWEST = 30, OLDEST = 13 };
+    void *library = dlopen(LULL_LIBCLANG, RTLD_LAZY | RTLD_LOCAL);
+    for (int version = NEWEST; !library && version >= OLDEST; version--)
+        for (int number = version; !library && number > 0; number = number > 1 ? 1 : 0) {
+            char name[64];
+            snprintf(name, sizeof name, "libclang-%d.so.%d", version, number);
+            library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+        }
+    return library ? library : dlopen("libclang.so.1", RTLD_LAZY | RTLD_LOCAL);
 }
 
 lull_status lull_clang_load(const struct lull_clang **ret_clang, struct lull_error *err)

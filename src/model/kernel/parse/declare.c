@@ -69,10 +69,9 @@ static lull_status read_extents(struct lull_reader *reader, CXCursor declaration
     array->is_pointer = first == 1;
     for (size_t i = 0; i < count; i++) {
         array->extent_text[first + i] = lull_reader_source_text(reader, extents[i]);
-        lull_status status =
-            lull_reader_poly(reader, extents[i],
-                             lull_arena_printf(reader->arena, "extent of '%s'", array->name),
-                             &array->extent[first + i]);
+        lull_status status = lull_reader_poly(
+            reader, extents[i], lull_arena_printf(reader->arena, "extent of '%s'", array->name),
+            &array->extent[first + i]);
         if (status != LULL_OK)
             return status;
     }

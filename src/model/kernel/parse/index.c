@@ -44,8 +44,7 @@ static bool multiply(const struct lull_index *a, const struct lull_index *b,
     const struct lull_index *indirect = a->access != LULL_KERNEL_NONE ? a : b;
     const struct lull_index *other = indirect == a ? b : a;
     struct lull_index product = *indirect;
-    if (other->access != LULL_KERNEL_NONE ||
-        !lull_poly_multiply(&a->poly, &b->poly, &product.poly))
+    if (other->access != LULL_KERNEL_NONE || !lull_poly_multiply(&a->poly, &b->poly, &product.poly))
         return false;
     if (product.access != LULL_KERNEL_NONE &&
         !lull_poly_multiply(&indirect->factor, &other->poly, &product.factor))
@@ -143,15 +142,18 @@ lull_status lull_reader_index(struct lull_reader *reader, CXCursor cursor,
     int64_t value;
     cursor = lull_reader_strip(reader, cursor);
     switch (reader->clang->getCursorKind(cursor)) {
-    case CXCursor_DeclRefExpr: return read_name(reader, cursor, ret_index);
-    case CXCursor_BinaryOperator: return read_binary(reader, cursor, ret_index);
+    case CXCursor_DeclRefExpr:
+        return read_name(reader, cursor, ret_index);
+    case CXCursor_BinaryOperator:
+        return read_binary(reader, cursor, ret_index);
     case CXCursor_ArraySubscriptExpr: {
         lull_status status = lull_reader_access(reader, cursor, false);
         *ret_index = (struct lull_index){.access = (int)reader->kernel->n_accesses - 1,
                                          .factor = lull_poly_constant(1)};
         return status;
     }
-    default: break;
+    default:
+        break;
     }
     if (is_constant(reader, cursor, &value)) {
         *ret_index = plain(lull_poly_constant(value));
@@ -187,7 +189,8 @@ struct place {
 };
 
 /* Elements in one step of the dimension that comes next. */
-static bool next_step(const struct lull_kernel_array *array, size_t used, struct lull_poly *ret_step)
+static bool next_step(const struct lull_kernel_array *array, size_t used,
+                      struct lull_poly *ret_step)
 {
     *ret_step = lull_poly_constant(1);
     for (size_t i = used + 1; i < array->n_dimensions; i++)
@@ -248,7 +251,8 @@ static lull_status follow(struct lull_reader *reader, CXCursor cursor, struct pl
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op;
     switch (reader->clang->getCursorKind(cursor)) {
-    case CXCursor_DeclRefExpr: return follow_name(reader, cursor, ret_place);
+    case CXCursor_DeclRefExpr:
+        return follow_name(reader, cursor, ret_place);
     case CXCursor_ArraySubscriptExpr:
         return follow_index(reader, cursor, parts.items[0], parts.items[1], true, 1, ret_place);
     case CXCursor_BinaryOperator:
@@ -264,7 +268,8 @@ static lull_status follow(struct lull_reader *reader, CXCursor cursor, struct pl
             return status;
         }
         break;
-    default: break;
+    default:
+        break;
     }
     return lull_reader_wrong(reader, cursor, "the address '%s' is not understood",
                              lull_reader_source_text(reader, cursor));

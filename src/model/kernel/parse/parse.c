@@ -39,7 +39,8 @@ static void wrap(struct lull_reader *reader, const char *file)
         text = lull_arena_printf(reader->arena, "%sextern long %s; ", text, source->sizes[i].name);
     for (size_t i = 0; i < source->n_costs; i++)
         text = lull_arena_printf(reader->arena, "%sdouble %s(); ", text, source->costs[i].name);
-    reader->text = lull_arena_printf(reader->arena, "%svoid lull_kernel(void) {\n%s\n}\n", text, file);
+    reader->text =
+        lull_arena_printf(reader->arena, "%svoid lull_kernel(void) {\n%s\n}\n", text, file);
     reader->lines_before = 1;
 }
 
@@ -82,12 +83,13 @@ static lull_status check_messages(struct lull_reader *reader)
             continue;
         if (name)
             status = lull_fail(reader->err, LULL_ERR_FORMAT,
-                             "%s: line %u: '%s' has no value: give it with -D %s=VALUE",
-                             reader->source->path, line, name, name);
+                               "%s: line %u: '%s' has no value: give it with -D %s=VALUE",
+                               reader->source->path, line, name, name);
         else if (strstr(text, "function definition is not allowed here"))
-            status = lull_fail(reader->err, LULL_ERR_FORMAT,
-                             "%s: line %u: has functions: name the one with the loops as %s:FUNCTION",
-                             reader->source->path, line, reader->source->path);
+            status =
+                lull_fail(reader->err, LULL_ERR_FORMAT,
+                          "%s: line %u: has functions: name the one with the loops as %s:FUNCTION",
+                          reader->source->path, line, reader->source->path);
         else
             status = lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: %s",
                                reader->source->path, line, text);
@@ -122,14 +124,14 @@ static lull_status parse(struct lull_reader *reader, CXIndex index)
     int n_flags = 0;
     while (flags[n_flags])
         n_flags++;
-    struct CXUnsavedFile file = {.Filename = reader->source->path,
-                                 .Contents = reader->text,
-                                 .Length = reader->text_size};
+    struct CXUnsavedFile file = {
+        .Filename = reader->source->path, .Contents = reader->text, .Length = reader->text_size};
     /* An ending in .c makes it C, whatever the file is called. */
     if (!reader->source->place)
         file.Filename = "lull-kernel.c";
     if (reader->clang->parseTranslationUnit2(index, file.Filename, flags, n_flags, &file, 1,
-                                             CXTranslationUnit_None, &reader->unit) != CXError_Success)
+                                             CXTranslationUnit_None,
+                                             &reader->unit) != CXError_Success)
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: libclang cannot read it",
                          reader->source->path);
     return check_messages(reader);
@@ -223,8 +225,7 @@ static lull_status find_nest(const struct lull_reader *reader, struct search *se
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: has no for loop%s%s", path,
                          place ? " in " : "", place ? place : "");
     if (search->count > 1 && search->line == 0)
-        return lull_fail(reader->err, LULL_ERR_FORMAT,
-                         "%s: line %u: a second loop nest: %s", path,
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: a second loop nest: %s", path,
                          lull_reader_line(reader, search->nests[1]),
                          place ? "mark the one that is meant with #pragma lull kernel NAME"
                                : "expected one");
@@ -236,8 +237,8 @@ static void read_declarations(struct lull_reader *reader, const struct search *s
 {
     struct lull_cursors parts = lull_reader_children(reader, search->body);
     unsigned first = lull_reader_line(reader, search->nests[0]);
-    struct lull_error ignored, *err = reader->err;
-    reader->err = &ignored;
+    struct lull_error *err = reader->err;
+    reader->err = NULL;
     for (size_t i = 0; i < parts.count; i++) {
         if (reader->clang->getCursorKind(parts.items[i]) != CXCursor_DeclStmt ||
             lull_reader_line(reader, parts.items[i]) > first)
@@ -288,7 +289,8 @@ static const char *kernel_name(const struct lull_kernel_source *source, struct l
     const char *dot = strrchr(name, '.');
     if (source->place)
         return lull_arena_strdup(arena, source->place);
-    return lull_arena_strndup(arena, name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    return lull_arena_strndup(arena, name,
+                              dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
 static lull_status read_kernel(struct lull_reader *reader)
@@ -309,9 +311,9 @@ static lull_status read_kernel(struct lull_reader *reader)
     lull_kernel_divide(kernel);
     for (size_t i = 0; i < reader->source->n_sizes; i++)
         if (reader->as_macro[i])
-            kernel->macros = lull_arena_printf(reader->arena, "%s#define %s %.0f\n", kernel->macros,
-                                               reader->source->sizes[i].name,
-                                               reader->source->sizes[i].value);
+            kernel->macros =
+                lull_arena_printf(reader->arena, "%s#define %s %.0f\n", kernel->macros,
+                                  reader->source->sizes[i].name, reader->source->sizes[i].value);
     return status == LULL_OK ? check_sizes(reader) : status;
 }
 
@@ -335,7 +337,7 @@ static bool expand_macros(struct lull_reader *reader)
 
 static lull_status read_text(struct lull_reader *reader, CXIndex index)
 {
-    lull_status status;
+    lull_status status = LULL_OK;
     do {
         if (reader->unit)
             reader->clang->disposeTranslationUnit(reader->unit);
@@ -369,8 +371,8 @@ static lull_status read_with(struct lull_reader *reader, CXIndex index)
 lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
                              struct lull_kernel **ret_kernel, struct lull_error *err)
 {
-    struct lull_reader reader = {.source = source, .arena = arena, .err = err,
-                                 .loop = LULL_KERNEL_NONE};
+    struct lull_reader reader = {
+        .source = source, .arena = arena, .err = err, .loop = LULL_KERNEL_NONE};
     char *file;
     lull_status status = lull_clang_load(&reader.clang, err);
     if (status == LULL_OK)

@@ -30,7 +30,8 @@ static enum CXChildVisitResult take_child(CXCursor cursor, CXCursor parent, CXCl
     return CXChildVisit_Continue;
 }
 
-/* The library gives the extents of an array inside out: by place in the source they are in order. */
+/* The library gives the extents of an array inside out: by place in the source they are in order.
+ */
 static void sort_by_place(const struct lull_reader *reader, struct lull_cursors *children)
 {
     for (size_t i = 1; i < children->count; i++) {
@@ -149,8 +150,10 @@ bool lull_reader_is_floating(const struct lull_reader *reader, CXType type)
     case CXType_Double:
     case CXType_LongDouble:
     case CXType_Float16:
-    case CXType_Half: return true;
-    default: return false;
+    case CXType_Half:
+        return true;
+    default:
+        return false;
     }
 }
 

@@ -37,11 +37,11 @@ struct lull_reader {
     size_t n_names, names_capacity;
     size_t loops_capacity, flops_capacity, arrays_capacity, accesses_capacity, scalars_capacity,
         calls_capacity;
-    int loop; /* that is being read */
-    bool again;              /* with what was learned, it may be parsed */
-    bool met_macro;          /* an operator could not be seen */
-    unsigned line_of_text;   /* with macros expanded lines are lost: that of the function; 0: they are
-                                as in the file */
+    int loop;              /* that is being read */
+    bool again;            /* with what was learned, it may be parsed */
+    bool met_macro;        /* an operator could not be seen */
+    unsigned line_of_text; /* with macros expanded lines are lost: that of the function; 0: they are
+                              as in the file */
 };
 
 struct lull_cursors {

@@ -39,7 +39,8 @@ static bool mentions(const struct lull_reader *reader, CXCursor cursor, CXCursor
 }
 
 /* `value` NULL: the variable itself is part of its new value, as with +=. */
-static lull_status write_variable(struct lull_reader *reader, CXCursor cursor, const CXCursor *value)
+static lull_status write_variable(struct lull_reader *reader, CXCursor cursor,
+                                  const CXCursor *value)
 {
     CXCursor declaration = reader->clang->getCursorReferenced(cursor);
     struct lull_name *name;
@@ -47,7 +48,8 @@ static lull_status write_variable(struct lull_reader *reader, CXCursor cursor, c
     if (status != LULL_OK)
         return status;
     if (name->kind != LULL_NAME_SCALAR)
-        return lull_reader_wrong(reader, cursor, "'%s', an integer or an array, is changed in the loop",
+        return lull_reader_wrong(reader, cursor,
+                                 "'%s', an integer or an array, is changed in the loop",
                                  lull_reader_spelling(reader, cursor));
     struct lull_kernel_scalar *scalar = &reader->kernel->scalars[name->number];
     scalar->written = true;
@@ -150,13 +152,18 @@ lull_status lull_reader_expression(struct lull_reader *reader, CXCursor cursor)
     struct lull_name *name;
     cursor = lull_reader_strip(reader, cursor);
     switch (reader->clang->getCursorKind(cursor)) {
-    case CXCursor_ArraySubscriptExpr: return lull_reader_access(reader, cursor, false);
+    case CXCursor_ArraySubscriptExpr:
+        return lull_reader_access(reader, cursor, false);
     case CXCursor_DeclRefExpr:
         return lull_reader_declare(reader, reader->clang->getCursorReferenced(cursor), &name);
-    case CXCursor_BinaryOperator: return read_binary(reader, cursor);
-    case CXCursor_CompoundAssignOperator: return read_assignment(reader, cursor, true);
-    case CXCursor_UnaryOperator: return read_unary(reader, cursor);
-    case CXCursor_CallExpr: return read_call(reader, cursor);
+    case CXCursor_BinaryOperator:
+        return read_binary(reader, cursor);
+    case CXCursor_CompoundAssignOperator:
+        return read_assignment(reader, cursor, true);
+    case CXCursor_UnaryOperator:
+        return read_unary(reader, cursor);
+    case CXCursor_CallExpr:
+        return read_call(reader, cursor);
     case CXCursor_ConditionalOperator: {
         struct lull_cursors parts = lull_reader_children(reader, cursor);
         return read_all(reader, &parts, 0);
@@ -164,8 +171,10 @@ lull_status lull_reader_expression(struct lull_reader *reader, CXCursor cursor)
     case CXCursor_IntegerLiteral:
     case CXCursor_FloatingLiteral:
     case CXCursor_CharacterLiteral:
-    case CXCursor_UnaryExpr: /* sizeof */ return LULL_OK;
-    default: break;
+    case CXCursor_UnaryExpr: /* sizeof */
+        return LULL_OK;
+    default:
+        break;
     }
     return lull_reader_wrong(reader, cursor, "'%s' is not understood",
                              lull_reader_source_text(reader, cursor));
@@ -262,9 +271,11 @@ static lull_status name_variable(struct lull_reader *reader, CXCursor cursor, CX
     if (name->kind != LULL_NAME_SYMBOL)
         return lull_reader_wrong(reader, cursor, "loop variable '%s' is no plain integer",
                                  lull_reader_spelling(reader, variable));
-    for (int around = reader->loop; around != LULL_KERNEL_NONE; around = kernel->loops[around].parent)
+    for (int around = reader->loop; around != LULL_KERNEL_NONE;
+         around = kernel->loops[around].parent)
         if (kernel->loops[around].symbol == name->number)
-            return lull_reader_wrong(reader, cursor, "loop variable '%s' is that of the loop around",
+            return lull_reader_wrong(reader, cursor,
+                                     "loop variable '%s' is that of the loop around",
                                      kernel->symbols[name->number].name);
     kernel->symbols[name->number].is_size = false;
     loop->symbol = name->number;
