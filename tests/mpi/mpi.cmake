@@ -58,6 +58,13 @@ if(LULL_TESTS AND Python3_FOUND)
             set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
                                  SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         endforeach()
+        # Delays that are put into a real program are found as waves.
+        add_test(NAME mpi.${family}.waves
+            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/waves.py --family ${family}
+                    --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>
+                    ${PROJECT_SOURCE_DIR}/examples/wave.c)
+        set_tests_properties(mpi.${family}.waves PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                             TIMEOUT 900 RUN_SERIAL ON)
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check

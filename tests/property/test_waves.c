@@ -4,12 +4,13 @@
 
 #include "stats/random.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 #define NOISE "exponential:mean=100us" /* a tenth of an iteration */
 

@@ -4,12 +4,13 @@
  * largest offset that each can reach. */
 #include "support/wave_run.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include <cmocka.h>
 
 enum wait { ALL, DIRECTION, DISTANCE, EACH, WAITS };
 

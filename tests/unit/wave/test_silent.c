@@ -1,7 +1,6 @@
 /* Idle waves on a silent system: identities that need no other program. */
 #include "support/wave_run.h"
 
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #define LENGTH 20000000 /* ns: of the delay, 20 ms */
 
