@@ -18,8 +18,7 @@
 #define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
 
 struct decay {
-    double found, predicted; /* ns per rank */
-    double noise_mean;
+    double found, low, high, predicted; /* ns per rank; low and high: the interval of found */
 };
 
 /* As many runs as are asked for in the environment instead of one. */
@@ -38,7 +37,7 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     struct lull_error err;
     const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
     const char *pattern = lull_arena_printf(
-        arena, "chain:ranks=%u,iterations=500,exec=1ms,boundary=periodic,%s", ranks, exchange);
+        arena, "chain:ranks=%u,iterations=400,exec=1ms,boundary=periodic,%s", ranks, exchange);
     const char *texts[LULL_SIMULATE_SPECS] = {[LULL_SIMULATE_PATTERN] = pattern,
                                               [LULL_SIMULATE_NETWORK] = "ideal",
                                               [LULL_SIMULATE_NOISE] = noise};
@@ -50,7 +49,7 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     }
     struct lull_wave_inputs inputs = {.repeat = runs_of(repeat)};
     struct lull_delay delay;
-    assert_int_equal(lull_delay_read("5@i250:50ms", &delay, &err), LULL_OK);
+    assert_int_equal(lull_delay_read("5@i180:50ms", &delay, &err), LULL_OK);
     inputs.simulate.delays = &delay;
     inputs.simulate.n_delays = 1;
     inputs.simulate.seed = lull_test_seed();
@@ -60,7 +59,8 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     lull_wave_simulate(&inputs, &result, 2, arena);
     if (result.status != LULL_OK)
         fail_msg("%s: %s", pattern, result.err.text);
-    struct decay decay = {result.decay.value, result.predicted.decay, result.noise_mean};
+    struct decay decay = {result.decay.value, result.decay.low, result.decay.high,
+                          result.predicted.decay};
     lull_wave_cases_release(&inputs, &result);
     lull_arena_destroy(arena);
     return decay;
@@ -75,7 +75,7 @@ static void assert_near(const char *what, double value, double expected, double 
 static void test_exact_case(void **state)
 {
     (void)state;
-    struct decay decay = simulate("direction=up", 300, "exponential:mean=1us", 30);
+    struct decay decay = simulate("direction=up", 200, "exponential:mean=1us", 40);
     assert_near("exponential", decay.found, MEAN, 0.05);
 }
 
@@ -100,7 +100,7 @@ static void test_shapes_at_equal_mean(void **state)
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned both = 0; both < 2; both++) {
             struct decay decay =
-                simulate(both ? "direction=both" : "direction=up", 300, shapes[i].noise, 8);
+                simulate(both ? "direction=both" : "direction=up", 200, shapes[i].noise, 8);
             assert_near(shapes[i].noise, decay.found / MEAN,
                         both ? shapes[i].both : shapes[i].one_way, 0.10);
         }
@@ -120,7 +120,7 @@ static void test_linear_in_the_mean(void **state)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
             snprintf(noise, sizeof noise, kinds[k], (double)factor);
 #pragma GCC diagnostic pop
-            double found = simulate("direction=both", 300, noise, 1).found;
+            double found = simulate("direction=both", 200, noise, 1).found;
             if (factor == 1)
                 first = found;
             assert_near(noise, found, first * factor, 0.02);
@@ -128,13 +128,13 @@ static void test_linear_in_the_mean(void **state)
     }
 }
 
-/* beta kappa = T_cyc - T - mu, up to six ranks an iteration. */
+/* beta kappa = T_cyc - T - mu, up to six ranks an iteration, within 10 % and what chance leaves. */
 static void test_formula(void **state)
 {
     static const struct {
         const char *exchange;
         uint32_t ranks;
-    } cases[] = {{"direction=both", 300},
+    } cases[] = {{"direction=both", 200},
                  {"direction=both,wait=each", 400},
                  {"direction=both,distances=1+2", 400},
                  {"direction=both,distances=1+2,wait=distance", 500},
@@ -143,8 +143,10 @@ static void test_formula(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct decay decay =
-            simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 4);
-        assert_near(cases[i].exchange, decay.found, decay.predicted, 0.10);
+            simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 6);
+        if (decay.low > 1.1 * decay.predicted || decay.high < 0.9 * decay.predicted)
+            fail_msg("%s: %.4g (%.4g to %.4g), expected %.4g within 10 %%", cases[i].exchange,
+                     decay.found, decay.low, decay.high, decay.predicted);
     }
 }
 
