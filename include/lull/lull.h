@@ -21,6 +21,20 @@
 #include <stddef.h>
 #include <string.h>
 
+/* What several threads find out at the same time; NULL: nobody has asked yet. Languages older than
+ * C11 and C++11 cannot say that it is shared. */
+struct lull_marker_functions;
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#include <atomic>
+typedef std::atomic<const struct lull_marker_functions *> lull_answer;
+#elif !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && \
+    !defined(__STDC_NO_ATOMICS__)
+#include <stdatomic.h>
+typedef _Atomic(const struct lull_marker_functions *) lull_answer;
+#else
+typedef const struct lull_marker_functions *lull_answer;
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,17 +52,19 @@ struct lull_marker_functions {
 /* The recorder's functions, or NULL. */
 static inline const struct lull_marker_functions *lull_recorder(void)
 {
-    static const struct lull_marker_functions *found = NULL;
-    static int asked = 0;
-    if (!asked) { /* several threads may ask, and get the same answer */
+    static const struct lull_marker_functions nobody = {0, NULL, NULL, NULL, NULL, NULL};
+    static lull_answer answer;
+    const struct lull_marker_functions *found = answer;
+    if (!found) {
         const struct lull_marker_functions *(*get)(void) = NULL;
         void *symbol = dlsym(NULL, "lull_marker_functions");
         memcpy(&get, &symbol, sizeof get);
-        if (get)
-            found = get();
-        asked = 1;
+        found = get ? get() : NULL;
+        if (!found)
+            found = &nobody;
+        answer = found;
     }
-    return found;
+    return found == &nobody ? NULL : found;
 }
 
 static inline void lull_begin(const char *name)

@@ -93,12 +93,18 @@ static const uint8_t kind_of_event[LULL_EVENT_KINDS] = {
     [LULL_EVENT_RECV] = LULL_STEP_RECV,
     [LULL_EVENT_REQUEST_TEST] = LULL_STEP_TEST,
     [LULL_EVENT_REQUEST_CANCELLED] = LULL_STEP_CANCEL,
+    [LULL_EVENT_REQUEST_FREED] = LULL_STEP_FREE,
     [LULL_EVENT_COLLECTIVE_BEGIN] = LULL_STEP_COLLECTIVE_BEGIN,
     [LULL_EVENT_COLLECTIVE_END] = LULL_STEP_COLLECTIVE_END,
     [LULL_EVENT_RMA] = LULL_STEP_ONE_SIDED,
     [LULL_EVENT_IO] = LULL_STEP_IO,
     [LULL_EVENT_LOCK_ACQUIRE] = LULL_STEP_LOCK_ACQUIRE,
     [LULL_EVENT_LOCK_RELEASE] = LULL_STEP_LOCK_RELEASE,
+    [LULL_EVENT_THREAD_CREATE] = LULL_STEP_THREAD_CREATE,
+    [LULL_EVENT_THREAD_BEGIN] = LULL_STEP_THREAD_BEGIN,
+    [LULL_EVENT_THREAD_END] = LULL_STEP_THREAD_END,
+    [LULL_EVENT_THREAD_WAIT_BEGIN] = LULL_STEP_THREAD_WAIT_BEGIN,
+    [LULL_EVENT_THREAD_WAIT_END] = LULL_STEP_THREAD_WAIT_END,
 };
 
 static uint32_t find_channel(struct lull_interpreter *it, const struct lull_event *event)
@@ -130,11 +136,25 @@ static void count_operation(struct lull_interpreter *it, const struct lull_event
 
 static void tell_posts(struct lull_interpreter *it, struct lull_step *step)
 {
+    if (!(LULL_STEPS_OF_MPI >> step->kind & 1))
+        return;
     it->told = true;
     if (step->kind == LULL_STEP_COLLECTIVE_BEGIN)
         return;
     step->posts = it->posts;
     it->posts = 0;
+}
+
+/* What the send itself does not say, the function that sends may. */
+static uint8_t mode_of_send(const struct lull_interpreter *it, const struct lull_event *event)
+{
+    static const uint8_t modes[LULL_CALLS] = {[LULL_CALL_SSEND] = LULL_SEND_SYNCHRONOUS,
+                                              [LULL_CALL_ISSEND] = LULL_SEND_SYNCHRONOUS,
+                                              [LULL_CALL_BSEND] = LULL_SEND_BUFFERED,
+                                              [LULL_CALL_IBSEND] = LULL_SEND_BUFFERED};
+    if (event->op != LULL_SEND_STANDARD || it->call_region == LULL_NONE)
+        return event->op;
+    return modes[it->codes[it->call_region].call];
 }
 
 static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
@@ -156,7 +176,7 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         lull_emit(it, kind, event->time, it->brief && it->mpi_depth > 0 ? it->call_kept : kept);
     if (it->brief)
         tell_posts(it, step);
-    step->op = event->op;
+    step->op = kind == LULL_STEP_SEND ? mode_of_send(it, event) : event->op;
     step->parallel = it->parallel_depth > 0;
     step->region = it->call_region;
     step->comm = event->id;
@@ -176,7 +196,16 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         break;
     case LULL_STEP_LOCK_ACQUIRE:
     case LULL_STEP_LOCK_RELEASE:
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
         step->number = event->number;
+        break;
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        step->meeting.number = event->meeting.number;
+        step->meeting.location = event->meeting.location;
+        step->meeting.threads = event->meeting.threads;
         break;
     default:
         step->message.bytes = believe(it, event->message.bytes);

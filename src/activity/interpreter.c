@@ -177,6 +177,7 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     case LULL_EVENT_THREAD_BEGIN:
     case LULL_EVENT_THREAD_END:
         it->alive = event->kind == LULL_EVENT_THREAD_BEGIN;
+        lull_emit_operation(it, event, lull_kept(it));
         break;
     case LULL_EVENT_FLUSH:
         if (it->flush_end == NEVER || it->flush_end < end_of(it, event))

@@ -296,16 +296,23 @@ static inline int64_t lull_analysed(const struct lull_interpreter *it)
            ns[LULL_SLOT(LULL_ACTIVITY_OUTSIDE, 1)];
 }
 
+/* How threads make each other and wait: they change no activity, either. */
+#define LULL_EVENTS_OF_THREADS                                                       \
+    (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
+     LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
+
 /* Events of message passing: they change no activity. */
 #define LULL_OPERATION_EVENTS                                                                      \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
-     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
+     LULL_EVENTS_OF_THREADS)
 
 /* Not read unless somebody asks for them, so that they do not tell when a location ends. */
 #define LULL_SILENT_EVENTS                                                                   \
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
-     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE))
+     LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
+     LULL_EVENTS_OF_THREADS)
 
 static inline bool lull_is_operation(const struct lull_event *event)
 {

@@ -1,5 +1,6 @@
 /* A pass: a scan whose visitor feeds an interpreter per location. */
 #include "activity/interpreter.h"
+#include "base/parallel.h"
 
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ struct lull_pass {
     struct lull_pass_options options;
     struct lull_interpretation *shared;
     struct lull_interpreter **interpreters; /* [n_locations]; NULL: not begun, or not selected */
-    struct lull_emitter *emitters;          /* [workers] */
+    struct lull_emitter **emitters;         /* [workers] */
     unsigned workers;
 };
 
@@ -25,7 +26,7 @@ lull_status lull_pass_begin(void *context, unsigned worker, uint32_t location,
 static struct lull_emitter *emitter_of(struct lull_pass *pass, unsigned worker,
                                        struct lull_error *err)
 {
-    struct lull_emitter *emitter = &pass->emitters[worker];
+    struct lull_emitter *emitter = pass->emitters[worker];
     emitter->err = err;
     return emitter;
 }
@@ -125,24 +126,41 @@ static lull_status read_all(struct lull_pass *pass, struct lull_error *err)
     return lull_scan(pass->trace, &scan, &visitor, err);
 }
 
+static void destroy_emitter(struct lull_emitter *emitter)
+{
+    if (!emitter)
+        return;
+    free(emitter->steps);
+    free(emitter->parallel_ns);
+    free(emitter);
+}
+
+static struct lull_emitter *create_emitter(const struct lull_pass *pass, unsigned worker)
+{
+    struct lull_emitter *emitter = lull_alloc_apart(sizeof *emitter);
+    if (!emitter)
+        return NULL;
+    *emitter = (struct lull_emitter){.consumers = pass->consumers,
+                                     .n_consumers = pass->n_consumers,
+                                     .worker = worker,
+                                     .capacity = LULL_EMITTER_STEPS};
+    emitter->steps = lull_alloc_apart(LULL_EMITTER_STEPS * sizeof(struct lull_step));
+    if (pass->shared->wants_ledger)
+        emitter->parallel_ns = lull_alloc_apart(LULL_EMITTER_STEPS * sizeof *emitter->parallel_ns);
+    if (emitter->steps && (emitter->parallel_ns || !pass->shared->wants_ledger))
+        return emitter;
+    destroy_emitter(emitter);
+    return NULL;
+}
+
 static bool make_room(struct lull_pass *pass)
 {
     pass->interpreters =
         calloc(pass->trace->n_locations + (size_t)1, sizeof(struct lull_interpreter *));
-    pass->emitters = calloc(pass->workers, sizeof *pass->emitters);
-    for (unsigned w = 0; pass->emitters && w < pass->workers; w++) {
-        pass->emitters[w] = (struct lull_emitter){.consumers = pass->consumers,
-                                                  .n_consumers = pass->n_consumers,
-                                                  .worker = w,
-                                                  .capacity = LULL_EMITTER_STEPS};
-        pass->emitters[w].steps = malloc(LULL_EMITTER_STEPS * sizeof(struct lull_step));
-        if (pass->shared->wants_ledger)
-            pass->emitters[w].parallel_ns =
-                malloc(LULL_EMITTER_STEPS * sizeof *pass->emitters[w].parallel_ns);
-        if (!pass->emitters[w].steps ||
-            (pass->shared->wants_ledger && !pass->emitters[w].parallel_ns))
+    pass->emitters = calloc(pass->workers, sizeof(struct lull_emitter *));
+    for (unsigned w = 0; pass->emitters && w < pass->workers; w++)
+        if (!(pass->emitters[w] = create_emitter(pass, w)))
             return false;
-    }
     return pass->interpreters && pass->emitters;
 }
 
@@ -178,10 +196,8 @@ void lull_pass_destroy(struct lull_pass *pass)
         return;
     for (uint32_t l = 0; pass->interpreters && l < pass->trace->n_locations; l++)
         lull_interpreter_destroy(pass->interpreters[l]);
-    for (unsigned w = 0; pass->emitters && w < pass->workers; w++) {
-        free(pass->emitters[w].steps);
-        free(pass->emitters[w].parallel_ns);
-    }
+    for (unsigned w = 0; pass->emitters && w < pass->workers; w++)
+        destroy_emitter(pass->emitters[w]);
     free(pass->interpreters);
     free(pass->emitters);
     lull_interpretation_destroy(pass->shared);

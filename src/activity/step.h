@@ -27,6 +27,11 @@
  *  Pauses. While the recorder was switched off the activity is LULL_ACTIVITY_DISABLED. A call that
  *  was open goes on; operations of the pause are not there.
  *
+ *  Threads. THREAD_CREATE, THREAD_BEGIN, THREAD_END and THREAD_WAITs say how the threads of a
+ * process wait for each other, where the program makes them itself (pthreads) and the recorder
+ * tells it. Creation comes before the begin, the end before the end of the wait for it. They are
+ * there in pauses, too.
+ *
  *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
  * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,
  * and MPI inside an OpenMP parallel region, whose length the other threads decide as well. What a
@@ -48,13 +53,16 @@ enum lull_step_kind {
     LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region; op */
     LULL_STEP_CALL_END,   /* it ends: region; op; call_began */
 
-    LULL_STEP_SEND,      /* comm, channel; message: posted. request LULL_NO_REQUEST: blocking */
+    LULL_STEP_SEND,      /* comm, channel; message: posted. request LULL_NO_REQUEST: blocking;
+                            op: enum lull_send_mode, also where the call says it */
     LULL_STEP_SEND_DONE, /* message.request: a non-blocking send is complete */
     LULL_STEP_RECV_POST, /* comm or LULL_NONE; message; peer and tag may be LULL_ANY, bytes is the
                             size of the buffer or 0. No channel. */
     LULL_STEP_RECV,      /* comm, channel; message: complete, with the matched source and size */
     LULL_STEP_TEST,      /* message.request: tested, not complete */
     LULL_STEP_CANCEL,    /* message.request was cancelled */
+    LULL_STEP_FREE,      /* message.request, a receive, was given up: it may still take a message,
+                            of which there will be no RECV */
     LULL_STEP_COLLECTIVE_BEGIN, /* comm or LULL_NONE; op: enum lull_collective; collective. Only
                                    collective.request and the time count of a blocking one. */
     LULL_STEP_COLLECTIVE_END,   /* comm; op; collective */
@@ -72,6 +80,16 @@ enum lull_step_kind {
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
     LULL_STEP_LOCK_RELEASE,
 
+    LULL_STEP_THREAD_CREATE, /* number: of a thread that begins to exist, unique in its process */
+    LULL_STEP_THREAD_BEGIN,  /* number: of the thread that lives in the location from here on; 0:
+                                who has made it is not known. A location may hold several threads
+                                one after the other. */
+    LULL_STEP_THREAD_END,    /* the same number, where the thread has ended by itself */
+    LULL_STEP_THREAD_WAIT_BEGIN, /* op: enum lull_thread_wait; meeting: the thread begins to wait
+                                    for the THREAD_END with that number, or for the
+                                    THREAD_WAIT_BEGINs of all others with that number */
+    LULL_STEP_THREAD_WAIT_END,   /* the same: it goes on */
+
     LULL_STEP_VISIT, /* a region is left: region; `visit`; of the pass's `visits` */
     LULL_STEP_TICK,  /* a multiple of the pass's tick has come; on threads other than the master,
                         inside parallel regions only; region and forked as in JOIN */
@@ -80,12 +98,13 @@ enum lull_step_kind {
 };
 
 #define LULL_STEP_MASK(kind) (UINT32_C(1) << (kind))
-#define LULL_STEPS_OF_MPI                                                        \
-    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) | \
-     LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |      \
-     LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) |      \
-     LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |         \
-     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+#define LULL_STEPS_OF_MPI                                                          \
+    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |   \
+     LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |        \
+     LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) |        \
+     LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |           \
+     LULL_STEP_MASK(LULL_STEP_FREE) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | \
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 /* All but CALL, which says nothing that the others do not. */
 #define LULL_STEPS_ALL ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL))
 
@@ -179,6 +198,11 @@ struct lull_step {
             int32_t target; /* process index or LULL_ANY */
         } transfer;
         uint64_t number;
+        struct {
+            uint64_t number;   /* of a thread, or of a meeting at a barrier */
+            uint32_t location; /* JOIN: that of the thread, or LULL_NONE */
+            uint32_t threads;  /* BARRIER: how many meet */
+        } meeting;
         struct {
             int64_t end;
             int64_t inclusive_ns; /* inside the windows, not paused */

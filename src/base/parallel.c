@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,15 @@ unsigned lull_worker_count(void)
         return 1;
     int allowed = CPU_COUNT(&cpus);
     return allowed < 1 ? 1 : allowed > MOST_WORKERS ? MOST_WORKERS : (unsigned)allowed;
+}
+
+void *lull_alloc_apart(size_t size)
+{
+    if (size > SIZE_MAX - LULL_APART)
+        return NULL;
+    size = (size + LULL_APART - 1) / LULL_APART * LULL_APART;
+    void *memory = aligned_alloc(LULL_APART, size);
+    return memory ? memset(memory, 0, size) : NULL;
 }
 
 struct worker {

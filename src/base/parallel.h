@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
+
 /* Processors this process may use (its affinity mask), at least 1; the environment variable
  * LULL_THREADS, when it holds a number from 1 to 1024, takes its place. */
 unsigned lull_worker_count(void);
@@ -18,5 +20,12 @@ void lull_parallel_run(unsigned workers, void (*body)(void *context, unsigned wo
  * LULL_ERR_MEMORY, before any body has begun, where not all can be created. */
 lull_status lull_parallel_run_all(unsigned workers, void (*body)(void *context, unsigned worker),
                                   void *context, struct lull_error *err);
+
+/* What one thread writes again and again lies this many bytes apart from what others use, or each
+ * would wait for the other's cache lines: of 64 bytes, which processors fetch in pairs. */
+enum { LULL_APART = 128 };
+
+/* Zeroed memory that shares no cache line with other memory; free() releases it. NULL: none. */
+void *lull_alloc_apart(size_t size);
 
 #endif

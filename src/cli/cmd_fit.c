@@ -53,8 +53,7 @@ static const struct poptOption options[] = {
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0,
      "draw measurements, law and interval as SVG", "FILE"},
     {"list", '\0', POPT_ARG_NONE, &settings.list, 0, "list the laws", NULL},
-    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
-     "N"},
+    LULL_THREADS_OPTION(settings.threads),
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "go on where the tracer disturbed a run too much, or where runs seem not to be of one program",
      NULL},
@@ -187,7 +186,7 @@ static int read_places(struct wishes *wishes, size_t n_params, struct lull_arena
 static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
     wishes->runs.x = split(settings.x, arena, &wishes->runs.n_x);
-    wishes->runs.y = settings.y;
+    wishes->runs.y = lull_fit_y_read(settings.y);
     wishes->show.extrapolate = settings.extrapolate;
     int status = read_laws(wishes, arena);
     if (status == LULL_EXIT_OK)
@@ -209,12 +208,12 @@ static lull_status read_runs(const char *const *paths, uint32_t count, const str
 {
     struct lull_progress progress;
     const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    const struct lull_runs_options wanted = {
-        .regions = wishes->runs.by_region || (settings.y && strncmp(settings.y, "region:", 7) == 0),
-        .force = settings.force,
-        .no_replay = !settings.y || strncmp(settings.y, "metric:", 7) != 0,
-        .workers = (unsigned)settings.threads,
-        .progress = &shown};
+    const struct lull_runs_options wanted = {.regions = wishes->runs.by_region ||
+                                                        wishes->runs.y.subject == LULL_FIT_REGION,
+                                             .force = settings.force,
+                                             .no_replay = wishes->runs.y.subject != LULL_FIT_METRIC,
+                                             .workers = (unsigned)settings.threads,
+                                             .progress = &shown};
     struct lull_arena *arena = notices->arena;
     struct lull_runs runs;
     lull_status status = lull_runs_load(paths, count, &wanted, notices, arena, &runs, err);
@@ -247,14 +246,14 @@ static lull_status read_measurements(const char *const *paths, uint32_t count,
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: is a table of measurements (%s), expected it alone", paths[number],
                          format->name);
-    bool names_series = settings.y && (strncmp(settings.y, "region:", 7) == 0 ||
-                                       strncmp(settings.y, "metric:", 7) == 0);
+    const enum lull_fit_subject subject = wishes->runs.y.subject;
+    bool names_series = subject == LULL_FIT_REGION || subject == LULL_FIT_METRIC;
     const struct lull_fit_read_options wanted = {.params = wishes->runs.x,
                                                  .n_params = wishes->runs.n_x,
                                                  .y = names_series ? NULL : settings.y};
     lull_status status = lull_fit_read(paths[0], format, &wanted, notices->arena, ret_table, err);
     if (status == LULL_OK)
-        status = lull_fit_find_series(*ret_table, settings.y, notices->arena, ret_front, err);
+        status = lull_fit_find_series(*ret_table, wishes->runs.y, notices->arena, ret_front, err);
     for (size_t s = 0; status == LULL_OK && wishes->has_kind && s < (*ret_table)->n_series; s++)
         (*ret_table)->series[s].kind = wishes->kind;
     return status;

@@ -11,7 +11,7 @@ static struct lull_output_settings output;
 static int threads;
 
 static const struct poptOption options[] = {
-    {"threads", 'j', POPT_ARG_INT, &threads, 0, "threads to read with (all processors)", "N"},
+    LULL_THREADS_OPTION(threads),
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };

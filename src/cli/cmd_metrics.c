@@ -51,8 +51,7 @@ static const struct poptOption options[] = {
     LULL_DIGITS_OPTION(output),
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
      "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
-    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
-     "N"},
+    LULL_THREADS_OPTION(settings.threads),
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "go on where the tracer disturbed the run too much, or where runs seem not to be of one "
      "program",

@@ -5,6 +5,12 @@
 
 #include <popt.h>
 
+/* An entry of an option table; its value is checked by lull_option_threads(). */
+/* clang-format off */
+#define LULL_THREADS_OPTION(threads) \
+    {"threads", 'j', POPT_ARG_INT, &(threads), 0, "threads to read with (all processors)", "N"}
+/* clang-format on */
+
 /* A mistake that popt has found; `code` is what poptGetNextOpt() returned. */
 int lull_bad_option(poptContext context, const struct poptOption *options, int code);
 

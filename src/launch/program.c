@@ -125,8 +125,6 @@ static void follow_scripts(struct lull_program *program, struct lull_arena *aren
 static void see_library(void *context, const char *name)
 {
     struct lull_program *program = context;
-    if (strncmp(last_part(name), "libasan.so", strlen("libasan.so")) == 0)
-        program->before_all = name;
     for (size_t i = 0; i < sizeof known_libraries / sizeof *known_libraries; i++) {
         if (strncmp(last_part(name), known_libraries[i].prefix,
                     strlen(known_libraries[i].prefix)) != 0)

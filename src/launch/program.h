@@ -19,7 +19,6 @@ struct lull_program {
     bool dynamic;
     bool static_mpi;
     bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
-    const char *before_all; /* a library that does not suffer another before it; NULL: none */
     bool openmp;            /* needs an OpenMP runtime */
     enum lull_mpi_family mpi;
 };

@@ -1,5 +1,6 @@
 #include "launch/recording.h"
 
+#include "base/starters.h"
 #include "launch/installed.h"
 
 #include <limits.h>
@@ -102,17 +103,13 @@ static void set_flag(const char *name, bool on)
     set(name, on ? "1" : NULL);
 }
 
-/* Puts a library in front of what is loaded before the program's own, unless it is there. The
- * address sanitizer of gcc ends the program where its library is not the very first: so it comes
- * before ours, which takes both out of the environment again. */
-static void preload(const struct lull_recording *recording, struct lull_arena *arena)
+/* Puts a text in front of a list in the environment, unless it is there. */
+static void put_first(const char *name, const char *text, struct lull_arena *arena)
 {
-    const char *list = getenv("LD_PRELOAD"), *first = recording->program.before_all;
-    if (list && strstr(list, recording->library))
-        return;
-    set("LD_PRELOAD",
-        lull_arena_printf(arena, "%s%s%s%s%s", first ? first : "", first ? ":" : "",
-                          recording->library, list && *list ? ":" : "", list ? list : ""));
+    const char *list = getenv(name);
+    if (!list || !strstr(list, text))
+        set(name, lull_arena_printf(arena, "%s%s%s", text, list && *list ? ":" : "",
+                                    list ? list : ""));
 }
 
 /* Behind a shell, the recorder seeks the program. */
@@ -134,7 +131,8 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_COUNTERS", wish->counters);
     set("LULL_RECORD_FOLLOW", follow_mode(recording, wish));
     set("LULL_RECORD_CALLPATH", wish->callpath);
-    preload(recording, arena);
+    put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
+    put_first("LD_PRELOAD", recording->library, arena);
 }
 
 /* ---- all together -------------------------------------------------------------------------- */

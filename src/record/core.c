@@ -306,7 +306,7 @@ static struct rec_thread *make_thread(enum rec_role role)
     return NULL;
 }
 
-struct rec_thread *rec_thread_begin(enum rec_role role)
+static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
 {
     rec_start();
     if (rec_self_or_null)
@@ -321,11 +321,22 @@ struct rec_thread *rec_thread_begin(enum rec_role role)
     rec_reserve(self, REC_MOST_SLOTS);
     uint64_t now = rec_now();
     rec_sums_from(self, now);
-    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, 0, now);
+    self->made_as = number;
+    rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, number, now);
     rec_counters_begin(self, now);
     rec_pause_enter(self, now);
     rec_self_or_null = self;
     return self;
+}
+
+struct rec_thread *rec_thread_begin(enum rec_role role)
+{
+    return begin_thread(role, 0);
+}
+
+struct rec_thread *rec_thread_begin_made(uint64_t number)
+{
+    return begin_thread(REC_ROLE_FREE, number);
 }
 
 void rec_thread_set_role(struct rec_thread *self, enum rec_role role)
@@ -365,7 +376,7 @@ void rec_thread_end(void)
     rec_counters_end(self);
     if (!open) {
         leave_all(self, now);
-        rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, 0, now);
+        rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, self->made_as, now);
     }
     rec_cores_end(self);
     rec_sums_until(self, now);

@@ -79,6 +79,7 @@ struct rec_thread {
     uint64_t ended;      /* ticks of all pauses of the program that had ended then */
     uint32_t number;
     uint8_t role;
+    uint64_t made_as; /* number of the thread that lives here (thread/waits.h); 0: none */
     struct rec_frame frames[REC_MOST_FRAMES];
     struct rec_counting counting;
 
@@ -163,6 +164,8 @@ enum rec_role { REC_ROLE_UNKNOWN, REC_ROLE_MASTER, REC_ROLE_WORKER, REC_ROLE_FRE
 
 /* Makes the calling thread a location; does nothing when it is one. Writes THREAD_BEGIN. */
 struct rec_thread *rec_thread_begin(enum rec_role role);
+/* The same for a thread that the program makes itself, which it numbers (thread/waits.h). */
+struct rec_thread *rec_thread_begin_made(uint64_t number);
 /* Ends the calling thread's location; happens by itself when the thread ends. */
 void rec_thread_end(void);
 void rec_thread_set_role(struct rec_thread *self, enum rec_role role);

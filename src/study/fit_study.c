@@ -3,6 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+struct lull_fit_y lull_fit_y_read(const char *text)
+{
+    if (!text || strcmp(text, "runtime") == 0)
+        return (struct lull_fit_y){LULL_FIT_RUNTIME, "runtime"};
+    if (strncmp(text, "region:", 7) == 0)
+        return (struct lull_fit_y){LULL_FIT_REGION, text + 7};
+    if (strncmp(text, "metric:", 7) == 0)
+        return (struct lull_fit_y){LULL_FIT_METRIC, text + 7};
+    return (struct lull_fit_y){LULL_FIT_COLUMN, text};
+}
+
 /* ---- what runs measure ---------------------------------------------------------------------- */
 
 static const char *const axes[] = {"processes", "threads", "size"};
@@ -109,16 +120,20 @@ static lull_status measure_metric(const struct lull_run *run, const char *name, 
     return LULL_OK;
 }
 
-static lull_status measure_y(const struct lull_run *run, const char *y, double *ret_value,
+static lull_status measure_y(const struct lull_run *run, struct lull_fit_y y, double *ret_value,
                              struct lull_error *err)
 {
-    if (strncmp(y, "region:", 7) == 0)
-        return measure_region(run, y + 7, ret_value, err);
-    if (strncmp(y, "metric:", 7) == 0)
-        return measure_metric(run, y + 7, ret_value, err);
-    if (strcmp(y, "runtime") != 0)
+    switch (y.subject) {
+    case LULL_FIT_REGION:
+        return measure_region(run, y.name, ret_value, err);
+    case LULL_FIT_METRIC:
+        return measure_metric(run, y.name, ret_value, err);
+    case LULL_FIT_COLUMN:
         return lull_fail(err, LULL_ERR_RANGE,
-                         "--y is '%s', expected runtime, region:NAME or metric:NAME", y);
+                         "--y is '%s', expected runtime, region:NAME or metric:NAME", y.name);
+    case LULL_FIT_RUNTIME:
+        break;
+    }
     *ret_value = run->input->runtime;
     return LULL_OK;
 }
@@ -145,15 +160,13 @@ static lull_status add_run(const struct filling *filling, struct lull_fit_series
 
 static lull_status add_front(const struct filling *filling)
 {
-    const char *y = filling->wish->y ? filling->wish->y : "runtime";
-    bool is_metric = strncmp(y, "metric:", 7) == 0, is_region = strncmp(y, "region:", 7) == 0;
-    struct lull_fit_series *series = lull_fit_table_series(filling->table, is_region ? y + 7 : "",
-                                                           is_metric   ? y + 7
-                                                           : is_region ? "time"
-                                                                       : y);
-    series->unit = is_metric ? "" : "s";
-    if (is_metric)
-        series->kind = strcmp(y + 7, "speedup") == 0 ? LULL_FIT_RATE : LULL_FIT_EFFICIENCY;
+    const struct lull_fit_y y = filling->wish->y;
+    bool is_region = y.subject == LULL_FIT_REGION;
+    struct lull_fit_series *series =
+        lull_fit_table_series(filling->table, is_region ? y.name : "", is_region ? "time" : y.name);
+    series->unit = y.subject == LULL_FIT_METRIC ? "" : "s";
+    if (y.subject == LULL_FIT_METRIC)
+        series->kind = strcmp(y.name, "speedup") == 0 ? LULL_FIT_RATE : LULL_FIT_EFFICIENCY;
     lull_status status = LULL_OK;
     for (uint32_t r = 0; status == LULL_OK && r < filling->runs->count; r++) {
         double value = 0;
@@ -197,10 +210,10 @@ static lull_status add_regions(const struct filling *filling)
     lull_status status = add_region(filling, NULL);
     for (uint32_t r = 0; r < filling->runs->count; r++) {
         const struct lull_breakdown *breakdown = filling->runs->runs[r].breakdown;
+        const double least_ns = least_share * all_ns(breakdown);
         for (uint32_t i = 0; status == LULL_OK && i < breakdown->n_regions; i++) {
             const char *name = breakdown->regions[i].name;
-            if (region_ns(breakdown, name, false) >= least_share * all_ns(breakdown) &&
-                !is_known(filling->table, name))
+            if (region_ns(breakdown, name, false) >= least_ns && !is_known(filling->table, name))
                 status = add_region(filling, name);
         }
     }
@@ -233,27 +246,26 @@ lull_status lull_fit_table_of_runs(const struct lull_runs *runs, const struct lu
     return LULL_OK;
 }
 
-lull_status lull_fit_find_series(const struct lull_fit_table *table, const char *y,
+lull_status lull_fit_find_series(const struct lull_fit_table *table, struct lull_fit_y y,
                                  struct lull_arena *arena, size_t *ret_index,
                                  struct lull_error *err)
 {
-    bool by_metric = y && strncmp(y, "metric:", 7) == 0;
-    bool by_region = y && strncmp(y, "region:", 7) == 0;
+    bool by_metric = y.subject == LULL_FIT_METRIC;
     const char *known = "";
     *ret_index = 0;
-    if (!by_metric && !by_region)
+    if (!by_metric && y.subject != LULL_FIT_REGION)
         return LULL_OK;
     for (size_t i = 0; i < table->n_series; i++) {
         const char *name = by_metric ? table->series[i].metric : table->series[i].region;
-        if (strcmp(name, y + 7) == 0) {
+        if (strcmp(name, y.name) == 0) {
             *ret_index = i;
             return LULL_OK;
         }
         if (i < 10)
             known = lull_arena_printf(arena, "%s%s%s", known, i ? ", " : "", name);
     }
-    return lull_fail(err, LULL_ERR_RANGE, "--y: there is no %.6s '%s', expected one of: %s", y,
-                     y + 7, known);
+    return lull_fail(err, LULL_ERR_RANGE, "--y: there is no %s '%s', expected one of: %s",
+                     by_metric ? "metric" : "region", y.name, known);
 }
 
 /* ---- the fits ------------------------------------------------------------------------------- */

@@ -6,12 +6,23 @@
 #include "model/fit/fit.h"
 #include "study/runs.h"
 
+/* What "--y" names. */
+enum lull_fit_subject { LULL_FIT_RUNTIME, LULL_FIT_REGION, LULL_FIT_METRIC, LULL_FIT_COLUMN };
+struct lull_fit_y {
+    enum lull_fit_subject subject;
+    const char *name; /* of the region, the metric or the column; of the runtime "runtime" */
+};
+
+/* Reads "runtime" (or NULL), "region:NAME", "metric:ID"; anything else is a column of a table. The
+ * name is borrowed from `text`. */
+struct lull_fit_y lull_fit_y_read(const char *text);
+
 /* What is measured of runs, over what. */
 struct lull_fit_wish {
     const char *const *x; /* "processes", "threads", "size"; NULL: processes if they differ, then
                              threads, then size */
     size_t n_x;
-    const char *y;       /* "runtime" (or NULL), "region:NAME", "metric:ID" */
+    struct lull_fit_y y; /* not a column */
     bool by_region;      /* also each region's exclusive time, and what is outside of all */
     const double *sizes; /* [n_sizes] of the problem, by the order of the operands; NULL: unknown */
     size_t n_sizes;
@@ -25,9 +36,9 @@ lull_status lull_fit_table_of_runs(const struct lull_runs *runs, const struct lu
                                    struct lull_arena *arena, struct lull_fit_table **ret_table,
                                    struct lull_error *err);
 
-/* Which series of a table is meant by "region:NAME" or "metric:NAME"; the first for NULL and for a
- * column. Fails with the names that there are. */
-lull_status lull_fit_find_series(const struct lull_fit_table *table, const char *y,
+/* Which series of a table is meant by a region or a metric; otherwise the first. Fails with the
+ * names that there are. */
+lull_status lull_fit_find_series(const struct lull_fit_table *table, struct lull_fit_y y,
                                  struct lull_arena *arena, size_t *ret_index,
                                  struct lull_error *err);
 

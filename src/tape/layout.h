@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 #define LULL_TAPE_ANCHOR_NAME "lull-tape"
-#define LULL_TAPE_ANCHOR      "lull-tape 1\n"
-#define LULL_TAPE_VERSION     1
+#define LULL_TAPE_ANCHOR      "lull-tape 2\n"
+#define LULL_TAPE_VERSION     2
+#define LULL_TAPE_FIRST       1 /* version 2 has all that 1 has, and more */
 #define LULL_TAPE_BYTE_ORDER  UINT32_C(0x01020304)
 #define LULL_TAPE_GROUP       1000 /* processes per sub-folder */
 
@@ -73,6 +74,9 @@ struct lull_tape_header {
      * program pays for one copy instead of a page fault for every page that it fills. */
     uint64_t flushed;
     struct lull_tape_cores cores;
+    /* Where the thread came out of MPI_Init and went into MPI_Finalize, in ticks; 0: it did not.
+     * Since version 2. */
+    uint64_t main_begin, main_end;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -124,10 +128,12 @@ enum lull_tape_kind {
     LULL_TAPE_FLUSH, /* value or u64[0]: duration */
 
     /* Events by themselves, value: op. id: communicator, window, file, marker by kind. */
-    LULL_TAPE_MESSAGE,    /* value: LULL_TAPE_MESSAGE_*; + u64 bytes, u64 request; i32 peer, tag */
+    LULL_TAPE_MESSAGE,    /* value: LULL_TAPE_MESSAGE_*; + u64 bytes, u64 request; i32 peer, tag,
+                             u32 mode of a send, 0 */
     LULL_TAPE_COLLECTIVE, /* value: op, bit 31: end; + u64 sent, received; u64 request, i32 root */
     LULL_TAPE_TRANSFER,   /* value: op, bit 31: RMA else I/O; + u64 bytes, i32[2] target */
-    LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0] */
+    LULL_TAPE_NUMBER,     /* value: LULL_TAPE_NUMBER_*; + u64[0]; of a wait for threads also u32[2]
+                             location, u32[3] threads */
     LULL_TAPE_COUNTERS,   /* extra readings: u64[0] value, u32[2] counter */
     LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
     LULL_TAPE_COUNTS,     /* value: number of counters; what those with the ids from `id` on have
@@ -146,10 +152,12 @@ enum lull_tape_kind {
  * CALL_ISEND, CALL_IRECV and CALL_ICOLLECTIVE opened them.
  *  u32[3] = 0: requests u32[0] .. u32[0] + u32[1] - 1 have completed as they were posted;
  *  u32[3] = LULL_TAPE_CANCELLED: request u32[0] was withdrawn;
+ *  u32[3] = LULL_TAPE_FREED: receive u32[0] goes on, and nobody will hear of its end;
  *  else:       receive u32[0] has matched source i32[1] and tag i32[2];
  *              u32[3] = LULL_TAPE_MATCHED | size, or with LULL_TAPE_LARGE the size is in u64[0] of
  *              one slot more. */
 #define LULL_TAPE_CANCELLED UINT32_C(1)
+#define LULL_TAPE_FREED     UINT32_C(2)
 #define LULL_TAPE_MATCHED   UINT32_C(0x80000000)
 #define LULL_TAPE_LARGE     UINT32_C(0x40000000)
 
@@ -208,7 +216,16 @@ enum lull_tape_message {
     LULL_TAPE_MESSAGE_RECV,
     LULL_TAPE_MESSAGE_TEST,
     LULL_TAPE_MESSAGE_CANCELLED,
+    LULL_TAPE_MESSAGE_FREED,
     LULL_TAPE_MESSAGES
+};
+
+/* The mode of a send; STANDARD: the function that sends says it. */
+enum lull_tape_mode {
+    LULL_TAPE_MODE_STANDARD,
+    LULL_TAPE_MODE_BUFFERED,
+    LULL_TAPE_MODE_SYNCHRONOUS,
+    LULL_TAPE_MODES
 };
 
 enum lull_tape_number {
@@ -226,8 +243,17 @@ enum lull_tape_number {
     LULL_TAPE_NUMBER_MEASURE_OFF,
     LULL_TAPE_NUMBER_MEASURE_ON,
     LULL_TAPE_NUMBER_MARKER,
+    /* Threads that others make have numbers in their process, from 1 on; THREAD_BEGIN and
+     * THREAD_END have them, too, 0 where there is none. */
+    LULL_TAPE_NUMBER_THREAD_CREATE,
+    /* For the end of the thread with that number, with its location (the number in the name of its
+     * file, LULL_TAPE_NO_LOCATION: not known) and 0 threads; or for as many threads as meet at a
+     * barrier, all of which have the same number then, and no location. */
+    LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN,
+    LULL_TAPE_NUMBER_THREAD_WAIT_END,
     LULL_TAPE_NUMBERS
 };
+#define LULL_TAPE_NO_LOCATION UINT32_MAX
 
 /* ---- files of sums ----------------------------------------------------------------------------
  */

@@ -21,13 +21,16 @@ enum lull_event_kind {
                          0: for one                                                             */
     LULL_EVENT_STATE, /* state; duration: Paraver's partition of a thread's time                */
 
-    LULL_EVENT_SEND,      /* communicator; message: posted. request = LULL_NO_REQUEST: blocking  */
+    LULL_EVENT_SEND,      /* communicator; message: posted. request = LULL_NO_REQUEST: blocking.
+                             op: enum lull_send_mode, where the region does not say it           */
     LULL_EVENT_SEND_DONE, /* -; message.request: a non-blocking send is complete                 */
     LULL_EVENT_RECV_POST, /* communicator or LULL_NONE; message: a receive is posted; peer and
                              tag may be LULL_ANY, bytes is the size of the buffer or 0           */
     LULL_EVENT_RECV,      /* communicator; message: complete, with the matched source and size   */
     LULL_EVENT_REQUEST_TEST,      /* -; message.request: tested, not complete                    */
     LULL_EVENT_REQUEST_CANCELLED, /* -; message.request                                          */
+    LULL_EVENT_REQUEST_FREED,     /* -; message.request: of a receive that goes on, and whose end
+                                     nobody will hear of                                         */
 
     LULL_EVENT_COLLECTIVE_BEGIN, /* communicator or LULL_NONE (not known before the end);
                                     op: lull_collective or LULL_COLLECTIVE_UNKNOWN; for a
@@ -41,8 +44,13 @@ enum lull_event_kind {
     LULL_EVENT_JOIN,       /* -                                                                  */
     LULL_EVENT_TEAM_BEGIN, /* communicator of the team or LULL_NONE                              */
     LULL_EVENT_TEAM_END,   /* the same                                                           */
-    LULL_EVENT_THREAD_BEGIN, /* - the thread's life begins                                       */
-    LULL_EVENT_THREAD_END,   /* -                                                                */
+    LULL_EVENT_THREAD_BEGIN,  /* -; number: as below. The thread's life begins                   */
+    LULL_EVENT_THREAD_END,    /* -; the same number                                              */
+    LULL_EVENT_THREAD_CREATE, /* -; number: of the thread that this one makes, unique in their
+                                 process and above 0, which is that of a thread whose maker is not
+                                 known                                                           */
+    LULL_EVENT_THREAD_WAIT_BEGIN, /* -; op: enum lull_thread_wait; meeting                       */
+    LULL_EVENT_THREAD_WAIT_END,   /* the same                                                    */
 
     LULL_EVENT_TASK_CREATE,   /* -; number: the task                                             */
     LULL_EVENT_TASK_SWITCH,   /* -; number: the task that runs from now on                       */
@@ -72,10 +80,11 @@ enum lull_event_kind {
      LULL_MASK(LULL_EVENT_FLUSH) | LULL_MASK(LULL_EVENT_MEASURE_OFF) |                        \
      LULL_MASK(LULL_EVENT_MEASURE_ON))
 /* Point-to-point messages; formats in which these are not in time order must sort them. */
-#define LULL_MASK_MESSAGES                                          \
-    (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_SEND_DONE) | \
-     LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_RECV) | \
-     LULL_MASK(LULL_EVENT_REQUEST_TEST) | LULL_MASK(LULL_EVENT_REQUEST_CANCELLED))
+#define LULL_MASK_MESSAGES                                                          \
+    (LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_SEND_DONE) |                 \
+     LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_RECV) |                 \
+     LULL_MASK(LULL_EVENT_REQUEST_TEST) | LULL_MASK(LULL_EVENT_REQUEST_CANCELLED) | \
+     LULL_MASK(LULL_EVENT_REQUEST_FREED))
 
 #define LULL_NONE       UINT32_MAX /* no index */
 #define LULL_ANY        (-1)       /* wildcard source or tag */
@@ -83,6 +92,15 @@ enum lull_event_kind {
 #define LULL_NO_REQUEST UINT64_MAX
 
 enum lull_rma { LULL_RMA_PUT, LULL_RMA_GET, LULL_RMA_ATOMIC, LULL_RMA_SYNC, LULL_RMA_OPS };
+/* LULL_SEND_STANDARD: the call that the send belongs to may say more. */
+enum lull_send_mode {
+    LULL_SEND_STANDARD,
+    LULL_SEND_BUFFERED,
+    LULL_SEND_SYNCHRONOUS,
+    LULL_SEND_MODES
+};
+/* What a thread waits for: the end of another one, or that all have come to a barrier. */
+enum lull_thread_wait { LULL_THREAD_WAIT_JOIN, LULL_THREAD_WAIT_BARRIER, LULL_THREAD_WAITS };
 enum lull_io {
     LULL_IO_READ,
     LULL_IO_WRITE,
@@ -114,6 +132,12 @@ struct lull_event {
             uint64_t calls;   /* of a CALL with LULL_SEVERAL, > 1; undefined otherwise */
         };
         uint64_t number;
+        struct {
+            uint64_t number; /* JOIN: that of the THREAD_END which ends the wait; BARRIER: of those
+                                who meet, the same for all of them, unique in their process */
+            uint32_t location; /* JOIN: index of the thread's location, or LULL_NONE */
+            uint32_t threads;  /* BARRIER: how many meet */
+        } meeting;
         struct {
             uint64_t bytes;
             uint64_t request; /* unique among this location's open requests */

@@ -34,7 +34,7 @@ static struct lull_fit_study fit_epoch(struct lull_arena *arena)
     for (int i = 0; i < RUNS; i++)
         paths[i] = lull_arena_printf(arena, "%s/epoch-mpi/epoch_%dproc.prv.gz", folder, ranks[i]);
     const struct lull_runs_options options = {.regions = true, .no_replay = true};
-    const struct lull_fit_wish wish = {.by_region = true};
+    const struct lull_fit_wish wish = {.y = lull_fit_y_read(NULL), .by_region = true};
     const struct lull_fit_options all = {0};
     lull_status status = lull_runs_load(paths, RUNS, &options, &notices, arena, &runs, &err);
     if (status == LULL_OK)

@@ -59,8 +59,10 @@ static unsigned size_of(const struct lull_trace *trace, uint32_t comm)
 static void add_message(const struct lull_trace *trace, const char *who, const char *verb,
                         const struct lull_event *event)
 {
-    add("%s %s %s tag %d bytes %llu in %u", who, verb, name_of(trace, event->message.peer).text,
-        event->message.tag, (unsigned long long)event->message.bytes, size_of(trace, event->id));
+    static const char *const modes[] = {"", " buffered", " synchronous"};
+    add("%s %s %s tag %d bytes %llu in %u%s", who, verb, name_of(trace, event->message.peer).text,
+        event->message.tag, (unsigned long long)event->message.bytes, size_of(trace, event->id),
+        modes[event->op]);
 }
 
 static void add_event(const struct lull_trace *trace, const char *who,
@@ -84,6 +86,9 @@ static void add_event(const struct lull_trace *trace, const char *who,
         break;
     case LULL_EVENT_REQUEST_CANCELLED:
         add("%s cancels", who);
+        break;
+    case LULL_EVENT_REQUEST_FREED:
+        add("%s gives up a receive", who);
         break;
     case LULL_EVENT_COLLECTIVE_BEGIN:
         if (event->op == LULL_COLLECTIVE_CREATE && event->collective.request != LULL_NO_REQUEST)
@@ -110,6 +115,25 @@ static void add_event(const struct lull_trace *trace, const char *who,
     default:
         break;
     }
+}
+
+/* The main part of a process, where its calls of MPI_Init and MPI_Finalize are on the tape, is what
+ * lies between them: a length is rounded by itself. */
+static void check_main(const struct lull_trace *trace, const char *who, uint32_t location,
+                       const struct lull_event *event)
+{
+    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    if (event->kind != LULL_EVENT_CALL)
+        return;
+    const char *name = trace->regions[event->id].name;
+    const int64_t end = event->time + event->duration;
+    if ((strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0) &&
+        llabs(process->main_begin - end) > 1)
+        add("%s begins its main part %lld ns after %s", who, (long long)(process->main_begin - end),
+            name);
+    if (strcmp(name, "MPI_Finalize") == 0 && process->main_end != event->time)
+        add("%s ends its main part %lld ns after the begin of %s", who,
+            (long long)(process->main_end - event->time), name);
 }
 
 /* Messages come behind the call that they belong to. */
@@ -163,6 +187,7 @@ static lull_status digest_location(const struct lull_trace *trace, uint32_t l, b
                 continue;
             }
             add_event(trace, who, event);
+            check_main(trace, who, l, event);
             sends += event->kind == LULL_EVENT_SEND && event->message.request != LULL_NO_REQUEST;
             done += event->kind == LULL_EVENT_SEND_DONE;
             begun += event->kind == LULL_EVENT_COLLECTIVE_BEGIN;

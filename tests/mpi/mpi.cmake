@@ -1,6 +1,6 @@
 # Small MPI programs that are recorded; what must be in the run stands in their sources. Under each
-# family of MPI libraries that a recorder was built for.
-if(LULL_TESTS AND Python3_FOUND)
+# family of MPI libraries that a recorder was built for. Under sanitizers: record/sanitized.cmake.
+if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_executable(mpi_digest ${CMAKE_CURRENT_LIST_DIR}/digest.c)
     target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
     file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/programs/*.c

@@ -2,7 +2,7 @@
 """Records a small MPI program and compares the run with what its source says must be in it.
 
 usage: run.py --family openmpi|mpich --recorder FILE --digest FILE
-              --lull FILE PROGRAM.c|.cc|.f90
+              --lull FILE [--sanitize=FLAGS] PROGRAM.c|.cc|.f90
 
 The source has lines "*= ..." (or "!= ..."):
     ranks N               how many to start
@@ -17,7 +17,8 @@ The source has lines "*= ..." (or "!= ..."):
     replays               `lull replay` finds that all messages and collectives match
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
                           must find
-Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
+With --sanitize, it is compiled with these flags, separated by semicolons, and skipped where the MPI
+library does not survive that alone. Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
 program uses sessions alone. Exit status
 77: this program cannot be compiled or run here.
 """
@@ -86,13 +87,13 @@ def expectations(source, family):
     return ranks, alone, lines, any_number, "prints metric" in found, crash
 
 
-def compile_program(source, family, folder):
+def compile_program(source, family, folder, flags):
     compiler = COMPILERS[os.path.splitext(source)[1]] % family
     if not shutil.which(compiler):
         raise Skip("%s was not found" % compiler)
     program = os.path.join(folder, "program")
-    done = subprocess.run([compiler, "-O1", "-g", "-w", "-I" + INCLUDE, source, "-o", program, "-lpthread"],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([compiler, "-O1", "-g", "-w", "-I" + INCLUDE, *flags, source, "-o", program,
+                           "-lpthread"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         if source.endswith(".f90"):
             raise Skip("%s cannot compile it: %s" % (compiler, done.stderr.splitlines()[0:1]))
@@ -194,8 +195,13 @@ def wrong_metrics(lull, run, metrics):
 def check(options, folder):
     ranks, alone, expected, any_number, metrics, crash = expectations(options.program,
                                                                       options.family)
-    program = compile_program(options.program, options.family, folder)
+    flags = options.sanitize.split(";") if options.sanitize else []
+    program = compile_program(options.program, options.family, folder, flags)
     run = os.path.join(folder, "run")
+    if flags:
+        done = run_program(program, options.family, ranks, None, run, folder, [])
+        if done.returncode != 0 and not alone:
+            raise Skip("the MPI library does not survive the sanitizer: %s" % done.stderr[:200])
     if crash:
         done = run_program(program, options.family, ranks, None, run, folder, [])
         if -done.returncode == getattr(signal, crash[0]):
@@ -245,6 +251,7 @@ def main():
     parser.add_argument("--recorder", required=True)
     parser.add_argument("--digest", required=True)
     parser.add_argument("--lull", required=True)
+    parser.add_argument("--sanitize")
     parser.add_argument("program")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lull-mpi-") as folder:

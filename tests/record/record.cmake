@@ -4,6 +4,8 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
     add_executable(check_run ${CMAKE_CURRENT_LIST_DIR}/check_run.c)
     target_link_libraries(check_run PRIVATE lull_metrics lull_trace lull_base m)
+    add_executable(check_waits ${CMAKE_CURRENT_LIST_DIR}/check_waits.c)
+    target_link_libraries(check_waits PRIVATE lull_activity lull_trace lull_base)
     find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
     find_program(LULL_CLANG NAMES clang clang-14 clang-15 clang-16)
     set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
@@ -30,8 +32,35 @@ if(Python3_FOUND)
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
     endfunction()
 
+    if(LULL_SANITIZE)
+        include(${CMAKE_CURRENT_LIST_DIR}/sanitized.cmake)
+        return()
+    endif()
+
+    # waits_test(name program arguments...): how threads wait for each other
+    function(waits_test name)
+        add_test(NAME record.${name}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
+                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_waits> -- ${ARGN})
+        set_tests_properties(record.${name} PROPERTIES LABELS quick TIMEOUT 300
+                             SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+    endfunction()
+    find_program(LULL_GXX NAMES g++ g++-12 g++-13 g++-14)
+    if(LULL_GXX)
+        set(output ${record_bin}/waits_cc)
+        add_custom_command(OUTPUT ${output} DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/waits_cc.cc
+            COMMAND ${LULL_GXX} -std=c++17 -O1 -g -Wall -Wextra -I${PROJECT_SOURCE_DIR}/include -pthread
+                    ${PROJECT_SOURCE_DIR}/tests/record/waits_cc.cc -o ${output} VERBATIM)
+        add_custom_target(record.waits_cc ALL DEPENDS ${output})
+        waits_test(waits.cc ${output})
+    endif()
+
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
         get_filename_component(short ${compiler} NAME_WE)
+        record_program(waits ${compiler} -Wall -Wextra -Werror -pthread)
+        foreach(form pthread c np paused barriers detached)
+            waits_test(waits.${form}.${short} ${record_bin}/waits.${short} ${form})
+        endforeach()
         record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
         record_test(marked.${short} quick -- ${record_bin}/marked.${short})
         record_program(pause_threads ${compiler} -Wall -Wextra -Werror -pthread)
@@ -98,6 +127,8 @@ if(Python3_FOUND)
             unset(record_variant)
             record_test(omp_constructs.asan.${short} quick --
                         ${record_bin}/omp_constructs.asan.${short})
+            record_test(omp_constructs.asan.shell.${short} quick --
+                        sh -c "${record_bin}/omp_constructs.asan.${short} || exit 1")
         endif()
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
@@ -225,7 +256,7 @@ function(record_mpi family)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
                     ${bin}/many_calls.${family} 10000000)
     endforeach()
-    foreach(what part limits end wrapped unknown local families python full_disk)
+    foreach(what part limits end wrapped numactl time unknown local families python full_disk)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
                     --lull $<TARGET_FILE:lull> --family ${family})

@@ -187,6 +187,27 @@ def test_wrapped(test):
         expect_calls(test, run, 2)
 
 
+def behind(test, *words):
+    """A tool that is not there everywhere, and starts a program."""
+    if not shutil.which(words[0]) or test.run([*words, "true"]).returncode != 0:
+        raise Skip("%s was not found or does not work here" % words[0])
+    program = test.compile(PROGRAM, "start")
+    alone = test.mpirun((2, *words, program))
+    test.same(alone, test.mpirun((2, *test.record("run", *words, program))))
+    expect_calls(test, "run", 2)
+    mpirun = [*words, "mpirun." + test.family, "-n", "2", program]
+    test.same(test.run(mpirun), test.run(test.record("before", *mpirun)))
+    expect_calls(test, "before", 2)
+
+
+def test_numactl(test):
+    behind(test, "numactl", "--localalloc")
+
+
+def test_time(test):
+    behind(test, "time", "-p")
+
+
 HIDE = """#!/bin/sh
 for name in OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE PMIX_RANK PMI_RANK PMI_SIZE \
         MPI_LOCALRANKID; do

@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,4 +70,27 @@ unsigned char *folder_read(const char *path, size_t *ret_size)
     fclose(in);
     *ret_size = (size_t)info.st_size;
     return bytes;
+}
+
+void folder_check(const char *path, const char *expected)
+{
+    size_t size;
+    unsigned char *bytes = folder_read(path, &size);
+    bool same = size == strlen(expected) && memcmp(bytes, expected, size) == 0;
+    if (!same)
+        fprintf(stderr, "%s holds '%.*s', expected '%s'\n", path, (int)size, bytes, expected);
+    free(bytes);
+    if (!same)
+        abort();
+}
+
+void folder_fill(const char *path, const char *content)
+{
+    char below[4500];
+    snprintf(below, sizeof below, "%s/a", path);
+    folder_write(below, content, strlen(content));
+    snprintf(below, sizeof below, "%s/b", path);
+    must(mkdir(below, 0700) == 0, below);
+    snprintf(below, sizeof below, "%s/b/c", path);
+    folder_write(below, "c", 1);
 }

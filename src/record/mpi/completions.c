@@ -100,7 +100,7 @@ static void add_foreign(struct completions *done, const struct rec_request *requ
     if (request->kind != LULL_TAPE_CALL_IRECV)
         return;
     close_record(done);
-    rec_mpi_put_message(done->call->self, LULL_TAPE_MESSAGE_RECV, done->end,
+    rec_mpi_put_message(done->call->self, LULL_TAPE_MESSAGE_RECV, 0, done->end,
                         rec_posted_comm(&request->posted), source, tag, bytes, UINT64_MAX);
     rec_reserve_behind(done->call->self, REC_MOST_SLOTS);
 }
@@ -311,7 +311,7 @@ void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *n,
 /* ---- given up ---------------------------------------------------------------------------------
  */
 
-/* Nobody will hear of its completion: a send counts as complete, a receive as withdrawn. */
+/* Nobody will hear of its completion: a send counts as complete, a receive goes on. */
 void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
 {
     struct completions done = begin_completions(call);
@@ -321,7 +321,7 @@ void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
     if (request && request->owner == call->self->number) {
         call->self->n_open--;
         if (request->kind == LULL_TAPE_CALL_IRECV)
-            put_slot(&done, request->number, 0, 0, LULL_TAPE_CANCELLED);
+            put_slot(&done, request->number, 0, 0, LULL_TAPE_FREED);
         else
             add_as_posted(&done, request->number);
     }

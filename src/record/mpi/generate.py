@@ -17,13 +17,17 @@ SIMPLE = {
     "irecv": "rec_mpi_irecv(&call, {count}, {type}, {source}, {tag}, {comm}, {request});",
     "isendrecv": "rec_mpi_isendrecv(&call, rec_mpi_bytes({count}, {type}), {dest}, {tag}, "
                  "rec_mpi_bytes({rcount}, {rtype}), {source}, {rtag}, {comm}, {request});",
-    "send_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, "
+    "send_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, 0, "
                  "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
-    "recv_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_IRECV, "
-                 "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
-    "psend_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, (uint64_t){parts} * "
+    "bsend_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, LULL_TAPE_MODE_BUFFERED, "
                   "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
-    "precv_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_IRECV, (uint64_t){parts} * "
+    "ssend_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, LULL_TAPE_MODE_SYNCHRONOUS, "
+                  "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
+    "recv_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_IRECV, 0, "
+                 "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
+    "psend_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_ISEND, 0, (uint64_t){parts} * "
+                  "rec_mpi_bytes({count}, {type}), {dest}, {tag}, {comm}, {request});",
+    "precv_init": "rec_mpi_persistent(&call, LULL_TAPE_CALL_IRECV, 0, (uint64_t){parts} * "
                   "rec_mpi_bytes({count}, {type}), {source}, {tag}, {comm}, {request});",
     "poll": "rec_mpi_poll(&call, *{flag});",
     "start": "rec_mpi_start(&call, 1, {request});",
@@ -112,8 +116,8 @@ REPLACED = {
 
 # Classes that may complete requests, or that make or free what later calls refer to.
 FOLLOWED = ("init", "init_thread", "finalize", "wait", "test", "waitall", "testall", "waitany",
-            "testany", "waitsome", "testsome", "request_free", "send_init", "recv_init",
-            "psend_init", "precv_init", "collective_init", "new_comm", "group_comm", "dup_comm",
+            "testany", "waitsome", "testsome", "request_free", "send_init", "bsend_init", "ssend_init",
+            "recv_init", "psend_init", "precv_init", "collective_init", "new_comm", "group_comm", "dup_comm",
             "idup_comm", "named_comm", "session", "spawn", "spawn_multiple", "new_window", "mprobe",
             "improbe")
 
@@ -287,7 +291,7 @@ def wrapper(name, row, arguments):
         lines.append("    " + before)
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
     if row.kind == "finalize":
-        lines.append("    rec_mpi_end_world();")
+        lines.append("    rec_mpi_begin_finalize(&call);")
     if row.kind in ("init", "init_thread"):
         lines.append("    rec_mpi_nodes_claim();")
     truncated = []
@@ -309,9 +313,12 @@ def wrapper(name, row, arguments):
     for entry in ("P" + name, name):
         lines += ["REC_EXPORT int %s(%s)" % (entry, declaration or "void"),
                   "{",
-                  "    static __typeof__(&P%s) real;" % name,
-                  "    if (REC_UNLIKELY(!real))",
+                  "    static __typeof__(&P%s) found; /* atomic */" % name,
+                  "    __typeof__(found) real = __atomic_load_n(&found, __ATOMIC_ACQUIRE);",
+                  "    if (REC_UNLIKELY(!real)) {",
                   "        real = (__typeof__(real))rec_mpi_real(\"%s\");" % entry,
+                  "        __atomic_store_n(&found, real, __ATOMIC_RELEASE);",
+                  "    }",
                   "    return record_%s(real, REC_CALLER, REC_FRAME%s);" % (
                       name, ", " + passed if passed else ""),
                   "}"]

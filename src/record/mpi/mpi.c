@@ -78,6 +78,13 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
         call->self->gate |= REC_GATE_CLOSED; /* nothing that follows could be understood */
     rec_define_clock(10000000);
     rec_mpi_followed_call(call);
+    call->self->header->main_begin = rec_mpi_is_paused(call) ? rec_now() : *call->self->until;
+}
+
+void rec_mpi_begin_finalize(struct rec_mpi_call *call)
+{
+    call->self->header->main_end = call->begin;
+    rec_mpi_end_world();
 }
 
 #if defined(MPI_SESSION_NULL)
@@ -91,10 +98,12 @@ void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
 }
 #endif
 
+typedef int control_function(const int, ...);
+
 /* Other tools listen, too, and may have arguments of their own behind the level: as many words and
  * floating-point numbers as registers hold are passed on. Where none was given, one reads what a
  * register happened to hold, and nobody looks at it. */
-static int control(int (*next)(const int, ...), int level, va_list arguments)
+static int control(control_function **found, const char *name, int level, va_list arguments)
 {
     enum { WORDS = 5, NUMBERS = 8 };
     void *w[WORDS];
@@ -106,6 +115,11 @@ static int control(int (*next)(const int, ...), int level, va_list arguments)
     for (int i = 0; i < NUMBERS; i++)
         n[i] = va_arg(numbers, double);
     va_end(numbers);
+    control_function *next = __atomic_load_n(found, __ATOMIC_ACQUIRE);
+    if (!next) {
+        next = (control_function *)rec_mpi_real(name);
+        __atomic_store_n(found, next, __ATOMIC_RELEASE);
+    }
     if (level == 0)
         rec_pause();
     else
@@ -116,24 +130,20 @@ static int control(int (*next)(const int, ...), int level, va_list arguments)
 
 REC_EXPORT int PMPI_Pcontrol(const int level, ...)
 {
-    static int (*next)(const int, ...);
-    if (!next)
-        next = (int (*)(const int, ...))rec_mpi_real("PMPI_Pcontrol");
+    static control_function *found; /* atomic */
     va_list arguments;
     va_start(arguments, level);
-    int result = control(next, level, arguments);
+    int result = control(&found, "PMPI_Pcontrol", level, arguments);
     va_end(arguments);
     return result;
 }
 
 REC_EXPORT int MPI_Pcontrol(const int level, ...)
 {
-    static int (*next)(const int, ...);
-    if (!next)
-        next = (int (*)(const int, ...))rec_mpi_real("MPI_Pcontrol");
+    static control_function *found; /* atomic */
     va_list arguments;
     va_start(arguments, level);
-    int result = control(next, level, arguments);
+    int result = control(&found, "MPI_Pcontrol", level, arguments);
     va_end(arguments);
     return result;
 }

@@ -23,8 +23,8 @@ void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind
     rec_requests_unlock();
 }
 
-void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, uint32_t comm,
-                         int32_t peer, int32_t tag, uint64_t bytes, uint64_t request)
+void rec_mpi_put_message(struct rec_thread *self, unsigned what, unsigned mode, uint64_t time,
+                         uint32_t comm, int32_t peer, int32_t tag, uint64_t bytes, uint64_t request)
 {
     rec_reserve_behind(self, 3);
     union lull_tape_slot *slot = self->at;
@@ -35,7 +35,7 @@ void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, 
     slot[1].u64[1] = request;
     slot[2].i32[0] = peer;
     slot[2].i32[1] = tag;
-    slot[2].u64[1] = 0;
+    slot[2].u64[1] = mode;
     rec_commit(self, 3);
 }
 
@@ -61,7 +61,7 @@ void rec_mpi_isendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int 
     uint64_t end = rec_now();
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
     rec_mpi_post(call, LULL_TAPE_CALL_IRECV | REC_EXCHANGE, room, source, rtag, end, info, request);
-    rec_mpi_put_message(call->self, LULL_TAPE_MESSAGE_SEND, call->begin, info->id,
+    rec_mpi_put_message(call->self, LULL_TAPE_MESSAGE_SEND, 0, call->begin, info->id,
                         rec_mpi_peer(dest), rec_mpi_tag(tag), bytes, UINT64_MAX);
 }
 
@@ -77,13 +77,14 @@ static void open_persistent(struct rec_thread *self, const struct rec_request *w
     rec_requests_unlock();
 }
 
-void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer, int tag,
-                        MPI_Comm comm, const MPI_Request *request)
+void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, unsigned mode, uint64_t bytes,
+                        int peer, int tag, MPI_Comm comm, const MPI_Request *request)
 {
     rec_mpi_followed_call(call);
     const struct rec_request what = {.kind = (uint8_t)kind,
                                      .posted = rec_posted_of(rec_mpi_peer(peer), rec_mpi_tag(tag),
                                                              rec_mpi_comm_of(comm)->id, bytes),
+                                     .op = (uint8_t)mode,
                                      .persistent = true};
     open_persistent(call->self, &what, *request);
 }
@@ -124,7 +125,7 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
         rec_mpi_put_message(self,
                             started.kind == LULL_TAPE_CALL_ISEND ? LULL_TAPE_MESSAGE_SEND
                                                                  : LULL_TAPE_MESSAGE_RECV_POST,
-                            call->begin, rec_posted_comm(&started.posted),
+                            started.op, call->begin, rec_posted_comm(&started.posted),
                             rec_posted_peer(&started.posted), rec_posted_tag(&started.posted),
                             rec_posted_bytes(&started.posted), LULL_TAPE_NEXT_REQUEST);
 }

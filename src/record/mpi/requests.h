@@ -16,7 +16,7 @@ struct rec_request {
     uint32_t owner;    /* thread that opened it */
     uint32_t next;     /* in its queue, or in the list of free ones */
     uint8_t kind;      /* LULL_TAPE_CALL_ISEND, _IRECV, _ICOLLECTIVE */
-    uint8_t op;        /* of a persistent collective */
+    uint8_t op;        /* of a persistent collective; of a persistent send its mode */
     bool persistent, active;
     bool exchange; /* receiving half of an exchange; see rec_mpi_isendrecv */
 };
@@ -38,8 +38,9 @@ struct rec_request *rec_request_find(MPI_Request handle, uint32_t owner);
  * persistent one stays, unless `gone`. */
 const struct rec_request *rec_request_take(struct rec_request *first, bool gone);
 
-/* A message by itself, posted or received at that time (posts.c). */
-void rec_mpi_put_message(struct rec_thread *self, unsigned what, uint64_t time, uint32_t comm,
-                         int32_t peer, int32_t tag, uint64_t bytes, uint64_t request);
+/* A message by itself, posted or received at that time (posts.c); mode: enum lull_tape_mode. */
+void rec_mpi_put_message(struct rec_thread *self, unsigned what, unsigned mode, uint64_t time,
+                         uint32_t comm, int32_t peer, int32_t tag, uint64_t bytes,
+                         uint64_t request);
 
 #endif

@@ -289,8 +289,9 @@ REC_INLINE void rec_mpi_irecv(struct rec_mpi_call *call, int64_t count, MPI_Data
 
 void rec_mpi_isendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, uint64_t room,
                        int source, int rtag, MPI_Comm comm, const MPI_Request *request);
-void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, uint64_t bytes, int peer, int tag,
-                        MPI_Comm comm, const MPI_Request *request);
+/* mode: enum lull_tape_mode */
+void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, unsigned mode, uint64_t bytes,
+                        int peer, int tag, MPI_Comm comm, const MPI_Request *request);
 void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests);
 void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request request);
 
@@ -376,6 +377,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
  */
 
 void rec_mpi_init(struct rec_mpi_call *call, int provided);
+/* Inside MPI_Finalize, which is recorded. */
+void rec_mpi_begin_finalize(struct rec_mpi_call *call);
 #if defined(MPI_SESSION_NULL)
 void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session);
 #endif

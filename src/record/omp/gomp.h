@@ -21,14 +21,15 @@ REC_GOMP_FUNCTIONS
  * tools interface what happens: then these functions pass through. */
 extern bool rec_gomp_is_ours;
 
-/* Called when a function of the runtime is not known yet, because it was loaded late. */
+/* Called when the functions of the runtime are not known yet, because it was loaded late. */
+extern bool rec_gomp_is_known; /* atomic */
 void rec_gomp_resolve(void);
 
 /* The calling thread if the construct is to be recorded, else NULL. In either case the runtime's
  * functions are known behind this. */
 static inline struct rec_thread *rec_gomp_self(void)
 {
-    if (REC_UNLIKELY(!rec_gomp.GOMP_barrier))
+    if (REC_UNLIKELY(!__atomic_load_n(&rec_gomp_is_known, __ATOMIC_ACQUIRE)))
         rec_gomp_resolve();
     return REC_LIKELY(rec_gomp_is_ours) ? rec_omp_self() : NULL;
 }

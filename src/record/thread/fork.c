@@ -18,7 +18,7 @@ static const char *const passed_on[] = {"LULL_RECORD_BYTES",    "LULL_RECORD_PRO
                                         "LULL_RECORD_CALLPATH", "LULL_RECORD_SKEW"};
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST"};
-static char *settings[2 + sizeof passed_on / sizeof *passed_on];
+static char *settings[3 + sizeof passed_on / sizeof *passed_on];
 static unsigned n_settings;
 
 static const char *last_part(const char *path)
@@ -37,8 +37,7 @@ static char *setting_of(const char *name, const char *first, const char *rest)
     return text;
 }
 
-/* LD_PRELOAD, whose names are separated by colons or blanks, without our own file, and without the
- * library that `lull record` has put before it. */
+/* LD_PRELOAD, whose names are separated by colons or blanks, without our own file. */
 static char *preload_without(const char *own)
 {
     const char *list = getenv("LD_PRELOAD");
@@ -46,22 +45,26 @@ static char *preload_without(const char *own)
     if (!kept)
         return NULL;
     *kept = '\0';
-    char *before = kept; /* what is left when our own file comes next */
     for (const char *word = list ? list : ""; *word;) {
         size_t length = strcspn(word, ": ");
         char *end = kept + strlen(kept);
         snprintf(end, length + 2, "%s%.*s", end > kept ? ":" : "", (int)length, word);
         const char *name = last_part(*end == ':' ? end + 1 : end);
-        if (strcmp(name, own) == 0)
-            *before = '\0';
-        else if (length == 0)
+        if (strcmp(name, own) == 0 || length == 0)
             *end = '\0';
-        else
-            before =
-                strncmp(name, "libasan.so", strlen("libasan.so")) == 0 ? end : end + strlen(end);
         word += length + (word[length] != '\0');
     }
     return kept;
+}
+
+/* What ASAN_OPTIONS has behind the setting that came with us; NULL: it does not have that. */
+static const char *own_sanitizer_options(void)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+    if (!options || strncmp(options, LULL_ASAN_ORDER, strlen(LULL_ASAN_ORDER)) != 0)
+        return NULL;
+    options += strlen(LULL_ASAN_ORDER);
+    return *options == ':' ? options + 1 : options;
 }
 
 /* Before anything is taken out of the environment. The run is told by a path that holds in any
@@ -78,8 +81,12 @@ static void keep_settings(const char *library, const char *others)
     free(whole);
     settings[0] = setting_of("LD_PRELOAD", library, others);
     settings[1] = setting_of("LULL_RECORD_DIR", path, "");
-    bool good = settings[0] && settings[1];
-    n_settings = 2;
+    const char *options = own_sanitizer_options();
+    if (!options)
+        options = getenv("ASAN_OPTIONS");
+    settings[2] = setting_of("ASAN_OPTIONS", LULL_ASAN_ORDER, options ? options : "");
+    bool good = settings[0] && settings[1] && settings[2];
+    n_settings = 3;
     for (size_t i = 0; good && i < sizeof passed_on / sizeof *passed_on; i++) {
         const char *value = getenv(passed_on[i]);
         if (value)
@@ -95,12 +102,19 @@ unsigned rec_settings(char *const **ret_settings)
     return n_settings;
 }
 
+/* NULL: it stays as it is. */
+static void set_or_clear(const char *name, const char *value)
+{
+    if (value && *value)
+        setenv(name, value, 1);
+    else if (value)
+        unsetenv(name);
+}
+
 static void leave_environment(const char *preload)
 {
-    if (preload && *preload)
-        setenv("LD_PRELOAD", preload, 1);
-    else if (preload)
-        unsetenv("LD_PRELOAD");
+    set_or_clear("LD_PRELOAD", preload);
+    set_or_clear("ASAN_OPTIONS", own_sanitizer_options());
     unsetenv("LULL_RECORD_DIR");
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
         unsetenv(passed_on[i]);

@@ -1,19 +1,16 @@
 /* Threads that the program makes by itself become locations; those of runtimes either do when they
- * run the program's code (OpenMP) or are of no interest (progress threads of MPI). */
-#include "record/core.h"
+ * run the program's code (OpenMP) or are of no interest (progress threads of MPI). How the program
+ * makes them and waits for them is recorded: pthreads, which C++'s threads call, and C's own. */
 #include "record/omp/team.h"
+#include "record/thread/waits.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
+#include <time.h>
 
 typedef void *start_function(void *);
-typedef int create_function(pthread_t *, const pthread_attr_t *, start_function *, void *);
-typedef int join_function(pthread_t, void **);
-
-REC_EXPORT create_function pthread_create;
-REC_EXPORT join_function pthread_join;
 
 /* Beginnings of the names of libraries whose threads are their own affair. */
 static const char *const runtimes[] = {
@@ -22,17 +19,25 @@ static const char *const runtimes[] = {
     "libhwloc", "libcuda", "libnvidia", "libmlx",    "libefa",   "mca_",      "liblull-record",
 };
 
-static uint32_t create_region, join_region;
-
-static uint32_t region_of(uint32_t *id, const char *name, uint32_t role)
+/* What comes next under that name, found when it is first needed: other libraries' constructors
+ * make threads, too. */
+static void *next_of(void **found, const char *name)
 {
-    uint32_t known = __atomic_load_n(id, __ATOMIC_ACQUIRE);
-    if (REC_LIKELY(known != 0))
-        return known;
-    const struct rec_region region = {
-        .paradigm = LULL_TAPE_PARADIGM_PTHREAD, .role = role, .name = name};
-    return rec_define_region_once(id, &region);
+    void *next = __atomic_load_n(found, __ATOMIC_RELAXED);
+    if (REC_UNLIKELY(!next)) {
+        next = dlsym(RTLD_NEXT, name);
+        __atomic_store_n(found, next, __ATOMIC_RELAXED);
+    }
+    return next;
 }
+#define NEXT(name)                               \
+    __extension__({                              \
+        static void *found_;                     \
+        __typeof__(&name) next_;                 \
+        void *symbol_ = next_of(&found_, #name); \
+        memcpy(&next_, &symbol_, sizeof next_);  \
+        next_;                                   \
+    })
 
 static bool is_runtime(const void *caller)
 {
@@ -47,83 +52,161 @@ static bool is_runtime(const void *caller)
     return false;
 }
 
+/* ---- making -----------------------------------------------------------------------------------
+ */
+
 struct beginning {
     start_function *start;
+    thrd_start_t start_c; /* in its place */
     void *argument;
+    uint64_t number;
 };
 
-static void *begin(void *argument)
+static struct beginning begin(void *argument)
 {
     struct beginning beginning = *(struct beginning *)argument;
     free(argument);
-    rec_thread_begin(REC_ROLE_FREE);
+    const struct rec_thread *self = rec_thread_begin_made(beginning.number);
+    if (self != &rec_nobody)
+        rec_thread_is(beginning.number, self->number);
+    return beginning;
+}
+
+static void *begin_pthread(void *argument)
+{
+    struct beginning beginning = begin(argument);
     return beginning.start(beginning.argument);
 }
 
-/* Found when it is first needed: other libraries' constructors make threads, too. */
-static create_function *real_create(void)
+static int begin_c(void *argument)
 {
-    static create_function *found; /* atomic */
-    create_function *create = __atomic_load_n(&found, __ATOMIC_RELAXED);
-    if (create)
-        return create;
-    void *symbol = dlsym(RTLD_NEXT, "pthread_create");
-    memcpy(&create, &symbol, sizeof create);
-    __atomic_store_n(&found, create, __ATOMIC_RELAXED);
-    return create;
+    struct beginning beginning = begin(argument);
+    return beginning.start_c(beginning.argument);
 }
 
-static join_function *real_join(void)
-{
-    static join_function *found; /* atomic */
-    join_function *join = __atomic_load_n(&found, __ATOMIC_RELAXED);
-    if (join)
-        return join;
-    void *symbol = dlsym(RTLD_NEXT, "pthread_join");
-    memcpy(&join, &symbol, sizeof join);
-    __atomic_store_n(&found, join, __ATOMIC_RELAXED);
-    return join;
-}
-
-/* An OpenMP construct may be open around, where threads are made on its account. */
-static uint64_t open_call(struct rec_thread *self, uint32_t region)
-{
-    if (self->omp)
-        rec_omp_unfold(self);
-    return rec_open_call(self, region);
-}
-
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, start_function *start,
-                   void *argument)
+/* NULL: the new thread is to begin as if there were no recorder. Who calls may be a sanitizer in
+ * between. */
+static struct beginning *make(struct beginning what, const void *caller)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
-    const bool recorded = rec_admits(self);
-    struct beginning *beginning = NULL;
-    /* Who calls may be a sanitizer in between. */
-    if (!(self->gate & REC_GATE_INSIDE) && !rec_omp_is_forking(self) &&
-        !is_runtime(__builtin_return_address(0)))
-        beginning = malloc(sizeof *beginning);
+    if (self->gate & REC_GATE_INSIDE || rec_omp_is_forking(self) || is_runtime(caller))
+        return NULL;
+    struct beginning *kept = malloc(sizeof *kept);
+    if (!kept)
+        return NULL;
+    what.number = rec_process.on ? rec_thread_number() : 0;
+    *kept = what;
+    return kept;
+}
+
+REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                              start_function *start, void *argument)
+{
+    static struct rec_wait_function function = {"pthread_create", LULL_TAPE_ROLE_THREAD_CREATE, 0};
+    struct beginning *beginning =
+        make((struct beginning){.start = start, .argument = argument}, __builtin_return_address(0));
+    struct rec_wait wait;
     if (!beginning)
-        return real_create()(thread, attributes, start, argument);
-    *beginning = (struct beginning){start, argument};
-    uint32_t region = region_of(&create_region, "pthread_create", LULL_TAPE_ROLE_THREAD_CREATE);
-    uint64_t now = recorded ? open_call(self, region) : 0;
-    int result = real_create()(thread, attributes, begin, beginning);
-    if (recorded)
-        rec_call(self, region, now, rec_now() - now);
+        return NEXT(pthread_create)(thread, attributes, start, argument);
+    const uint64_t number = beginning->number;
+    const bool follows = rec_wait_begin(&wait, &function);
+    const int result = NEXT(pthread_create)(thread, attributes, begin_pthread, beginning);
     if (result != 0)
         free(beginning);
+    if (follows)
+        rec_wait_end_made(&wait, result == 0 ? number : 0);
     return result;
 }
 
-int pthread_join(pthread_t thread, void **result)
+REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
-    struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
-    if (!rec_admits(self) || is_runtime(__builtin_return_address(0)))
-        return real_join()(thread, result);
-    uint32_t region = region_of(&join_region, "pthread_join", LULL_TAPE_ROLE_THREAD_WAIT);
-    uint64_t now = open_call(self, region);
-    int code = real_join()(thread, result);
-    rec_call(self, region, now, rec_now() - now);
-    return code;
+    static struct rec_wait_function function = {"thrd_create", LULL_TAPE_ROLE_THREAD_CREATE, 0};
+    struct beginning *beginning = make((struct beginning){.start_c = start, .argument = argument},
+                                       __builtin_return_address(0));
+    struct rec_wait wait;
+    if (!beginning)
+        return NEXT(thrd_create)(thread, start, argument);
+    const uint64_t number = beginning->number;
+    const bool follows = rec_wait_begin(&wait, &function);
+    const int result = NEXT(thrd_create)(thread, begin_c, beginning);
+    if (result != thrd_success)
+        free(beginning);
+    if (follows)
+        rec_wait_end_made(&wait, result == thrd_success ? number : 0);
+    return result;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+struct join {
+    struct rec_wait wait;
+    uint64_t newest;
+};
+
+static bool begin_join(struct join *join, struct rec_wait_function *function, const void *caller)
+{
+    join->newest = rec_thread_newest();
+    return !is_runtime(caller) && rec_wait_begin(&join->wait, function);
+}
+
+static void end_join(struct join *join, pthread_t thread, bool joined)
+{
+    struct rec_meeting meeting = {0};
+    if (joined)
+        meeting = rec_meeting_of(thread, join->newest);
+    rec_wait_end(&join->wait, &meeting);
+}
+
+/* One for each function that may wait for the end of a thread; `call` is the real one's, which
+ * succeeds with 0. */
+#define JOIN(name, declared, call)                                                         \
+    REC_EXPORT int name declared                                                           \
+    {                                                                                      \
+        static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0}; \
+        struct join join;                                                                  \
+        const bool follows = begin_join(&join, &function, __builtin_return_address(0));    \
+        const int result = NEXT(name) call;                                                \
+        if (follows)                                                                       \
+            end_join(&join, thread, result == 0);                                          \
+        return result;                                                                     \
+    }
+
+JOIN(pthread_join, (pthread_t thread, void **result_of), (thread, result_of))
+JOIN(pthread_tryjoin_np, (pthread_t thread, void **result_of), (thread, result_of))
+JOIN(pthread_timedjoin_np, (pthread_t thread, void **result_of, const struct timespec *until),
+     (thread, result_of, until))
+JOIN(pthread_clockjoin_np,
+     (pthread_t thread, void **result_of, clockid_t clock, const struct timespec *until),
+     (thread, result_of, clock, until))
+JOIN(thrd_join, (thrd_t thread, int *result_of), (thread, result_of))
+
+/* ---- barriers ---------------------------------------------------------------------------------
+ */
+
+REC_EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
+                                    const pthread_barrierattr_t *attributes, unsigned count)
+{
+    const int result = NEXT(pthread_barrier_init)(barrier, attributes, count);
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (result != 0 || !rec_process.on)
+        return result;
+    if (attributes)
+        pthread_barrierattr_getpshared(attributes, &shared);
+    const bool known =
+        shared == PTHREAD_PROCESS_PRIVATE && !is_runtime(__builtin_return_address(0));
+    rec_barrier_is(barrier, known ? count : 0);
+    return result;
+}
+
+REC_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    static struct rec_wait_function function = {"pthread_barrier_wait", LULL_TAPE_ROLE_BARRIER, 0};
+    const struct rec_meeting meeting = rec_barrier_come(barrier);
+    struct rec_wait wait;
+    const bool follows = meeting.number != 0 && rec_wait_begin(&wait, &function);
+    const int result = NEXT(pthread_barrier_wait)(barrier);
+    if (follows)
+        rec_wait_end(&wait, &meeting);
+    return result;
 }

@@ -14,26 +14,25 @@
 
 #include <string.h>
 
-struct crew *lull_crew_create(struct share *share, struct process *process)
+void lull_crew_create(struct share *share, struct process *process)
 {
     const struct lull_trace *trace = share->ideal->trace;
     const struct lull_process *p = &trace->processes[process->index];
     struct crew *crew = calloc(1, sizeof *crew);
-    if (!crew)
-        return NULL;
-    process->crew = crew;
-    crew->streams = calloc(p->n_threads, sizeof(struct stream *));
-    for (uint32_t t = 0; crew->streams && t < p->n_threads; t++) {
+    if (crew)
+        crew->streams = calloc(p->n_threads, sizeof(struct stream *));
+    if (!crew || !crew->streams) {
+        free(crew);
+        lull_share_no_memory(share);
+        return;
+    }
+    process->crew = crew; /* before its streams can be found */
+    for (uint32_t t = 0; t < p->n_threads; t++) {
         struct stream *stream = lull_share_stream(share, p->first_location + t);
         if (!stream)
-            break;
+            return;
         crew->streams[crew->n_streams++] = stream;
     }
-    if (crew->n_streams == p->n_threads)
-        return crew;
-    process->crew = NULL;
-    lull_crew_destroy(crew);
-    return NULL;
 }
 
 void lull_crew_destroy(struct crew *crew)

@@ -161,7 +161,7 @@ static void judge_losses(struct conclusion *conclusion)
 
 /* ---- the sum ------------------------------------------------------------------------------- */
 
-static void add_shares(struct conclusion *conclusion, bool recorded[FORMS_OF_CALLS])
+static void add_shares(struct conclusion *conclusion)
 {
     struct lull_ideal_result *result = &conclusion->result;
     for (unsigned s = 0; s < conclusion->ideal->n_shares; s++) {
@@ -169,9 +169,15 @@ static void add_shares(struct conclusion *conclusion, bool recorded[FORMS_OF_CAL
         result->messages += share->n_received;
         result->collectives += share->n_collectives;
         result->unmatched_sends += lull_channel_left(share) + share->n_nobody;
-        for (int call = 0; call < FORMS_OF_CALLS; call++)
-            recorded[call] |= share->recorded[call];
     }
+}
+
+/* Which forms of calls have records, of any thread. */
+static void find_recorded(const struct lull_ideal *ideal, bool ret_recorded[FORMS_OF_CALLS])
+{
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++)
+        for (int call = 0; ideal->streams[l] && call < FORMS_OF_CALLS; call++)
+            ret_recorded[call] |= ideal->streams[l]->reading.recorded[call];
 }
 
 lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *arena,
@@ -182,7 +188,8 @@ lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *are
     for (unsigned s = 0; s < ideal->n_shares; s++)
         if (ideal->shares[s]->status != LULL_OK)
             return lull_fail(err, ideal->shares[s]->status, "%s", ideal->shares[s]->error.text);
-    add_shares(&conclusion, recorded);
+    add_shares(&conclusion);
+    find_recorded(ideal, recorded);
     for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
         const struct stream *stream = ideal->streams[l];
         if (!stream || !stream->calls)

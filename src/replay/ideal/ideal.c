@@ -4,8 +4,11 @@
 #include "replay/ideal/share.h"
 #include "replay/program/lost.h"
 
-/* Notes of a share that wait before its blocked streams are not welcome any more: 2.6 MB. */
-enum { FIRST_BOUND = 1 << 16 };
+enum {
+    /* Notes of a share that wait before its blocked streams are not welcome any more: 2.6 MB. */
+    FIRST_BOUND = 1 << 16,
+    READERS_OF_SHARE = 4
+};
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
@@ -18,23 +21,35 @@ static lull_status no_memory(const struct lull_trace *trace, struct lull_error *
 static bool deal_out(struct lull_ideal *ideal)
 {
     const struct lull_trace *trace = ideal->trace;
+    const unsigned per_share = ideal->options->readers ? ideal->options->readers : READERS_OF_SHARE;
+    ideal->n_shares = (ideal->n_readers + per_share - 1) / per_share;
     ideal->share_of = calloc(trace->n_processes + (size_t)1, sizeof *ideal->share_of);
     ideal->processes = calloc(trace->n_processes + (size_t)1, sizeof(struct process *));
     ideal->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct stream *));
     ideal->shares = calloc(ideal->n_shares, sizeof(struct share *));
-    if (!ideal->share_of || !ideal->processes || !ideal->streams || !ideal->shares)
+    ideal->readers = calloc(ideal->n_readers, sizeof(struct reader *));
+    if (!ideal->share_of || !ideal->processes || !ideal->streams || !ideal->shares ||
+        !ideal->readers)
         return false;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
         bool is_mine = process->application == ideal->options->application;
-        ideal->share_of[p] =
-            is_mine ? (uint16_t)lull_pass_worker_of(trace, ideal->n_shares, p) : (uint16_t)NOBODY;
+        unsigned reader = lull_pass_worker_of(trace, ideal->n_readers, p);
+        ideal->share_of[p] = is_mine ? (uint16_t)(reader / per_share) : (uint16_t)NOBODY;
         ideal->n_ranks += is_mine && process->n_threads > 0;
         ideal->has_crews |= is_mine && lull_share_is_crew(ideal, p);
     }
     for (unsigned s = 0; s < ideal->n_shares; s++)
         if (!(ideal->shares[s] = lull_share_create(ideal, s)))
             return false;
+    for (unsigned r = 0; r < ideal->n_readers; r++) {
+        struct share *share = ideal->shares[r / per_share];
+        if (!(ideal->readers[r] = lull_reader_create()))
+            return false;
+        ideal->readers[r]->share = share;
+        share->readers = share->n_readers ? share->readers : &ideal->readers[r];
+        share->n_readers++;
+    }
     return true;
 }
 
@@ -54,7 +69,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
         ideal->to = options->to < trace->duration ? options->to : trace->duration;
     }
     ideal->brief = options->presumes_masters && !options->has_span && !options->message;
-    ideal->n_shares = workers;
+    ideal->n_readers = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);
     atomic_init(&ideal->unsettled, workers);
@@ -72,6 +87,8 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
         return;
     for (unsigned s = 0; ideal->shares && s < ideal->n_shares; s++)
         lull_share_destroy(ideal->shares[s]);
+    for (unsigned r = 0; ideal->readers && r < ideal->n_readers; r++)
+        lull_reader_destroy(ideal->readers[r]);
     for (uint32_t l = 0; ideal->streams && l < ideal->trace->n_locations; l++)
         lull_ideal_stream_free(ideal->streams[l]);
     for (uint32_t p = 0; ideal->processes && p < ideal->trace->n_processes; p++) {
@@ -82,6 +99,7 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
     lull_lost_destroy(ideal->lost);
     pthread_mutex_destroy(&ideal->lost_lock);
     free(ideal->shares);
+    free(ideal->readers);
     free(ideal->share_of);
     free(ideal->processes);
     free(ideal->streams);
@@ -93,12 +111,6 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
 static bool is_evaluating(struct lull_ideal *ideal)
 {
     return atomic_load_explicit(&ideal->state, memory_order_acquire) == EVALUATING;
-}
-
-static lull_status tell_failure(const struct share *share, struct lull_error *err)
-{
-    return share->status == LULL_OK ? LULL_OK
-                                    : lull_fail(err, share->status, "%s", share->error.text);
 }
 
 /* A thread that is taken not to communicate. */
@@ -135,37 +147,21 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
                               struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
-    struct share *share = ideal->shares[worker];
+    struct reader *reader = ideal->readers[worker];
     const struct lull_location *location = &ideal->trace->locations[steps->location];
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
-        ideal->share_of[location->process] != worker)
+        ideal->share_of[location->process] != reader->share->index)
         return LULL_OK;
     if (ideal->options->presumes_masters && !is_master(ideal->trace, steps->location)) {
         watch(ideal, steps);
         return LULL_OK;
     }
-    pthread_mutex_lock(&share->evaluation);
-    lull_post_take(share);
-    lull_share_run(share);
-    struct stream *stream = lull_share_stream(share, steps->location);
-    if (stream && stream->process->crew)
-        lull_crew_steps(share, stream, steps);
-    else if (stream && stream->calls)
-        lull_ideal_stream_steps(share, stream, steps);
-    lull_share_run(share);
-    lull_post_flush_now_and_then(share);
-    atomic_store_explicit(&share->hungry, false, memory_order_relaxed);
-    lull_status status = tell_failure(share, err);
-    pthread_mutex_unlock(&share->evaluation);
-    return status;
+    return lull_reader_steps(reader, steps, err);
 }
 
 /* Whether a location must not be read on, because too much waits already. */
-static bool is_blocked(const struct lull_ideal *ideal, const struct share *share, uint32_t location)
+static bool is_blocked(const struct stream *stream)
 {
-    const struct stream *stream = ideal->streams[location];
-    if (share->pool.queued < atomic_load_explicit(&ideal->bound, memory_order_relaxed) || !stream)
-        return false;
     if (stream->process->crew)
         return lull_crew_is_blocked(stream->process->crew);
     return stream->blocked != RUNNABLE && stream->blocked != ENDED;
@@ -174,9 +170,12 @@ static bool is_blocked(const struct lull_ideal *ideal, const struct share *share
 static bool is_welcome(void *context, unsigned worker, uint32_t location)
 {
     struct lull_ideal *ideal = context;
-    struct share *share = ideal->shares[worker];
+    struct share *share = ideal->readers[worker]->share;
+    const struct stream *stream = ideal->streams[location];
+    if (!stream || !atomic_load_explicit(&share->full, memory_order_relaxed))
+        return true;
     pthread_mutex_lock(&share->evaluation);
-    bool blocked = is_blocked(ideal, share, location);
+    bool blocked = atomic_load(&share->full) && is_blocked(stream);
     pthread_mutex_unlock(&share->evaluation);
     return !blocked || !is_evaluating(ideal);
 }
@@ -184,7 +183,7 @@ static bool is_welcome(void *context, unsigned worker, uint32_t location)
 static lull_status failure_of(struct share *share, struct lull_error *err)
 {
     pthread_mutex_lock(&share->evaluation);
-    lull_status status = tell_failure(share, err);
+    lull_status status = lull_reader_failure(share, err);
     pthread_mutex_unlock(&share->evaluation);
     return status;
 }
@@ -192,19 +191,21 @@ static lull_status failure_of(struct share *share, struct lull_error *err)
 static lull_status rest(void *context, unsigned worker, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
+    struct reader *reader = ideal->readers[worker];
     if (is_evaluating(ideal))
-        lull_post_sleep(ideal->shares[worker], RESTING);
-    atomic_store(&ideal->shares[worker]->hungry, false);
-    return failure_of(ideal->shares[worker], err);
+        lull_post_sleep(reader, RESTING);
+    atomic_store(&reader->hungry, false);
+    return failure_of(reader->share, err);
 }
 
 static lull_status finish(void *context, unsigned worker, struct lull_error *err)
 {
     struct lull_ideal *ideal = context;
+    struct reader *reader = ideal->readers[worker];
     lull_status status = LULL_OK;
     while (is_evaluating(ideal) && status == LULL_OK && !atomic_load(&ideal->stopped)) {
-        lull_post_sleep(ideal->shares[worker], SERVING);
-        status = failure_of(ideal->shares[worker], err);
+        lull_post_sleep(reader, SERVING);
+        status = failure_of(reader->share, err);
     }
     return status;
 }

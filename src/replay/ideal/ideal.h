@@ -54,6 +54,7 @@ struct lull_ideal_options {
     void *message_context;
     size_t waiting;   /* steps of a worker that may wait before threads that cannot go on are no
                          longer welcome; 0: 2^16, 2.6 MB */
+    unsigned readers; /* workers that evaluate together, in turns; 0: 4 */
     unsigned workers; /* of lull_ideal_runtime; 0: as many as there are processors */
     void (*progress)(void *context, double share); /* of lull_ideal_runtime */
     void *progress_context;

@@ -16,7 +16,7 @@ struct note {
     uint64_t value;  /* RECV: bytes; COLLECTIVE_*: the request; CALL_END: when the call began */
     uint32_t what;   /* SEND: link; RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
                         FORK, JOIN of a master: the number of the meeting */
-    uint32_t number; /* SEND, RECV: which message of the channel; COLLECTIVE_*: root;
+    uint32_t number; /* SEND, RECV of a crew: which message of the channel; COLLECTIVE_*: root;
                         FORK, JOIN of a master: who meets */
     uint32_t ticket; /* COLLECTIVE_*: which operation of its series; LULL_NONE: the next */
     uint8_t kind;    /* enum lull_step_kind */

@@ -1,7 +1,7 @@
 /* Letters between shares, rest, and the end.
  *
- * `unsettled` counts the shares that are awake and the batches that nobody has read yet. Whoever
- * brings it to 0 knows that all sleep with nothing on its way: no share will ever be woken by
+ * `unsettled` counts the readers that are awake and the batches that nobody has taken yet. Whoever
+ * brings it to 0 knows that all sleep with nothing on its way: no reader will ever be woken by
  * another. Then either all has been read and everything is over, or reading rests because too much
  * waits. In that case more room helps if a thread that is not blocked may yet do what others wait
  * for; otherwise the streams wait for what does not come in this trace. */
@@ -14,6 +14,16 @@ enum { BLOCKS_BETWEEN_LETTERS = 8 };
 /* Letters are often answered at once, and going to sleep for each would take ten times as long as
  * the evaluation. So a share yields its processor this often before it sleeps: some 50 us. */
 enum { YIELDS_BEFORE_SLEEP = 50 };
+
+/* One of the share's readers takes its letters; who is awake does so in any case. */
+static void wake_one(struct share *share)
+{
+    unsigned r = 0;
+    while (r < share->n_readers && share->readers[r]->sleep == AWAKE)
+        r++;
+    if (r < share->n_readers)
+        pthread_cond_signal(&share->readers[r]->wake);
+}
 
 static void hand_over(struct share *share, uint32_t to)
 {
@@ -31,8 +41,8 @@ static void hand_over(struct share *share, uint32_t to)
         target->inbox = batch;
     target->inbox_last = batch;
     atomic_store_explicit(&target->has_mail, true, memory_order_release);
-    if (target->sleep != AWAKE && !share->helps)
-        pthread_cond_signal(&target->wake);
+    if (!share->helps)
+        wake_one(target);
     pthread_mutex_unlock(&target->lock);
 }
 
@@ -105,22 +115,22 @@ void lull_post_take(struct share *share)
 
 /* ---- rest ---------------------------------------------------------------------------------- */
 
-/* If it sleeps for that reason; AWAKE: for any. */
-static void rouse_share(struct share *share, enum sleep why)
+void lull_post_rouse(struct reader *reader, enum sleep why)
 {
+    struct share *share = reader->share;
     pthread_mutex_lock(&share->lock);
-    if (share->sleep != AWAKE && (why == AWAKE || share->sleep == why) && !share->roused) {
-        share->roused = true;
+    if (reader->sleep != AWAKE && (why == AWAKE || reader->sleep == why) && !reader->roused) {
+        reader->roused = true;
         atomic_fetch_add(&share->ideal->unsettled, 1);
-        pthread_cond_signal(&share->wake);
+        pthread_cond_signal(&reader->wake);
     }
     pthread_mutex_unlock(&share->lock);
 }
 
 void lull_post_rouse_all(struct lull_ideal *ideal)
 {
-    for (unsigned s = 0; s < ideal->n_shares; s++)
-        rouse_share(ideal->shares[s], AWAKE);
+    for (unsigned r = 0; r < ideal->n_readers; r++)
+        lull_post_rouse(ideal->readers[r], AWAKE);
 }
 
 static bool is_more_to_come(const struct lull_ideal *ideal)
@@ -132,12 +142,12 @@ static bool is_more_to_come(const struct lull_ideal *ideal)
     return false;
 }
 
-/* All shares sleep, and nothing is on its way; so all of them may be looked at. */
+/* All readers sleep, and nothing is on its way; so all shares may be looked at. */
 static void decide(struct lull_ideal *ideal)
 {
     bool resting = false;
-    for (unsigned s = 0; s < ideal->n_shares; s++)
-        resting |= ideal->shares[s]->sleep == RESTING;
+    for (unsigned r = 0; r < ideal->n_readers; r++)
+        resting |= ideal->readers[r]->sleep == RESTING;
     if (!resting) {
         atomic_store(&ideal->state, OVER);
     } else if (is_more_to_come(ideal)) {
@@ -151,35 +161,24 @@ static void decide(struct lull_ideal *ideal)
     lull_post_rouse_all(ideal);
 }
 
-/* Reads the letters of a share and lets its streams go on. The share is locked. */
-static void evaluate(struct share *share)
-{
-    lull_post_take(share);
-    lull_share_run(share);
-    lull_post_flush(share);
-    if (share->pool.queued < atomic_load_explicit(&share->ideal->bound, memory_order_relaxed))
-        atomic_store(&share->hungry, true);
-}
-
 /* Whether there were letters for a share that nobody else was at. What goes wrong is told by the
- * share of the worker that is here. */
-static bool serve(struct share *own, struct share *share)
+ * share of the reader that is here. */
+static bool serve(struct reader *own, struct share *share)
 {
     if (!atomic_load_explicit(&share->has_mail, memory_order_acquire) ||
         pthread_mutex_trylock(&share->evaluation) != 0)
         return false;
     share->helps = true;
-    evaluate(share);
+    lull_reader_evaluate(own, share);
+    lull_post_flush(share);
     share->helps = false;
     lull_status status = share->status;
     const struct lull_error err = share->error;
-    pthread_mutex_unlock(&share->evaluation);
-    if (share != own && atomic_load(&share->hungry))
-        rouse_share(share, RESTING);
-    if (status != LULL_OK && share != own) {
-        pthread_mutex_lock(&own->evaluation);
-        lull_share_fail(own, status, &err);
-        pthread_mutex_unlock(&own->evaluation);
+    lull_reader_let_go(own, share);
+    if (status != LULL_OK && share != own->share) {
+        pthread_mutex_lock(&own->share->evaluation);
+        lull_share_fail(own->share, status, &err);
+        pthread_mutex_unlock(&own->share->evaluation);
     }
     return status == LULL_OK;
 }
@@ -188,52 +187,53 @@ static bool serve(struct share *own, struct share *share)
  * where ranks of different shares wait for each other at every step of a program, one thread that
  * does the work of all is faster than all of them that take turns. What it posts meanwhile wakes
  * nobody, because it reads that itself. */
-static void serve_all(struct share *own)
+static void serve_all(struct reader *own)
 {
-    struct lull_ideal *ideal = own->ideal;
-    for (int idle = 0; idle < YIELDS_BEFORE_SLEEP && !atomic_load(&ideal->stopped);) {
+    struct lull_ideal *ideal = own->share->ideal;
+    const unsigned n = ideal->n_shares;
+    for (int idle = 0; n > 1 && idle < YIELDS_BEFORE_SLEEP && !atomic_load(&ideal->stopped);) {
         bool served = false;
-        for (unsigned s = 0; s < ideal->n_shares; s++)
-            served |= serve(own, ideal->shares[(own->index + s) % ideal->n_shares]);
-        if (ideal->n_shares == 1)
-            return;
+        for (unsigned s = 0; s < n; s++)
+            served |= serve(own, ideal->shares[(own->share->index + s) % n]);
         idle = served ? 0 : idle + 1;
         if (!served)
             sched_yield();
     }
 }
 
-static void sleep_until_roused(struct share *share, enum sleep why)
+static void sleep_until_roused(struct reader *reader, enum sleep why)
 {
+    struct share *share = reader->share;
     struct lull_ideal *ideal = share->ideal;
     pthread_mutex_lock(&share->lock);
     if (share->inbox || atomic_load(&ideal->stopped) ||
-        (why == RESTING && atomic_load(&share->hungry))) {
+        (why == RESTING && atomic_load(&reader->hungry))) {
         pthread_mutex_unlock(&share->lock);
         return;
     }
-    share->sleep = why;
+    reader->sleep = why;
     pthread_mutex_unlock(&share->lock);
     if (atomic_fetch_sub(&ideal->unsettled, 1) == 1)
         decide(ideal);
     pthread_mutex_lock(&share->lock);
-    while (!share->inbox && !share->roused)
-        pthread_cond_wait(&share->wake, &share->lock);
-    if (!share->roused)
+    while (!share->inbox && !reader->roused)
+        pthread_cond_wait(&reader->wake, &share->lock);
+    if (!reader->roused)
         atomic_fetch_add(&ideal->unsettled, 1);
-    share->roused = false;
-    share->sleep = AWAKE;
+    reader->roused = false;
+    reader->sleep = AWAKE;
     pthread_mutex_unlock(&share->lock);
 }
 
-/* Until a letter comes or everything is decided. */
-void lull_post_sleep(struct share *share, enum sleep why)
+void lull_post_sleep(struct reader *reader, enum sleep why)
 {
-    atomic_store_explicit(&share->waits, true, memory_order_relaxed);
+    struct share *share = reader->share;
+    atomic_fetch_add_explicit(&share->waits, 1, memory_order_relaxed);
     pthread_mutex_lock(&share->evaluation);
-    evaluate(share);
-    pthread_mutex_unlock(&share->evaluation);
-    serve_all(share);
-    sleep_until_roused(share, why);
-    atomic_store_explicit(&share->waits, false, memory_order_relaxed);
+    lull_reader_evaluate(reader, share);
+    lull_post_flush(share);
+    lull_reader_let_go(reader, share);
+    serve_all(reader);
+    sleep_until_roused(reader, why);
+    atomic_fetch_sub_explicit(&share->waits, 1, memory_order_relaxed);
 }

@@ -3,6 +3,19 @@
 #include "base/array.h"
 #include "replay/ideal/channels.h"
 
+/* New channels are made known to the share, which the reader of a crew holds already. */
+static void hold(struct share *share, const struct stream *stream)
+{
+    if (!stream->process->crew)
+        pthread_mutex_lock(&share->evaluation);
+}
+
+static void let_go(struct share *share, const struct stream *stream)
+{
+    if (!stream->process->crew)
+        pthread_mutex_unlock(&share->evaluation);
+}
+
 /* NULL: no memory, which is noted. */
 static struct route *find_route(struct share *share, struct stream *stream, uint32_t channel)
 {
@@ -19,17 +32,25 @@ static struct route *find_route(struct share *share, struct stream *stream, uint
 uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
                         const struct lull_channels *channels)
 {
+    hold(share, stream);
     struct route *route = find_route(share, stream, channel);
-    return route ? route->link = lull_channel_link(share, lull_channels_at(channels, channel))
-                 : LULL_NONE;
+    uint32_t link = LULL_NONE;
+    if (route)
+        link = route->link = lull_channel_link(share, lull_channels_at(channels, channel));
+    let_go(share, stream);
+    return link;
 }
 
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels)
 {
+    hold(share, stream);
     struct route *route = find_route(share, stream, channel);
-    return route ? route->queue = lull_channel_queue(share, lull_channels_at(channels, channel))
-                 : LULL_NONE;
+    uint32_t queue = LULL_NONE;
+    if (route)
+        queue = route->queue = lull_channel_queue(share, lull_channels_at(channels, channel));
+    let_go(share, stream);
+    return queue;
 }
 
 bool lull_read_leaves_records(struct reading *reading, uint8_t call)

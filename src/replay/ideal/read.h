@@ -27,16 +27,14 @@ bool lull_read_is_alone(const struct share *share, uint32_t comm);
 /* Whether it is known where its process arrives with this note. */
 bool lull_read_gathers(const struct share *share, const struct note *note);
 
-static inline void lull_read_call_end(struct share *share, struct reading *reading,
-                                      const struct lull_step *call)
+static inline void lull_read_call_end(struct reading *reading, const struct lull_step *call)
 {
     reading->lost = !reading->completed && lull_read_leaves_records(reading, call->op);
-    if (reading->completed)
-        share->recorded[call->op] = true;
+    reading->recorded[call->op] |= reading->completed;
 }
 
 /* Of a pass with CALLs. */
-static inline bool lull_read_is_silent_in_short(struct share *share, struct reading *reading,
+static inline bool lull_read_is_silent_in_short(struct reading *reading,
                                                 const struct lull_step *step)
 {
     reading->in_call = step->region != LULL_NONE;
@@ -45,7 +43,7 @@ static inline bool lull_read_is_silent_in_short(struct share *share, struct read
     case LULL_STEP_CALL:
         reading->call_began = step->call_began;
         reading->completed |= step->sends_done;
-        lull_read_call_end(share, reading, step);
+        lull_read_call_end(reading, step);
         if (!reading->waits && !reading->lost &&
             reading->posts + step->posts < LULL_STEP_MOST_POSTS) {
             reading->posts = (uint8_t)(reading->posts + step->posts);
@@ -68,7 +66,7 @@ static inline bool lull_read_is_silent_in_short(struct share *share, struct read
     }
 }
 
-static inline bool lull_read_is_silent(struct share *share, struct stream *stream,
+static inline bool lull_read_is_silent(const struct share *share, struct stream *stream,
                                        const struct lull_step *step)
 {
     struct reading *reading = &stream->reading;
@@ -80,7 +78,7 @@ static inline bool lull_read_is_silent(struct share *share, struct stream *strea
             return false;
     }
     if (share->ideal->brief)
-        return lull_read_is_silent_in_short(share, reading, step);
+        return lull_read_is_silent_in_short(reading, step);
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
         reading->in_call = true;
@@ -90,7 +88,7 @@ static inline bool lull_read_is_silent(struct share *share, struct stream *strea
         return !stream->tells_calls;
     case LULL_STEP_CALL_END:
         reading->in_call = false;
-        lull_read_call_end(share, reading, step);
+        lull_read_call_end(reading, step);
         return !(reading->waits || reading->lost || stream->tells_calls);
     case LULL_STEP_SEND_DONE:
         reading->completed = true;
@@ -130,16 +128,12 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
         note->what = route && route->link != LULL_NONE
                          ? route->link
                          : lull_read_link(share, stream, step->channel, channels);
-        if (!stream->process->crew && note->what != LULL_NONE)
-            note->number = share->links[note->what].sent++;
         return;
     }
     stream->reading.waits = true;
     note->what = route && route->queue != LULL_NONE
                      ? route->queue
                      : lull_read_queue(share, stream, step->channel, channels);
-    if (!stream->process->crew && note->what != LULL_NONE)
-        note->number = share->queues[note->what].received++;
 }
 
 /* An operation happens when its call begins. Where a thread meets its master in between, that is
@@ -157,8 +151,8 @@ static inline void lull_read_place(const struct stream *stream, struct note *not
     }
 }
 
-/* The note of a step that is not silent. SEND, RECV and COLLECTIVE_* of a crew are without their
- * numbers. */
+/* The note of a step that is not silent. SEND, RECV and COLLECTIVE_* are without their numbers. The
+ * share is not held, unless the stream is one of several of a process. */
 static inline void lull_read_note(struct share *share, struct stream *stream,
                                   const struct lull_step *step,
                                   const struct lull_channels *channels, struct note *ret_note)

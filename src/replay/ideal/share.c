@@ -1,4 +1,5 @@
 #include "replay/ideal/share.h"
+#include "activity/pass.h"
 #include "replay/ideal/channels.h"
 
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
@@ -19,7 +20,7 @@ void lull_share_no_memory(struct share *share)
 
 struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
 {
-    struct share *share = calloc(1, sizeof *share);
+    struct share *share = lull_alloc_apart(sizeof *share);
     if (!share)
         return NULL;
     share->ideal = ideal;
@@ -27,7 +28,6 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     share->free_message = LULL_NONE;
     pthread_mutex_init(&share->lock, NULL);
     pthread_mutex_init(&share->evaluation, NULL);
-    pthread_cond_init(&share->wake, NULL);
     share->circles = calloc(ideal->trace->n_comms + (size_t)1, sizeof *share->circles);
     share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
     share->ports = calloc(ideal->n_shares, sizeof *share->ports);
@@ -73,7 +73,6 @@ void lull_share_destroy(struct share *share)
     lull_gather_free(share);
     pthread_mutex_destroy(&share->lock);
     pthread_mutex_destroy(&share->evaluation);
-    pthread_cond_destroy(&share->wake);
     free(share);
 }
 
@@ -96,6 +95,8 @@ static struct stream *create_stream(struct share *share, struct process *process
     }
     stream->process = process;
     stream->location = location;
+    stream->reader =
+        share->ideal->readers[lull_pass_worker_of(trace, share->ideal->n_readers, process->index)];
     stream->calls = trace->processes[process->index].first_location == location;
     stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
     /* who meets the master in between, and whose messages somebody wants to know all about */
@@ -118,11 +119,8 @@ struct process *lull_share_process(struct share *share, uint32_t index)
     process->index = index;
     process->first_member = LULL_NONE;
     ideal->processes[index] = process;
-    if (lull_share_is_crew(ideal, index)) {
-        process->crew = lull_crew_create(share, process);
-        if (!process->crew)
-            lull_share_no_memory(share);
-    }
+    if (lull_share_is_crew(ideal, index))
+        lull_crew_create(share, process);
     return process;
 }
 

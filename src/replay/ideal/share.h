@@ -1,11 +1,13 @@
 /* The ideal runtime from inside; internal to the room.
  *
- * A share is what one worker of the pass knows: the streams of its processes, the queues of the
- * messages that they receive, and the gatherings (collective operations) that they take part in.
- * Only its worker touches it. What others must know is posted to them as letters, which hold no
+ * A share is what a few workers of the pass know: the streams of their processes, the queues of the
+ * messages that these receive, and the gatherings (collective operations) that they take part in.
+ * Only one of them evaluates at a time; the others read on meanwhile and keep what they have read
+ * at hand (reader.c). What other shares must know is posted to them as letters, which hold no
  * pointers, in batches (post.c).
  *
  * read.h     what of a step matters: steps become notes
+ * reader.c   workers of the pass: who evaluates
  * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
  * gather.c   collective operations; circle.c: the members of communicators
@@ -19,6 +21,7 @@
 
 #include "activity/channel.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "replay/ideal/ideal.h"
 #include "replay/ideal/note.h"
 
@@ -143,16 +146,18 @@ struct reading {
     int64_t call_kept;  /* when the call began */
     uint8_t posts;      /* receives since the last note */
     bool in_call;
-    bool completed;       /* something in this call */
-    bool waits;           /* this call, for something */
-    bool over;            /* the analysed span */
-    bool lost;            /* of a call that has ended nothing was recorded */
-    bool lost_collective; /* nothing is known of a non-blocking one */
+    bool completed;                /* something in this call */
+    bool waits;                    /* this call, for something */
+    bool over;                     /* the analysed span */
+    bool lost;                     /* of a call that has ended nothing was recorded */
+    bool lost_collective;          /* nothing is known of a non-blocking one */
+    bool recorded[FORMS_OF_CALLS]; /* a call of this kind has records */
 };
 
 /* A thread that may call MPI. */
 struct stream {
     struct process *process;
+    struct reader *reader; /* of its location */
     uint32_t location;
     uint8_t blocked;                /* enum blocked */
     bool calls;                     /* communicates; before, nothing is evaluated */
@@ -283,7 +288,6 @@ struct share {
     struct batch *spare;     /* read, to be filled again */
     uint32_t blocks;         /* since letters were handed over */
 
-    bool recorded[FORMS_OF_CALLS];                /* a call of this kind has records */
     uint64_t n_received, n_collectives, n_nobody; /* the last: sent to other applications */
     lull_status status;                           /* of the first failure */
     struct lull_error error;
@@ -291,16 +295,39 @@ struct share {
     pthread_mutex_t evaluation; /* held by whoever touches any of the above */
     bool helps;                 /* whoever holds it goes on to serve other shares */
 
-    /* for others, under the lock */
+    char apart[LULL_APART];
+
+    struct reader **readers; /* [n_readers], of ideal->readers */
+    unsigned n_readers;
+    atomic_bool full; /* so much waits that streams that cannot go on are not welcome */
+
+    /* for other shares, under the lock */
     pthread_mutex_t lock;
-    pthread_cond_t wake;
     struct batch *inbox, *inbox_last;
-    bool roused;
-    enum sleep sleep;
     atomic_bool has_mail;
-    atomic_bool waits; /* for letters */
-    /* Since reading was last chosen from, something has become welcome. */
-    atomic_bool hungry;
+    atomic_uint waits; /* readers that wait for letters */
+};
+
+/* Notes of one stream, in a row. */
+struct sheaf {
+    struct stream *stream;
+    size_t count;
+};
+
+/* A worker of the pass. */
+struct reader {
+    struct share *share;
+    struct note *notes; /* at hand: read, and not evaluated yet ... */
+    size_t n_notes, note_capacity;
+    struct sheaf *sheaves; /* ... whose they are */
+    size_t n_sheaves, sheaf_capacity;
+
+    char apart[LULL_APART];
+
+    pthread_cond_t wake;
+    bool roused;        /* under the lock of the share ... */
+    enum sleep sleep;   /* ... like this */
+    atomic_bool hungry; /* since it chose what to read, something has become welcome */
 };
 
 enum state { EVALUATING, OVER, STUCK };
@@ -312,20 +339,25 @@ struct lull_ideal {
     int64_t from, to;      /* the analysed span */
     struct share **shares; /* [n_shares] */
     unsigned n_shares;
-    uint16_t *share_of;         /* [n_processes]; NOBODY: of another application */
-    struct stream **streams;    /* [n_locations], made when needed */
-    struct process **processes; /* [n_processes] */
+    struct reader **readers; /* [n_readers]: of the workers of the pass */
+    unsigned n_readers;
+    uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */
+    struct stream *_Atomic *streams; /* [n_locations], made when needed by whoever has the share */
+    struct process **processes;      /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
-    bool brief;              /* asks for CALLs */
+    bool brief;                   /* asks for CALLs */
+    struct stream *first_blocked; /* when stuck: who tells it best */
+    pthread_mutex_t lost_lock;
+    struct lull_lost *lost; /* when needed */
+
+    char apart[LULL_APART]; /* what changes seldom from what changes often */
+    atomic_long unsettled;  /* readers that are awake, and batches on their way */
+    char seldom[LULL_APART];
     atomic_bool others_call; /* a thread that is no master communicates, against presumption */
     atomic_size_t bound;     /* notes per share before blocked streams are not welcome */
     atomic_int state;        /* enum state */
     atomic_bool stopped;
-    atomic_long unsettled;        /* shares that are awake, and batches on their way */
-    struct stream *first_blocked; /* when stuck: who tells it best */
-    pthread_mutex_t lost_lock;
-    struct lull_lost *lost; /* when needed */
 };
 
 enum { NOBODY = UINT16_MAX };
@@ -346,16 +378,30 @@ void lull_share_ready(struct share *share, struct stream *stream);
 void lull_share_run(struct share *share);
 
 /* stream.c */
-void lull_ideal_stream_steps(struct share *share, struct stream *stream,
-                             const struct lull_steps *steps);
+void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
+                             size_t count);
 void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
 void lull_ideal_stream_resume(struct share *share, struct stream *stream);
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,
                                const struct pending *wanted);
 void lull_ideal_stream_free(struct stream *stream);
 
+/* reader.c */
+struct reader *lull_reader_create(void);         /* NULL: no memory */
+void lull_reader_destroy(struct reader *reader); /* NULL is allowed */
+lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *steps,
+                              struct lull_error *err);
+/* Takes the letters for a share, and what the reader has at hand if it is its own, and lets streams
+ * go on. The caller holds share->evaluation; lull_reader_let_go gives it back and wakes others that
+ * rest where something is welcome now. */
+void lull_reader_evaluate(struct reader *reader, struct share *share);
+void lull_reader_let_go(struct reader *reader, struct share *share);
+/* The share's failure, if there is one. */
+lull_status lull_reader_failure(struct share *share, struct lull_error *err);
+
 /* crew.c */
-struct crew *lull_crew_create(struct share *share, struct process *process);
+/* The crew of a process, with its streams. Without memory, which is noted, it lacks some. */
+void lull_crew_create(struct share *share, struct process *process);
 void lull_crew_destroy(struct crew *crew); /* NULL is allowed; not its streams */
 void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
 void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
@@ -396,7 +442,10 @@ struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind); /* NUL
 void lull_post_flush(struct share *share);
 void lull_post_flush_now_and_then(struct share *share);
 void lull_post_take(struct share *share);
-void lull_post_sleep(struct share *share, enum sleep why);
+/* Until something may have changed for the reader. */
+void lull_post_sleep(struct reader *reader, enum sleep why);
+/* Wakes a reader if it sleeps for that reason; AWAKE: for any. */
+void lull_post_rouse(struct reader *reader, enum sleep why);
 void lull_post_rouse_all(struct lull_ideal *ideal);
 
 /* explain.c: of blocked streams the one that tells best why. */

@@ -1,6 +1,5 @@
 /* One thread: its steps become notes, and notes move its time. */
 #include "activity/channel.h"
-#include "activity/pass.h"
 #include "base/array.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/read.h"
@@ -12,11 +11,12 @@ static void send_message(struct share *share, const struct stream *stream, const
 {
     if (note->what == LULL_NONE)
         return;
-    const struct link *link = &share->links[note->what];
+    struct link *link = &share->links[note->what];
+    uint32_t number = stream->process->crew ? note->number : link->sent++;
     if (link->share == share->index)
-        lull_channel_put(share, link->queue, note->number, stream->time, note->time);
+        lull_channel_put(share, link->queue, number, stream->time, note->time);
     else if (link->share != LULL_NONE)
-        lull_channel_post(share, link, note->number, stream->time, note->time);
+        lull_channel_post(share, link, number, stream->time, note->time);
     else
         share->n_nobody++;
 }
@@ -69,8 +69,9 @@ static void receive_message(struct share *share, struct stream *stream, const st
         stream->open_receives--;
     if (note->what == LULL_NONE)
         return;
+    uint32_t number = stream->process->crew ? note->number : share->queues[note->what].received++;
     const struct pending wanted = {.what = note->what,
-                                   .number = note->number,
+                                   .number = number,
                                    .comm = LULL_NONE,
                                    .time = note->time,
                                    .bytes = note->value};
@@ -273,24 +274,20 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
 
 /* ---- a stream that is alone in its process ------------------------------------------------- */
 
-void lull_ideal_stream_steps(struct share *share, struct stream *stream,
-                             const struct lull_steps *steps)
+void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
+                             size_t count)
 {
-    struct note now;
-    for (uint32_t i = 0; i < steps->count && share->status == LULL_OK; i++) {
-        const struct lull_step *step = &steps->steps[i];
-        if (lull_read_is_silent(share, stream, step))
-            continue;
+    for (size_t i = 0; i < count && share->status == LULL_OK; i++) {
         if (stream->blocked == RUNNABLE) {
-            lull_read_note(share, stream, step, steps->channels, &now);
-            lull_ideal_stream_take(share, stream, &now);
+            lull_ideal_stream_take(share, stream, &notes[i]);
             continue;
         }
-        struct note *later = /* made where it waits, so that it need not be moved */
-            stream->blocked == ENDED ? NULL : lull_notes_push(&share->pool, &stream->notes);
+        if (stream->blocked == ENDED)
+            return;
+        struct note *later = lull_notes_push(&share->pool, &stream->notes);
         if (later)
-            lull_read_note(share, stream, step, steps->channels, later);
-        else if (stream->blocked != ENDED)
+            *later = notes[i];
+        else
             lull_share_no_memory(share);
     }
 }
@@ -317,6 +314,7 @@ void lull_ideal_stream_resume(struct share *share, struct stream *stream)
         lull_crew_resume(share, stream);
     else
         go_on(share, stream);
-    if (stream->blocked == RUNNABLE || stream->blocked == ENDED)
-        atomic_store_explicit(&share->hungry, true, memory_order_relaxed);
+    if ((stream->blocked == RUNNABLE || stream->blocked == ENDED) &&
+        atomic_load_explicit(&share->full, memory_order_relaxed))
+        atomic_store_explicit(&stream->reader->hungry, true, memory_order_relaxed);
 }

@@ -10,11 +10,11 @@
  *= * calls MPI_Wait x4
  *= * calls MPI_Request_free x4
  *= 0 sends 1 tag 1 bytes 400 in 2 x12
- *= 0 sends 1 tag 2 bytes 80 in 2 x10
+ *= 0 sends 1 tag 2 bytes 80 in 2 synchronous x10
  *= 0 receives 1 tag 1 bytes 400 in 2 x12
  *= 0 receives 1 tag 2 bytes 80 in 2 x10
  *= 1 sends 0 tag 1 bytes 400 in 2 x12
- *= 1 sends 0 tag 2 bytes 80 in 2 x10
+ *= 1 sends 0 tag 2 bytes 80 in 2 synchronous x10
  *= 1 receives 0 tag 1 bytes 400 in 2 x12
  *= 1 receives 0 tag 2 bytes 80 in 2 x10
  */

@@ -4,6 +4,14 @@
  *= ranks 2
  *= * calls pthread_create x4
  *= * calls pthread_join x4
+ *= 0.1 calls pthread_barrier_wait x2
+ *= 0.2 calls pthread_barrier_wait x2
+ *= 0.3 calls pthread_barrier_wait x2
+ *= 0.4 calls pthread_barrier_wait x2
+ *= 1.1 calls pthread_barrier_wait x2
+ *= 1.2 calls pthread_barrier_wait x2
+ *= 1.3 calls pthread_barrier_wait x2
+ *= 1.4 calls pthread_barrier_wait x2
  *= * calls MPI_Comm_dup x4
  *= * calls MPI_Comm_free x4
  *= * create in 2 root -1 sent 0 received 0 x4

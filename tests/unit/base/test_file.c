@@ -30,15 +30,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void check_content(const char *path, const char *expected)
-{
-    size_t size;
-    unsigned char *bytes = folder_read(path, &size);
-    assert_int_equal(size, strlen(expected));
-    assert_memory_equal(bytes, expected, size);
-    free(bytes);
-}
-
 static void check_fails(lull_status status, lull_status expected, const char *path,
                         const char *cause)
 {
@@ -140,30 +131,18 @@ static void test_read_head(void **state)
 /* ---- removing ---------------------------------------------------------------------------------
  */
 
-/* A folder that holds a file "a" and a folder "b" with a file in it. */
-static void fill_folder(const char *path, const char *content)
-{
-    char below[4500];
-    snprintf(below, sizeof below, "%s/a", path);
-    folder_write(below, content, strlen(content));
-    snprintf(below, sizeof below, "%s/b", path);
-    assert_int_equal(mkdir(below, 0700), 0);
-    snprintf(below, sizeof below, "%s/b/c", path);
-    folder_write(below, "c", 1);
-}
-
 static void test_remove_tree(void **state)
 {
     (void)state;
     const char *tree = folder_path("tree"), *outside = folder_path("outside");
     folder_write(outside, "x", 1);
     assert_int_equal(mkdir(tree, 0700), 0);
-    fill_folder(tree, "x");
+    folder_fill(tree, "x");
     assert_int_equal(symlink(outside, folder_path("tree/link")), 0);
     assert_int_equal(symlink(folder, folder_path("tree/up")), 0);
     assert_int_equal(lull_remove_tree(tree, &err), LULL_OK);
     assert_int_equal(access(tree, F_OK), -1);
-    check_content(outside, "x"); /* links are not followed */
+    folder_check(outside, "x"); /* links are not followed */
     assert_int_equal(lull_remove_tree(tree, &err), LULL_OK);
     assert_false(lull_is_directory(tree));
     assert_true(lull_is_directory(folder));

@@ -34,15 +34,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void check_content(const char *path, const char *expected)
-{
-    size_t size;
-    unsigned char *bytes = folder_read(path, &size);
-    assert_int_equal(size, strlen(expected));
-    assert_memory_equal(bytes, expected, size);
-    free(bytes);
-}
-
 static void check_fails(lull_status status, lull_status expected, const char *path,
                         const char *cause)
 {
@@ -63,23 +54,11 @@ static void put_file(const char *path, bool replace, const char *content)
     assert_int_equal(lull_output_commit(output, &err), LULL_OK);
 }
 
-/* A folder that holds a file "a" and a folder "b" with a file in it. */
-static void fill_folder(const char *path, const char *content)
-{
-    char below[4500];
-    snprintf(below, sizeof below, "%s/a", path);
-    folder_write(below, content, strlen(content));
-    snprintf(below, sizeof below, "%s/b", path);
-    assert_int_equal(mkdir(below, 0700), 0);
-    snprintf(below, sizeof below, "%s/b/c", path);
-    folder_write(below, "c", 1);
-}
-
 static void put_folder(const char *path, bool replace, const char *content)
 {
     struct lull_output *output;
     assert_int_equal(lull_output_begin(path, true, replace, &output, &err), LULL_OK);
-    fill_folder(lull_output_path(output), content);
+    folder_fill(lull_output_path(output), content);
     assert_int_equal(lull_output_commit(output, &err), LULL_OK);
 }
 
@@ -93,7 +72,7 @@ static void test_file_appears_on_commit(void **state)
     folder_write(lull_output_path(output), "new", 3);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(lull_output_commit(output, &err), LULL_OK);
-    check_content(path, "new");
+    folder_check(path, "new");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -121,7 +100,7 @@ static void test_existing_target_is_kept(void **state)
                 "exists already");
     check_fails(lull_output_begin(path, true, false, &output, &err), LULL_ERR_IO, path,
                 "exists already");
-    check_content(path, "old");
+    folder_check(path, "old");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -131,11 +110,11 @@ static void test_replace(void **state)
     const char *path = folder_path("out"), *inside = folder_path("out/a");
     put_file(path, true, "1");
     put_file(path, true, "2");
-    check_content(path, "2");
+    folder_check(path, "2");
     put_folder(path, true, "3"); /* a folder in the place of a file */
-    check_content(inside, "3");
+    folder_check(inside, "3");
     put_folder(path, true, "4");
-    check_content(inside, "4");
+    folder_check(inside, "4");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -152,9 +131,9 @@ static void test_replace_refuses(void **state)
     assert_int_equal(unlink(folder_path("precious/a")), 0);
     folder_write(inside, "chapter 1", 9);
     assert_int_equal(lull_output_begin(path, true, true, &output, &err), LULL_OK);
-    fill_folder(lull_output_path(output), "2");
+    folder_fill(lull_output_path(output), "2");
     check_fails(lull_output_commit(output, &err), LULL_ERR_IO, path, "with other things in it");
-    check_content(inside, "chapter 1");
+    folder_check(inside, "chapter 1");
     assert_int_equal(folder_entries(folder), 1);
     check_fails(lull_output_begin("/dev/null", false, true, &output, &err), LULL_ERR_IO,
                 "/dev/null", "is a special file, which is not replaced");
@@ -183,7 +162,7 @@ static void test_target_with_slash(void **state)
     char path[4500];
     snprintf(path, sizeof path, "%s/out//", folder);
     put_folder(path, false, "x");
-    check_content(folder_path("out/a"), "x");
+    folder_check(folder_path("out/a"), "x");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -195,7 +174,7 @@ static void test_discard_leaves_nothing(void **state)
     folder_write(lull_output_path(output), "x", 1);
     lull_output_discard(output);
     assert_int_equal(lull_output_begin(folder_path("d"), true, false, &output, &err), LULL_OK);
-    fill_folder(lull_output_path(output), "x");
+    folder_fill(lull_output_path(output), "x");
     lull_output_discard(output);
     lull_output_discard(NULL);
     assert_int_equal(folder_entries(folder), 0);
@@ -210,7 +189,7 @@ static void test_discard_keeps_what_was_to_be_replaced(void **state)
     assert_int_equal(lull_output_begin(path, false, true, &output, &err), LULL_OK);
     folder_write(lull_output_path(output), "new", 3);
     lull_output_discard(output);
-    check_content(path, "old");
+    folder_check(path, "old");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -236,7 +215,7 @@ static void test_failed_commit(void **state)
     assert_int_equal(lull_output_begin(path, true, true, &output, &err), LULL_OK);
     assert_int_equal(lull_remove_tree(lull_output_path(output), &err), LULL_OK);
     check_fails(lull_output_commit(output, &err), LULL_ERR_IO, path, "No such file");
-    check_content(folder_path("out/a"), "old");
+    folder_check(folder_path("out/a"), "old");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -260,13 +239,13 @@ static void test_links(void **state)
     assert_int_equal(symlink(folder_path("first"), folder_path("second")), 0);
     for (int i = 0; i < 2; i++) {
         put_file(folder_path("second"), true, i ? "new" : "old");
-        check_content(folder_path("d/f"), i ? "new" : "old");
+        folder_check(folder_path("d/f"), i ? "new" : "old");
         check_link(folder_path("first"), "d/f");
     }
     assert_int_equal(symlink("run", folder_path("to-run")), 0);
     put_folder(folder_path("to-run"), true, "1");
     put_folder(folder_path("to-run"), true, "2");
-    check_content(folder_path("run/a"), "2");
+    folder_check(folder_path("run/a"), "2");
     check_link(folder_path("to-run"), "run");
     struct lull_output *output;
     assert_int_equal(symlink("circle", folder_path("circle")), 0);
@@ -283,13 +262,13 @@ static void check_what_was_read(void)
     put_folder(folder_path("run"), false, "x");
     assert_int_equal(link(folder_path("input"), folder_path("same")), 0);
     assert_int_equal(lull_output_begin(folder_path("run"), true, true, &output, &err), LULL_OK);
-    fill_folder(lull_output_path(output), "new");
+    folder_fill(lull_output_path(output), "new");
     assert_int_equal(lull_map_file(folder_path("input"), &mapping, &err), LULL_OK);
     lull_unmap(&mapping);
     assert_int_equal(lull_map_file(folder_path("run/b/c"), &mapping, &err), LULL_OK);
     lull_unmap(&mapping);
     check_fails(lull_output_commit(output, &err), LULL_ERR_IO, "run", "was read");
-    check_content(folder_path("run/a"), "x");
+    folder_check(folder_path("run/a"), "x");
     static const char *const files[] = {"input", "same"};
     for (int i = 0; i < 2; i++)
         check_fails(lull_output_begin(folder_path(files[i]), false, true, &output, &err),
@@ -325,7 +304,7 @@ static void test_what_came_meanwhile(void **state)
         folder_write(lull_output_path(output), "mine", 4);
         folder_write(path, "theirs", 6);
         check_fails(lull_output_commit(output, &err), LULL_ERR_IO, path, "meanwhile");
-        check_content(path, "theirs");
+        folder_check(path, "theirs");
         assert_int_equal(unlink(path), 0);
     }
     struct lull_output *output;
@@ -334,7 +313,7 @@ static void test_what_came_meanwhile(void **state)
     folder_write(folder_path("other"), "theirs", 6);
     assert_int_equal(rename(folder_path("other"), path), 0);
     check_fails(lull_output_commit(output, &err), LULL_ERR_IO, path, "meanwhile");
-    check_content(path, "theirs");
+    folder_check(path, "theirs");
     assert_int_equal(folder_entries(folder), 1);
 }
 
@@ -362,13 +341,13 @@ static void test_together(void **state)
     begin_three(outputs, true);
     assert_int_equal(unlink(lull_output_path(outputs[2])), 0);
     check_fails(lull_output_commit_all(outputs, 3, &err), LULL_ERR_IO, "3", "No such file");
-    check_content(folder_path("1"), "old");
-    check_content(folder_path("3"), "theirs");
+    folder_check(folder_path("1"), "old");
+    folder_check(folder_path("3"), "theirs");
     assert_int_equal(folder_entries(folder), 2);
     begin_three(outputs, true);
     assert_int_equal(lull_output_commit_all(outputs, 3, &err), LULL_OK);
-    check_content(folder_path("1"), "new");
-    check_content(folder_path("3"), "new");
+    folder_check(folder_path("1"), "new");
+    folder_check(folder_path("3"), "new");
     assert_int_equal(folder_entries(folder), 3);
 }
 

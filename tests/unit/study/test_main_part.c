@@ -20,7 +20,11 @@ static struct lull_notices notices;
 static struct lull_runs runs;
 static struct lull_error err;
 
-static void begin_recorded(struct tape_maker *tape, uint32_t process)
+static uint32_t version = LULL_TAPE_VERSION;
+
+/* The first version has only the calls; later ones tell of the main part in the header. A process
+ * that never came to MPI_Finalize has 0 for `end`, and one without MPI_Init for both. */
+static void begin_recorded(struct tape_maker *tape, uint32_t process, uint64_t begin, uint64_t end)
 {
     struct definitions_maker definitions;
     define_process(&definitions, process, 2);
@@ -33,6 +37,9 @@ static void begin_recorded(struct tape_maker *tape, uint32_t process)
     definitions_write(&definitions, run.path);
     tape_begin(tape, process, 0);
     tape->header.role = 1;
+    tape->header.version = version;
+    tape->header.main_begin = version == 1 ? 0 : begin;
+    tape->header.main_end = version == 1 ? 0 : end;
 }
 
 /* MPI_Init ends at 100 and 120 ns, MPI_Finalize begins at 300 and 350. Process 0 sends at 150 and
@@ -40,12 +47,12 @@ static void begin_recorded(struct tape_maker *tape, uint32_t process)
 static void write_run(void)
 {
     struct tape_maker tape;
-    begin_recorded(&tape, 0);
+    begin_recorded(&tape, 0, 100, 300);
     tape_call(&tape, 0, INIT, 100);
     tape_message_call(&tape, LULL_TAPE_CALL_SEND, 150, SEND, 10, 1, 7, 0, 40);
     tape_call(&tape, 300, FINALIZE, 100);
     tape_write(&tape, run.path, 0);
-    begin_recorded(&tape, 1);
+    begin_recorded(&tape, 1, 120, 350);
     tape_call(&tape, 0, INIT, 120);
     tape_message_call(&tape, LULL_TAPE_CALL_RECV, 130, RECV, 35, 0, 7, 0, 40);
     tape_call(&tape, 350, FINALIZE, 50);
@@ -147,15 +154,24 @@ static void test_missing_calls(void **state)
 {
     (void)state;
     struct tape_maker tape;
-    begin_recorded(&tape, 1);
+    begin_recorded(&tape, 1, 120, 0);
     tape_call(&tape, 0, INIT, 120);
     tape_message_call(&tape, LULL_TAPE_CALL_RECV, 130, RECV, 35, 0, 7, 0, 40);
     tape_write(&tape, run.path, 0);
     assert_int_equal(load(run.path, (struct lull_runs_options){0})->breakdown->runtime_ns, 300);
-    begin_recorded(&tape, 1);
+    begin_recorded(&tape, 1, 0, 0);
     tape_message_call(&tape, LULL_TAPE_CALL_RECV, 130, RECV, 35, 0, 7, 0, 40);
     tape_write(&tape, run.path, 0);
     assert_int_equal(load(run.path, (struct lull_runs_options){0})->breakdown->runtime_ns, 400);
+}
+
+static void test_first_version(void **state)
+{
+    version = 1;
+    write_run();
+    test_default(state);
+    test_missing_calls(state);
+    version = LULL_TAPE_VERSION;
 }
 
 /* The replay begins and ends where the metrics do: on the ideal network it takes T_id. */
@@ -186,8 +202,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_default), TEST(test_whole),         TEST(test_window),
-        TEST(test_copies),  TEST(test_missing_calls), TEST(test_replay),
+        TEST(test_default),       TEST(test_whole),         TEST(test_window), TEST(test_copies),
+        TEST(test_missing_calls), TEST(test_first_version), TEST(test_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,18 +129,23 @@ static void test_missing_anchor(void **state)
 static void test_other_anchors(void **state)
 {
     (void)state;
-    static const char *const anchors[] = {
-        "", "lull-tape", "lull-tape 1", "lull-tape 2\n", "lull-tape 1\nx", "something else\n"};
+    static const char *const anchors[] = {"",
+                                          "lull-tape",
+                                          "lull-tape 2",
+                                          "lull-tape 3\n",
+                                          "lull-tape 0\n",
+                                          "lull-tape 2\nx",
+                                          "something else\n"};
     write_run();
     for (size_t i = 0; i < sizeof anchors / sizeof *anchors; i++) {
         folder_write(folder_path("run/lull-tape"), anchors[i], strlen(anchors[i]));
-        check_refused("/run/lull-tape", "expected 'lull-tape 1'");
+        check_refused("/run/lull-tape", "expected 'lull-tape 2'");
         assert_null(strstr(err.text, "run/lull-tape/"));
     }
     /* the anchor named by itself */
-    folder_write(folder_path("run/lull-tape"), "lull-tape 2\n", 12);
+    folder_write(folder_path("run/lull-tape"), "lull-tape 3\n", 12);
     run = folder_path("run/lull-tape");
-    check_refused("/run/lull-tape", "expected 'lull-tape 1'");
+    check_refused("/run/lull-tape", "expected 'lull-tape 2'");
 }
 
 static void test_no_tape_files(void **state)
@@ -203,14 +208,14 @@ static void test_headers(void **state)
 {
     (void)state;
     struct lull_tape_header good = tape.header, bad[8];
-    static const char *const causes[8] = {"no header",      "no header", "version 2",
+    static const char *const causes[8] = {"no header",      "no header", "version 3",
                                           "lull",           "lull",      "belongs to process 7",
                                           "not terminated", "truncated"};
     for (int i = 0; i < 8; i++)
         bad[i] = good;
     bad[0].magic[3] = 'x';
     bad[1].byte_order = 0x04030201;
-    bad[2].version = 2;
+    bad[2].version = 3;
     bad[3].record_size = 32;
     bad[4].header_size = 64;
     bad[5].process = 7;
@@ -325,8 +330,8 @@ BAD_RECORD(unknown_counter, "unknown counter 4", record(LULL_TAPE_COUNTERS, 1, 0
 BAD_RECORD(unknown_target, "unknown process 5",
            record(LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID, 0)[1].i32[2] = 5)
 BAD_RECORD(unknown_transfer, "unknown operation 77", record(LULL_TAPE_TRANSFER, 1, 0, 77))
-BAD_RECORD(unknown_message, "unknown message record 6", record(LULL_TAPE_MESSAGE, 2, 0, 6))
-BAD_RECORD(unknown_number, "unknown number record 14", record(LULL_TAPE_NUMBER, 1, 0, 14))
+BAD_RECORD(unknown_message, "unknown message record 7", record(LULL_TAPE_MESSAGE, 2, 0, 7))
+BAD_RECORD(unknown_number, "unknown number record 17", record(LULL_TAPE_NUMBER, 1, 0, 17))
 BAD_RECORD(unknown_kind, "unknown record kind 63", record(63, 0, 0, 0))
 BAD_RECORD(never_written, "unknown record kind 0", record(LULL_TAPE_NOTHING, 0, 0, 0))
 BAD_RECORD(call_without_message, "without its message", record(LULL_TAPE_CALL_SEND, 0, 1, 1);

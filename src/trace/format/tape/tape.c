@@ -219,6 +219,14 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
+/* Of this version or an older one. */
+static bool is_anchor(const char *text, size_t size)
+{
+    const size_t digit = strlen(LULL_TAPE_ANCHOR) - 2;
+    return size == digit + 2 && memcmp(text, LULL_TAPE_ANCHOR, digit) == 0 &&
+           lull_tape_reads((uint32_t)(text[digit] - '0')) && text[digit + 1] == '\n';
+}
+
 static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
@@ -234,7 +242,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     lull_status status = lull_read_head(path, anchor, sizeof anchor, &got, err);
     if (status != LULL_OK)
         return status;
-    if (got != strlen(LULL_TAPE_ANCHOR) || memcmp(anchor, LULL_TAPE_ANCHOR, got) != 0)
+    if (!is_anchor(anchor, got))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: expected '%.11s': no tape, or of a newer lull", path,
                          LULL_TAPE_ANCHOR);

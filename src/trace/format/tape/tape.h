@@ -128,6 +128,11 @@ struct lull_tape_data {
     size_t n_addresses;                 /* of all sites together */
 };
 
+static inline bool lull_tape_reads(uint32_t version)
+{
+    return version >= LULL_TAPE_FIRST && version <= LULL_TAPE_VERSION;
+}
+
 /* No path of a tape is longer. */
 enum { LULL_TAPE_PATH = 4096 };
 
@@ -151,6 +156,10 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
 
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
+
+/* read/comms.c: index of the location of thread `number` of a process (an index), LULL_NONE if it
+ * has no tape. */
+uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number);
 
 /* read/worlds.c: the process that communicators of recorded processes call `number`, LULL_NONE if
  * it was not recorded; and what they call a process. */

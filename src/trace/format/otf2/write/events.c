@@ -173,9 +173,15 @@ static OTF2_ErrorCode write_thread(struct lull_otf2_target *target, const struct
     case LULL_EVENT_TEAM_END:
         return OTF2_EvtWriter_ThreadTeamEnd(writer, NULL, time, team);
     case LULL_EVENT_THREAD_BEGIN:
-        return OTF2_EvtWriter_ThreadBegin(writer, NULL, time, OTF2_UNDEFINED_COMM, 0);
+        return OTF2_EvtWriter_ThreadBegin(writer, NULL, time, OTF2_UNDEFINED_COMM, number);
     case LULL_EVENT_THREAD_END:
-        return OTF2_EvtWriter_ThreadEnd(writer, NULL, time, OTF2_UNDEFINED_COMM, 0);
+        return OTF2_EvtWriter_ThreadEnd(writer, NULL, time, OTF2_UNDEFINED_COMM, number);
+    case LULL_EVENT_THREAD_CREATE:
+        return OTF2_EvtWriter_ThreadCreate(writer, NULL, time, OTF2_UNDEFINED_COMM, number);
+    case LULL_EVENT_THREAD_WAIT_END: /* of barriers there is no event */
+        return event->op == LULL_THREAD_WAIT_JOIN
+                   ? OTF2_EvtWriter_ThreadWait(writer, NULL, time, OTF2_UNDEFINED_COMM, number)
+                   : OTF2_SUCCESS;
     case LULL_EVENT_TASK_CREATE:
         return OTF2_EvtWriter_ThreadTaskCreate(writer, NULL, time, OTF2_UNDEFINED_COMM, high, low);
     case LULL_EVENT_TASK_SWITCH:
@@ -287,6 +293,14 @@ static OTF2_ErrorCode write_tracer(struct lull_otf2_target *target, const struct
 typedef OTF2_ErrorCode write_function(struct lull_otf2_target *target,
                                       const struct lull_event *event);
 
+/* OTF2 has no event for it. */
+static OTF2_ErrorCode write_nothing(struct lull_otf2_target *target, const struct lull_event *event)
+{
+    (void)target;
+    (void)event;
+    return OTF2_SUCCESS;
+}
+
 static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_ENTER] = write_region,
     [LULL_EVENT_LEAVE] = write_region,
@@ -298,6 +312,7 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_RECV] = write_message,
     [LULL_EVENT_REQUEST_TEST] = write_request,
     [LULL_EVENT_REQUEST_CANCELLED] = write_request,
+    [LULL_EVENT_REQUEST_FREED] = write_nothing,
     [LULL_EVENT_COLLECTIVE_BEGIN] = write_collective,
     [LULL_EVENT_COLLECTIVE_END] = write_collective,
     [LULL_EVENT_RMA] = write_rma,
@@ -308,6 +323,9 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_TEAM_END] = write_thread,
     [LULL_EVENT_THREAD_BEGIN] = write_thread,
     [LULL_EVENT_THREAD_END] = write_thread,
+    [LULL_EVENT_THREAD_CREATE] = write_thread,
+    [LULL_EVENT_THREAD_WAIT_BEGIN] = write_nothing,
+    [LULL_EVENT_THREAD_WAIT_END] = write_thread,
     [LULL_EVENT_TASK_CREATE] = write_thread,
     [LULL_EVENT_TASK_SWITCH] = write_thread,
     [LULL_EVENT_TASK_COMPLETE] = write_thread,

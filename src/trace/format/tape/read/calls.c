@@ -147,11 +147,12 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
         bool matched = fields[3] & LULL_TAPE_MATCHED;
         bool large = matched && fields[3] & LULL_TAPE_LARGE;
         bool cancelled = fields[3] == LULL_TAPE_CANCELLED, range = fields[3] == 0;
+        bool freed = fields[3] == LULL_TAPE_FREED;
         uint32_t number = fields[0] + (range ? waiting->done : 0);
         struct tape_request *request =
             range && fields[1] == 0 ? NULL : find_request(&stream->requests, number);
-        if ((large && waiting->slot + 1 >= waiting->end) || !(matched || cancelled || range) ||
-            (!request && !(range && fields[1] == 0)))
+        if ((large && waiting->slot + 1 >= waiting->end) ||
+            !(matched || cancelled || freed || range) || (!request && !(range && fields[1] == 0)))
             return lull_tape_bad_record(stream,
                                         "wait completes a request that is not open:", number, err);
         lull_status status = LULL_OK;
@@ -163,6 +164,8 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
             struct lull_event event = completion_event(request, waiting->time);
             if (cancelled)
                 event.kind = LULL_EVENT_REQUEST_CANCELLED;
+            else if (freed)
+                event.kind = LULL_EVENT_REQUEST_FREED;
             complete_request(&stream->requests, request);
             if (tape_wanted(stream, event.kind))
                 events[(*count)++] = event;

@@ -64,8 +64,7 @@ static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
     return lull_tape_index_of(&draft->scope->maps[LULL_TAPE_MAP_COMM], id);
 }
 
-/* Index of thread `number` of a process, LULL_NONE if it has no tape. */
-static uint32_t thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
+uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
 {
     uint32_t low = 0, high = trace->n_locations; /* its first location */
     while (low < high) {
@@ -97,8 +96,8 @@ static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struc
     if (!missing)
         members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
     for (uint32_t r = 0; !missing && r < comm->size; r++) {
-        members[r] =
-            thread_index(trace, process, comm->members ? comm->members[r] : comm->first + r);
+        members[r] = lull_tape_thread_index(trace, process,
+                                            comm->members ? comm->members[r] : comm->first + r);
         missing = members[r] == LULL_NONE;
     }
     if (missing)

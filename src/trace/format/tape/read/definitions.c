@@ -203,7 +203,7 @@ static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_
         header.byte_order != LULL_TAPE_BYTE_ORDER || header.header_size < sizeof header ||
         header.header_size > file->size)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of tape definitions", path);
-    if (header.version != LULL_TAPE_VERSION)
+    if (!lull_tape_reads(header.version))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u, this one reads %d", path,
                          header.version, LULL_TAPE_VERSION);

@@ -1,5 +1,6 @@
-/* Where the main part of each process begins and ends: MPI_Init stands near the begin of its first
- * thread's records, MPI_Finalize near their end. */
+/* Where the main part of each process begins and ends: a header tells it. Tapes of version 1 do
+ * not: there MPI_Init stands near the begin of the records of a process's first thread, and
+ * MPI_Finalize near their end. */
 #include "trace/format/tape/tape.h"
 
 #include <stdlib.h>
@@ -12,6 +13,31 @@ struct search {
     union lull_tape_slot *slots; /* a chunk */
     bool *init, *finalize;       /* [n_regions] */
 };
+
+static int64_t ns_of(const struct lull_trace *trace, const struct lull_tape_file *file,
+                     uint64_t ticks)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    size_t segment = 0;
+    uint64_t ns =
+        file->clock->n_segments > 0 ? (uint64_t)lull_tape_ns(file->clock, ticks, &segment) : ticks;
+    return (int64_t)(ns - (uint64_t)data->origin);
+}
+
+static void set_begin(struct lull_process *process, int64_t begin)
+{
+    if (begin > 0 && begin <= process->main_end)
+        process->main_begin = begin;
+}
+
+static void set_end(const struct lull_trace *trace, struct lull_process *process, int64_t end)
+{
+    if (end >= process->main_begin && end <= trace->duration)
+        process->main_end = end;
+}
+
+/* ---- version 1 --------------------------------------------------------------------------------
+ */
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -26,16 +52,6 @@ static bool *mark_regions(const struct lull_trace *trace, const char *const *nam
     for (uint32_t r = 0; marks && r < trace->n_regions; r++)
         marks[r] = is_one_of(trace->regions[r].name, names);
     return marks;
-}
-
-static int64_t ns_of(const struct lull_trace *trace, const struct lull_tape_file *file,
-                     uint64_t ticks)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    size_t segment = 0;
-    uint64_t ns =
-        file->clock->n_segments > 0 ? (uint64_t)lull_tape_ns(file->clock, ticks, &segment) : ticks;
-    return (int64_t)(ns - (uint64_t)data->origin);
 }
 
 /* The first call of a marked region in `count` slots; NULL: there is none. */
@@ -81,50 +97,67 @@ static lull_status find_main(const struct search *search, const struct lull_tape
     if (status != LULL_OK || !call)
         return status;
     uint64_t length = lull_tape_extra_of(call->record.head) ? call[1].u64[0] : call->record.value;
-    int64_t begin = ns_of(search->trace, file, call->record.time + length);
-    if (begin > 0 && begin <= search->trace->duration)
-        process->main_begin = begin;
+    set_begin(process, ns_of(search->trace, file, call->record.time + length));
     call = NULL;
     for (uint64_t c = chunks; status == LULL_OK && !call && c > 0 && c + NEAR > chunks; c--)
         status = search_chunk(search, file, c - 1, search->finalize, &call, err);
-    if (status != LULL_OK || !call)
-        return status;
-    int64_t end = ns_of(search->trace, file, call->record.time);
-    if (end >= process->main_begin && end <= search->trace->duration)
-        process->main_end = end;
-    return LULL_OK;
-}
-
-static lull_status find_all(const struct search *search, struct lull_trace *trace,
-                            struct lull_error *err)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    lull_status status = LULL_OK;
-    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
-        struct lull_process *process = &trace->processes[p];
-        status = find_main(search, &data->files[process->first_location], process, err);
-        trace->has_main |= process->main_begin > 0;
-    }
+    if (status == LULL_OK && call)
+        set_end(search->trace, process, ns_of(search->trace, file, call->record.time));
     return status;
 }
 
-lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err)
+static lull_status search_all(struct lull_trace *trace, struct lull_error *err)
 {
     static const char *const init[] = {"MPI_Init", "MPI_Init_thread", NULL};
     static const char *const finalize[] = {"MPI_Finalize", NULL};
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        trace->processes[p].main_end = trace->duration;
-    if (strncmp(trace->producer, "lull", 4) != 0)
-        return LULL_OK;
+    const struct lull_tape_data *data = trace->format_data;
     struct search search = {.trace = trace,
                             .slots = malloc(LULL_TAPE_CHUNK),
                             .init = mark_regions(trace, init),
                             .finalize = mark_regions(trace, finalize)};
-    lull_status status = search.slots && search.init && search.finalize
-                             ? find_all(&search, trace, err)
-                             : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    lull_status status = LULL_OK;
+    if (!search.slots || !search.init || !search.finalize)
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++)
+        status = find_main(&search, &data->files[trace->processes[p].first_location],
+                           &trace->processes[p], err);
     free(search.slots);
     free(search.init);
     free(search.finalize);
+    return status;
+}
+
+/* ---- since version 2 --------------------------------------------------------------------------
+ */
+
+/* Any thread may have called the two. */
+static void take_told(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_tape_file *file = &data->files[l];
+        struct lull_process *process = &trace->processes[trace->locations[l].process];
+        if (file->header.main_begin != 0)
+            set_begin(process, ns_of(trace, file, file->header.main_begin));
+        if (file->header.main_end != 0)
+            set_end(trace, process, ns_of(trace, file, file->header.main_end));
+    }
+}
+
+lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        trace->processes[p].main_end = trace->duration;
+    bool tells = false;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        tells |= data->files[l].header.version > 1;
+    if (tells)
+        take_told(trace);
+    else if (strncmp(trace->producer, "lull", 4) == 0)
+        status = search_all(trace, err);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        trace->has_main |= trace->processes[p].main_begin > 0;
     return status;
 }

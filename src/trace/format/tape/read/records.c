@@ -8,6 +8,7 @@ static const uint8_t message_kinds[LULL_TAPE_MESSAGES] = {
     [LULL_TAPE_MESSAGE_RECV] = LULL_EVENT_RECV,
     [LULL_TAPE_MESSAGE_TEST] = LULL_EVENT_REQUEST_TEST,
     [LULL_TAPE_MESSAGE_CANCELLED] = LULL_EVENT_REQUEST_CANCELLED,
+    [LULL_TAPE_MESSAGE_FREED] = LULL_EVENT_REQUEST_FREED,
 };
 
 static const uint8_t number_kinds[LULL_TAPE_NUMBERS] = {
@@ -25,6 +26,9 @@ static const uint8_t number_kinds[LULL_TAPE_NUMBERS] = {
     [LULL_TAPE_NUMBER_MEASURE_OFF] = LULL_EVENT_MEASURE_OFF,
     [LULL_TAPE_NUMBER_MEASURE_ON] = LULL_EVENT_MEASURE_ON,
     [LULL_TAPE_NUMBER_MARKER] = LULL_EVENT_MARKER,
+    [LULL_TAPE_NUMBER_THREAD_CREATE] = LULL_EVENT_THREAD_CREATE,
+    [LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN] = LULL_EVENT_THREAD_WAIT_BEGIN,
+    [LULL_TAPE_NUMBER_THREAD_WAIT_END] = LULL_EVENT_THREAD_WAIT_END,
 };
 
 static lull_status decode_counters(struct lull_stream *stream, int64_t time, unsigned extra,
@@ -113,6 +117,12 @@ static lull_status take_request(struct lull_stream *stream, uint64_t number,
                                             : LULL_OK;
 }
 
+/* Of a send in the slots behind its record; an unknown one says nothing. */
+static uint8_t mode_of(const union lull_tape_slot *slot)
+{
+    return slot[1].u32[2] < LULL_SEND_MODES ? (uint8_t)slot[1].u32[2] : LULL_SEND_STANDARD;
+}
+
 static lull_status decode_general_message(struct lull_stream *stream, unsigned kind,
                                           struct tape_out *out, struct lull_error *err)
 {
@@ -130,6 +140,7 @@ static lull_status decode_general_message(struct lull_stream *stream, unsigned k
         return status;
     struct lull_event *event =
         tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), message.comm);
+    event->op = send ? mode_of(slot) : 0;
     event->message.bytes = message.bytes;
     event->message.request = message.number;
     event->message.tag = message.tag;
@@ -196,6 +207,7 @@ int lull_tape_decode_operation(const struct lull_stream *stream, const union lul
     event->reserved = 0;
     if (is_message) {
         event->kind = message_kinds[value];
+        event->op = value == LULL_TAPE_MESSAGE_SEND ? mode_of(slot) : 0;
         event->message.bytes = slot[0].u64[0];
         event->message.request = request;
         event->message.peer = process;
@@ -238,6 +250,23 @@ static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, un
     return LULL_OK;
 }
 
+static bool is_meeting(unsigned kind)
+{
+    return kind == LULL_EVENT_THREAD_WAIT_BEGIN || kind == LULL_EVENT_THREAD_WAIT_END;
+}
+
+/* What is behind the number of a wait for threads. */
+static void decode_meeting(const struct lull_stream *stream, struct lull_event *event)
+{
+    const union lull_tape_slot *slot = stream->at + 1;
+    event->op = slot->u32[3] > 0 ? LULL_THREAD_WAIT_BARRIER : LULL_THREAD_WAIT_JOIN;
+    event->meeting.threads = slot->u32[3];
+    event->meeting.location = LULL_NONE;
+    if (slot->u32[3] == 0 && slot->u32[2] != LULL_TAPE_NO_LOCATION)
+        event->meeting.location = lull_tape_thread_index(
+            stream->trace, stream->trace->locations[stream->location].process, slot->u32[2]);
+}
+
 static lull_status decode_number(struct lull_stream *stream, unsigned kind, struct tape_out *out,
                                  struct lull_error *err)
 {
@@ -246,10 +275,13 @@ static lull_status decode_number(struct lull_stream *stream, unsigned kind, stru
     lull_status status = LULL_OK;
     if (team || kind == LULL_EVENT_MARKER)
         status = optional_id(stream, team ? LULL_TAPE_MAP_COMM : LULL_TAPE_MAP_MARKER, &id, err);
-    if (status == LULL_OK)
-        tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), id)->number =
-            stream->at[1].u64[0];
-    return status;
+    if (status != LULL_OK)
+        return status;
+    struct lull_event *event = tape_add(out, kind, tape_ns_of(stream, stream->at->record.time), id);
+    event->number = stream->at[1].u64[0];
+    if (is_meeting(kind))
+        decode_meeting(stream, event);
+    return LULL_OK;
 }
 
 /* Everything that is neither a region nor a call. */

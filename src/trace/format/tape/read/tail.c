@@ -19,7 +19,7 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
     if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a tape", path);
-    if (header->version != LULL_TAPE_VERSION || header->record_size != 16 ||
+    if (!lull_tape_reads(header->version) || header->record_size != 16 ||
         header->header_size != LULL_TAPE_HEADER_SIZE)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u, this one reads %d", path,

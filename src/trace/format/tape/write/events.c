@@ -33,6 +33,7 @@ static lull_status put_message(struct tape_writer *writer, uint32_t location, un
     slots[1].u64[1] = event->message.request;
     slots[2].i32[0] = event->message.peer;
     slots[2].i32[1] = event->message.tag;
+    slots[2].u32[2] = event->kind == LULL_EVENT_SEND ? event->op : 0;
     return lull_tape_put(writer, location, slots, 3, err);
 }
 
@@ -72,6 +73,13 @@ static lull_status put_number(struct tape_writer *writer, uint32_t location, uns
     slots[0].record.head = lull_tape_head(LULL_TAPE_NUMBER, 1, id_or_none(event->id));
     slots[0].record.value = kind;
     slots[1].u64[0] = event->number;
+    if (event->kind == LULL_EVENT_THREAD_WAIT_BEGIN || event->kind == LULL_EVENT_THREAD_WAIT_END) {
+        const struct lull_trace *trace = writer->trace;
+        const uint32_t other = event->meeting.location;
+        slots[1].u32[2] =
+            other < trace->n_locations ? trace->locations[other].number : LULL_TAPE_NO_LOCATION;
+        slots[1].u32[3] = event->meeting.threads;
+    }
     return lull_tape_put(writer, location, slots, 2, err);
 }
 
@@ -121,12 +129,16 @@ static const uint8_t sub_kinds[LULL_EVENT_KINDS] = {
     [LULL_EVENT_RECV] = LULL_TAPE_MESSAGE_RECV,
     [LULL_EVENT_REQUEST_TEST] = LULL_TAPE_MESSAGE_TEST,
     [LULL_EVENT_REQUEST_CANCELLED] = LULL_TAPE_MESSAGE_CANCELLED,
+    [LULL_EVENT_REQUEST_FREED] = LULL_TAPE_MESSAGE_FREED,
     [LULL_EVENT_FORK] = LULL_TAPE_NUMBER_FORK,
     [LULL_EVENT_JOIN] = LULL_TAPE_NUMBER_JOIN,
     [LULL_EVENT_TEAM_BEGIN] = LULL_TAPE_NUMBER_TEAM_BEGIN,
     [LULL_EVENT_TEAM_END] = LULL_TAPE_NUMBER_TEAM_END,
     [LULL_EVENT_THREAD_BEGIN] = LULL_TAPE_NUMBER_THREAD_BEGIN,
     [LULL_EVENT_THREAD_END] = LULL_TAPE_NUMBER_THREAD_END,
+    [LULL_EVENT_THREAD_CREATE] = LULL_TAPE_NUMBER_THREAD_CREATE,
+    [LULL_EVENT_THREAD_WAIT_BEGIN] = LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN,
+    [LULL_EVENT_THREAD_WAIT_END] = LULL_TAPE_NUMBER_THREAD_WAIT_END,
     [LULL_EVENT_TASK_CREATE] = LULL_TAPE_NUMBER_TASK_CREATE,
     [LULL_EVENT_TASK_SWITCH] = LULL_TAPE_NUMBER_TASK_SWITCH,
     [LULL_EVENT_TASK_COMPLETE] = LULL_TAPE_NUMBER_TASK_COMPLETE,
@@ -155,6 +167,7 @@ lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
     case LULL_EVENT_RECV:
     case LULL_EVENT_REQUEST_TEST:
     case LULL_EVENT_REQUEST_CANCELLED:
+    case LULL_EVENT_REQUEST_FREED:
         return put_message(writer, location, sub_kinds[event->kind], event, err);
     case LULL_EVENT_COLLECTIVE_BEGIN:
     case LULL_EVENT_COLLECTIVE_END:

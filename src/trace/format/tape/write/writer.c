@@ -18,6 +18,17 @@ static uint16_t flag_of_cut(const struct lull_location *location)
     return flags[location->cut];
 }
 
+/* The first location of a process tells its main part. */
+static void put_main(const struct lull_trace *trace, uint32_t location,
+                     struct lull_tape_header *header)
+{
+    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    if (process->first_location != location || process->main_begin <= 0)
+        return;
+    header->main_begin = (uint64_t)process->main_begin;
+    header->main_end = (uint64_t)process->main_end;
+}
+
 static lull_status finish_location(struct tape_writer *writer, uint32_t location,
                                    struct lull_error *err)
 {
@@ -49,6 +60,7 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
                                                 .allowed = definition->cores.allowed,
                                                 .there = definition->cores.there,
                                                 .which = definition->cores.which};
+    put_main(writer->trace, location, &top.header);
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
     status = lull_tape_flush(writer, location, &top, err);
     if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events == LULL_EVENTS_ALL)

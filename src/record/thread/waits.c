@@ -1,0 +1,194 @@
+#include "record/thread/waits.h"
+
+#include "record/omp/team.h"
+#include "record/site/map.h"
+
+#include <stdlib.h>
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+static uint32_t region_of(struct rec_wait_function *function)
+{
+    uint32_t known = __atomic_load_n(&function->region, __ATOMIC_ACQUIRE);
+    if (REC_LIKELY(known != 0))
+        return known;
+    const struct rec_region region = {
+        .paradigm = LULL_TAPE_PARADIGM_PTHREAD, .role = function->role, .name = function->name};
+    return rec_define_region_once(&function->region, &region);
+}
+
+bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
+{
+    struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
+    wait->self = self;
+    wait->recorded = rec_admits(self);
+    if (!wait->recorded && (!self->paused || (self->gate & REC_GATE_INSIDE)))
+        return false;
+    if (!wait->recorded) {
+        wait->begin = rec_now();
+        return true;
+    }
+    wait->region = region_of(function);
+    if (self->omp) /* a construct may be open on whose account threads are made */
+        rec_omp_unfold(self);
+    wait->begin = rec_open_call(self, wait->region);
+    return true;
+}
+
+/* The end of the thread's life is where it is already: the call is on the tape before what belongs
+ * to it. */
+static void put(struct rec_thread *self, unsigned what, uint64_t time,
+                const struct rec_meeting *meeting)
+{
+    rec_reserve_behind(self, 2);
+    self->at[0].record.time = time;
+    self->at[0].record.head = lull_tape_head(LULL_TAPE_NUMBER, 1, LULL_TAPE_NO_ID);
+    self->at[0].record.value = what;
+    self->at[1].u64[0] = meeting->number;
+    self->at[1].u32[2] = meeting->location;
+    self->at[1].u32[3] = meeting->threads;
+    rec_commit(self, 2);
+}
+
+/* Of a thread that was paused when the call began: no record that follows is from before. */
+static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
+                      const struct rec_meeting *meeting)
+{
+    if (self->paused)
+        rec_sums_pause(self, time);
+    else
+        *self->until = time;
+    put(self, what, time, meeting);
+}
+
+/* The program has paused or resumed meanwhile: the call is a region then in which a pause may lie.
+ */
+static void end_over_pause(struct rec_wait *wait, const struct rec_meeting *meeting)
+{
+    struct rec_thread *self = wait->self;
+    const bool met = meeting->number != 0;
+    rec_put_enter(self, wait->region, wait->begin);
+    if (met)
+        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
+    rec_pause_note(self);
+    const uint64_t end = rec_now();
+    rec_leave(self, wait->region, end);
+    if (met)
+        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
+}
+
+void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting)
+{
+    struct rec_thread *self = wait->self;
+    const bool met = meeting->number != 0;
+    if (!wait->recorded) {
+        const bool goes_on = rec_admits(self) || self->paused;
+        const uint64_t end = rec_now();
+        if (met && goes_on && rec_process.on) {
+            put_alone(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, end, meeting);
+            put_alone(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
+        }
+        return;
+    }
+    if (self->gate != __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED) && rec_process.on) {
+        end_over_pause(wait, meeting);
+        return;
+    }
+    const uint64_t end = rec_now();
+    rec_put_call(self, wait->region, wait->begin, end - wait->begin);
+    if (met) {
+        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
+        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
+    }
+    rec_count_call(self, wait->region, end);
+}
+
+/* The thread may live already: its begin must not be before this. */
+void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
+{
+    struct rec_thread *self = wait->self;
+    const struct rec_meeting made = {.number = number};
+    if (!wait->recorded) {
+        if (number != 0 && rec_process.on)
+            put_alone(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
+        return;
+    }
+    const uint64_t end = rec_now();
+    rec_put_call(self, wait->region, wait->begin, end - wait->begin);
+    if (number != 0)
+        put(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
+    rec_count_call(self, wait->region, end);
+}
+
+/* ---- threads ----------------------------------------------------------------------------------
+ */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* What the library calls a thread -> the newest one that it has called so: its number, and in the
+ * lower half its location. */
+static struct rec_map threads;
+static uint32_t newest; /* atomic */
+
+uint64_t rec_thread_number(void)
+{
+    return __atomic_add_fetch(&newest, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t rec_thread_newest(void)
+{
+    return __atomic_load_n(&newest, __ATOMIC_RELAXED);
+}
+
+void rec_thread_is(uint64_t number, uint32_t location)
+{
+    pthread_mutex_lock(&lock);
+    rec_map_put(&threads, (uintptr_t)pthread_self(), number << 32 | location);
+    pthread_mutex_unlock(&lock);
+}
+
+struct rec_meeting rec_meeting_of(pthread_t thread, uint64_t newest_before)
+{
+    const uint64_t known = rec_map_get(&threads, (uintptr_t)thread);
+    struct rec_meeting meeting = {.number = known >> 32, .location = (uint32_t)known};
+    if (meeting.number > newest_before)
+        meeting.number = 0;
+    return meeting;
+}
+
+/* ---- barriers ---------------------------------------------------------------------------------
+ */
+
+struct barrier {
+    uint32_t threads; /* 0: it is none any more */
+    uint32_t number;  /* of those that were made in this process */
+    uint64_t come;    /* atomic: how many have come so far */
+};
+static struct rec_map barriers; /* address -> struct barrier, which stays */
+
+void rec_barrier_is(const void *address, uint32_t count)
+{
+    static uint32_t numbers;
+    pthread_mutex_lock(&lock);
+    struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
+    if (!barrier && count > 0) {
+        barrier = calloc(1, sizeof *barrier);
+        if (barrier)
+            rec_map_put(&barriers, (uintptr_t)address, (uintptr_t)barrier);
+    }
+    if (barrier)
+        *barrier = (struct barrier){.threads = count, .number = count > 0 ? ++numbers : 0};
+    pthread_mutex_unlock(&lock);
+}
+
+struct rec_meeting rec_barrier_come(const void *address)
+{
+    struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
+    struct rec_meeting meeting = {.location = LULL_TAPE_NO_LOCATION};
+    if (!barrier || barrier->threads == 0 || !rec_process.on)
+        return meeting;
+    const uint64_t before = __atomic_fetch_add(&barrier->come, 1, __ATOMIC_RELAXED);
+    meeting.number = (uint64_t)barrier->number << 32 | (uint32_t)(before / barrier->threads);
+    meeting.threads = barrier->threads;
+    return meeting;
+}

@@ -1,0 +1,72 @@
+# In place of record.cmake and mpi.cmake where lull is built under sanitizers: programs that are under
+# the same ones, recorded by a recorder that is, too. What they check of the run is the same.
+set(sanitized -fsanitize=${LULL_SANITIZE} -fno-sanitize-recover=all)
+get_filename_component(short ${CMAKE_C_COMPILER} NAME_WE)
+
+# sanitized_test(name arguments of run.py...)
+function(sanitized_test name)
+    record_test(sanitized.${name} quick ${ARGN})
+    set_tests_properties(record.sanitized.${name} PROPERTIES RUN_SERIAL OFF)
+endfunction()
+
+foreach(name marked pause_threads short_threads forks)
+    record_program(${name} ${CMAKE_C_COMPILER} -pthread ${sanitized})
+endforeach()
+sanitized_test(marked -- ${record_bin}/marked.${short})
+sanitized_test(counted --option=--counters=fake:a=1,fake:b=2 -- ${record_bin}/marked.${short})
+sanitized_test(callpath --option=--callpath=8 -- ${record_bin}/marked.${short})
+sanitized_test(profile --option=--profile -- ${record_bin}/marked.${short})
+sanitized_test(forks -- ${record_bin}/forks.${short})
+foreach(form long turns)
+    sanitized_test(pause_threads.${form} -- ${record_bin}/pause_threads.${short} ${form})
+endforeach()
+if(LULL_SANITIZE MATCHES "thread")
+    sanitized_test(short_threads -- ${record_bin}/short_threads.${short})
+endif()
+
+# What MPI does is not ours: it never frees some memory. The recorder comes before the sanitizer's
+# library, as where `lull record` starts the program.
+set(settings "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/thread.supp"
+             "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0")
+
+# sanitized_mpi(family NAME...): programs of tests/mpi/programs
+function(sanitized_mpi family)
+    if(NOT TARGET liblull-record-${family})
+        return()
+    endif()
+    foreach(name ${ARGN})
+        add_test(NAME mpi.sanitized.${family}.${name}
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
+                    --recorder $<TARGET_FILE:liblull-record-${family}>
+                    --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
+                    "--sanitize=${sanitized}" ${PROJECT_SOURCE_DIR}/tests/mpi/programs/${name}.c)
+        set_tests_properties(mpi.sanitized.${family}.${name} PROPERTIES LABELS mpi TIMEOUT 900
+            SKIP_RETURN_CODE 77 PROCESSORS 2
+            ENVIRONMENT "${settings}")
+    endforeach()
+endfunction()
+add_executable(mpi_digest ${PROJECT_SOURCE_DIR}/tests/mpi/digest.c)
+target_link_libraries(mpi_digest PRIVATE lull_trace lull_base)
+if(LULL_SANITIZE MATCHES "thread")
+    sanitized_mpi(openmpi threads threads_requests matched_threads intercommunicators)
+    sanitized_mpi(mpich threads_requests)
+    return()
+endif()
+sanitized_mpi(openmpi threads_requests errors errors_jump pause_handles collectives_nonblocking spawn
+              intercommunicators onesided_epochs requests chunk_ends)
+sanitized_mpi(mpich threads_requests persistent_collectives partitioned large_counts isendrecv
+              sessions requests)
+
+# Races inside of a region are between runtimes that are not under the sanitizer.
+foreach(name omp_constructs pause_omp nested_threads)
+    record_program(${name} ${CMAKE_C_COMPILER} -fopenmp ${sanitized})
+    sanitized_test(${name} -- ${record_bin}/${name}.${short})
+    # Another compiler's program gets this one's sanitizers from outside.
+    if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        record_program(${name} ${LULL_CLANG} -fopenmp)
+        execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so
+                        OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
+        sanitized_test(${name}.clang --env LD_PRELOAD=${library} --env ASAN_OPTIONS=detect_leaks=0
+                       -- ${record_bin}/${name}.clang)
+    endif()
+endforeach()
