@@ -142,8 +142,7 @@ static void test_formula(void **state)
                  {"direction=both,distances=1+2+3,wait=distance", 600}};
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct decay decay =
-            simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 6);
+        struct decay decay = simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 4);
         if (decay.low > 1.1 * decay.predicted || decay.high < 0.9 * decay.predicted)
             fail_msg("%s: %.4g (%.4g to %.4g), expected %.4g within 10 %%", cases[i].exchange,
                      decay.found, decay.low, decay.high, decay.predicted);
