@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import fit
+import kernel
 import machine
 import record_app
 import record_mpi
@@ -157,10 +158,11 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, wave, fit):
+        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, wave, fit,
+                     kernel):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate", "wave", "fit")):
+                                     "simulate", "wave", "fit", "kernel")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

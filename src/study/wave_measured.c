@@ -75,10 +75,11 @@ static lull_status read_alone(struct session *session, const char *path, struct 
     lull_notices_add_quirks(session->notices, session->trace, path);
     lull_network_init(&session->network, lull_network_find("hockney"));
     uint32_t eager = lull_network_parameter(session->network.class, "eager");
-    double limit;
     for (unsigned between = 0; between < 2 && status == LULL_OK; between++) {
-        status = lull_eager_evidence_limit(session->evidence, between,
-                                           session->network.values[0][eager], &limit, err);
+        struct lull_eager_findings findings;
+        status = lull_eager_evidence_weigh(session->evidence, between, &findings, err);
+        double limit =
+            status != LULL_OK ? 0 : lull_eager_limit(&findings, session->network.values[0][eager]);
         for (unsigned level = between ? LULL_LEVEL_SWITCH : 0;
              status == LULL_OK && level < (between ? LULL_LEVELS : LULL_LEVEL_SWITCH); level++)
             lull_network_set(&session->network, eager, level, limit);
