@@ -25,6 +25,7 @@ import record_omp
 import repeat
 import simulate
 import sparse
+import wave
 
 
 class Usage:
@@ -158,11 +159,11 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, fit,
+        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, wave, fit,
                      kernel, sparse):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate", "fit", "kernel", "sparse")):
+                                     "simulate", "wave", "fit", "kernel", "sparse")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
+#include "cli/simulation_options.h"
 #include "sim/goal/goal.h"
 #include "study/simulated.h"
 #include "view/simulation/simulation_document.h"
@@ -15,30 +16,29 @@
 
 /* What the user typed. */
 static struct {
-    char *specs[LULL_SIMULATE_SPECS];
-    char **delays; /* NULL, or ended by NULL */
-    char *tape, *seed, *machine;
+    struct lull_simulation_settings simulation;
+    char *tape;
     int per_rank, no_path, list, threads;
 } settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"pattern", 'p', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PATTERN], 0,
+    {"pattern", 'p', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PATTERN], 0,
      "simulate a pattern instead of a file", "SPEC"},
-    {"network", 'n', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NETWORK], 0,
+    {"network", 'n', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NETWORK], 0,
      "what messages cost (loggops)", "SPEC"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+    {"machine", 'm', POPT_ARG_STRING, &settings.simulation.machine, 0,
      "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
-    {"noise", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NOISE], 0,
+    {"noise", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NOISE], 0,
      "what lengthens computations (nothing)", "SPEC"},
-    {"delay", 'd', POPT_ARG_ARGV, &settings.delays, 0,
+    {"delay", 'd', POPT_ARG_ARGV, &settings.simulation.delays, 0,
      "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, a "
      "time "
      "or as i12 an iteration; may be given several times",
      "RANK@WHEN:LENGTH"},
-    {"placement", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PLACEMENT], 0,
+    {"placement", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PLACEMENT], 0,
      "which ranks share sockets, nodes and switches (none)", "SPEC"},
-    {"seed", 's', POPT_ARG_STRING, &settings.seed, 0, "of all random numbers (1)", "N"},
+    {"seed", 's', POPT_ARG_STRING, &settings.simulation.seed, 0, "of all random numbers (1)", "N"},
     {"output", 'o', POPT_ARG_STRING, &settings.tape, 0, "write the simulated run as a trace",
      "RUN"},
     {"per-rank", '\0', POPT_ARG_NONE, &settings.per_rank, 0, "add a row for every rank", NULL},
@@ -53,76 +53,16 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
-                                                              "placement"};
-
 /* ---- what was typed -------------------------------------------------------------------------- */
-
-static int parse_specs(const struct lull_sweep **ret_sweep, struct lull_arena *arena)
-{
-    struct lull_error err;
-    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
-    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
-        const char *text = settings.specs[s];
-        struct lull_spec *spec = NULL;
-        if (s == LULL_SIMULATE_NETWORK && !text && !settings.machine)
-            text = "loggops";
-        lull_status status = text ? lull_spec_parse(text, arena, &spec, &err) : LULL_OK;
-        if (status == LULL_ERR_RANGE)
-            return lull_cli_usage("--%s: %s", option_names[s], err.text);
-        if (status != LULL_OK)
-            return lull_cli_fail("%s", err.text);
-        specs[s] = spec;
-    }
-    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    return LULL_EXIT_OK;
-}
-
-static int parse_delays(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
-{
-    uint32_t count = 0;
-    while (settings.delays && settings.delays[count])
-        count++;
-    struct lull_delay *delays = lull_arena_zero(arena, count + 1, sizeof *delays);
-    struct lull_error err;
-    for (uint32_t d = 0; d < count; d++)
-        if (lull_delay_read(settings.delays[d], &delays[d], &err) != LULL_OK)
-            return lull_cli_usage("--delay: %s", err.text);
-    inputs->delays = delays;
-    inputs->n_delays = count;
-    return LULL_EXIT_OK;
-}
-
-static int read_machine(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
-{
-    struct lull_machine *machine;
-    struct lull_error err;
-    if (!settings.machine)
-        return LULL_EXIT_OK;
-    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    inputs->machine = machine;
-    inputs->machine_path = settings.machine;
-    return LULL_EXIT_OK;
-}
 
 static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
 {
-    inputs->seed = 1;
     inputs->path = !settings.no_path;
     inputs->tape = settings.tape;
     inputs->out_of_memory = lull_cli_out_of_memory;
-    if (settings.seed &&
-        lull_parse_u64(settings.seed, strlen(settings.seed), &inputs->seed) != LULL_OK)
-        return lull_cli_usage("--seed is '%s', expected a whole number", settings.seed);
     int status = lull_option_threads(settings.threads);
     if (status == LULL_EXIT_OK)
-        status = read_machine(inputs, arena);
-    if (status == LULL_EXIT_OK)
-        status = parse_specs(&inputs->sweep, arena);
-    if (status == LULL_EXIT_OK)
-        status = parse_delays(inputs, arena);
+        status = lull_simulation_read(&settings.simulation, "loggops", inputs, arena);
     if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.tape)
         status = lull_cli_usage("--output is for one simulation, not for a sweep");
     if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.per_rank)
@@ -184,7 +124,7 @@ static int simulate_file(const char *path, struct lull_arena *arena)
     int status = parse_inputs(&inputs, arena);
     if (status != LULL_EXIT_OK)
         return status;
-    if (!path == !settings.specs[LULL_SIMULATE_PATTERN])
+    if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
         return lull_cli_usage("expected a GOAL file or --pattern%s", path ? ", not both" : "");
     lull_interrupt_clean_up();
     struct lull_error err;

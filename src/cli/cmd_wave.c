@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "cli/simulation_options.h"
 #include "study/wave_study.h"
 #include "view/simulation/simulation_document.h"
 #include "view/wave/wave_charts.h"
@@ -13,32 +14,33 @@
 
 #include <string.h>
 
+enum { MOST_REPEATS = 10000 };
+
 /* What the user typed. */
 static struct {
-    char *specs[LULL_SIMULATE_SPECS];
-    char **delays; /* NULL, or ended by NULL */
-    char *run, *seed, *machine, *least, *repeat, *chart, *amplitude;
+    struct lull_simulation_settings simulation;
+    char *run, *least, *repeat, *chart, *amplitude;
     int list, threads, application, no_replay, force;
 } settings = {.application = 1};
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"pattern", 'p', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PATTERN], 0,
+    {"pattern", 'p', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PATTERN], 0,
      "simulate a pattern instead of reading a run", "SPEC"},
-    {"delay", 'd', POPT_ARG_ARGV, &settings.delays, 0,
+    {"delay", 'd', POPT_ARG_ARGV, &settings.simulation.delays, 0,
      "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, a "
      "time "
      "or as i12 an iteration; may be given several times",
      "RANK@WHEN:LENGTH"},
-    {"noise", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NOISE], 0,
+    {"noise", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NOISE], 0,
      "what lengthens computations (nothing)", "SPEC"},
-    {"network", 'n', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NETWORK], 0,
+    {"network", 'n', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NETWORK], 0,
      "what messages cost (hockney)", "SPEC"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+    {"machine", 'm', POPT_ARG_STRING, &settings.simulation.machine, 0,
      "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
-    {"placement", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PLACEMENT], 0,
+    {"placement", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PLACEMENT], 0,
      "which ranks share sockets, nodes and switches (none)", "SPEC"},
-    {"seed", 's', POPT_ARG_STRING, &settings.seed, 0, "of all random numbers (1)", "N"},
+    {"seed", 's', POPT_ARG_STRING, &settings.simulation.seed, 0, "of all random numbers (1)", "N"},
     {"repeat", 'r', POPT_ARG_STRING, &settings.repeat, 0,
      "simulate N times with successive seeds, and give means with intervals (1)", "N"},
     {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace", "RUN"},
@@ -63,68 +65,18 @@ static const struct poptOption options[] = {
     POPT_TABLEEND,
 };
 
-static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
-                                                              "placement"};
-
 /* ---- what was typed ---------------------------------------------------------------------------
  */
 
-static int parse_specs(const struct lull_sweep **ret_sweep, struct lull_arena *arena)
+static int parse_repeat(uint32_t *ret_repeat)
 {
-    struct lull_error err;
-    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
-    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
-        const char *text = settings.specs[s];
-        struct lull_spec *spec = NULL;
-        if (s == LULL_SIMULATE_NETWORK && !text && !settings.machine)
-            text = "hockney";
-        lull_status status = text ? lull_spec_parse(text, arena, &spec, &err) : LULL_OK;
-        if (status == LULL_ERR_RANGE)
-            return lull_cli_usage("--%s: %s", option_names[s], err.text);
-        if (status != LULL_OK)
-            return lull_cli_fail("%s", err.text);
-        specs[s] = spec;
-    }
-    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    return LULL_EXIT_OK;
-}
-
-static int parse_delays(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
-{
-    uint32_t count = 0;
-    while (settings.delays && settings.delays[count])
-        count++;
-    struct lull_delay *delays = lull_arena_zero(arena, count + 1, sizeof *delays);
-    struct lull_error err;
-    for (uint32_t d = 0; d < count; d++)
-        if (lull_delay_read(settings.delays[d], &delays[d], &err) != LULL_OK)
-            return lull_cli_usage("--delay: %s", err.text);
-    inputs->delays = delays;
-    inputs->n_delays = count;
-    return LULL_EXIT_OK;
-}
-
-static int parse_machine(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
-{
-    struct lull_machine *machine;
-    struct lull_error err;
-    if (!settings.machine)
-        return LULL_EXIT_OK;
-    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    inputs->machine = machine;
-    inputs->machine_path = settings.machine;
-    return LULL_EXIT_OK;
-}
-
-static int parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
-                        uint64_t *number)
-{
-    if (text && (lull_parse_u64(text, strlen(text), number) != LULL_OK || *number < least ||
-                 *number > most))
-        return lull_cli_usage("--%s is '%s', expected a whole number from %llu on", name, text,
-                              (unsigned long long)least);
+    uint64_t repeat = 1;
+    if (settings.repeat &&
+        (lull_parse_u64(settings.repeat, strlen(settings.repeat), &repeat) != LULL_OK ||
+         repeat < 1 || repeat > MOST_REPEATS))
+        return lull_cli_usage("--repeat is '%s', expected a whole number from 1 to %d",
+                              settings.repeat, MOST_REPEATS);
+    *ret_repeat = (uint32_t)repeat;
     return LULL_EXIT_OK;
 }
 
@@ -141,22 +93,13 @@ static int parse_options(struct lull_wave_options *wanted)
 
 static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *arena)
 {
-    uint64_t repeat = 1;
-    inputs->simulate.seed = 1;
     inputs->simulate.tape = settings.run;
     inputs->simulate.out_of_memory = lull_cli_out_of_memory;
-    int status = parse_number("seed", settings.seed, 0, UINT64_MAX, &inputs->simulate.seed);
-    if (status == LULL_EXIT_OK)
-        status = parse_number("repeat", settings.repeat, 1, 10000, &repeat);
-    inputs->repeat = (uint32_t)repeat;
+    int status = parse_repeat(&inputs->repeat);
     if (status == LULL_EXIT_OK)
         status = parse_options(&inputs->options);
     if (status == LULL_EXIT_OK)
-        status = parse_machine(&inputs->simulate, arena);
-    if (status == LULL_EXIT_OK)
-        status = parse_specs(&inputs->simulate.sweep, arena);
-    if (status == LULL_EXIT_OK)
-        status = parse_delays(&inputs->simulate, arena);
+        status = lull_simulation_read(&settings.simulation, "hockney", &inputs->simulate, arena);
     if (status != LULL_EXIT_OK || inputs->simulate.sweep->n_axes == 0)
         return status;
     return settings.run || settings.chart || settings.amplitude
@@ -220,7 +163,7 @@ static int simulate(struct lull_arena *arena)
         status = cases->collective_only
                      ? lull_cli_fail("%s: there is nothing to draw: its ranks exchange messages in "
                                      "collective operations only",
-                                     settings.specs[LULL_SIMULATE_PATTERN])
+                                     settings.simulation.specs[LULL_SIMULATE_PATTERN])
                      : save_charts(&cases->scene, &cases->predicted, arena);
     lull_wave_cases_release(&inputs, cases);
     return status;
@@ -238,7 +181,7 @@ static int analyse(const char *path, struct lull_arena *arena)
     if (status != LULL_EXIT_OK)
         return status;
     wanted.application = (uint32_t)settings.application - 1;
-    if (settings.delays || settings.run || settings.repeat)
+    if (settings.simulation.delays || settings.run || settings.repeat)
         return lull_cli_usage("--delay, --output and --repeat are for --pattern");
     struct lull_notices notices = {.arena = arena};
     struct lull_wave_run run;
@@ -260,7 +203,7 @@ static int run(poptContext context)
     const char *path = poptGetArg(context);
     if (poptPeekArg(context))
         return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));
-    if (!settings.list && !path == !settings.specs[LULL_SIMULATE_PATTERN])
+    if (!settings.list && !path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
         return lull_cli_usage("expected a RUN or --pattern%s", path ? ", not both" : "");
     struct lull_arena *arena = lull_cli_arena();
     int status;

@@ -11,8 +11,9 @@
  * is a list; numbers may be numbers.
  *
  * A *sweep* stands for several values: FROM:TO:N gives N of them in equal steps, FROM:TO:N:log in
- * equal ratios (both ends included), A/B/C exactly these. A '/' separates values only where a
- * digit, sign or dot follows ("1GB/s/2GB/s" are two).
+ * equal ratios (both ends included), A/B/C exactly these. A '/' separates numbers only where a
+ * digit, sign or dot follows ("1GB/s/2GB/s" are two); it also separates words ("all/each"), and
+ * lists and extents ("1+2/1+2+3"), but not in the name of a file.
  *
  * A reader asks for each key that it knows, with a function below, and then calls
  * lull_spec_finish, which fails if the user gave others. All messages are one line and begin with

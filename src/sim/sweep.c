@@ -59,6 +59,25 @@ static bool parse_slashes(const char *text, struct values *values)
     }
 }
 
+/* A/B/C where all are words, or all are lists of numbers or extents; files are none. */
+static bool parse_words(const struct lull_spec_entry *entry, struct values *values)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz", digits[] = "0123456789+x";
+    bool word = strchr(letters, entry->value[0]) != NULL;
+    if (strcmp(entry->key, "file") == 0)
+        return false;
+    for (const char *begin = entry->value;;) {
+        size_t length = strcspn(begin, "/");
+        if (length == 0 || values->count == MOST_POINTS ||
+            (word ? strspn(begin, letters) : strspn(begin, digits)) < length)
+            return false;
+        add_value(values, lull_arena_strndup(values->arena, begin, length));
+        if (!begin[length])
+            return true;
+        begin += length + 1;
+    }
+}
+
 struct range {
     double from, to;
     const char *from_unit, *to_unit;
@@ -159,8 +178,13 @@ static lull_status spell(const struct lull_spec *spec, const struct lull_spec_en
     struct range range;
     if (strchr(entry->value, ':') && parse_range(entry->value, values->arena, &range))
         return spell_range(spec, entry, &range, values, err);
-    if (!strchr(entry->value, '/') || !parse_slashes(entry->value, values))
+    if (!strchr(entry->value, '/'))
+        return LULL_OK;
+    if (!parse_slashes(entry->value, values)) {
         values->count = 0;
+        if (!parse_words(entry, values))
+            values->count = 0;
+    }
     return LULL_OK;
 }
 

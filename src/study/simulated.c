@@ -91,8 +91,9 @@ lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uin
     return status == LULL_OK ? check_delays(inputs, n_ranks, &point->err) : status;
 }
 
-static lull_status simulate(const struct lull_simulate_inputs *inputs, const struct lull_simulate_setup *setup,
-                            unsigned workers, struct lull_simulate_point *point)
+static lull_status simulate(const struct lull_simulate_inputs *inputs,
+                            const struct lull_simulate_setup *setup, unsigned workers,
+                            struct lull_simulate_point *point)
 {
     struct lull_sim_tape *tape = NULL;
     if (inputs->tape) {

@@ -133,19 +133,19 @@ static lull_status simulate(struct outcome *outcome, struct lull_sim_options *op
     return status;
 }
 
-static lull_status look_for_waves(const struct work *work, struct outcome *outcome,
+static lull_status look_for_waves(const struct work *work, struct outcome *outcome, bool delayed,
                                   struct lull_error *err)
 {
     struct lull_wave_scene *scene = &outcome->scene;
     lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
     if (status == LULL_OK)
+        outcome->cycle = settled_cycle(scene->field);
+    if (status == LULL_OK && delayed)
         status = lull_wave_graph_make(scene->field, &outcome->setup.network, outcome->arena,
                                       &scene->graph, err);
-    if (status == LULL_OK)
+    if (status == LULL_OK && delayed)
         status = lull_waves_find(scene->field, scene->graph, &work->inputs->options, outcome->arena,
                                  &scene->waves, err);
-    if (status == LULL_OK)
-        outcome->cycle = settled_cycle(scene->field);
     return status;
 }
 
@@ -187,7 +187,7 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
         noise += (double)result->ranks[r].noise;
     outcome->noise_mean = result->n_computes ? noise / (double)result->n_computes : 0;
     outcome->scene.runtime = result->runtime;
-    return follows ? look_for_waves(work, outcome, err) : LULL_OK;
+    return follows ? look_for_waves(work, outcome, kind >= DELAYED, err) : LULL_OK;
 }
 
 /* ---- from simulations to a case ---------------------------------------------------------------
@@ -197,7 +197,7 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
 static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, uint32_t count,
                                       size_t member, double confidence)
 {
-    double sum = 0, squares = 0, n = 0;
+    double sum = 0, squares = 0, widths = 0, n = 0;
     struct lull_wave_value only = {NAN, NAN, NAN};
     for (uint32_t i = 0; i < count; i++) {
         const struct lull_wave_value *value =
@@ -205,6 +205,7 @@ static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, ui
         if (!repeats[i].found || isnan(value->value))
             continue;
         only = *value;
+        widths += (value->high - value->low) / 2;
         sum += value->value;
         squares += value->value * value->value;
         n++;
@@ -213,6 +214,8 @@ static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, ui
         return only;
     double mean = sum / n, variance = fmax(0, (squares - n * mean * mean) / (n - 1));
     double half = lull_student_quantile(0.5 + confidence / 2, n - 1) * sqrt(variance / n);
+    if (isfinite(widths)) /* runs that are rounded alike are not that sure */
+        half = fmax(half, widths / n / sqrt(n));
     return (struct lull_wave_value){mean, mean - half, mean + half};
 }
 

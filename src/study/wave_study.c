@@ -28,8 +28,8 @@ lull_status lull_wave_prediction_make(const struct lull_wave_graph *graph, uint3
     int64_t far_up, far_down;
     predicted.up = lull_wave_speed(graph, rank, iteration, &path, true, &far_up);
     predicted.down = lull_wave_speed(graph, rank, iteration, &path, false, &far_down);
-    predicted.up_per_second = graph->kappa_up / comm_and_work * 1e9;
-    predicted.down_per_second = graph->kappa_down / comm_and_work * 1e9;
+    predicted.up_per_second = predicted.up.value / comm_and_work * 1e9;
+    predicted.down_per_second = predicted.down.value / comm_and_work * 1e9;
     predicted.up_most = (double)graph->n_ranks - 1 - rank;
     predicted.down_most = rank;
     double kappa = fmax(graph->kappa_up, graph->kappa_down);

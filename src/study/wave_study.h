@@ -14,7 +14,7 @@ struct lull_wave_prediction {
     double length;                         /* of the delay */
     double kappa_up, kappa_down;           /* ranks per iteration, by the rule */
     struct lull_wave_value up, down;       /* ranks per iteration, by the graph from that rank on */
-    double up_per_second, down_per_second; /* kappa over T + mu */
+    double up_per_second, down_per_second; /* the same over T + mu */
     double up_most, down_most;             /* the speed of a wave that reaches all at once */
     double decay;                          /* ns per rank: (T_cyc - T - mu) / kappa */
     double survival;                       /* ranks: length / decay, infinite on a silent system */

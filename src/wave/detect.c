@@ -52,10 +52,10 @@ static void add_row(const struct lull_wave_field *field, uint32_t rank,
     const struct lull_wave_row *row = &field->rows[rank];
     for (uint32_t i = 1; i < field->n_iterations; i++) {
         int64_t work = lull_wave_work(row, i), wait = row->cells[i].wait;
-        if (work - row->usual_work > usual->least_delay ||
-            wait - row->usual_wait > usual->least_delay)
+        int64_t span = row->cells[i].end - row->cells[i - 1].end;
+        if (span - row->usual_work - row->usual_wait > usual->least_delay)
             continue;
-        sums->span += (double)(row->cells[i].end - row->cells[i - 1].end);
+        sums->span += (double)span;
         sums->work += (double)work;
         sums->wait += (double)wait;
         sums->count++;

@@ -182,7 +182,9 @@ struct lull_wave_value lull_wave_speed(const struct lull_wave_graph *graph, uint
 /* ---- decay ------------------------------------------------------------------------------------
  */
 
-/* The idleness of a direction: mean over the ranks of an iteration, and by how much it changes. */
+/* The idleness of the leading ranks of a direction, and by how much it changes. Those behind them
+ * are reached on several paths, of which the slowest counts, so that they are idle for longer than
+ * one path alone would make them. */
 struct drops {
     double fall, distance; /* from the first to the last iteration */
     double sum, squares;   /* of the changes */
@@ -195,17 +197,12 @@ static void add_drops(const struct lull_wave_view *view, const struct arrival *l
                       struct drops *drops)
 {
     double first = NAN, last = NAN, first_distance = NAN, last_distance = NAN;
-    for (size_t i = 0, next; i < count; i = next) {
-        double idle = 0, distance = 0;
-        if (list[i].carrier)
-            break;
-        for (next = i; next < count && list[next].iteration == list[i].iteration; next++) {
-            idle += (double)lull_wave_idle(view->field, list[next].rank,
-                                           (uint32_t)list[next].iteration);
-            distance += (double)list[next].distance;
-        }
-        idle /= (double)(next - i);
-        distance /= (double)(next - i);
+    for (size_t i = 0; i < count && !list[i].carrier; i++) {
+        if (i + 1 < count && list[i + 1].iteration == list[i].iteration)
+            continue; /* not the leading one */
+        double idle =
+            (double)lull_wave_idle(view->field, list[i].rank, (uint32_t)list[i].iteration);
+        double distance = (double)list[i].distance;
         if (idle < 1.5 * (double)view->usual->least_idle)
             break;
         if (isnan(first)) {

@@ -58,6 +58,13 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
                                  SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         endforeach()
+        # Delays that are put into a real program are found as waves.
+        add_test(NAME mpi.${family}.waves
+            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/waves.py --family ${family}
+                    --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>
+                    ${PROJECT_SOURCE_DIR}/examples/wave.c)
+        set_tests_properties(mpi.${family}.waves PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                             TIMEOUT 900 RUN_SERIAL ON)
         # What a model of examples/image.c says of its messages.
         add_test(NAME mpi.${family}.model
             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/model.py --family ${family}

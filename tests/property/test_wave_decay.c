@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -16,9 +17,16 @@
 #define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
 
 struct decay {
-    double found, predicted; /* ns per rank */
-    double noise_mean;
+    double found, low, high, predicted; /* ns per rank; low and high: the interval of found */
 };
+
+/* As many runs as are asked for in the environment instead of one. */
+static uint32_t runs_of(uint32_t least)
+{
+    const char *wanted = getenv("LULL_TEST_WAVE_RUNS");
+    int factor = wanted ? atoi(wanted) : 1;
+    return least * (uint32_t)(factor > 1 ? factor : 1);
+}
 
 /* The decay of a wave, as a mean over runs. `exchange` is a part of a pattern's spec. */
 static struct decay simulate(const char *exchange, uint32_t ranks, const char *noise,
@@ -28,7 +36,7 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     struct lull_error err;
     const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
     const char *pattern = lull_arena_printf(
-        arena, "chain:ranks=%u,iterations=500,exec=1ms,boundary=periodic,%s", ranks, exchange);
+        arena, "chain:ranks=%u,iterations=400,exec=1ms,boundary=periodic,%s", ranks, exchange);
     const char *texts[LULL_SIMULATE_SPECS] = {[LULL_SIMULATE_PATTERN] = pattern,
                                               [LULL_SIMULATE_NETWORK] = "ideal",
                                               [LULL_SIMULATE_NOISE] = noise};
@@ -38,9 +46,9 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
             fail_msg("%s: %s", texts[s], err.text);
         specs[s] = spec;
     }
-    struct lull_wave_inputs inputs = {.repeat = repeat};
+    struct lull_wave_inputs inputs = {.repeat = runs_of(repeat)};
     struct lull_delay delay;
-    assert_int_equal(lull_delay_read("5@i250:50ms", &delay, &err), LULL_OK);
+    assert_int_equal(lull_delay_read("5@i180:50ms", &delay, &err), LULL_OK);
     inputs.simulate.delays = &delay;
     inputs.simulate.n_delays = 1;
     inputs.simulate.seed = lull_test_seed();
@@ -50,7 +58,8 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     lull_wave_simulate(&inputs, &result, 2, arena);
     if (result.status != LULL_OK)
         fail_msg("%s: %s", pattern, result.err.text);
-    struct decay decay = {result.decay.value, result.predicted.decay, result.noise_mean};
+    struct decay decay = {result.decay.value, result.decay.low, result.decay.high,
+                          result.predicted.decay};
     lull_wave_cases_release(&inputs, &result);
     lull_arena_destroy(arena);
     return decay;
@@ -64,14 +73,9 @@ static void assert_near(const char *what, double value, double expected, double 
 
 static void test_exact_case(void **state)
 {
-    static const double means[] = {0.3, 1, 3};
     (void)state;
-    for (unsigned m = 0; m < 3; m++) {
-        char noise[64];
-        snprintf(noise, sizeof noise, "exponential:mean=%gus", means[m]);
-        struct decay decay = simulate("direction=up", 300, noise, 40);
-        assert_near(noise, decay.found, means[m] * MEAN, 0.05);
-    }
+    struct decay decay = simulate("direction=up", 200, "exponential:mean=1us", 40);
+    assert_near("exponential", decay.found, MEAN, 0.05);
 }
 
 static const struct {
@@ -95,7 +99,7 @@ static void test_shapes_at_equal_mean(void **state)
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned both = 0; both < 2; both++) {
             struct decay decay =
-                simulate(both ? "direction=both" : "direction=up", 300, shapes[i].noise, 16);
+                simulate(both ? "direction=both" : "direction=up", 200, shapes[i].noise, 8);
             assert_near(shapes[i].noise, decay.found / MEAN,
                         both ? shapes[i].both : shapes[i].one_way, 0.10);
         }
@@ -109,13 +113,13 @@ static void test_linear_in_the_mean(void **state)
     (void)state;
     for (unsigned k = 0; k < 3; k++) {
         double first = 0;
-        for (unsigned factor = 1; factor <= 4; factor *= 2) {
+        for (unsigned factor = 1; factor <= 4; factor *= 4) {
             char noise[64];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
             snprintf(noise, sizeof noise, kinds[k], (double)factor);
 #pragma GCC diagnostic pop
-            double found = simulate("direction=both", 300, noise, 8).found;
+            double found = simulate("direction=both", 200, noise, 1).found;
             if (factor == 1)
                 first = found;
             assert_near(noise, found, first * factor, 0.02);
@@ -123,23 +127,24 @@ static void test_linear_in_the_mean(void **state)
     }
 }
 
-/* beta kappa = T_cyc - T - mu, up to six ranks an iteration. */
+/* beta kappa = T_cyc - T - mu, up to six ranks an iteration, within 10 % and what chance leaves. */
 static void test_formula(void **state)
 {
     static const struct {
         const char *exchange;
         uint32_t ranks;
-    } cases[] = {{"direction=both", 300},
-                 {"direction=both,wait=each", 300},
-                 {"direction=both,distances=1+2", 500},
-                 {"direction=both,distances=1+2,wait=distance", 800},
-                 {"direction=up,distances=1+3", 800},
-                 {"direction=both,distances=1+2+3,wait=distance", 1200}};
+    } cases[] = {{"direction=both", 200},
+                 {"direction=both,wait=each", 400},
+                 {"direction=both,distances=1+2", 400},
+                 {"direction=both,distances=1+2,wait=distance", 500},
+                 {"direction=up,distances=1+3", 500},
+                 {"direction=both,distances=1+2+3,wait=distance", 600}};
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct decay decay =
-            simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 10);
-        assert_near(cases[i].exchange, decay.found, decay.predicted, 0.10);
+        struct decay decay = simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 4);
+        if (decay.low > 1.1 * decay.predicted || decay.high < 0.9 * decay.predicted)
+            fail_msg("%s: %.4g (%.4g to %.4g), expected %.4g within 10 %%", cases[i].exchange,
+                     decay.found, decay.low, decay.high, decay.predicted);
     }
 }
 

@@ -86,7 +86,7 @@ static void add_direction(const struct sheet *sheet, const struct lull_wave_show
     struct lull_wave_value found = front ? front->ranks_per_iteration : no_value;
     if (shown->repeated)
         found = up ? shown->repeated->up : shown->repeated->down;
-    add_row(sheet, &speeds[up][0], up ? predicted->kappa_up : predicted->kappa_down, found,
+    add_row(sheet, &speeds[up][0], up ? predicted->up.value : predicted->down.value, found,
             replayed ? replayed->ranks_per_iteration : no_value);
     add_row(sheet, &speeds[up][1], up ? predicted->up_per_second : predicted->down_per_second,
             front ? front->ranks_per_second : no_value,

@@ -321,12 +321,18 @@ static void test_sweep_values(void **state)
     expect_values("a:B=1GB/s/2GB/s", "1GB/s 2GB/s");
     expect_values("a:e=8x8/16x16", "8x8 16x16");
     expect_values("a:n=5/-3/.5", "5 -3 .5");
+    expect_values("a:w=all/each/distance", "all each distance");
+    expect_values("a:d=1/1+2/1+2+3", "1 1+2 1+2+3");
     expect_values("a:n=3:1:3", "3 2 1");
     /* What only looks like one. */
     expect_values("a:B=1GB/s", "");
     expect_values("a:G=6ns/B", "");
     expect_values("a:file=runs/1/noise.txt", "");
     expect_values("a:file=./1/2", "");
+    expect_values("a:file=noise/one", "");
+    expect_values("a:w=all/", "");
+    expect_values("a:w=/all", "");
+    expect_values("a:w=all/1", "");
     expect_values("a:alg=allreduce:ring", "");
     expect_values("a:alg=1:2:x", "");
     expect_values("a:d=1+2+3", "");

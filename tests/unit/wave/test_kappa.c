@@ -68,7 +68,7 @@ static void check(const struct combination *c)
     char distances[128], pattern[512], delay[64];
     put_distances(c, distances, sizeof distances);
     snprintf(pattern, sizeof pattern,
-             "chain:ranks=%u,distances=%s,wait=%s,direction=%s,boundary=%s,iterations=20,exec=1ms",
+             "chain:ranks=%u,distances=%s,wait=%s,direction=%s,boundary=%s,iterations=16,exec=1ms",
              2 * half + 1, distances, wait_names[c->wait], c->both ? "both" : "up",
              c->periodic ? "periodic" : "open");
     snprintf(delay, sizeof delay, "%u@i4:20ms", half);
