@@ -428,8 +428,8 @@ struct lull_document *lull_kernel_document(const struct lull_prediction *predict
                                            const struct lull_kernel_show *show,
                                            struct lull_notices *notices, struct lull_arena *arena)
 {
-    const struct drawing drawing = {lull_document_create(arena, "lull-kernel/1", ""), prediction,
-                                    show, notices, arena};
+    const struct drawing drawing = {lull_document_create(arena, "lull-model-kernel/1", ""),
+                                    prediction, show, notices, arena};
     add_facts(&drawing);
     add_levels(&drawing);
     add_conditions(&drawing);
@@ -450,7 +450,7 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_prediction *p
                                                  struct lull_notices *notices,
                                                  struct lull_arena *arena)
 {
-    struct lull_document *document = lull_document_create(arena, "lull-kernel-sweep/1", "");
+    struct lull_document *document = lull_document_create(arena, "lull-model-kernel-sweep/1", "");
     const struct drawing first = {document, &predictions[0], NULL, notices, arena};
     size_t links = predictions[0].ecm.n_links;
     lull_document_fact(document, "kernel", "Kernel", lull_cell_text(predictions[0].kernel->name));
