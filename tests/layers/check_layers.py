@@ -32,13 +32,14 @@ SEES = {
     "metrics": ["base", "stats", "tape", "trace", "activity"],
     "sim": ["base", "stats", "machine"],
     "replay": ["base", "stats", "tape", "trace", "activity", "sim"],
+    "wave": ["base", "stats", "trace", "activity", "sim"],
     "bench": ["base", "stats", "machine"],
     "launch": ["base", "tape", "binary"],
     "report": ["base"],
     "study": ["base", "stats", "trace", "activity", "machine", "model", "metrics", "sim",
-              "replay"],
-    "view": ["base", "stats", "trace", "machine", "model", "metrics", "sim", "replay", "bench",
-             "study", "report"],
+              "replay", "wave"],
+    "view": ["base", "stats", "trace", "machine", "model", "metrics", "sim", "replay", "wave",
+             "bench", "study", "report"],
     "cli": EVERYTHING,
 }
 # Rooms that one folder sees beside those of its room.

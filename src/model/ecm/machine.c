@@ -212,7 +212,10 @@ lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull
     ecm->links[n_lines - 1].name = lull_arena_printf(arena, "%s-Mem", near);
     ecm->links[n_lines - 1].overlaps = false;
     ecm->shared = (memory->loads + memory->stores) * LINE_BYTES * clock / ret_memory->value;
-    const struct link_question question = {machine, near, "memory", clock};
+    /* Where the caches' transfers overlap, that of memory adds to nothing but the core's loads and
+     * stores. */
+    bool overlaps = machine->core.overlap && strcmp(machine->core.overlap, "caches") == 0;
+    const struct link_question question = {machine, overlaps ? "L1" : near, "memory", clock};
     if (machine->core.n_links ||
         derive_link(&question, memory, false, &ecm->links[n_lines - 1].cycles, NULL) != LULL_OK)
         ecm->links[n_lines - 1].cycles = ecm->shared;
