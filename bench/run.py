@@ -162,8 +162,7 @@ def main():
                      kernel, sparse):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate", "fit", "kernel",
-                                     "sparse")):
+                                     "simulate", "fit", "kernel", "sparse")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"
