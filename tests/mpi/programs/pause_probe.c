@@ -1,5 +1,5 @@
-/* Messages that are probed in a pause and received behind it belong to their communicator, which
- *has two members of three.
+/* Messages that are probed in a pause and received behind it belong to their communicator. It has
+ * two members of three.
  *
  *= ranks 3
  *= * calls MPI_Comm_split x1
