@@ -1,4 +1,4 @@
-/* Messages that are probed in a pause and received behind it belong to their communicator, which has
+/* Messages that are probed in a pause and received behind it belong to their communicator. It has
  * two members of three.
  *
  *= ranks 3
