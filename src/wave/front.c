@@ -117,12 +117,13 @@ static bool make_edge(uint32_t origin, int32_t begin, const struct arrival *list
                       struct reach reach, double step, struct edge *edge)
 {
     double *numbers = malloc((count + 2) * 2 * sizeof *numbers);
-    *edge = (struct edge){numbers, numbers ? numbers + count + 2 : NULL,
-                          malloc((count + 2) * sizeof *edge->leaders), 1};
-    if (!edge->x || !edge->leaders) {
-        free_edge(edge);
+    uint32_t *leaders = malloc((count + 2) * sizeof *leaders);
+    if (!numbers || !leaders) {
+        free(numbers);
+        free(leaders);
         return false;
     }
+    *edge = (struct edge){numbers, numbers + count + 2, leaders, 1};
     edge->x[0] = begin - 1;
     edge->y[0] = 0;
     edge->leaders[0] = origin;
