@@ -13,7 +13,7 @@ def detection(bench, name):
                               "hockney", "--no-path", "--delay", DELAY % 500, "-o", run),
                    check=True, stdout=subprocess.DEVNULL)
     wave = bench.lull("wave", "--no-replay", run)
-    bench.ratio("wave: speed of lull metrics", wave, bench.metrics("wave-run"), ">= 0.5 x")
+    bench.ratio(name + ", against lull metrics", wave, bench.metrics("wave-run"), ">= 0.5 x")
     seconds(bench, name, wave, "<= 5 s")
 
 
