@@ -1,5 +1,5 @@
-"""How long lull wave takes to find waves: beside lull metrics on the same run, and with the simulation
-and the picture of large patterns."""
+"""How long lull wave takes to find waves: beside lull metrics on the same run, and together with the
+simulation and the picture of a large pattern."""
 
 import subprocess
 
