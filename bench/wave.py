@@ -1,5 +1,5 @@
-"""How long lull wave takes to find waves: beside lull metrics on the same run, and with the simulation
-and the picture of large patterns."""
+"""How long lull wave takes to find waves: beside lull metrics on the same run, and together with the
+simulation and the picture of a large pattern."""
 
 import subprocess
 
@@ -13,7 +13,7 @@ def detection(bench, name):
                               "hockney", "--no-path", "--delay", DELAY % 500, "-o", run),
                    check=True, stdout=subprocess.DEVNULL)
     wave = bench.lull("wave", "--no-replay", run)
-    bench.ratio("wave: speed of lull metrics", wave, bench.metrics("wave-run"), ">= 0.5 x")
+    bench.ratio(name + ", against lull metrics", wave, bench.metrics("wave-run"), ">= 0.5 x")
     seconds(bench, name, wave, "<= 5 s")
 
 

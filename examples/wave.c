@@ -12,6 +12,7 @@
  *   spmv:size=16,iterations=60          a sparse matrix times a vector; the matrix couples the 27
  *                                       neighbours of each point of a grid, size^3 points per rank
  *   spmv:file=M.mtx,iterations=60       the same with a matrix in the Matrix Market's format
+ *                                       (with exec=10ms both do other work as well)
  * --work says what a chain computes:
  *   divide   divisions that wait for each other, as many as take `exec` on one core alone
  *   triad    a[i] = b[i] + s c[i] on vectors that fit no cache; ranks share the memory's bandwidth
@@ -32,7 +33,7 @@ enum { WAIT_ALL, WAIT_DIRECTION, WAIT_DISTANCE, WAIT_EACH };
 static struct {
     const char *kind, *file;
     int distances[MOST_DISTANCES], n_distances;
-    int up, down, wait, periodic, iterations, size;
+    int up, down, wait, periodic, iterations, size, exec_said;
     size_t bytes;
     double exec; /* s */
     const char *work;
@@ -108,6 +109,7 @@ static void read_key(const char *key, char *value)
         wish.bytes = read_size(value);
     } else if (strcmp(key, "exec") == 0) {
         wish.exec = read_time(value);
+        wish.exec_said = 1;
     } else if (strcmp(key, "iterations") == 0) {
         wish.iterations = atoi(value);
     } else if (strcmp(key, "size") == 0) {
@@ -357,6 +359,7 @@ static void run_jacobi(void)
         MPI_Request requests[12];
         int r = 0;
         sweep(from, to, n);
+        work_for(wish.exec_said ? wish.exec : 0);
         disturb(i);
         for (int d = 0; d < 3; d++) {
             int peers[2];
@@ -520,7 +523,7 @@ static void run_spmv(void)
             y[row] = sum / 64;
         }
         memcpy(x + matrix.first, y, (size_t)matrix.rows * sizeof *x);
-        work_for(wish.exec);
+        work_for(wish.exec_said ? wish.exec : 0);
         disturb(i);
         for (int p = 0; p < n_ranks; p++)
             if (p != rank && both[2 * p + 1] >= 0)

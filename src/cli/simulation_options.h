@@ -1,5 +1,5 @@
-/* What commands that simulate share in reading what the user typed. Mistakes are told here; functions
- * return LULL_EXIT_OK, or another exit status after a message. */
+/* What commands that simulate share in reading what the user typed. Mistakes are told here;
+ * functions return LULL_EXIT_OK, or another exit status after a message. */
 #ifndef LULL_CLI_SIMULATION_OPTIONS_H
 #define LULL_CLI_SIMULATION_OPTIONS_H
 

@@ -104,16 +104,26 @@ static struct reach reach_of(const struct lull_wave_graph *graph, uint32_t origi
     return met;
 }
 
+static void free_edge(struct edge *edge)
+{
+    free(edge->x); /* and y, behind it */
+    free(edge->leaders);
+}
+
 /* The points at which the front moved on as far as it could. Those at the end of the world, where
  * there is no room for the distance `step` that it should go in an iteration, are left out (but for
  * the first one), and so are those behind a collective operation, in which it jumps. */
 static bool make_edge(uint32_t origin, int32_t begin, const struct arrival *list, size_t count,
                       struct reach reach, double step, struct edge *edge)
 {
-    double *numbers = malloc((count + 2) * (2 * sizeof *numbers + sizeof *edge->leaders));
-    if (!numbers)
+    double *numbers = malloc((count + 2) * 2 * sizeof *numbers);
+    uint32_t *leaders = malloc((count + 2) * sizeof *leaders);
+    if (!numbers || !leaders) {
+        free(numbers);
+        free(leaders);
         return false;
-    *edge = (struct edge){numbers, numbers + count + 2, (uint32_t *)(numbers + 2 * (count + 2)), 1};
+    }
+    *edge = (struct edge){numbers, numbers + count + 2, leaders, 1};
     edge->x[0] = begin - 1;
     edge->y[0] = 0;
     edge->leaders[0] = origin;
@@ -173,7 +183,7 @@ struct lull_wave_value lull_wave_speed(const struct lull_wave_graph *graph, uint
         make_edge(rank, begin, list, count, reach, up ? graph->kappa_up : graph->kappa_down,
                   &edge)) {
         speed = edge_speed(&edge, reach.distance, 0.95);
-        free(edge.x);
+        free_edge(&edge);
     }
     free(list);
     return speed;
@@ -306,7 +316,7 @@ static bool describe_front(const struct lull_wave_view *view, struct lull_wave *
         front->ranks_per_iteration = edge_speed(&edge, reach.distance, view->confidence);
         front->ranks_per_second = speed_in_time(view, &edge, front->ranks_per_iteration);
         add_drops(view, list, count, drops);
-        free(edge.x);
+        free_edge(&edge);
     }
     free(list);
     return true;

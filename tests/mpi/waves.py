@@ -22,7 +22,7 @@ import launch
 RANKS, RANK, ITERATION = 8, 3, 10
 # Ranks sleep instead of computing, so that eight of them do not compete for fewer cores; the delay
 # is longer than what a busy machine keeps a rank waiting, and shorter delays are no waves.
-DELAY, LEAST = 0.4, "200ms"
+DELAY, LEAST = 0.8, "400ms"
 PATTERN = "chain:exec=20ms,iterations=25,bytes=%s,distances=%s"
 PROTOCOLS = {"eager": "1KiB", "rendezvous": "1MiB"}
 DISTANCES = {"1": 1, "1+2": 2}
@@ -66,6 +66,36 @@ def wrong_with(found, speed):
     return ""
 
 
+def write_matrix(path):
+    """A symmetric matrix whose blocks of rows, one per rank, are coupled like an irregular graph."""
+    coupled = [(1, 0), (2, 1), (5, 2), (5, 3), (4, 3), (7, 4), (7, 6), (4, 1)]
+    entries = [(i, i) for i in range(1, 101 * RANKS - RANKS + 1)]
+    entries += [(100 * a + 7 * k + 1, 100 * b + 11 * k % 97 + 1)
+                for a, b in coupled for k in range(13)]
+    with open(path, "w") as out:
+        out.write("%%MatrixMarket matrix coordinate pattern symmetric\n")
+        out.write("%d %d %d\n" % (100 * RANKS, 100 * RANKS, len(entries)))
+        out.writelines("%d %d\n" % entry for entry in entries)
+
+
+def check_solvers(options, program, folder):
+    """The neighbours of a 3-D grid and of an irregular matrix: one message further an iteration."""
+    matrix = os.path.join(folder, "matrix.mtx")
+    write_matrix(matrix)
+    for pattern in ("jacobi:size=16,exec=20ms,iterations=25",
+                    "spmv:size=6,exec=20ms,iterations=25",
+                    "spmv:file=%s,exec=20ms,iterations=25" % matrix):
+        found = waves_of(options, program, pattern, True, folder)
+        wave = found["waves"][0] if found["waves"] else sys.exit("%s: no wave" % pattern)
+        speed, origin = wave["messages_per_iteration"], wave["origin"]
+        if (origin["rank"], origin["iteration"], wave["ranks_reached"]) != (RANK, ITERATION,
+                                                                            RANKS - 1):
+            sys.exit("%s: %s" % (pattern, wave))
+        if not speed["low"] <= 1 <= (speed["high"] or RANKS):
+            sys.exit("%s: %s messages per iteration" % (pattern, speed))
+        print("%s: found, %g messages per iteration" % (pattern.split(",")[0], speed["value"]))
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("family", "recorder", "lull"):
@@ -88,10 +118,11 @@ def main():
                         waves_of(options, program, PATTERN % (size, distances), True, folder),
                         speed)
                     missed += [wrong] if wrong else []
-                print("%s, distances %s: %d of %d runs as expected" %
-                      (protocol, distances, runs - len(missed), runs))
+                print("%s, distances %s: %d of %d runs as expected %s" %
+                      (protocol, distances, runs - len(missed), runs, missed or ""))
                 if 10 * len(missed) > runs:
                     sys.exit("\n".join(missed))
+        check_solvers(options, program, folder)
         for _ in range(runs):
             found = waves_of(options, program, PATTERN % ("1KiB", "1"), False, folder)
             if found["waves"]:
