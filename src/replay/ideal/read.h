@@ -42,7 +42,7 @@ static inline bool lull_read_is_silent_in_short(struct reading *reading,
     switch (step->kind) {
     case LULL_STEP_CALL:
         reading->call_began = step->call_began;
-        reading->completed |= step->sends_done;
+        reading->completed |= step->sends;
         lull_read_call_end(reading, step);
         if (!reading->waits && !reading->lost &&
             reading->posts + step->posts < LULL_STEP_MOST_POSTS) {
@@ -118,7 +118,8 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
                                      const struct lull_step *step,
                                      const struct lull_channels *channels, struct note *note)
 {
-    stream->reading.completed = true;
+    /* in short the call says that something was sent */
+    stream->reading.completed |= step->kind == LULL_STEP_RECV || !share->ideal->brief;
     note->what = LULL_NONE;
     note->value = step->message.bytes;
     note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
