@@ -6,6 +6,7 @@
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/compare.h"
+#include "study/measured.h"
 #include "view/metrics/metrics_document.h"
 
 #include <string.h>
@@ -137,7 +138,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     wishes->runs.force = settings.force;
     wishes->runs.whole = settings.whole;
     wishes->runs.no_replay = settings.no_replay;
-    wishes->runs.check = !settings.no_replay;
+    wishes->runs.check = settings.no_replay ? 0 : LULL_REPLAY_CHECK_MOST;
     wishes->runs.raw_names = settings.raw_names;
     wishes->runs.workers = (unsigned)settings.threads;
     wishes->metrics.raw = settings.raw;

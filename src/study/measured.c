@@ -148,11 +148,11 @@ lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_opt
     if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
         saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
         return LULL_OK;
-    if (run->ideal->messages + run->ideal->collectives > LULL_REPLAY_CHECK_MOST) {
+    if (run->ideal->steps > options->check) {
         lull_notices_add(notices, LULL_NOTICE_INFO,
                          "How far the transfer and serialisation of %s can be believed is told by "
-                         "lull replay; here runs of more than %d messages are not replayed.",
-                         run->name, LULL_REPLAY_CHECK_MOST);
+                         "lull replay; a run of %.3g calls is not replayed here.",
+                         run->name, (double)run->ideal->steps);
         return LULL_OK;
     }
     lull_status status = replay(run, options, &check, arena, &breakdown->replayed_runtime_ns, err);

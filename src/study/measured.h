@@ -34,10 +34,10 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
 /* How much longer the replay takes than the run, as a share of the run; NaN: not known. */
 double lull_replay_difference(const struct lull_breakdown *breakdown);
 
-/* Up to which share of the runtime a replay may miss it without a word, and of how many messages
- * and collective operations a run is replayed to know that. */
+/* Up to which share of the runtime a replay may miss it without a word, and up to how many steps of
+ * the ideal runtime a run is usually replayed to know that, which takes seconds. */
 #define LULL_REPLAY_MISSES_MOST 0.05
-#define LULL_REPLAY_CHECK_MOST  1000000
+#define LULL_REPLAY_CHECK_MOST  2000000
 
 /* Replays a run that has an ideal runtime on the network that its messages show, and notes in its
  * breakdown how long it takes then, or why no replay can be had; both are told by notices, where

@@ -170,6 +170,8 @@ static void add_shares(struct conclusion *conclusion)
         result->collectives += share->n_collectives;
         result->unmatched_sends += lull_channel_left(share) + share->n_nobody;
     }
+    for (unsigned r = 0; r < conclusion->ideal->n_readers; r++)
+        result->steps += conclusion->ideal->readers[r]->n_steps;
 }
 
 /* Which forms of calls have records, of any thread. */

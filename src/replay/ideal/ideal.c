@@ -152,6 +152,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
         ideal->share_of[location->process] != reader->share->index)
         return LULL_OK;
+    reader->n_steps += steps->count;
     if (ideal->options->presumes_masters && !is_master(ideal->trace, steps->location)) {
         watch(ideal, steps);
         return LULL_OK;

@@ -69,6 +69,7 @@ struct lull_ideal_result {
     const char *detail;             /* with `absent`: one line for the user with the place */
     bool incomplete;                /* with `absent`: it is known but for the lost time below */
     uint64_t messages, collectives; /* matched */
+    uint64_t steps;                 /* that were read: about one or two for each call of MPI */
     uint64_t unmatched_sends;       /* messages that nobody receives */
     int64_t lost_ns;  /* longest time of a thread in calls whose records were lost, so that
                          it is not known what they waited for; taken as no time */

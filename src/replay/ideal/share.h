@@ -333,6 +333,7 @@ struct reader {
     size_t n_notes, note_capacity;
     struct sheaf *sheaves; /* ... whose they are */
     size_t n_sheaves, sheaf_capacity;
+    uint64_t n_steps; /* that it was given */
 
     char apart[LULL_APART];
 

@@ -80,7 +80,7 @@ static void play(int64_t periods)
         exchange(i * PERIOD);
 }
 
-static void analyse(bool check)
+static void analyse(uint64_t check)
 {
     const struct lull_runs_options options = {.check = check};
     const int64_t last = run.trace->duration;
@@ -109,7 +109,7 @@ static void what_is_exact_needs_no_word(void **state)
 {
     (void)state;
     play(40);
-    analyse(true);
+    analyse(LULL_REPLAY_CHECK_MOST);
     assert_int_equal(run.breakdown->ideal_runtime_ns, 40 * 8000 - LATENCY);
     assert_int_equal(run.breakdown->replayed_runtime_ns, 40 * PERIOD);
     assert_int_equal(notices.count, 0);
@@ -121,7 +121,7 @@ static void a_difference_is_told(void **state)
 {
     (void)state;
     play(2);
-    analyse(true);
+    analyse(LULL_REPLAY_CHECK_MOST);
     assert_int_equal(run.breakdown->replayed_runtime_ns, 2 * 8000);
     assert_true(told("it takes 20.0 % less time than measured"));
     end();
@@ -131,9 +131,20 @@ static void it_is_looked_for_where_it_is_asked_for(void **state)
 {
     (void)state;
     play(2);
-    analyse(false);
+    analyse(0);
     assert_true(isnan(lull_replay_difference(run.breakdown)));
     assert_int_equal(notices.count, 0);
+    end();
+}
+
+/* A large run is left to who asks for its replay. */
+static void large_runs_are_not_replayed(void **state)
+{
+    (void)state;
+    play(2);
+    analyse(1);
+    assert_int_equal(run.breakdown->replayed_runtime_ns, 0);
+    assert_true(told("is told by lull replay"));
     end();
 }
 
@@ -144,7 +155,7 @@ static void that_there_is_no_replay_is_told(void **state)
     play(40);
     call(1, SEND, answered, answered + 10, 10000000);
     answered += 10;
-    analyse(true);
+    analyse(LULL_REPLAY_CHECK_MOST);
     assert_int_equal(run.breakdown->ideal_runtime_ns, 40 * 8000 - LATENCY);
     assert_int_equal(run.breakdown->replayed_runtime_ns, 0);
     assert_true(told("No replay of it can be had"));
@@ -162,7 +173,7 @@ static void operations_cost_what_they_did(void **state)
         barrier(1, i * PERIOD + 6000, i * PERIOD + 9000);
         answered = i * PERIOD + 9000;
     }
-    analyse(true);
+    analyse(LULL_REPLAY_CHECK_MOST);
     assert_int_equal(run.breakdown->replayed_runtime_ns, 40 * PERIOD);
     end();
 }
@@ -174,6 +185,7 @@ int main(void)
         cmocka_unit_test(a_difference_is_told),
         cmocka_unit_test(operations_cost_what_they_did),
         cmocka_unit_test(it_is_looked_for_where_it_is_asked_for),
+        cmocka_unit_test(large_runs_are_not_replayed),
         cmocka_unit_test(that_there_is_no_replay_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ struct loaded {
 static struct loaded load(const char *const *paths, uint32_t count)
 {
     struct loaded loaded = {.notices = {.arena = arena}};
-    const struct lull_runs_options options = {.regions = true, .check = true};
+    const struct lull_runs_options options = {.regions = true, .check = 1000};
     if (lull_runs_load(paths, count, &options, &loaded.notices, arena, &loaded.runs, &err) !=
             LULL_OK ||
         lull_study_compute(&loaded.runs, arena, &err) != LULL_OK)
