@@ -130,6 +130,8 @@ enum lull_call {
     LULL_CALL_WAIT, /* for one request; also Waitany, Waitsome */
     LULL_CALL_WAITALL,
     LULL_CALL_TEST,
+    LULL_CALL_PROBE, /* waits for a message that another call receives */
+    LULL_CALL_IPROBE,
     LULL_CALL_REQUEST_FREE,
     LULL_CALL_COLLECTIVE, /* blocking */
     LULL_CALL_ICOLLECTIVE,

@@ -201,7 +201,8 @@ def check(options, folder):
     if flags:
         done = run_program(program, options.family, ranks, None, run, folder, [])
         if done.returncode != 0 and not alone:
-            raise Skip("the MPI library does not survive the sanitizer: %s" % done.stderr[:200])
+            said = [line for line in done.stderr.splitlines() if "SUMMARY" in line] or ["status %d" % done.returncode]
+            raise Skip("the MPI library does not survive the sanitizer: " + said[0])
     if crash:
         done = run_program(program, options.family, ranks, None, run, folder, [])
         if -done.returncode == getattr(signal, crash[0]):

@@ -16,7 +16,7 @@
 enum { PAUSES = 1000, MARKS = 10, BORN = 5 };
 
 static pthread_barrier_t barrier, begun;
-static volatile int stop;
+static _Atomic int stop;
 static _Thread_local double sum;
 
 static double now(void)

@@ -18,7 +18,7 @@ static bool may_leave_nothing(uint8_t call)
 static bool tells_posts(uint8_t kind)
 {
     return kind == LULL_STEP_SEND || kind == LULL_STEP_RECV || kind == LULL_STEP_CANCEL ||
-           kind == LULL_STEP_COLLECTIVE_END;
+           kind == LULL_STEP_FREE || kind == LULL_STEP_COLLECTIVE_END;
 }
 
 /* Whether the step is told; then *step is as it is told. */

@@ -2,9 +2,7 @@
 
 #include <sys/mman.h>
 
-/* Address space for requests that are open at one time under handles that others have, too; pages
- * come when they are used. */
-#define MOST_QUEUED (UINT32_C(1) << 24)
+enum { FIRST = 1024 }; /* a power of two: handles, and requests behind others */
 
 /* One cache line: most handles belong to one request. */
 struct queue {
@@ -18,7 +16,8 @@ static struct {
     struct queue *queues;
     size_t mask, used;
     struct rec_request *pool; /* number 0 is not used */
-    uint32_t n_pool, spare;   /* spare: first of the list of free ones, 0: none */
+    uint32_t n_pool, most;    /* used; there is room for */
+    uint32_t spare;           /* first of the list of free ones, 0: none */
     uint32_t owners;          /* threads that have opened requests have numbers below this */
     struct rec_request taken;
     bool shared; /* several threads at a time */
@@ -54,8 +53,7 @@ static inline uint64_t key_of(MPI_Request handle, uint32_t owner)
 
 static void *pages(size_t size)
 {
-    void *got = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *got = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return got == MAP_FAILED ? NULL : got;
 }
 
@@ -69,7 +67,7 @@ static inline struct queue *slot_of(struct queue *queues, size_t mask, uint64_t 
 
 static bool grow(void)
 {
-    size_t capacity = all.queues ? (all.mask + 1) * 2 : 1024;
+    size_t capacity = all.queues ? (all.mask + 1) * 2 : FIRST;
     struct queue *queues = pages(capacity * sizeof *queues);
     if (!queues)
         return false;
@@ -83,6 +81,21 @@ static bool grow(void)
     return true;
 }
 
+/* No more than is needed: a system may commit no more memory than it has. */
+static bool grow_pool(void)
+{
+    const size_t size = all.most * sizeof *all.pool;
+    if (all.most > UINT32_MAX / 2)
+        return false;
+    void *larger = all.pool ? mremap(all.pool, size, 2 * size, MREMAP_MAYMOVE)
+                            : pages(FIRST * sizeof *all.pool);
+    if (!larger || larger == MAP_FAILED)
+        return false;
+    all.most = all.pool ? 2 * all.most : FIRST;
+    all.pool = larger;
+    return true;
+}
+
 static uint32_t new_node(void)
 {
     uint32_t node = all.spare;
@@ -90,9 +103,7 @@ static uint32_t new_node(void)
         all.spare = all.pool[node].next;
         return node;
     }
-    if (!all.pool)
-        all.pool = pages(MOST_QUEUED * sizeof *all.pool);
-    if (!all.pool || all.n_pool + 1 >= MOST_QUEUED)
+    if (all.n_pool + 1 >= all.most && !grow_pool())
         return 0;
     return ++all.n_pool;
 }

@@ -106,7 +106,7 @@ static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
 
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
 {
-    static uint32_t others[REC_OMP_OUTLINED];
+    static uint32_t others[REC_OMP_OUTLINED]; /* atomic */
     uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15);
     for (unsigned i = 0; code && i < PROBES; i++) {
         struct place *place = &places[kind][((hash >> 40) + i) % PLACES];
@@ -117,9 +117,8 @@ uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
         if (there == code)
             return id_of(kind, place);
     }
-    if (others[kind] == 0)
-        define(kind, NULL, &others[kind]);
-    return others[kind];
+    uint32_t id = __atomic_load_n(&others[kind], __ATOMIC_ACQUIRE);
+    return id != 0 ? id : define(kind, NULL, &others[kind]);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

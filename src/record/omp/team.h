@@ -318,7 +318,9 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
     omp->joined = now;
     omp->begun = omp->forked;
-    __atomic_store_n(&end->time, now, __ATOMIC_RELAXED);
+    /* Who reads the new time sees that it is not that of an old generation. */
+    __atomic_store_n(&end->generation, UINT64_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(&end->time, now, __ATOMIC_RELEASE);
     __atomic_store_n(&end->generation, fork->generation, __ATOMIC_RELEASE);
     rec_put_leave(self, fork->region, now);
     self->parallel = fork->around;

@@ -1,9 +1,8 @@
 #include "record/thread/waits.h"
 
+#include "record/keep.h"
 #include "record/omp/team.h"
 #include "record/site/map.h"
-
-#include <stdlib.h>
 
 /* ---- records ----------------------------------------------------------------------------------
  */
@@ -172,7 +171,7 @@ void rec_barrier_is(const void *address, uint32_t count)
     pthread_mutex_lock(&lock);
     struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
     if (!barrier && count > 0) {
-        barrier = calloc(1, sizeof *barrier);
+        barrier = rec_keep(sizeof *barrier);
         if (barrier)
             rec_map_put(&barriers, (uintptr_t)address, (uintptr_t)barrier);
     }

@@ -1,0 +1,45 @@
+#include "record/keep.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+enum { BLOCK = 64 << 10 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned char *at; /* with the lock held, like `left` */
+static size_t left;
+
+static void *pages(size_t size)
+{
+    void *got = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return got == MAP_FAILED ? NULL : got;
+}
+
+/* With the lock held: what is left of the block before is given up. */
+static void *take(size_t size)
+{
+    if (size > left) {
+        unsigned char *block = pages(BLOCK);
+        if (!block)
+            return NULL;
+        at = block;
+        left = BLOCK;
+    }
+    void *taken = at;
+    at += size;
+    left -= size;
+    return taken;
+}
+
+void *rec_keep(size_t size)
+{
+    const size_t unit = alignof(max_align_t), whole = (size + unit - 1) / unit * unit;
+    if (size > BLOCK / 8)
+        return size <= SIZE_MAX / 2 ? pages(size) : NULL;
+    pthread_mutex_lock(&lock);
+    void *kept = take(whole);
+    pthread_mutex_unlock(&lock);
+    return kept;
+}

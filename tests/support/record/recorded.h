@@ -1,0 +1,23 @@
+/* For tests of the recorder's parts: linked into the test instead of loaded before it, at work, and
+ * refused what it asks the system for. */
+#ifndef LULL_TESTS_RECORD_RECORDED_H
+#define LULL_TESTS_RECORD_RECORDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Runs the program once more as its own child, which records itself into a new folder, and calls
+ * `tests` there. Returns what they return, for main. */
+int recorded_main(int argc, char **argv, int (*tests)(void));
+/* RUN/0/NAME, valid until the next call. */
+const char *recorded_path(const char *name);
+
+/* Until the next call, mappings of more than that many bytes fail with ENOMEM; SIZE_MAX: none. */
+void recorded_refuse_memory(size_t above);
+/* Until the next call, no file becomes longer: the disk is full. */
+void recorded_refuse_space(bool refuse);
+
+/* Runs `body` on that many threads at the same time, each with its number. */
+void recorded_threads(unsigned n, void (*body)(unsigned number));
+
+#endif

@@ -1,0 +1,45 @@
+# The recorder's parts as a library, for tests that are linked with them. With clang they are under its
+# sanitizers in every build.
+file(GLOB recorder_sources CONFIGURE_DEPENDS
+     ${PROJECT_SOURCE_DIR}/src/record/*.c ${PROJECT_SOURCE_DIR}/src/record/thread/*.c
+     ${PROJECT_SOURCE_DIR}/src/record/store/*.c ${PROJECT_SOURCE_DIR}/src/record/site/*.c
+     ${PROJECT_SOURCE_DIR}/src/record/omp/*.c ${PROJECT_SOURCE_DIR}/src/record/counters/*.c
+     ${PROJECT_SOURCE_DIR}/src/tape/*.c ${CMAKE_CURRENT_SOURCE_DIR}/support/record/*.c)
+add_library(lull_test_recorder STATIC ${recorder_sources})
+target_include_directories(lull_test_recorder PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(lull_test_recorder PUBLIC lull_test_support Threads::Threads ${CMAKE_DL_LIBS})
+target_link_options(lull_test_recorder INTERFACE
+    -Wl,--wrap=mmap,--wrap=mremap,--wrap=posix_fallocate)
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND NOT LULL_SANITIZE)
+    set(flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+    try_compile(LULL_CLANG_SANITIZES ${CMAKE_CURRENT_BINARY_DIR}/probe SOURCES
+                ${CMAKE_CURRENT_SOURCE_DIR}/unit/record/test_perf_page.c
+                COMPILE_DEFINITIONS -fsanitize=address,undefined -D_GNU_SOURCE -I${PROJECT_SOURCE_DIR}/src
+                LINK_OPTIONS -fsanitize=address,undefined LINK_LIBRARIES PkgConfig::CMOCKA)
+    if(LULL_CLANG_SANITIZES)
+        target_compile_options(lull_test_recorder PUBLIC ${flags})
+        target_link_options(lull_test_recorder PUBLIC ${flags})
+    endif()
+endif()
+
+# What of it sees mpi.h, with that of the first family that is here.
+foreach(family openmpi mpich)
+    if(LULL_RECORDS_${family} AND NOT TARGET lull_test_mpi)
+        get_target_property(folders liblull-record-${family} INCLUDE_DIRECTORIES)
+        add_library(lull_test_mpi STATIC ${PROJECT_SOURCE_DIR}/src/record/mpi/requests.c
+                    ${PROJECT_SOURCE_DIR}/src/record/mpi/library.c)
+        target_include_directories(lull_test_mpi SYSTEM PUBLIC ${folders})
+        target_link_libraries(lull_test_mpi PUBLIC lull_test_recorder)
+    endif()
+endforeach()
+if(NOT TARGET lull_test_mpi)
+    list(FILTER test_sources EXCLUDE REGEX "/unit/record/test_requests\\.c$")
+endif()
+
+function(lull_link_recorder test)
+    if(test MATCHES "test_requests$")
+        target_link_libraries(${test} PRIVATE lull_test_mpi)
+    else()
+        target_link_libraries(${test} PRIVATE lull_test_recorder)
+    endif()
+endfunction()

@@ -1,0 +1,118 @@
+/* The tape of a thread across many chunks, on a full disk and at the budget; the files are read
+ * here record by record. */
+#include "record/core.h"
+
+#include "support/folder.h"
+#include "support/record/recorded.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What befalls a thread. The records of a call are one slot or two. */
+enum { NOTHING, FULL_AT_FIRST, BUDGET, CASES };
+enum {
+    CALLS = 20000,
+    FIRST = 1000,
+    REGIONS = 50
+}; /* ids that the recorder does not give out itself */
+
+static pthread_barrier_t all;
+static uint32_t numbers[CASES];
+
+static uint32_t region_at(unsigned i)
+{
+    return FIRST + i % REGIONS;
+}
+
+static uint64_t duration_at(unsigned i)
+{
+    return i % 7 == 0 ? (UINT64_C(1) << 33) + i : i;
+}
+
+/* One after the other, each on a location of its own. */
+static void write_calls(unsigned number)
+{
+    struct rec_thread *self = rec_current();
+    numbers[number] = self->number;
+    for (unsigned turn = 0; turn < number; turn++)
+        pthread_barrier_wait(&all);
+    recorded_refuse_space(number == FULL_AT_FIRST);
+    if (number == BUDGET)
+        rec_process.budget = rec_process.used + LULL_TAPE_CHUNK;
+    for (unsigned i = 0; i < CALLS; i++)
+        rec_put_call(self, region_at(i), rec_now(), duration_at(i));
+    recorded_refuse_space(false);
+    for (unsigned turn = number; turn < CASES; turn++)
+        pthread_barrier_wait(&all);
+}
+
+/* Checks that the test's own calls on the tape are the first ones, and returns how many. */
+static unsigned read_calls(uint32_t number, unsigned *ret_flags)
+{
+    char name[32];
+    size_t size;
+    unsigned n = 0;
+    snprintf(name, sizeof name, "0.%u.tape", number);
+    unsigned char *file = folder_read(recorded_path(name), &size);
+    struct lull_tape_header header;
+    memcpy(&header, file, sizeof header);
+    assert_in_range(header.committed, 0, size - LULL_TAPE_HEADER_SIZE);
+    for (size_t at = 0; at < header.committed;) {
+        union lull_tape_slot slots[2];
+        memcpy(slots, file + LULL_TAPE_HEADER_SIZE + at, sizeof slots[0]);
+        unsigned kind = lull_tape_kind_of(slots[0].record.head),
+                 extra = lull_tape_extra_of(slots[0].record.head);
+        at += (1 + extra) * sizeof slots[0];
+        if (kind == LULL_TAPE_PAD)
+            at = (at + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK * LULL_TAPE_CHUNK;
+        if (kind != LULL_TAPE_CALL || lull_tape_id_of(slots[0].record.head) < FIRST)
+            continue;
+        if (extra > 0)
+            memcpy(&slots[1], file + LULL_TAPE_HEADER_SIZE + at - sizeof slots[1], sizeof slots[1]);
+        assert_int_equal(lull_tape_id_of(slots[0].record.head), region_at(n));
+        assert_int_equal(extra > 0 ? slots[1].u64[0] : slots[0].record.value, duration_at(n));
+        n++;
+    }
+    *ret_flags = header.flags;
+    free(file);
+    return n;
+}
+
+static void test_chunks(void **state)
+{
+    (void)state;
+    unsigned n[CASES], flags[CASES];
+    pthread_barrier_init(&all, NULL, CASES);
+    recorded_threads(CASES, write_calls);
+    rec_stop();
+    for (unsigned i = 0; i < CASES; i++) {
+        n[i] = read_calls(numbers[i], &flags[i]);
+        assert_true(flags[i] & LULL_TAPE_CLOSED);
+        assert_false(flags[i] & LULL_TAPE_TAILED);
+    }
+    assert_int_equal(n[NOTHING], CALLS);
+    assert_false(flags[NOTHING] & (LULL_TAPE_WRITE_FAILED | LULL_TAPE_BUDGET_REACHED));
+    /* A page is there from the beginning, and of the budget the chunk that was full. */
+    assert_in_range(n[FULL_AT_FIRST], 1, 4096 / 16);
+    assert_true(flags[FULL_AT_FIRST] & LULL_TAPE_WRITE_FAILED);
+    assert_in_range(n[BUDGET], LULL_TAPE_CHUNK / 32, 2 * LULL_TAPE_CHUNK / 16);
+    assert_true(flags[BUDGET] & LULL_TAPE_BUDGET_REACHED);
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest only[] = {cmocka_unit_test(test_chunks)};
+    return cmocka_run_group_tests(only, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return recorded_main(argc, argv, tests);
+}

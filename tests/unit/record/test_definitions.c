@@ -1,0 +1,121 @@
+/* Definitions that many threads write at the same time, and a disk that is full; the file is read
+ * here byte by byte. */
+#include "record/core.h"
+
+#include "support/folder.h"
+#include "support/record/recorded.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 4, EACH = 600, NAME = 200, MOST = 100000 };
+
+static uint32_t ids[THREADS][EACH], once;
+static bool twice; /* atomic */
+static char names[MOST][8];
+
+static void name_of(char name[NAME], unsigned thread, unsigned number)
+{
+    memset(name, 'a' + (int)thread, NAME);
+    snprintf(name + NAME - 8, 8, "%02u.%04u", thread % 100, number % 10000);
+}
+
+static void define(unsigned thread)
+{
+    char name[NAME];
+    for (unsigned i = 0; i < EACH; i++) {
+        name_of(name, thread, i);
+        const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_USER, .name = name};
+        ids[thread][i] = rec_define_region(&region);
+    }
+    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_USER, .name = "once"};
+    uint32_t mine = rec_define_region_once(&once, &region);
+    if (mine == 0 || mine != __atomic_load_n(&once, __ATOMIC_ACQUIRE))
+        __atomic_store_n(&twice, true, __ATOMIC_RELAXED);
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    recorded_threads(THREADS, define);
+    assert_false(twice);
+}
+
+/* From the first that does not fit on there are none, also when there is room again: what has no
+ * definition is not recorded. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    char name[NAME];
+    unsigned n = 0;
+    name_of(name, 9, 9);
+    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_USER, .name = name};
+    recorded_refuse_space(true);
+    while (rec_define_region(&region) != 0)
+        n++;
+    recorded_refuse_space(false);
+    assert_true(n < EACH);
+    assert_int_equal(rec_define_region(&region), 0);
+    assert_int_equal(rec_define_marker(name), 0);
+}
+
+/* The last seven characters of each region's name, by its id. */
+static unsigned read_names(void)
+{
+    size_t size;
+    unsigned n = 0;
+    unsigned char *file = folder_read(recorded_path("0.definitions"), &size);
+    struct lull_tape_definitions_header header;
+    memcpy(&header, file, sizeof header);
+    assert_int_equal(size, header.header_size + header.committed);
+    for (size_t at = header.header_size; at < size;) {
+        uint32_t words[9]; /* size, kind, id, 0; paradigm, role, parallel, line, length of name */
+        memcpy(words, file + at, size - at < sizeof words ? size - at : sizeof words);
+        if ((words[1] & 0xffff) == LULL_TAPE_DEFINE_REGION && words[2] < MOST) {
+            uint32_t from = words[8] > 7 ? words[8] - 7 : 0;
+            memcpy(names[words[2]], file + at + 36 + from, words[8] - from);
+            n++;
+        }
+        assert_in_range(words[0], 1, size - at);
+        at += words[0];
+    }
+    free(file);
+    return n;
+}
+
+/* Each id has the name that its thread has given, and the file is as long as what is in it. */
+static void test_file(void **state)
+{
+    (void)state;
+    rec_stop();
+    unsigned n = read_names();
+    assert_true(n > THREADS * EACH);
+    for (unsigned thread = 0; thread < THREADS; thread++)
+        for (unsigned i = 0; i < EACH; i++) {
+            char name[NAME];
+            name_of(name, thread, i);
+            assert_in_range(ids[thread][i], 1, n);
+            assert_string_equal(names[ids[thread][i]], name + NAME - 8);
+        }
+}
+
+static int tests(void)
+{
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_file),
+    };
+    return cmocka_run_group_tests(all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return recorded_main(argc, argv, tests);
+}
