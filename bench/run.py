@@ -183,6 +183,7 @@ def main():
             bench.two_threads("OTF2", archive)
         bench.both_ways("Paraver .prv", "run.prv", counts["prv MB"], "MB/s", (">= 350", ">= 500"))
         bench.two_threads("Paraver .prv", "run.prv")
+        bench.two_threads("Paraver .prv.gz", "run.prv.gz")
         bench.ratio("Paraver .prv.gz: metrics against gzip -dc", bench.metrics("run.prv.gz"),
                     ["gzip", "-dc", bench.path("run.prv.gz")], ">= 1 x")
         bench.ratio("Paraver .prv.gz: the same without the ideal runtime",
