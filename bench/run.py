@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import fit
+import kernel
 import machine
 import record_app
 import record_mpi
@@ -156,10 +157,11 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, fit):
+        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, fit,
+                     kernel):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate", "fit")):
+                                     "simulate", "fit", "kernel")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

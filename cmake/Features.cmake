@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(POPT REQUIRED IMPORTED_TARGET popt)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_search_module(LUA REQUIRED IMPORTED_TARGET lua5.4 lua-5.4 lua54)
 
 set(lull_features "")
 macro(lull_feature name found what)
@@ -23,6 +24,14 @@ lull_feature(LIBDW LIBDW_FOUND "show call sites with function, file and line"
              "library libdw was not found at build time")
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 lull_feature(HWLOC HWLOC_FOUND "measure this machine" "library hwloc was not found at build time")
+# libclang reads the loops of lull model kernel: its header here, its library when that command runs.
+file(GLOB LULL_LLVM_FOLDERS /usr/lib/llvm-* /usr/local/llvm-* /opt/llvm*)
+list(SORT LULL_LLVM_FOLDERS COMPARE NATURAL ORDER DESCENDING)
+list(TRANSFORM LULL_LLVM_FOLDERS APPEND /include OUTPUT_VARIABLE LULL_LLVM_INCLUDES)
+find_path(LULL_LIBCLANG_INCLUDE clang-c/Index.h HINTS ${LULL_LLVM_INCLUDES})
+get_filename_component(LULL_LIBCLANG "${LULL_LIBCLANG_INCLUDE}/../lib/libclang.so.1" ABSOLUTE)
+lull_feature(LIBCLANG LULL_LIBCLANG_INCLUDE "predict the performance of loops in C"
+             "header clang-c/Index.h of libclang was not found at build time")
 # The recorder: its wrappers of MPI functions are generated from the mpi.h of each family.
 find_package(Python3 COMPONENTS Interpreter)
 find_program(LULL_MPICC_openmpi NAMES mpicc.openmpi)

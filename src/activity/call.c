@@ -30,6 +30,10 @@ static const struct {
     {"testany", LULL_CALL_TEST},
     {"testsome", LULL_CALL_TEST},
     {"testall", LULL_CALL_TEST},
+    {"probe", LULL_CALL_PROBE},
+    {"mprobe", LULL_CALL_PROBE},
+    {"iprobe", LULL_CALL_IPROBE},
+    {"improbe", LULL_CALL_IPROBE},
     {"request_free", LULL_CALL_REQUEST_FREE},
 };
 

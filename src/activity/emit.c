@@ -124,10 +124,19 @@ static uint32_t find_channel(struct lull_interpreter *it, const struct lull_even
     return index;
 }
 
+/* Whether it becomes a step of its own. Of a blocking collective operation the end says more. */
+static inline bool is_told(const struct lull_interpreter *it, const struct lull_event *event,
+                           uint8_t kind)
+{
+    return lull_wants(it, kind) && !(it->brief && kind == LULL_STEP_COLLECTIVE_BEGIN &&
+                                     event->collective.request == LULL_NO_REQUEST);
+}
+
 /* An operation that is told by others. */
 static void count_operation(struct lull_interpreter *it, const struct lull_event *event)
 {
-    it->sends_done |= event->kind == LULL_EVENT_SEND_DONE;
+    it->sends |= event->kind == LULL_EVENT_SEND_DONE;
+    it->told |= event->kind == LULL_EVENT_COLLECTIVE_BEGIN;
     if (event->kind != LULL_EVENT_RECV_POST || ++it->posts < LULL_STEP_MOST_POSTS)
         return;
     lull_emit(it, LULL_STEP_RECV_POST, event->time, it->call_kept)->posts = it->posts;
@@ -138,7 +147,10 @@ static void tell_posts(struct lull_interpreter *it, struct lull_step *step)
 {
     if (!(LULL_STEPS_OF_MPI >> step->kind & 1))
         return;
-    it->told = true;
+    if (step->kind == LULL_STEP_SEND)
+        it->sends = true;
+    else
+        it->told = true;
     if (step->kind == LULL_STEP_COLLECTIVE_BEGIN)
         return;
     step->posts = it->posts;
@@ -165,7 +177,7 @@ static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
     uint8_t kind = kind_of_event[event->kind];
-    if (!lull_wants(it, kind)) {
+    if (!is_told(it, event, kind)) {
         if (it->brief)
             count_operation(it, event);
         return;

@@ -100,10 +100,10 @@ struct lull_interpreter {
     uint32_t parallel_depth, team_depth, mpi_depth;
     uint32_t call_region; /* of the outermost open call of MPI */
     int64_t call_began, call_kept;
-    bool brief;      /* CALLs are wanted in place of CALL_BEGINs: of the call that is open ... */
-    bool told;       /* ... an operation was a step ... */
-    bool sends_done; /* ... and there was a SEND_DONE */
-    uint8_t posts;   /* RECV_POSTs that were not told yet */
+    bool brief;    /* CALLs are wanted in place of CALL_BEGINs: of the call that is open ... */
+    bool told;     /* ... an operation was a step ... */
+    bool sends;    /* ... and there was a SEND or SEND_DONE */
+    uint8_t posts; /* RECV_POSTs that were not told yet */
     uint32_t parallel_region; /* the first known since the FORK */
     uint32_t depth;
     size_t capacity;

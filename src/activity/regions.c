@@ -46,7 +46,7 @@ static void emit_call_in_short(struct lull_interpreter *it, int64_t kept)
         return;
     emit_call(it, LULL_STEP_CALL, kept);
     struct lull_step *step = &it->out->steps[it->out->count - 1];
-    step->sends_done = it->sends_done;
+    step->sends = it->sends;
     step->posts = it->posts;
     it->posts = 0;
 }
@@ -58,7 +58,7 @@ void lull_call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept)
     it->call_region = region;
     it->call_began = it->ledger.now;
     it->call_kept = kept;
-    it->told = it->sends_done = false;
+    it->told = it->sends = false;
     emit_call(it, LULL_STEP_CALL_BEGIN, kept);
 }
 

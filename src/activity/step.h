@@ -18,7 +18,8 @@
  * CALL_END, RECV_POST and SEND_DONE, which are most of what a program calls. Then operations of a
  * call have the kept time of its begin, and the next SEND, RECV, CANCEL, COLLECTIVE_END or CALL
  * tells in `posts` how many receives were posted before it. CALL comes at the end of calls with
- * operations, of those that should have some, and of all calls of other threads than masters.
+ * other operations than SENDs, of those that should have some, and of all calls of other threads
+ * than masters. A blocking operation has no COLLECTIVE_BEGIN.
  *
  *  Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  *  LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
@@ -70,7 +71,7 @@ enum lull_step_kind {
     LULL_STEP_IO,               /* op: enum lull_io; transfer */
 
     LULL_STEP_CALL, /* in short what the steps of a call say, at its end: region; op; call_began;
-                       sends_done; posts. See below. */
+                       sends; posts. See above. */
 
     LULL_STEP_FORK, /* the location's outermost OpenMP parallel region begins: region or LULL_NONE;
                        forked */
@@ -129,6 +130,8 @@ enum lull_call {
     LULL_CALL_WAIT, /* for one request; also Waitany, Waitsome */
     LULL_CALL_WAITALL,
     LULL_CALL_TEST,
+    LULL_CALL_PROBE, /* waits for a message that another call receives */
+    LULL_CALL_IPROBE,
     LULL_CALL_REQUEST_FREE,
     LULL_CALL_COLLECTIVE, /* blocking */
     LULL_CALL_ICOLLECTIVE,
@@ -174,7 +177,7 @@ struct lull_step {
         } span;
         struct {
             int64_t call_began; /* CALL_END, CALL */
-            bool sends_done;    /* CALL: there were SEND_DONEs in it */
+            bool sends;         /* CALL: there were SENDs or SEND_DONEs in it */
         };
         struct {
             struct lull_forked forked; /* FORK, JOIN, TICK */

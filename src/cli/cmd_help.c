@@ -4,16 +4,20 @@
 
 static int run(poptContext context)
 {
-    const char *name = poptGetArg(context);
-    if (!name) {
+    const char *word = poptGetArg(context);
+    if (!word) {
         lull_help_overview(stdout);
         return LULL_EXIT_OK;
     }
-    if (poptPeekArg(context))
-        return lull_cli_usage("expected one command, got also '%s'", poptPeekArg(context));
-    const struct lull_command *command = lull_command_find(name);
-    if (!command)
-        return lull_unknown_command(name);
+    const struct lull_command *const *commands = lull_commands, *command = NULL;
+    for (; word && commands; word = poptGetArg(context)) {
+        command = lull_command_find(commands, word);
+        if (!command)
+            return lull_unknown_command(commands, word);
+        commands = command->parts;
+    }
+    if (word)
+        return lull_cli_usage("expected one command, got also '%s'", word);
     lull_help_command(command, stdout);
     return LULL_EXIT_OK;
 }
@@ -21,6 +25,6 @@ static int run(poptContext context)
 const struct lull_command lull_cmd_help = {
     .name = "help",
     .summary = "explain lull or one of its commands",
-    .operands = "[COMMAND]",
+    .operands = "[COMMAND [PART]]",
     .run = run,
 };

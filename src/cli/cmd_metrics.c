@@ -137,6 +137,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     wishes->runs.force = settings.force;
     wishes->runs.whole = settings.whole;
     wishes->runs.no_replay = settings.no_replay;
+    wishes->runs.check = !settings.no_replay;
     wishes->runs.raw_names = settings.raw_names;
     wishes->runs.workers = (unsigned)settings.threads;
     wishes->metrics.raw = settings.raw;

@@ -12,7 +12,7 @@
 enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
 struct lull_command {
-    const char *name;                 /* "metrics" */
+    const char *name;                 /* "metrics"; of a part with its command: "model kernel" */
     const char *summary;              /* one line, lower case */
     const char *operands;             /* "RUN..." */
     const char *details;              /* what --help says below the options; may be NULL */
@@ -23,12 +23,17 @@ struct lull_command {
     /* The operands are another program's command line: options end at the first of them, and
      * signals stay as they were. */
     bool launches;
+    /* The commands that this one consists of, NULL at the end: the next word chooses among them,
+     * and the command has no options and no `run` of its own. NULL for most. */
+    const struct lull_command *const *parts;
 };
 
 /* NULL at the end. */
 extern const struct lull_command *const lull_commands[];
-const struct lull_command *lull_command_find(const char *name); /* NULL if unknown */
+/* Among `commands`; NULL if unknown. A part is found by its last word. */
+const struct lull_command *lull_command_find(const struct lull_command *const *commands,
+                                             const char *word);
 /* Tells that there is no such command, with the one that may be meant. Returns LULL_EXIT_USAGE. */
-int lull_unknown_command(const char *name);
+int lull_unknown_command(const struct lull_command *const *commands, const char *word);
 
 #endif

@@ -56,8 +56,21 @@ static void put_option(FILE *out, const struct poptOption *option)
     put_description(out, option->descrip, (size_t)column);
 }
 
+static void put_parts(const struct lull_command *command, FILE *out)
+{
+    fprintf(out, "lull %s: %s\n\nusage: lull %s %s\n\n", command->name, command->summary,
+            command->name, command->operands);
+    for (size_t i = 0; command->parts[i]; i++)
+        fprintf(out, "  lull %-16s %s\n", command->parts[i]->name, command->parts[i]->summary);
+    fprintf(out, "\nlull help %s PART explains a part.\n", command->name);
+}
+
 void lull_help_command(const struct lull_command *command, FILE *out)
 {
+    if (command->parts) {
+        put_parts(command, out);
+        return;
+    }
     static const struct poptOption help = {"help", 'h', 0, NULL, 0, "this text", NULL};
     fprintf(out, "lull %s: %s\n\nusage: lull %s%s %s\n\noptions:\n", command->name,
             command->summary, command->name, command->options ? " [OPTION...]" : "",

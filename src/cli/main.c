@@ -15,33 +15,52 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MAX_COMMANDS = 32 };
+
 extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_bench,
-    lull_cmd_simulate, lull_cmd_replay, lull_cmd_fit, lull_cmd_info, lull_cmd_convert,
-    lull_cmd_help;
+    lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit,
+    lull_cmd_info, lull_cmd_convert, lull_cmd_help;
 
-const struct lull_command *const lull_commands[] = {
-    &lull_cmd_record, &lull_cmd_metrics, &lull_cmd_bench,   &lull_cmd_simulate, &lull_cmd_replay,
-    &lull_cmd_fit,    &lull_cmd_info,    &lull_cmd_convert, &lull_cmd_help,     NULL};
+const struct lull_command *const lull_commands[] = {&lull_cmd_record,
+                                                    &lull_cmd_metrics,
+                                                    &lull_cmd_bench,
+                                                    &lull_cmd_simulate,
+                                                    &lull_cmd_replay,
+                                                    &lull_cmd_wave,
+                                                    &lull_cmd_model,
+                                                    &lull_cmd_fit,
+                                                    &lull_cmd_info,
+                                                    &lull_cmd_convert,
+                                                    &lull_cmd_help,
+                                                    NULL};
 
-const struct lull_command *lull_command_find(const char *name)
+static const char *last_word(const char *name)
 {
-    for (size_t i = 0; lull_commands[i]; i++)
-        if (strcmp(lull_commands[i]->name, name) == 0)
-            return lull_commands[i];
+    const char *space = strrchr(name, ' ');
+    return space ? space + 1 : name;
+}
+
+const struct lull_command *lull_command_find(const struct lull_command *const *commands,
+                                             const char *word)
+{
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(last_word(commands[i]->name), word) == 0)
+            return commands[i];
     return NULL;
 }
 
-int lull_unknown_command(const char *name)
+int lull_unknown_command(const struct lull_command *const *commands, const char *word)
 {
-    const char *names[sizeof lull_commands / sizeof *lull_commands];
+    const char *names[MAX_COMMANDS];
     size_t count = 0;
-    for (; lull_commands[count]; count++)
-        names[count] = lull_commands[count]->name;
-    const char *meant = lull_suggest(name, names, count);
-    lull_cli_set_command(NULL);
+    for (; commands[count] && count < MAX_COMMANDS; count++)
+        names[count] = last_word(commands[count]->name);
+    const char *meant = lull_suggest(word, names, count);
+    if (commands == lull_commands) /* also when `lull help` asks */
+        lull_cli_set_command(NULL);
     if (meant)
-        return lull_cli_usage("unknown command '%s', did you mean '%s'?", name, meant);
-    return lull_cli_usage("unknown command '%s'", name);
+        return lull_cli_usage("unknown command '%s', did you mean '%s'?", word, meant);
+    return lull_cli_usage("unknown command '%s'", word);
 }
 
 enum { OPTION_HELP = 1 };
@@ -82,12 +101,34 @@ static int run_command(const struct lull_command *command, int argc, const char 
     return status;
 }
 
+/* `word` follows lull, or a command with parts. */
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int run_part(const struct lull_command *command, int argc, const char **argv)
+{
+    lull_cli_set_command(command->name);
+    if (argc < 2)
+        return lull_cli_usage("expected one of its parts");
+    if (asks_for_help(argv[1])) {
+        lull_help_command(command, stdout);
+        return LULL_EXIT_OK;
+    }
+    if (*argv[1] == '-')
+        return lull_cli_usage("unknown option '%s' before the part", argv[1]);
+    const struct lull_command *part = lull_command_find(command->parts, argv[1]);
+    return part ? run_command(part, argc - 1, argv + 1)
+                : lull_unknown_command(command->parts, argv[1]);
+}
+
 static int dispatch(int argc, const char **argv)
 {
     if (argc < 2)
         return lull_cli_usage("no command given");
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    if (asks_for_help(word)) {
         lull_help_overview(stdout);
         return LULL_EXIT_OK;
     }
@@ -97,8 +138,11 @@ static int dispatch(int argc, const char **argv)
     }
     if (*word == '-')
         return lull_cli_usage("unknown option '%s' before the command", word);
-    const struct lull_command *command = lull_command_find(word);
-    return command ? run_command(command, argc - 1, argv + 1) : lull_unknown_command(word);
+    const struct lull_command *command = lull_command_find(lull_commands, word);
+    if (!command)
+        return lull_unknown_command(lull_commands, word);
+    return command->parts ? run_part(command, argc - 1, argv + 1)
+                          : run_command(command, argc - 1, argv + 1);
 }
 
 /* The reader of a pipe has seen enough, as `head` does. */

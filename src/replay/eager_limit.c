@@ -6,9 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SIZES = 65, REACHES = 2, ENOUGH = 8 };
+enum { SIZES = LULL_EAGER_SIZES, REACHES = 2, ENOUGH = 8 };
 enum { SENT, RECEIVED, SIDES };
-enum { BEGAN, RETURNED }; /* times of a send; of a receive: when it was posted */
+enum { BEGAN, RETURNED };  /* times of a send */
+enum { POSTED, COMPLETE }; /* times of a receive */
 
 /* A send that has not returned, or a receive that was posted. */
 struct open {
@@ -100,11 +101,6 @@ static bool close_message(struct open_list *list, uint64_t request, struct open 
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-static bool is_buffered(uint8_t call)
-{
-    return call == LULL_CALL_BSEND || call == LULL_CALL_IBSEND;
-}
-
 static bool take_send(struct lull_eager_evidence *evidence, struct thread *thread,
                       const struct lull_steps *steps, const struct lull_step *step)
 {
@@ -113,7 +109,7 @@ static bool take_send(struct lull_eager_evidence *evidence, struct thread *threa
         return true;
     if (!count_message(thread, step->channel, &number))
         return false;
-    if (is_buffered(thread->call))
+    if (step->op == LULL_SEND_BUFFERED)
         return true;
     const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
     const struct open message = {.request = step->message.request,
@@ -160,6 +156,7 @@ static bool take_receive(struct lull_eager_evidence *evidence, unsigned worker,
     const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
     message.item.hash = hash_message(channel, number);
     message.item.bytes = step->message.bytes;
+    message.item.times[COMPLETE] = step->time;
     message.reach = reach_of(evidence->trace, channel);
     return add(evidence, worker, RECEIVED, &message);
 }
@@ -220,12 +217,28 @@ struct finding {
     double eager;  /* the largest that was, or -1 */
     double waited; /* the smallest that seems to have waited for its receive */
     uint32_t n_waited;
+    struct lull_handshakes handshakes;
 };
+
+/* A blocking send, from when both sides had begun until one of them knew that it was over. */
+static void add_handshake(const struct lull_sampled *sent, const struct lull_sampled *received,
+                          struct lull_handshakes *handshakes)
+{
+    const int64_t *send = sent->times, *receive = received->times;
+    int64_t began = send[BEGAN] > receive[POSTED] ? send[BEGAN] : receive[POSTED];
+    int64_t ended = send[RETURNED] < receive[COMPLETE] ? send[RETURNED] : receive[COMPLETE];
+    if (send[BEGAN] == send[RETURNED] || ended < began)
+        return;
+    handshakes->count++;
+    handshakes->bytes += sent->bytes;
+    handshakes->ns += ended - began;
+}
 
 static void compare(const struct lull_sampled *sent, const struct lull_sampled *received,
                     struct finding *finding)
 {
-    int64_t posted = received->times[0];
+    add_handshake(sent, received, &finding->handshakes);
+    int64_t posted = received->times[POSTED];
     if (sent->times[RETURNED] < posted) {
         finding->eager = fmax(finding->eager, (double)sent->bytes);
     } else if (sent->times[BEGAN] < posted) {
@@ -251,32 +264,48 @@ static struct finding look_at(struct lull_sample *sent, struct lull_sample *rece
     return finding;
 }
 
-lull_status lull_eager_evidence_limit(struct lull_eager_evidence *evidence, bool between_nodes,
-                                      double usual, double *ret_limit, struct lull_error *err)
+static lull_status find(struct lull_eager_evidence *evidence, bool between_nodes, int size,
+                        struct finding *ret_finding, struct lull_error *err)
 {
-    double least = 0, most = (double)INFINITY;
+    struct lull_sample *sides[SIDES] = {NULL};
+    bool fits = true;
+    for (unsigned w = 0; w < evidence->workers; w++)
+        for (int side = 0; side < SIDES; side++)
+            fits &=
+                lull_sample_join(&sides[side], evidence->tallies[w].of[between_nodes][side][size]);
+    *ret_finding = look_at(sides[SENT], sides[RECEIVED]);
+    free(sides[SENT]);
+    free(sides[RECEIVED]);
+    return fits ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                            evidence->trace->path);
+}
+
+lull_status lull_eager_evidence_weigh(struct lull_eager_evidence *evidence, bool between_nodes,
+                                      struct lull_eager_findings *ret_findings,
+                                      struct lull_error *err)
+{
+    struct lull_eager_findings findings = {0, (double)INFINITY, {{0}}};
     for (int size = 0; size < SIZES; size++) {
-        struct lull_sample *sides[SIDES] = {NULL};
-        bool fits = true;
-        for (unsigned w = 0; w < evidence->workers; w++)
-            for (int side = 0; side < SIDES; side++)
-                fits &= lull_sample_join(&sides[side],
-                                         evidence->tallies[w].of[between_nodes][side][size]);
-        struct finding finding = look_at(sides[SENT], sides[RECEIVED]);
-        free(sides[SENT]);
-        free(sides[RECEIVED]);
-        if (!fits)
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                             evidence->trace->path);
+        struct finding finding;
+        lull_status status = find(evidence, between_nodes, size, &finding, err);
+        if (status != LULL_OK)
+            return status;
+        findings.handshakes[size] = finding.handshakes;
         if (finding.eager >= 0) { /* and so are smaller ones */
-            least = finding.eager;
-            most = (double)INFINITY;
+            findings.least = finding.eager;
+            findings.most = (double)INFINITY;
         } else if (finding.n_waited >= ENOUGH) {
-            most = fmin(most, finding.waited - 1);
+            findings.most = fmin(findings.most, finding.waited - 1);
         }
     }
-    *ret_limit = fmax(least, fmin(most, usual));
+    *ret_findings = findings;
     return LULL_OK;
+}
+
+double lull_eager_limit(const struct lull_eager_findings *findings, double usual)
+{
+    return fmax(findings->least, fmin(findings->most, usual));
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

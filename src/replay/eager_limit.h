@@ -19,9 +19,29 @@ void lull_eager_evidence_destroy(struct lull_eager_evidence *evidence); /* NULL 
 /* For one pass with so many workers, over masters at least. */
 struct lull_consumer lull_eager_evidence_consumer(struct lull_eager_evidence *evidence);
 
-/* Behind the pass: the limit in bytes within nodes or between them. Where the evidence leaves a
- * choice, `usual` or what comes next to it. */
-lull_status lull_eager_evidence_limit(struct lull_eager_evidence *evidence, bool between_nodes,
-                                      double usual, double *ret_limit, struct lull_error *err);
+/* Blocking sends of about one size whose messages may not have been eager: how many of a sample,
+ * their bytes, and the time from when both sides had begun until one of them knew that it was over.
+ */
+struct lull_handshakes {
+    uint64_t count, bytes;
+    int64_t ns;
+};
+
+enum { LULL_EAGER_SIZES = 65 };
+
+/* The largest message that was eager, the largest that may have been, and by the number of bits in
+ * the size the blocking sends. */
+struct lull_eager_findings {
+    double least, most; /* bytes; `most` may be infinite */
+    struct lull_handshakes handshakes[LULL_EAGER_SIZES];
+};
+
+/* Behind the pass: what was found within nodes or between them. */
+lull_status lull_eager_evidence_weigh(struct lull_eager_evidence *evidence, bool between_nodes,
+                                      struct lull_eager_findings *ret_findings,
+                                      struct lull_error *err);
+
+/* The limit in bytes. Where the evidence leaves a choice, `usual` or what comes next to it. */
+double lull_eager_limit(const struct lull_eager_findings *findings, double usual);
 
 #endif

@@ -11,27 +11,45 @@ enum { SIZES = 65, ENOUGH = 8 };
 enum { IN_NODE, BETWEEN_NODES, REACHES };
 /* Messages that their receiver waited for, all of them, and those that were there before a call
  * that was for them alone. */
-enum { WAITED_FOR, ALL, WAITING, SETS };
+enum { WAITED_FOR, ALL, THERE, SETS };
+
+/* Of messages of about one size. */
+struct sum {
+    uint64_t count, bytes;
+    int64_t ns;
+};
+
+/* Powers of two of the time from the sending of a message to the call that received it. */
+enum { AGES = 64 };
+
+/* All messages of about one size. */
+struct totals {
+    struct sum waited[2];  /* those that their receiver waited for and that ended its call, from
+                              send to receive; [1]: in calls that waited for sends, too */
+    struct sum sent[AGES]; /* those that were sent before the call, likewise, by age */
+    struct sum receives;   /* all, from when both sides had begun */
+};
 
 /* What one worker has seen. */
 struct tally {
     struct lull_sample *of[REACHES][SETS][SIZES];
+    struct totals totals[REACHES][SIZES];
     bool no_memory;
 };
 
-/* The last message of a process. */
+/* The last call of a thread that received: the message of it that was sent last. */
 struct last {
-    struct lull_sampled timing;
-    int64_t called;
+    struct lull_ideal_message message;
+    uint32_t count; /* messages of the call */
+    bool with_sends;
     uint8_t reach;
-    bool counts; /* so far it was the only one of its call, and it was there before */
 };
 
 struct lull_network_samples {
     const struct lull_trace *trace;
     unsigned workers;
     struct tally *tallies;
-    struct last *lasts; /* by process */
+    struct last *lasts; /* by location */
 };
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -55,32 +73,47 @@ static void add_timing(struct tally *tally, int reach, int set, const struct lul
     tally->no_memory |= !lull_sample_add(&tally->of[reach][set][size_of(timing->bytes)], timing);
 }
 
-/* The receiver's last message, once it is known that its call was for it alone. */
-static void take_last(struct lull_network_samples *samples, struct tally *tally, uint32_t process)
+static void add_to_sum(struct sum *sum, uint64_t bytes, int64_t ns)
 {
-    struct last *last = &samples->lasts[process];
-    if (last->counts)
-        add_timing(tally, last->reach, WAITING, &last->timing);
-    last->counts = false;
+    sum->count++;
+    sum->bytes += bytes;
+    sum->ns += ns;
 }
 
-/* A message is taken to have been there if it was sent longer before the call than the call took.
- */
-static void note_last(struct lull_network_samples *samples, struct tally *tally, uint8_t reach,
-                      const struct lull_ideal_message *message, const struct lull_sampled *timing)
+/* A call is over. One for several messages lasts until the last of them is there, which tells how
+ * long this one took if it was waited for. A call for
+ * one message tells how long it takes to copy one that is there, if it was sent longer before the
+ * call than the call took. */
+static void end_call(struct lull_network_samples *samples, struct tally *tally, uint32_t location)
 {
-    struct last *last = &samples->lasts[message->target];
-    if (last->called == message->called) {
-        last->counts = false;
-        return;
+    struct last *last = &samples->lasts[location];
+    const struct lull_ideal_message *message = &last->message;
+    int64_t took = message->received - message->called, age = message->called - message->sent;
+    if (last->count > 0 && age <= 0)
+        add_to_sum(&tally->totals[last->reach][size_of(message->bytes)].waited[last->with_sends],
+                   message->bytes, message->received - message->sent);
+    if (last->count == 1 && age > took) {
+        const struct lull_sampled timing = {
+            .hash = hash_message(message), .bytes = message->bytes, .times = {took}};
+        add_timing(tally, last->reach, THERE, &timing);
     }
-    take_last(samples, tally, message->target);
-    int64_t took = message->received - message->called;
-    *last = (struct last){.timing = *timing,
-                          .called = message->called,
-                          .reach = reach,
-                          .counts = took >= 0 && message->called - message->sent > took};
-    last->timing.times[0] = took;
+    last->count = 0;
+}
+
+static void note_last(struct lull_network_samples *samples, struct tally *tally, uint8_t reach,
+                      const struct lull_ideal_message *message)
+{
+    struct last *last = &samples->lasts[message->location];
+    if (last->count > 0 && last->message.called != message->called)
+        end_call(samples, tally, message->location);
+    uint32_t count = last->count + 1;
+    bool with_sends = message->with_sends || (last->count > 0 && last->with_sends);
+    bool latest = count == 1 || message->sent > last->message.sent ||
+                  (message->sent == last->message.sent && message->source < last->message.source);
+    if (latest)
+        *last = (struct last){.message = *message, .reach = reach};
+    last->count = count;
+    last->with_sends = with_sends;
 }
 
 void lull_network_samples_take(void *context, unsigned worker,
@@ -100,17 +133,41 @@ void lull_network_samples_take(void *context, unsigned worker,
         return;
     for (int set = waited ? WAITED_FOR : ALL; set <= ALL; set++)
         add_timing(tally, reach, set, &timing);
-    note_last(samples, tally, reach, message, &timing);
+    struct totals *totals = &tally->totals[reach][size_of(message->bytes)];
+    add_to_sum(&totals->receives, message->bytes, message->received - from);
+    if (!waited)
+        add_to_sum(&totals->sent[63 - __builtin_clzll((uint64_t)(from - message->sent))],
+                   message->bytes, message->received - message->sent);
+    note_last(samples, tally, reach, message);
+}
+
+static void join_sum(struct sum *sum, const struct sum *part)
+{
+    sum->count += part->count;
+    sum->bytes += part->bytes;
+    sum->ns += part->ns;
+}
+
+static void join_totals(struct totals *totals, const struct totals *part)
+{
+    join_sum(&totals->waited[0], &part->waited[0]);
+    join_sum(&totals->waited[1], &part->waited[1]);
+    join_sum(&totals->receives, &part->receives);
+    for (int age = 0; age < AGES; age++)
+        join_sum(&totals->sent[age], &part->sent[age]);
 }
 
 /* Those of all workers go to the first. */
 static void add_tally(struct tally *sum, const struct tally *part)
 {
+    sum->no_memory |= part->no_memory;
     for (int reach = 0; reach < REACHES; reach++)
-        for (int set = 0; set < SETS; set++)
-            for (int size = 0; size < SIZES; size++)
-                sum->no_memory |= part->no_memory || !lull_sample_join(&sum->of[reach][set][size],
-                                                                       part->of[reach][set][size]);
+        for (int size = 0; size < SIZES; size++) {
+            join_totals(&sum->totals[reach][size], &part->totals[reach][size]);
+            for (int set = 0; set < SETS; set++)
+                sum->no_memory |=
+                    !lull_sample_join(&sum->of[reach][set][size], part->of[reach][set][size]);
+        }
 }
 
 lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned workers,
@@ -119,7 +176,7 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
 {
     struct lull_network_samples *samples = calloc(1, sizeof *samples);
     struct tally *tallies = calloc(workers, sizeof *tallies);
-    struct last *lasts = calloc(trace->n_processes + (size_t)1, sizeof *lasts);
+    struct last *lasts = calloc(trace->n_locations + (size_t)1, sizeof *lasts);
     if (!samples || !tallies || !lasts) {
         free(samples);
         free(tallies);
@@ -128,8 +185,6 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
     }
     *samples = (struct lull_network_samples){
         .trace = trace, .workers = workers, .tallies = tallies, .lasts = lasts};
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        lasts[p].called = INT64_MIN;
     *ret_samples = samples;
     return LULL_OK;
 }
@@ -195,13 +250,116 @@ static struct line fit_reach(struct tally *tally, int reach)
     return line.known ? line : fit_sizes(tally->of[reach][ALL]);
 }
 
-static void set_line(struct lull_network *network, enum lull_level level, struct line line,
-                     const char *time, const char *rate)
+static void set_line(struct lull_network *network, enum lull_level level, struct line line)
 {
-    uint32_t latency = lull_network_parameter(network->class, time);
-    uint32_t bandwidth = lull_network_parameter(network->class, rate);
+    uint32_t latency = lull_network_parameter(network->class, "latency");
+    uint32_t bandwidth = lull_network_parameter(network->class, "bandwidth");
     lull_network_set(network, latency, level, line.latency);
     lull_network_set(network, bandwidth, level, fmax(1, line.bandwidth));
+}
+
+static double mean_bytes(const struct sum *sum)
+{
+    return sum->count ? (double)sum->bytes / (double)sum->count : 0;
+}
+
+static double time_of(struct line line, double bytes)
+{
+    return line.latency + 1e9 * bytes / line.bandwidth;
+}
+
+/* Through one point, with a bandwidth if that is possible. */
+static struct line line_through(double bytes, double ns, double bandwidth)
+{
+    if (ns >= 1e9 * bytes / bandwidth)
+        return (struct line){ns - 1e9 * bytes / bandwidth, bandwidth, true};
+    return (struct line){0, ns > 0 ? fmax(1, 1e9 * bytes / ns) : (double)INFINITY, true};
+}
+
+/* MPI libraries send this much at once unless they are told otherwise; bytes. */
+#define LEAST_EAGER 4096
+
+/* What is known of the messages between two processes that are so far from each other. */
+struct reach {
+    const struct totals *totals;            /* [SIZES] */
+    struct lull_sample *const (*of)[SIZES]; /* [SETS] */
+    struct line line;                       /* of those that nobody disturbed */
+    struct lull_eager_findings eager;       /* what is known of their limit */
+    double limit;                           /* the largest that are taken to be eager */
+    struct lull_network_range_cost *ranges;
+    uint32_t n_ranges;
+};
+
+/* How long messages of about one size were on their way: those that were waited for, and those that
+ * had been sent before the call, but less long than messages take. `usual` is what they take where
+ * nobody waited for one. Where a call waited for sends, too, these may have ended it, unless they
+ * were eager; they are taken to be of about the same size. What is not eager, its sender knows
+ * best.
+ */
+static struct sum find_flights(const struct reach *reach, int size, struct line usual)
+{
+    const struct totals *totals = &reach->totals[size];
+    const struct lull_handshakes *sends = &reach->eager.handshakes[size];
+    struct sum sum = totals->waited[0];
+    if (sends->count >= ENOUGH && (double)sends->bytes / (double)sends->count > reach->limit)
+        return (struct sum){sends->count, sends->bytes, sends->ns};
+    if (mean_bytes(&totals->waited[1]) <= lull_eager_limit(&reach->eager, LEAST_EAGER))
+        join_sum(&sum, &totals->waited[1]);
+    bool waited = sum.count >= ENOUGH;
+    for (int age = 0; age < AGES; age++) {
+        const struct sum *sent = &totals->sent[age];
+        double takes = waited ? (double)sum.ns / (double)sum.count
+                              : (usual.known ? time_of(usual, mean_bytes(sent)) : 0);
+        if (ldexp(1, age) < takes)
+            join_sum(&sum, sent);
+    }
+    return sum;
+}
+
+static bool is_enough(const struct lull_sample *sample)
+{
+    return sample && sample->count >= ENOUGH;
+}
+
+/* What those of a sample cost that nobody disturbed. */
+static struct line low_price(struct lull_sample *sample, double bandwidth)
+{
+    double ns, bytes;
+    add_size(sample, &ns, &bytes);
+    return line_through(bytes, ns, bandwidth);
+}
+
+/* So that all messages of a range together cost what they did: each costs the mean, and for every
+ * byte more or less what it costs by the line. Where none was seen apart from sends, the cost is
+ * that of messages that nobody disturbed. Sizes of which too few were seen cost as the ones before,
+ * or as the first. */
+static void fit_ranges(struct reach *reach)
+{
+    struct line cost = {0}, copy = {0, (double)INFINITY, true};
+    const double bandwidth = reach->line.bandwidth;
+    bool waited = false;
+    for (int size = 0; size < SIZES; size++)
+        waited |= is_enough(reach->of[WAITED_FOR][size]);
+    for (int size = 0; size < SIZES; size++) {
+        const struct totals *totals = &reach->totals[size];
+        struct sum sum = waited ? find_flights(reach, size, cost) : totals->receives;
+        if (sum.count >= ENOUGH)
+            cost = line_through(mean_bytes(&sum), (double)sum.ns / (double)sum.count, bandwidth);
+        else if (is_enough(reach->of[WAITED_FOR][size]))
+            cost = low_price(reach->of[WAITED_FOR][size], bandwidth);
+        else
+            continue;
+        if (is_enough(reach->of[THERE][size]))
+            copy = low_price(reach->of[THERE][size], bandwidth);
+        if (reach->n_ranges > 0)
+            reach->ranges[reach->n_ranges - 1].to = size > 1 ? (UINT64_C(1) << (size - 1)) - 1 : 0;
+        reach->ranges[reach->n_ranges++] =
+            (struct lull_network_range_cost){.to = UINT64_MAX,
+                                             .latency = cost.latency,
+                                             .bandwidth = cost.bandwidth,
+                                             .receive = copy.latency,
+                                             .copy = copy.bandwidth};
+    }
 }
 
 /* Each node gets as many cores as the fullest has ranks; the ranks of a node take its cores in
@@ -227,20 +385,13 @@ void lull_replay_placement(const struct lull_trace *trace, uint32_t application,
     *ret_placement = (struct lull_placement){.cores_per_node = most, .n_ranks = n, .map = map};
 }
 
-/* All levels, then those beyond a node. */
-static lull_status set_eager_limits(struct lull_network *network,
-                                    struct lull_eager_evidence *evidence, struct lull_error *err)
+static void set_level(struct lull_network *network, enum lull_level level,
+                      const struct reach *reach)
 {
-    uint32_t eager = lull_network_parameter(network->class, "eager");
-    for (int between = 0; between < 2; between++) {
-        double limit, usual = network->class->parameters[eager].value;
-        lull_status status = lull_eager_evidence_limit(evidence, between, usual, &limit, err);
-        if (status != LULL_OK)
-            return status;
-        for (int level = between ? LULL_LEVEL_NODE + 1 : 0; level < LULL_LEVELS; level++)
-            lull_network_set(network, eager, (enum lull_level)level, limit);
-    }
-    return LULL_OK;
+    set_line(network, level, reach->line);
+    lull_network_set(network, lull_network_parameter(network->class, "eager"), level, reach->limit);
+    network->ranges[level] = reach->ranges;
+    network->n_ranges[level] = reach->n_ranges;
 }
 
 lull_status lull_network_samples_fit(struct lull_network_samples *samples,
@@ -249,25 +400,41 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
                                      struct lull_error *err)
 {
     struct tally *tally = &samples->tallies[0];
-    for (uint32_t p = 0; p < samples->trace->n_processes; p++)
-        take_last(samples, tally, p);
+    struct reach reaches[REACHES];
+    for (uint32_t l = 0; l < samples->trace->n_locations; l++)
+        end_call(samples, tally, l);
     for (unsigned w = 1; w < samples->workers; w++)
         add_tally(tally, &samples->tallies[w]);
     if (tally->no_memory)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                          samples->trace->path);
-    struct line in = fit_reach(tally, IN_NODE), between = fit_reach(tally, BETWEEN_NODES);
-    if (!in.known)
-        in = between;
-    if (!between.known)
-        between = in;
-    lull_network_init(ret_network, lull_network_find("hockney"));
-    lull_replay_placement(samples->trace, application, arena, &ret_network->placement);
-    for (int level = 0; level < LULL_LEVELS; level++) {
-        bool near = level <= LULL_LEVEL_NODE;
-        struct line copy = fit_sizes(tally->of[near ? IN_NODE : BETWEEN_NODES][WAITING]);
-        set_line(ret_network, (enum lull_level)level, near ? in : between, "latency", "bandwidth");
-        set_line(ret_network, (enum lull_level)level, copy, "receive", "copy");
+    lull_network_init(ret_network, lull_network_find("ranges"));
+    double usual = ret_network->values[0][lull_network_parameter(ret_network->class, "eager")];
+    for (int i = 0; i < REACHES; i++) {
+        reaches[i] =
+            (struct reach){.totals = tally->totals[i],
+                           .of = tally->of[i],
+                           .line = fit_reach(tally, i),
+                           .ranges = lull_arena_zero(arena, SIZES, sizeof *reaches[i].ranges)};
+        reaches[i].eager.most = (double)INFINITY;
+        lull_status status = evidence ? lull_eager_evidence_weigh(evidence, i == BETWEEN_NODES,
+                                                                  &reaches[i].eager, err)
+                                      : LULL_OK;
+        if (status != LULL_OK)
+            return status;
+        reaches[i].limit = lull_eager_limit(&reaches[i].eager, usual);
+        fit_ranges(&reaches[i]);
     }
-    return evidence ? set_eager_limits(ret_network, evidence, err) : LULL_OK;
+    for (int i = 0; i < REACHES; i++)
+        if (!reaches[i].line.known && reaches[!i].line.known) {
+            double limit = reaches[i].limit;
+            reaches[i] = reaches[!i];
+            reaches[i].limit = limit;
+        }
+    lull_replay_placement(samples->trace, application, arena, &ret_network->placement);
+    for (int level = 0; level < LULL_LEVELS; level++)
+        set_level(ret_network, (enum lull_level)level,
+                  &reaches[level <= LULL_LEVEL_NODE ? IN_NODE : BETWEEN_NODES]);
+    ret_network->ranges_of_messages = true;
+    return LULL_OK;
 }

@@ -66,6 +66,16 @@ void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_ch
     chart->series_end = &series->next;
 }
 
+void lull_chart_raster(struct lull_chart *chart, const char *label,
+                       const struct lull_chart_raster *raster)
+{
+    const struct lull_chart_point corners[2] = {{raster->left, raster->bottom, NAN, NAN},
+                                                {raster->right, raster->top, NAN, NAN}};
+    struct lull_series **series = chart->series_end;
+    lull_chart_series(chart, label, LULL_CHART_RASTER, corners, 2);
+    (*series)->raster = *raster;
+}
+
 void lull_chart_mark(struct lull_chart *chart, double x, const char *label)
 {
     struct lull_mark *mark = lull_arena_zero(chart->arena, 1, sizeof *mark);
@@ -187,11 +197,12 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
         double y = LEGEND_Y + row * ROW;
         shown++;
         if (out) {
-            if (series->style == LULL_CHART_BARS || series->style == LULL_CHART_BAND)
+            bool area = series->style >= LULL_CHART_BAND;
+            if (area)
                 fprintf(out,
                         "<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
                         "height=\"9\"/>\n",
-                        series->style == LULL_CHART_BARS ? "bar" : "band", colour_of(number), x,
+                        series->style == LULL_CHART_BAND ? "band" : "bar", colour_of(number), x,
                         y - 9);
             else if (series->style != LULL_CHART_POINTS)
                 fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", colour_of(number),
@@ -332,9 +343,22 @@ static void draw_band(const struct frame *frame, const struct lull_series *serie
     fputs("\"/>\n", frame->out);
 }
 
+static void draw_raster(const struct frame *frame, const struct lull_series *series,
+                        unsigned number)
+{
+    const struct lull_chart_raster *raster = &series->raster;
+    const double x[2] = {x_of(frame, raster->left), x_of(frame, raster->right)};
+    const double y[2] = {y_of(frame, raster->bottom), y_of(frame, raster->top)};
+    lull_chart_draw_raster(frame->out, raster, colour_of(number), x, y);
+}
+
 static void draw_series(const struct frame *frame, const struct lull_series *series,
                         unsigned number)
 {
+    if (series->style == LULL_CHART_RASTER) {
+        draw_raster(frame, series, number);
+        return;
+    }
     if (series->style == LULL_CHART_BARS) {
         draw_bars(frame, series, number);
         return;

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum lull_chart_scale {
@@ -24,7 +25,8 @@ enum lull_chart_style {
     LULL_CHART_CURVE,  /* a line without markers, dashed, in the colour of the series before:
                           a fit */
     LULL_CHART_BAND,   /* the area between low and high, in the colour of the series before */
-    LULL_CHART_BARS    /* from the bottom up; a bar reaches from its point's x to the next one's */
+    LULL_CHART_BARS,   /* from the bottom up; a bar reaches from its point's x to the next one's */
+    LULL_CHART_RASTER  /* see lull_chart_raster */
 };
 
 struct lull_chart_point {
@@ -41,6 +43,17 @@ void lull_chart_y_axis(struct lull_chart *chart, const char *label, const char *
                        enum lull_chart_scale scale);
 void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_chart_style style,
                        const struct lull_chart_point *points, size_t count);
+/* How much of something there is, in rectangles of the same size that cover a part of the plot. For
+ * linear axes; drawn as runs of equal levels, so that its size does not depend on what it stands
+ * for. */
+enum { LULL_RASTER_LEVELS = 5 }; /* 0: nothing, drawn as the background */
+struct lull_chart_raster {
+    double left, right, bottom, top; /* edges, in values of the axes */
+    uint32_t columns, rows;
+    const uint8_t *levels; /* [rows][columns], the lowest row first; borrowed */
+};
+void lull_chart_raster(struct lull_chart *chart, const char *label,
+                       const struct lull_chart_raster *raster);
 /* A vertical line over the whole height with a text at its top: the size of a cache. Marks outside
  * of the x axis are not shown. */
 void lull_chart_mark(struct lull_chart *chart, double x, const char *label);

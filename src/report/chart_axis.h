@@ -16,8 +16,9 @@ struct lull_series {
     struct lull_series *next;
     const char *label;
     enum lull_chart_style style;
-    struct lull_chart_point *points;
+    struct lull_chart_point *points; /* of a raster: two of its corners */
     size_t count;
+    struct lull_chart_raster raster;
 };
 
 struct lull_mark {
@@ -42,6 +43,10 @@ bool lull_chart_shows(const struct lull_chart *chart, const struct lull_chart_po
 
 /* Low and high of both axes from the points. */
 void lull_chart_find_ranges(struct lull_chart *chart);
+
+/* Draws a raster in the colour number `colour`; edges in pixels. */
+void lull_chart_draw_raster(FILE *out, const struct lull_chart_raster *raster, unsigned colour,
+                            const double x[2], const double y[2]);
 
 /* Where bar i ends: at the next point, the last one as wide as the one before it. */
 double lull_axis_bar_end(const struct lull_axis *axis, const struct lull_series *series, size_t i);

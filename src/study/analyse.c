@@ -1,6 +1,7 @@
 #include "study/analyse.h"
 
 #include "study/joint_pass.h"
+#include "study/measured.h"
 
 #include <math.h>
 #include <string.h>
@@ -332,6 +333,10 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     if (status != LULL_OK)
         return lull_run_fail(run, status, err);
     complete_ideal(run, options, notices); /* which is one of the numbers */
+    if (options->check)
+        status = lull_measured_check(run, options, notices, arena, err);
+    if (status != LULL_OK)
+        return lull_run_fail(run, status, err);
     status = lull_pop_from_breakdown(run->breakdown, true, arena, &run->input, err);
     return lull_run_fail(run, status, err);
 }

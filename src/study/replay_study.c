@@ -1,21 +1,17 @@
 #include "study/replay_study.h"
 
-#include "replay/eager_limit.h"
 #include "replay/measured_network.h"
 #include "sim/network/machine.h"
 #include "study/analyse.h"
 #include "study/compare.h"
+#include "study/measured.h"
 
 /* All that the steps share. */
 struct session {
     const struct lull_supposition *supposition;
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
-    const struct lull_windows *windows; /* of the measured run; NULL: all of it */
-    const bool *callers;                /* threads that communicate beside the masters */
-    struct lull_survey *survey;
-    struct lull_network_samples *samples;
-    struct lull_eager_evidence *evidence;
+    struct lull_measured measured;
     struct lull_what_if *what_if; /* NULL: computations stay as they are */
     struct lull_notices *notices;
     struct lull_arena *arena;
@@ -58,18 +54,7 @@ static lull_status join_pass(void *context, struct lull_joint_pass *joint, struc
 {
     struct session *session = context;
     lull_status status =
-        lull_survey_create(joint->trace, session->wanted.application, &session->survey, err);
-    if (status == LULL_OK) {
-        joint->consumers[joint->n_consumers++] = lull_survey_consumer(session->survey);
-        status = lull_network_samples_create(joint->trace, joint->workers, &session->samples, err);
-    }
-    if (status == LULL_OK)
-        status = lull_eager_evidence_create(joint->trace, joint->workers, &session->evidence, err);
-    if (status == LULL_OK)
-        joint->consumers[joint->n_consumers++] = lull_eager_evidence_consumer(session->evidence);
-    joint->wants_ideal = true;
-    joint->ideal.message = lull_network_samples_take;
-    joint->ideal.message_context = session->samples;
+        lull_measured_join(&session->measured, session->wanted.application, joint, err);
     return status == LULL_OK ? prepare_what_if(session, joint, err) : status;
 }
 
@@ -98,13 +83,9 @@ static lull_status load_measured(struct session *session, const char *path, stru
         lull_notices_add(session->notices, LULL_NOTICE_WARNING,
                          "%s: %s: %s; the replay goes on as if it were nothing", path,
                          run->ideal->absent, run->ideal->detail);
-    session->windows = run->windows;
-    session->callers = lull_run_callers(run, session->wanted.application, session->arena);
-    lull_survey_conclude(session->survey);
     run->name = "measured";
-    return lull_network_samples_fit(session->samples, session->evidence,
-                                    session->wanted.application, session->arena,
-                                    &session->study->measured, err);
+    return lull_measured_conclude(&session->measured, session->wanted.application, session->arena,
+                                  &session->study->measured, err);
 }
 
 /* One more column: the run of a replay. */
@@ -122,13 +103,10 @@ static lull_status add_run(struct session *session, const char *name,
 static lull_status replay_measured(struct session *session, struct lull_error *err)
 {
     struct lull_replay_study *study = session->study;
-    struct lull_replay_wish wish = {.application = session->wanted.application,
-                                    .callers = session->callers,
-                                    .network = &study->measured,
-                                    .survey = session->survey,
-                                    .keep_calls = LULL_KEEP_ALL,
-                                    .windows = session->windows,
-                                    .run = true};
+    struct lull_replay_wish wish =
+        lull_measured_wish(&session->measured, &study->runs.runs[0], session->wanted.application,
+                           &study->measured, session->arena);
+    wish.run = true;
     lull_status status =
         lull_replayed_make(measured_trace(session), &wish, session->arena, &study->replayed, err);
     return status == LULL_OK ? add_run(session, "replayed", &study->replayed, err) : status;
@@ -190,14 +168,12 @@ static uint8_t kept_on(const struct lull_network *network)
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
                            struct lull_replayed *ret_replayed, struct lull_error *err)
 {
-    struct lull_replay_wish wish = {.application = session->wanted.application,
-                                    .callers = session->callers,
-                                    .network = network,
-                                    .survey = session->survey,
-                                    .keep_calls = kept_on(network),
-                                    .what_if = session->what_if,
-                                    .windows = session->windows,
-                                    .run = run};
+    struct lull_replay_wish wish =
+        lull_measured_wish(&session->measured, &session->study->runs.runs[0],
+                           session->wanted.application, network, session->arena);
+    wish.keep_calls = kept_on(network);
+    wish.what_if = session->what_if;
+    wish.run = run;
     return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
 }
 
@@ -258,9 +234,7 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
     if (status == LULL_OK)
         status = what_if(&session, err);
     lull_what_if_destroy(session.what_if);
-    lull_eager_evidence_destroy(session.evidence);
-    lull_network_samples_destroy(session.samples);
-    lull_survey_destroy(session.survey);
+    lull_measured_release(&session.measured);
     return status == LULL_OK ? lull_study_compute(&ret_study->runs, arena, err) : status;
 }
 

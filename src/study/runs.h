@@ -24,6 +24,7 @@ struct lull_runs_options {
     bool regions;     /* break down by region, too */
     bool force;       /* go on where the result would be doubtful */
     bool no_replay;   /* do without the runtime on an ideal network */
+    bool check;       /* look how far that can be believed, study/measured.h */
     bool raw_names;   /* names of functions as the run has them */
     unsigned workers; /* 0: all */
     const struct lull_study_progress *progress; /* may be NULL */

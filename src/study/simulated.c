@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct setup {
-    struct lull_network network;
-    const struct lull_noise *noise;
-};
-
 static lull_status check_delays(const struct lull_simulate_inputs *inputs, uint32_t n_ranks,
                                 struct lull_error *err)
 {
@@ -69,10 +64,11 @@ static lull_status take_noise(const struct lull_simulate_inputs *inputs, struct 
     return LULL_OK;
 }
 
-/* Everything that the user typed becomes what the engine takes. */
-static lull_status prepare(const struct lull_simulate_inputs *inputs, uint64_t number,
-                           struct lull_simulate_point *point, struct setup *setup)
+lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uint64_t number,
+                                  struct lull_simulate_point *point,
+                                  struct lull_simulate_setup *setup)
 {
+    point->usage = true;
     struct lull_spec *specs[LULL_SIMULATE_SPECS];
     lull_status status = LULL_OK;
     for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
@@ -95,7 +91,7 @@ static lull_status prepare(const struct lull_simulate_inputs *inputs, uint64_t n
     return status == LULL_OK ? check_delays(inputs, n_ranks, &point->err) : status;
 }
 
-static lull_status simulate(const struct lull_simulate_inputs *inputs, const struct setup *setup,
+static lull_status simulate(const struct lull_simulate_inputs *inputs, const struct lull_simulate_setup *setup,
                             unsigned workers, struct lull_simulate_point *point)
 {
     struct lull_sim_tape *tape = NULL;
@@ -170,10 +166,9 @@ static void run_points(void *context, unsigned worker)
         if (number >= work->inputs->sweep->n_points)
             return;
         struct lull_simulate_point *point = &work->points[number];
-        struct setup setup = {.noise = NULL};
+        struct lull_simulate_setup setup = {.noise = NULL};
         point->arena = lull_arena_create(work->inputs->out_of_memory);
-        point->usage = true;
-        point->status = prepare(work->inputs, number, point, &setup);
+        point->status = lull_simulate_prepare(work->inputs, number, point, &setup);
         point->usage = point->usage && point->status == LULL_ERR_RANGE;
         if (point->status != LULL_OK)
             continue;

@@ -43,6 +43,19 @@ struct lull_simulate_point {
     const char *const *problems; /* NULL, or as lull_simulate gives them */
 };
 
+/* What the engine takes of one point. */
+struct lull_simulate_setup {
+    struct lull_network network;
+    const struct lull_noise *noise; /* NULL: none */
+};
+
+/* Everything that the user typed for point `number` becomes a program, in point->program, and its
+ * setup; both live in point->arena, which the caller has made. Sets texts, note, usage and err of
+ * the point. */
+lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uint64_t number,
+                                  struct lull_simulate_point *point,
+                                  struct lull_simulate_setup *setup);
+
 /* Runs all points of the sweep on `workers` threads; the results do not depend on their number.
  * A point is complete when its status is LULL_OK. */
 void lull_simulate_run(const struct lull_simulate_inputs *inputs,

@@ -470,6 +470,11 @@ enum lull_tape_definition_kind {
                                  MPI,   whose ranks are called `first` to `first` + size - 1 where
                                  process   numbers stand in definitions and records of its processes
                                */
+    LULL_TAPE_DEFINE_FAR,     /* id: that of a communicator, one group of an intercommunicator; u64
+                                 link, u64 own, u64 theirs, u32 size, u32 first, u32 members listed,
+                                 that many u32 process numbers: its other group, where no key could
+                                 name both. The other one has the same link, where a member knows it
+                                 (0: it does not), else `own` and `theirs` the other way round */
     LULL_TAPE_DEFINITIONS
 };
 

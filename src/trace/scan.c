@@ -353,6 +353,11 @@ void lull_sink_progress(struct lull_sink *sink, double share)
     sink->options->progress(sink->options->progress_context, sink->progress);
 }
 
+unsigned lull_sink_workers(const struct lull_sink *sink)
+{
+    return sink->options->workers ? sink->options->workers : lull_worker_count();
+}
+
 static lull_status sink_end(struct lull_sink *sink, uint32_t location, struct lull_error *err)
 {
     const struct lull_event *events;

@@ -53,6 +53,12 @@ class Rules(unittest.TestCase):
     def test_recorder_sees_the_clock_alone(self):
         self.check({"src/record/write.c": '#include "base/text.h"\n'}, "record does not see base")
 
+    def test_one_folder_sees_more_than_its_room(self):
+        sim = {"src/sim/program.h": "/* Programs. */\n"}
+        self.check({**sim, "src/model/program/simulate.c": '#include "sim/program.h"\n'})
+        self.check({**sim, "src/model/fit/fit.c": '#include "sim/program.h"\n'},
+                   "model does not see sim")
+
     def test_include_within_a_comment_does_not_count(self):
         self.check({"src/tape/layout.h": '/*\n#include "trace/trace.h"\n*/\n'})
 

@@ -58,6 +58,12 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
                                  SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         endforeach()
+        # What a model of examples/image.c says of its messages.
+        add_test(NAME mpi.${family}.model
+            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/model.py --family ${family}
+                    --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>)
+        set_tests_properties(mpi.${family}.model PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                             TIMEOUT 900 RUN_SERIAL ON)
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check

@@ -437,7 +437,7 @@ static void check_brief(const struct lull_trace *trace, const struct gathered *a
             if (step->kind != LULL_STEP_CALL)
                 continue;
             assert_int_equal(wanted[i].call_began, step->call_began);
-            assert_int_equal(wanted[i].sends_done, step->sends_done);
+            assert_int_equal(wanted[i].sends, step->sends);
         }
         free(wanted);
     }

@@ -256,7 +256,8 @@ function(record_mpi family)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
                     ${bin}/many_calls.${family} 10000000)
     endforeach()
-    foreach(what part limits end wrapped numactl time unknown local families python full_disk)
+    foreach(what part limits end wrapped numactl time unknown local families python several
+            full_disk)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
                     --lull $<TARGET_FILE:lull> --family ${family})

@@ -321,6 +321,46 @@ def test_python(test):
     test.demand(found.get("collective begin", 0) >= 20, found)
 
 
+# ---- several programs --------------------------------------------------------------------------
+
+def script(test, name, *lines):
+    with open(test.path(name), "w", encoding="utf-8") as out:
+        out.write("#!/bin/sh\n" + "\n".join(lines) + "\n")
+    os.chmod(test.path(name), 0o755)
+    return test.path(name)
+
+
+def metrics(test, run, *options):
+    done = test.run([test.lull, "metrics", "--format", "json", test.path(run), *options])
+    return done.returncode, done.stderr
+
+
+def test_several(test):
+    """Programs of MPI one after the other in a script: as applications of a run where each is one
+    process by itself; jobs of several ranks cannot be told apart, and a line says what to do."""
+    program = test.compile(PROGRAM, "start")
+    one_by_one = script(test, "one_by_one", program, program, program)
+    alone = test.run([one_by_one])
+    recorded = test.run(test.record("run", one_by_one, options=["--mpi", test.family]))
+    test.same(alone, recorded)
+    found = test.info("run").get("facts", {})
+    test.demand(found.get("applications") == 3 and found.get("processes") == 3, "info:", found)
+    expect_calls(test, "run", 3)
+    for application in "1", "2", "3":
+        code, said = metrics(test, "run", "--application", application)
+        test.demand(code == 0, "metrics of", application, code, said)
+    mpirun = "mpirun.%s -n 2 %s" % (test.family, program)
+    jobs = script(test, "jobs", mpirun, mpirun)
+    alone = test.run([jobs])
+    recorded = test.run(test.record("twice", jobs, options=["--mpi", test.family]))
+    test.same(alone, recorded)
+    for command in "info", "metrics":
+        done = test.run([test.lull, command, test.path("twice")])
+        test.demand(done.returncode == 1 and len(done.stderr.splitlines()) == 1 and
+                    "holds several jobs of MPI" in done.stderr and
+                    "record each by itself" in done.stderr, command, done.stdout, done.stderr)
+
+
 # ---- a full disk -------------------------------------------------------------------------------
 
 def inside_full_disks(test):

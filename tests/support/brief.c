@@ -1,7 +1,7 @@
 #include "support/brief.h"
 
 struct call {
-    bool open, told, sends_done;
+    bool open, told, sends;
     int64_t kept_ns;
     unsigned posts;
 };
@@ -18,7 +18,7 @@ static bool may_leave_nothing(uint8_t call)
 static bool tells_posts(uint8_t kind)
 {
     return kind == LULL_STEP_SEND || kind == LULL_STEP_RECV || kind == LULL_STEP_CANCEL ||
-           kind == LULL_STEP_COLLECTIVE_END;
+           kind == LULL_STEP_FREE || kind == LULL_STEP_COLLECTIVE_END;
 }
 
 /* Whether the step is told; then *step is as it is told. */
@@ -33,12 +33,12 @@ static bool shorten(struct call *call, bool master, struct lull_step *step)
         if (master && !call->told && may_leave_nothing(step->op))
             return false;
         step->kind = LULL_STEP_CALL;
-        step->sends_done = call->sends_done;
+        step->sends = call->sends;
         step->posts = (uint8_t)call->posts;
         call->posts = 0;
         return true;
     case LULL_STEP_SEND_DONE:
-        call->sends_done = true;
+        call->sends = true;
         return false;
     case LULL_STEP_RECV_POST:
         if (++call->posts < LULL_STEP_MOST_POSTS)
@@ -53,7 +53,12 @@ static bool shorten(struct call *call, bool master, struct lull_step *step)
             return false;
         if (step->kind == LULL_STEP_END)
             return true;
-        call->told = true;
+        if (step->kind == LULL_STEP_SEND)
+            call->sends = true;
+        else
+            call->told = true;
+        if (step->kind == LULL_STEP_COLLECTIVE_BEGIN && step->collective.request == LULL_NO_REQUEST)
+            return false;
         step->kept_ns = call->open ? call->kept_ns : step->kept_ns;
         if (tells_posts(step->kind)) {
             step->posts = (uint8_t)call->posts;

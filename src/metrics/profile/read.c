@@ -472,6 +472,9 @@ static lull_status read_root(struct reader *reader, const json_t *root)
         status = read_int(reader, root, NULL, "duration_ns", MAX_NS, &to->duration_ns);
     if (status == LULL_OK && json_object_get(root, "ideal_runtime_ns"))
         status = read_int(reader, root, NULL, "ideal_runtime_ns", MAX_NS, &to->ideal_runtime_ns);
+    if (status == LULL_OK && json_object_get(root, "replayed_runtime_ns"))
+        status =
+            read_int(reader, root, NULL, "replayed_runtime_ns", MAX_NS, &to->replayed_runtime_ns);
     if (status == LULL_OK && json_object_get(root, "ideal_absent"))
         status = read_text(reader, root, NULL, "ideal_absent", &to->ideal_absent);
     to->from_sums = json_is_true(json_object_get(root, "from_sums"));

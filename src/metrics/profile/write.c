@@ -179,6 +179,8 @@ void lull_profile_write(struct lull_json *json, const struct lull_breakdown *bre
     }
     if (breakdown->ideal_runtime_ns > 0)
         write_field(json, "ideal_runtime_ns", breakdown->ideal_runtime_ns);
+    if (breakdown->replayed_runtime_ns > 0)
+        write_field(json, "replayed_runtime_ns", breakdown->replayed_runtime_ns);
     if (breakdown->ideal_absent)
         write_text(json, "ideal_absent", breakdown->ideal_absent);
     write_counters(json, breakdown);

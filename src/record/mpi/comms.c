@@ -1,11 +1,10 @@
-/* A communicator gets a key that all its members compute alike, without a message: a hash of its
- * members, its parent and its tag, and how many of the same were made before. All members of one
- * take part in making every other one of the same members, so that they count alike; MPI itself
- * demands that they do it in the same order. */
+/* Communicators of the program: who is in them, what they are called, and what makes new ones.
+ * Their keys are those of keys.h. */
 #include "record/mpi/comms.h"
 
 #include "record/keep.h"
 #include "record/mpi/clocks.h"
+#include "record/mpi/keys.h"
 #include "record/mpi/spawned.h"
 
 #include <pthread.h>
@@ -14,13 +13,12 @@
 
 /* Members are listed by rank 0 of a communicator, and by all of small ones. */
 enum { LISTED_BY_ALL = 64 };
-#define UNKNOWN UINT32_MAX
+#define UNKNOWN REC_UNKNOWN_MEMBER
 
 struct rec_mpi_comm rec_mpi_world;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_map comms;  /* handle -> rec_mpi_comm */
-static struct rec_map counts; /* hash of a kind of communicator -> how many there were */
+static struct rec_map comms; /* handle -> rec_mpi_comm */
 
 /* The groups of whose ranks we know the process numbers: that of the own world, and of those that
  * it has spawned or that have spawned it. */
@@ -126,68 +124,6 @@ static void count_neighbours(MPI_Comm comm, struct rec_mpi_comm *info)
         rec_mpi.Dist_graph_neighbors_count(comm, &info->sources, &info->targets, &weighted);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------
- */
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-    return hash ^ hash >> 32;
-}
-
-static uint64_t mix_members(uint64_t hash, const uint32_t *members, int size)
-{
-    hash = mix(hash, (uint64_t)size);
-    for (int r = 0; r < size; r++)
-        hash = mix(hash, members[r]);
-    return hash;
-}
-
-/* With the lock held. 0 when a member is not known: such a one is nobody else's. */
-static uint64_t make_key(const struct rec_mpi_comm *info, const struct rec_mpi_comm *parent,
-                         int tag)
-{
-    for (int r = 0; r < info->size; r++)
-        if (info->members[r] == UNKNOWN)
-            return 0;
-    for (int r = 0; info->inter && r < info->peers; r++)
-        if (info->remote[r] == UNKNOWN)
-            return 0;
-    uint64_t base = mix(0x6c756c6c, (uint64_t)(int64_t)tag);
-    if (info->inter) { /* the two sides come from different parents, and see each other swapped */
-        bool first = info->members[0] < info->remote[0];
-        base = mix_members(base, first ? info->members : info->remote,
-                           first ? info->size : info->peers);
-        base = mix_members(base, first ? info->remote : info->members,
-                           first ? info->peers : info->size);
-    } else {
-        base = mix_members(mix(base, parent ? parent->key : 0), info->members, info->size);
-    }
-    uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
-    rec_map_put(&counts, (uintptr_t)(base | 1), count);
-    return mix(base, count) | 1;
-}
-
-/* Of what the members of a communicator make in the same order; 0: they do not call it alike. With
- * the lock held. */
-static uint64_t next_key(const struct rec_mpi_comm *comm, uint64_t what)
-{
-    if (comm->key == 0)
-        return 0;
-    uint64_t base = mix(comm->key, what);
-    uintptr_t count = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
-    rec_map_put(&counts, (uintptr_t)(base | 1), count);
-    return mix(base, count) | 1;
-}
-
-uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
-{
-    pthread_mutex_lock(&lock);
-    uint64_t key = next_key(comm, 0x737061776e);
-    pthread_mutex_unlock(&lock);
-    return key;
-}
-
 /* ---- definitions ------------------------------------------------------------------------------
  */
 
@@ -205,23 +141,37 @@ static struct rec_comm definition_of(const struct rec_mpi_comm *info, const char
                              .name = name};
 }
 
+/* Each group of an intercommunicator is a communicator of its own. */
+static void define_groups(struct rec_mpi_comm *info, struct rec_comm *local, const char *name)
+{
+    struct rec_mpi_comm there = {.key = rec_key_of_group(info->key, info->remote),
+                                 .size = info->peers,
+                                 .rank = 0,
+                                 .members = info->remote};
+    struct rec_comm remote = definition_of(&there, name);
+    const uint64_t own = rec_key_of_group(info->key, info->members);
+    local->key = info->half != 0 ? info->half : own;
+    info->id = info->half != 0 ? rec_define_half(local, info->link, own, &remote)
+                               : rec_define_intercomm(local, &remote);
+}
+
 static void define(struct rec_mpi_comm *info, const struct rec_mpi_comm *parent, const char *name)
 {
     struct rec_comm local = definition_of(info, name);
     if (parent)
         local.parent = parent->id;
-    if (!info->inter) {
+    if (info->inter)
+        define_groups(info, &local, name);
+    else
         info->id = rec_define_comm(&local);
-        return;
-    }
-    /* Each group is a communicator of its own, with a key that both sides can tell. */
-    struct rec_mpi_comm there = {.key = info->key ? mix(info->key, info->remote[0]) | 1 : 0,
-                                 .size = info->peers,
-                                 .rank = 0,
-                                 .members = info->remote};
-    struct rec_comm remote = definition_of(&there, name);
-    local.key = info->key ? mix(info->key, info->members[0]) | 1 : 0;
-    info->id = rec_define_intercomm(&local, &remote);
+}
+
+uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t key = rec_key_next(comm->key, REC_KEY_SPAWN);
+    pthread_mutex_unlock(&lock);
+    return key;
 }
 
 uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
@@ -230,7 +180,9 @@ uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm)
     if (!own.members)
         return comm->id;
     pthread_mutex_lock(&lock);
-    own.key = next_key(comm, 0x6b656570);
+    own.key = rec_key_next(comm->key, REC_KEY_PERSISTENT);
+    own.half = rec_key_next(comm->half, REC_KEY_PERSISTENT);
+    own.link = rec_key_next(comm->link, REC_KEY_PERSISTENT);
     define(&own, comm, "");
     pthread_mutex_unlock(&lock);
     return own.id != 0 ? own.id : comm->id;
@@ -264,13 +216,17 @@ static bool look_at(MPI_Comm comm, struct rec_mpi_comm *info)
     return info->members && (!inter || info->remote);
 }
 
-/* `shared`: all members are here, in the call that makes it. */
+/* `shared`: all members are here, in the call that makes it. Half and link are what they follow
+ * from.
+ */
 static const struct rec_mpi_comm *add(MPI_Comm comm, struct rec_mpi_comm *info,
                                       const struct rec_mpi_comm *parent, int tag, bool shared,
                                       const char *name)
 {
     pthread_mutex_lock(&lock);
-    info->key = shared ? make_key(info, parent, tag) : 0;
+    info->key = shared ? rec_key_make(info, parent, tag) : 0;
+    info->half = rec_key_next(info->half, REC_KEY_NEW);
+    info->link = rec_key_next(info->link, REC_KEY_NEW);
     define(info, parent, name);
     if (info->id != 0)
         rec_map_put(&comms, (uintptr_t)comm, (uintptr_t)info);
@@ -278,15 +234,23 @@ static const struct rec_mpi_comm *add(MPI_Comm comm, struct rec_mpi_comm *info,
     return info->id != 0 ? info : &rec_mpi_world;
 }
 
-static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct rec_mpi_comm *parent, int tag,
-                                          bool shared)
+static const struct rec_mpi_comm *add_half(MPI_Comm comm, const struct rec_mpi_comm *parent,
+                                           int tag, bool shared, uint64_t half, uint64_t link)
 {
     char name[MPI_MAX_OBJECT_NAME];
     struct rec_mpi_comm *info = rec_keep(sizeof *info);
     if (!info || !look_at(comm, info))
         return &rec_mpi_world;
     set_name(comm, name);
+    info->half = half;
+    info->link = link;
     return add(comm, info, parent, tag, shared, name);
+}
+
+static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct rec_mpi_comm *parent, int tag,
+                                          bool shared)
+{
+    return add_half(comm, parent, tag, shared, 0, 0);
 }
 
 const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window)
@@ -430,6 +394,17 @@ void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_C
     end_collective(call, info);
 }
 
+void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader, MPI_Comm peer,
+                           int far_leader, int tag, MPI_Comm fresh)
+{
+    const struct rec_mpi_comm *info = rec_mpi_comm_of(local);
+    uint64_t link = 0;
+    if (info->rank == leader)
+        link = rec_key_of_links(rec_mpi_comm_of(peer), far_leader, tag);
+    add_half(fresh, info, tag, true, rec_key_of_halves(info, tag), link);
+    end_collective(call, info);
+}
+
 /* Collective over the members of the new one alone. */
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
 {
@@ -437,14 +412,6 @@ void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI
     if (fresh != MPI_COMM_NULL)
         info = add_new(fresh, parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent), tag, true);
     end_collective(call, info);
-}
-
-int rec_mpi_tag_of_name(const char *name)
-{
-    uint64_t hash = 0;
-    for (; *name; name++)
-        hash = mix(hash, (unsigned char)*name);
-    return (int)(hash >> 33);
 }
 
 /* The same members; a non-blocking duplicate may not be asked about itself yet. */

@@ -36,6 +36,8 @@ SIMPLE = {
     "improbe": "rec_mpi_mprobe(&call, *{flag}, {comm}, {message});",
     "new_window": "rec_mpi_new_window(&call, {comm}, {window});",
     "group_comm": "rec_mpi_group_comm(&call, {comm}, {tag}, *{newcomm});",
+    "intercomm": "rec_mpi_new_intercomm(&call, {comm}, {leader}, {peer}, {far_leader}, {tag}, "
+                 "*{newcomm});",
     "dup_comm": "rec_mpi_dup_comm(&call, {comm}, *{newcomm});",
     "idup_comm": "rec_mpi_idup_comm(&call, {comm}, *{newcomm}, {request});",
     "named_comm": "rec_mpi_group_comm(&call, MPI_COMM_NULL, rec_mpi_tag_of_name({name}), *{newcomm});",
@@ -117,7 +119,8 @@ REPLACED = {
 # Classes that may complete requests, or that make or free what later calls refer to.
 FOLLOWED = ("init", "init_thread", "finalize", "wait", "test", "waitall", "testall", "waitany",
             "testany", "waitsome", "testsome", "request_free", "send_init", "bsend_init", "ssend_init",
-            "recv_init", "psend_init", "precv_init", "collective_init", "new_comm", "group_comm", "dup_comm",
+            "recv_init", "psend_init", "precv_init", "collective_init", "new_comm", "group_comm",
+            "intercomm", "dup_comm",
             "idup_comm", "named_comm", "session", "spawn", "spawn_multiple", "new_window", "mprobe",
             "improbe")
 

@@ -29,8 +29,8 @@ struct rec_mpi_comm {
     int size, rank; /* of the local group */
     int peers;      /* ranks on the other side: of this group, or of the remote one */
     bool inter;
-    int sources, targets; /* neighbours in its topology */
-    uint64_t key;
+    int sources, targets;             /* neighbours in its topology */
+    uint64_t key, half, link;         /* record/mpi/keys.h; 0: it has none */
     const uint32_t *members, *remote; /* process numbers by rank; UINT32_MAX: not known */
 };
 
@@ -385,6 +385,9 @@ void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session);
 /* Before the last call of the library, whether or not this process is recording. */
 void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
+/* Of `local`, whose `leader` has met `far_leader` of `peer`. */
+void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader, MPI_Comm peer,
+                           int far_leader, int tag, MPI_Comm fresh);
 
 /* What is spawned, and in place of it what lets it record; `own` and what it points to are to be
  * freed. For the process that is the root alone the arguments mean anything. */

@@ -230,6 +230,13 @@ uint32_t rec_define_site(const struct rec_site *site)
     return define(LULL_TAPE_DEFINE_SITE, &all.n_regions, fill_site, site);
 }
 
+static void fill_members(struct lull_tape_builder *builder, const struct rec_comm *comm)
+{
+    lull_tape_build_u32(builder, comm->members ? comm->size : 0);
+    for (uint32_t r = 0; comm->members && r < comm->size; r++)
+        lull_tape_build_u32(builder, comm->members[r]);
+}
+
 static void fill_comm(struct lull_tape_builder *builder, const void *what)
 {
     const struct rec_comm *comm = what;
@@ -239,9 +246,7 @@ static void fill_comm(struct lull_tape_builder *builder, const void *what)
     lull_tape_build_u32(builder, comm->first);
     lull_tape_build_u32(builder, comm->parent);
     lull_tape_build_u32(builder, comm->remote);
-    lull_tape_build_u32(builder, comm->members ? comm->size : 0);
-    for (uint32_t r = 0; comm->members && r < comm->size; r++)
-        lull_tape_build_u32(builder, comm->members[r]);
+    fill_members(builder, comm);
     lull_tape_build_text(builder, comm->name ? comm->name : "");
 }
 
@@ -260,6 +265,33 @@ uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote)
                 append(LULL_TAPE_DEFINE_COMM, id, fill_comm, local) &&
                 append(LULL_TAPE_DEFINE_COMM, id + 1, fill_comm, remote);
     all.n_comms += 2;
+    pthread_mutex_unlock(&all.lock);
+    return good ? id : 0;
+}
+
+struct far {
+    uint64_t link, own;
+    const struct rec_comm *group;
+};
+
+static void fill_far(struct lull_tape_builder *builder, const void *what)
+{
+    const struct far *far = what;
+    lull_tape_build_u64(builder, far->link);
+    lull_tape_build_u64(builder, far->own);
+    lull_tape_build_u64(builder, far->group->key);
+    lull_tape_build_u32(builder, far->group->size);
+    lull_tape_build_u32(builder, far->group->first);
+    fill_members(builder, far->group);
+}
+
+uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t own,
+                         const struct rec_comm *group)
+{
+    const struct far far = {link, own, group};
+    const uint32_t id = rec_define_comm(local);
+    pthread_mutex_lock(&all.lock);
+    const bool good = id != 0 && append(LULL_TAPE_DEFINE_FAR, id, fill_far, &far);
     pthread_mutex_unlock(&all.lock);
     return good ? id : 0;
 }

@@ -51,6 +51,10 @@ uint32_t rec_define_site(const struct rec_site *site); /* its id is that of a re
 uint32_t rec_define_comm(const struct rec_comm *comm);
 /* Two groups that are each other's `remote`; returns the local one's id. */
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
+/* The same where the local one alone has a key that only its members know; see
+ * LULL_TAPE_DEFINE_FAR. `far`: its key is `theirs`. */
+uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t own,
+                         const struct rec_comm *far);
 uint32_t rec_define_marker(const char *name);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */

@@ -32,10 +32,12 @@
 /* A message as it was measured, for who wants to know what messages cost. */
 struct lull_ideal_message {
     uint32_t source, target; /* processes */
+    uint32_t location;       /* that received it; its messages come call by call */
     uint64_t bytes;
     int64_t sent;     /* the sender began to send it */
     int64_t called;   /* the receiver began to wait for it */
     int64_t received; /* it was there */
+    bool with_sends;  /* the call that received it waited for sends, too */
 };
 
 struct lull_ideal_options {

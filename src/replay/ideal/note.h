@@ -29,7 +29,8 @@ enum note_flags {
     NOTE_MOVES = 1,   /* time up to `kept` passes first */
     NOTE_WAITS = 2,   /* outside of calls: an operation waits for itself */
     NOTE_REQUEST = 4, /* a message or collective operation that does not block */
-    NOTE_LOST = 8     /* CALL_END: nothing of the call was recorded */
+    NOTE_LOST = 8,    /* CALL_END: nothing of the call was recorded */
+    NOTE_SENDS = 16   /* CALL_END: the call waited for sends */
 };
 
 enum { NOTES_OF_BLOCK = 25 };

@@ -42,7 +42,7 @@ static inline bool lull_read_is_silent_in_short(struct reading *reading,
     switch (step->kind) {
     case LULL_STEP_CALL:
         reading->call_began = step->call_began;
-        reading->completed |= step->sends_done;
+        reading->completed |= step->sends;
         lull_read_call_end(reading, step);
         if (!reading->waits && !reading->lost &&
             reading->posts + step->posts < LULL_STEP_MOST_POSTS) {
@@ -59,6 +59,7 @@ static inline bool lull_read_is_silent_in_short(struct reading *reading,
     case LULL_STEP_RECV:
     case LULL_STEP_COLLECTIVE_END:
     case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
     case LULL_STEP_END:
         return false;
     default:
@@ -82,7 +83,7 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
         reading->in_call = true;
-        reading->completed = reading->waits = reading->lost = false;
+        reading->completed = reading->waits = reading->lost = reading->sends = false;
         reading->call_began = step->time;
         reading->call_kept = step->kept_ns;
         return !stream->tells_calls;
@@ -91,7 +92,7 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
         lull_read_call_end(reading, step);
         return !(reading->waits || reading->lost || stream->tells_calls);
     case LULL_STEP_SEND_DONE:
-        reading->completed = true;
+        reading->completed = reading->sends = true;
         return true;
     case LULL_STEP_RECV_POST:
         return ++reading->posts < UINT8_MAX;
@@ -101,6 +102,7 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     case LULL_STEP_RECV:
     case LULL_STEP_COLLECTIVE_END:
     case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
     case LULL_STEP_END:
         return false;
     case LULL_STEP_FORK:
@@ -116,7 +118,8 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
                                      const struct lull_step *step,
                                      const struct lull_channels *channels, struct note *note)
 {
-    stream->reading.completed = true;
+    /* in short the call says that something was sent */
+    stream->reading.completed |= step->kind == LULL_STEP_RECV || !share->ideal->brief;
     note->what = LULL_NONE;
     note->value = step->message.bytes;
     note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
@@ -125,6 +128,7 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
     const struct route *route =
         step->channel < stream->n_routes ? &stream->routes[step->channel] : NULL;
     if (step->kind == LULL_STEP_SEND) {
+        stream->reading.sends |= step->message.request == LULL_NO_REQUEST;
         note->what = route && route->link != LULL_NONE
                          ? route->link
                          : lull_read_link(share, stream, step->channel, channels);
@@ -174,7 +178,8 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
     case LULL_STEP_CALL_END:
         ret_note->what = step->region;
         ret_note->value = (uint64_t)reading->call_began;
-        ret_note->flags = reading->lost ? NOTE_MOVES | NOTE_LOST : NOTE_MOVES;
+        ret_note->flags |= reading->lost ? NOTE_LOST : 0;
+        ret_note->flags |= reading->sends ? NOTE_SENDS : 0;
         break;
     case LULL_STEP_SEND:
     case LULL_STEP_RECV:

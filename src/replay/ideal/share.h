@@ -147,6 +147,7 @@ struct reading {
     uint8_t posts;      /* receives since the last note */
     bool in_call;
     bool completed;                /* something in this call */
+    bool sends;                    /* this call waits for sends */
     bool waits;                    /* this call, for something */
     bool over;                     /* the analysed span */
     bool lost;                     /* of a call that has ended nothing was recorded */
@@ -165,6 +166,7 @@ struct stream {
     bool tells_calls;               /* its notes tell where its calls begin and end */
     bool in_call;                   /* of MPI */
     bool completed;                 /* something in this call */
+    bool waits_for_sends;           /* the call that ends */
     int64_t time;                   /* ideal */
     int64_t kept;                   /* of the steps: as far as it is in `time` */
     int64_t done;                   /* what the call waited for so far was there by then */

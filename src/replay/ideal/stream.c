@@ -34,10 +34,12 @@ static bool take_message(struct share *share, const struct stream *stream,
     const struct lull_channel channel = lull_channel_of_queue(share, wanted->what);
     const struct lull_ideal_message told = {.source = channel.source,
                                             .target = channel.target,
+                                            .location = stream->location,
                                             .bytes = wanted->bytes,
                                             .sent = message.sent,
                                             .called = stream->call_began,
-                                            .received = wanted->time};
+                                            .received = wanted->time,
+                                            .with_sends = stream->waits_for_sends};
     options->message(options->message_context, share->index, &told);
     return true;
 }
@@ -51,13 +53,14 @@ static void add_pending(struct share *share, struct stream *stream, const struct
         stream->pending[stream->n_pending++] = *wanted;
 }
 
-/* What is there already is not kept. */
+/* What is there already is not kept, unless somebody wants to know what messages cost: that is told
+ * at the end of the call. */
 void lull_ideal_stream_receive(struct share *share, struct stream *stream,
                                const struct pending *wanted)
 {
     int64_t time;
     share->n_received++;
-    if (!take_message(share, stream, wanted, &time))
+    if (share->ideal->options->message || !take_message(share, stream, wanted, &time))
         add_pending(share, stream, wanted);
     else if (time > stream->done)
         stream->done = time;
@@ -212,6 +215,7 @@ static inline void move_on(struct stream *stream, int64_t kept)
 static void end_call(struct share *share, struct stream *stream, const struct note *note)
 {
     stream->stopped_at = (int64_t)note->value;
+    stream->waits_for_sends = note->flags & NOTE_SENDS;
     if (note->flags & NOTE_LOST)
         lull_ideal_stream_look_for_lost(share, stream, note);
     wait_for_all(share, stream);
@@ -234,6 +238,7 @@ static void take_operation(struct share *share, struct stream *stream, const str
         end_collective(share, stream, note);
         return;
     case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
         stream->open_receives -= stream->open_receives > 0;
         return;
     default: /* RECV_POST */

@@ -53,9 +53,9 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     if (!s->in_call) /* begun before the trace: nobody waits for it */
         return LULL_OK;
     entry->op.request = lull_request_number(s);
-    if (s->call == LULL_CALL_SSEND || s->call == LULL_CALL_ISSEND)
+    if (step->op == LULL_SEND_SYNCHRONOUS)
         entry->op.flags = LULL_OP_SYNCHRONOUS;
-    else if (s->call == LULL_CALL_BSEND || s->call == LULL_CALL_IBSEND)
+    else if (step->op == LULL_SEND_BUFFERED)
         entry->op.flags = LULL_OP_BUFFERED;
     entry->pending = entry->optional = open && s->withdraws;
     if (!open) {
@@ -238,7 +238,8 @@ lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step
     case LULL_STEP_RECV:
         s->has_records = s->received = true;
         return receive(s, step, err);
-    case LULL_STEP_CANCEL: {
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE: { /* what nobody hears of is taken not to have come */
         struct open *open = lull_request_find(s, step->message.request);
         return open ? lull_request_drop(s, open, err) : LULL_OK;
     }

@@ -54,6 +54,9 @@ struct lull_replay_stream {
     uint8_t call;
     uint32_t call_region;
     int64_t in_call_time; /* bursts and fixed times inside this call */
+    uint64_t poll;        /* position of the last call's time, a query that found nothing; or
+                             NO_ENTRY */
+    int64_t since_poll;   /* bursts and fixed times behind it */
     uint32_t phase, ordinal;
     uint32_t syncs;
     struct lull_hash collectives; /* by communicator: blocking ones so far */

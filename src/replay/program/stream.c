@@ -51,6 +51,7 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
 {
     const struct lull_replay_options *options = &s->replay->options;
     int64_t ns = item->ns;
+    s->since_poll += ns;
     if (options->length) {
         const struct lull_replay_burst burst = {.stream = s->index,
                                                 .region = item->region,
@@ -90,15 +91,31 @@ static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
     return call->time > part.end || call->time < begin ? 0 : (uint64_t)(call->time - begin);
 }
 
-/* A call that waits for nobody keeps its length. */
-static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
+/* Of calls that wait for nobody. */
+static bool keeps_length(const stream_t *s, const struct lull_step *call)
 {
     const uint8_t keep = s->replay->options.keep_calls;
-    bool moves = call->op == LULL_CALL_ISEND || call->op == LULL_CALL_IBSEND ||
-                 call->op == LULL_CALL_IRECV || call->op == LULL_CALL_ICOLLECTIVE || s->sent;
-    bool other = call->op == LULL_CALL_OTHER || call->op == LULL_CALL_REQUEST_FREE;
-    bool kept = other ? keep != LULL_KEEP_NONE && !s->has_records : moves && keep == LULL_KEEP_ALL;
-    if (!kept || (s->n_call_waits > 0 && !s->sent) || s->in_call_time > 0)
+    switch (call->op) {
+    case LULL_CALL_OTHER:
+    case LULL_CALL_REQUEST_FREE:
+    case LULL_CALL_TEST:
+    case LULL_CALL_IPROBE:
+        return keep != LULL_KEEP_NONE && !s->has_records;
+    case LULL_CALL_ISEND:
+    case LULL_CALL_IBSEND:
+    case LULL_CALL_IRECV:
+    case LULL_CALL_ICOLLECTIVE:
+        return keep == LULL_KEEP_ALL;
+    default:
+        return keep == LULL_KEEP_ALL && s->sent;
+    }
+}
+
+/* A call that waits for nobody keeps its length. Of queries that found nothing it is seen by what
+ * comes next whether they are part of the work or of waiting. */
+static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
+{
+    if (!keeps_length(s, call) || (s->n_call_waits > 0 && !s->sent) || s->in_call_time > 0)
         return LULL_OK;
     uint64_t length = length_in_part(s, call);
     int64_t measured = length > 0 ? call->time - (int64_t)length : call->call_began;
@@ -109,7 +126,31 @@ static lull_status push_kept(stream_t *s, const struct lull_step *call, struct l
     entry->op.tag = (uint32_t)(length >> 32);
     entry->op.comm = (uint32_t)length;
     entry->op.flags = LULL_OP_NOT_SCALED;
+    if (call->op == LULL_CALL_TEST || call->op == LULL_CALL_IPROBE) {
+        entry->pending = true;
+        s->poll = lull_entry_position(s, entry);
+        s->since_poll = 0;
+    }
     return LULL_OK;
+}
+
+static bool awaits_message(uint8_t call)
+{
+    return call == LULL_CALL_TEST || call == LULL_CALL_IPROBE || call == LULL_CALL_PROBE ||
+           call == LULL_CALL_WAIT || call == LULL_CALL_WAITALL || call == LULL_CALL_RECV;
+}
+
+/* A query that found nothing is part of a wait if the next call asks again, or waits, and the
+ * program did less in between than it asked. Such a wait ends when what it waits for is there; all
+ * other queries are work. */
+static void judge_poll(stream_t *s, uint8_t next)
+{
+    struct entry *entry = lull_entry_at(s, s->poll);
+    s->poll = NO_ENTRY;
+    if (!entry)
+        return;
+    entry->pending = false;
+    entry->dropped = awaits_message(next) && s->since_poll < entry->op.duration;
 }
 
 /* ---- items --------------------------------------------------------------------------------- */
@@ -145,6 +186,7 @@ static lull_status take_step(stream_t *s, const struct lull_step *step, struct l
     if (step->kind == LULL_STEP_CALL_END)
         return end_call(s, step, err);
     if (step->kind == LULL_STEP_CALL_BEGIN) {
+        judge_poll(s, step->op);
         s->in_call = true;
         s->has_records = s->received = s->posted = s->sent = false;
         s->call = step->op;
@@ -196,6 +238,8 @@ static lull_status read_items(stream_t *s, struct lull_error *err)
     s->ended = count == 0;
     for (uint32_t i = 0; i < count && status == LULL_OK; i++)
         status = take_item(s, &items[i], err);
+    if (s->ended)
+        judge_poll(s, LULL_CALL_OTHER);
     return status;
 }
 
@@ -260,6 +304,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     uint32_t location = replay->locations[index];
     s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
+    s->poll = NO_ENTRY;
     s->withdraws = lull_survey_withdraws(replay->survey, location);
     const struct lull_items_options options = {.pieces = replay->options.pieces,
                                                .windows = replay->options.windows,

@@ -26,7 +26,7 @@ static bool takes_receiving(const struct lull_network *network)
 {
     bool takes = false;
     for (unsigned i = 0; network->class->receiving && i < LULL_LEVELS; i++)
-        takes |= network->class->receiving(network->values[i], UINT64_MAX) > 0;
+        takes |= network->class->receiving(network, (enum lull_level)i, UINT64_MAX) > 0;
     return takes;
 }
 

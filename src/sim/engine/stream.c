@@ -86,8 +86,12 @@ static void keep_receiving(struct lull_engine *engine, uint32_t s,
                            const struct lull_transfer *receive)
 {
     struct lull_stream *stream = &engine->streams[s];
-    int64_t cost = engine->class->receiving(
-        lull_between(&engine->fabric, receive->source, receive->target), receive->bytes);
+    const struct lull_network *network = engine->fabric.network;
+    enum lull_level level =
+        engine->fabric.uniform
+            ? LULL_LEVEL_CLUSTER
+            : lull_placement_level(&network->placement, receive->source, receive->target);
+    int64_t cost = engine->class->receiving(network, level, receive->bytes);
     uint32_t *path =
         engine->stream_path ? &engine->stream_path[engine->program->n_streams + s] : NULL;
     struct lull_moment until = {stream->receiving, path ? *path : 0};

@@ -279,10 +279,10 @@ static void match(struct lull_fabric *fabric, uint32_t id, uint32_t receive, int
 }
 
 /* A receive takes its startup, too. */
-static int64_t receiving(const double *v, uint64_t bytes)
+static int64_t receiving(const struct lull_network *network, enum lull_level level, uint64_t bytes)
 {
     (void)bytes;
-    return lull_cost(v[STARTUP]);
+    return lull_cost(network->values[level][STARTUP]);
 }
 
 /* ---- collective operations ----------------------------------------------------------------- */

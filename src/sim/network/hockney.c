@@ -9,8 +9,8 @@
  * A wait for a message that is there already takes `receive` + bytes / `copy`: somebody has to copy
  * it out, and a message that has waited for its receiver costs no less than that.
  *
- * `ranges` is the same with numbers for each range of sizes, as a machine file has them; matched is
- * a message after the latency of the smallest ones. */
+ * `ranges` is the same with numbers for each range of sizes, as a machine file or the messages of a
+ * trace have them; matched is a message after the latency of the smallest ones. */
 #include "sim/network/transfer.h"
 
 #include <math.h>
@@ -48,9 +48,30 @@ static void advance(struct lull_fabric *fabric, uint32_t id, int64_t now)
     lull_arrived(fabric, id, lull_now(fabric, id, now));
 }
 
-static int64_t receiving(const double *v, uint64_t bytes)
+static int64_t receiving(const struct lull_network *network, enum lull_level level, uint64_t bytes)
 {
+    const double *v = network->values[level];
     return lull_cost(v[RECEIVE] + (double)bytes * 1e9 / v[COPY]);
+}
+
+/* NULL: the level has none. */
+static const struct lull_network_range_cost *find_range(const struct lull_network *network,
+                                                        enum lull_level level, uint64_t bytes)
+{
+    const struct lull_network_range_cost *range = network->ranges[level];
+    if (network->n_ranges[level] == 0)
+        return NULL;
+    while (range->to < bytes)
+        range++;
+    return range;
+}
+
+static int64_t receiving_by_range(const struct lull_network *network, enum lull_level level,
+                                  uint64_t bytes)
+{
+    const struct lull_network_range_cost *range = find_range(network, level, bytes);
+    return range ? lull_cost(range->receive + (double)bytes * 1e9 / range->copy)
+                 : receiving(network, level, bytes);
 }
 
 /* What comes behind the latency of the smallest messages. */
@@ -60,11 +81,9 @@ static int64_t content_by_range(const struct lull_fabric *fabric,
     const struct lull_network *network = fabric->network;
     enum lull_level level =
         lull_placement_level(&network->placement, message->source, message->target);
-    const struct lull_network_range_cost *range = network->ranges[level];
-    if (network->n_ranges[level] == 0)
+    const struct lull_network_range_cost *range = find_range(network, level, message->bytes);
+    if (!range || (network->ranges_of_messages && (message->flags & LULL_TRANSFER_OF_SCRIPT)))
         return content(message, v);
-    while (range->to < message->bytes)
-        range++;
     int64_t cost = lull_cost(range->latency + (double)message->bytes * 1e9 / range->bandwidth);
     int64_t latency = lull_cost(v[LATENCY]);
     return cost > latency ? cost - latency : 0;
@@ -127,5 +146,5 @@ const struct lull_network_class lull_network_ranges = {
     .send = send,
     .advance = advance,
     .match = match_by_range,
-    .receiving = receiving,
+    .receiving = receiving_by_range,
 };

@@ -97,7 +97,8 @@ static const struct lull_network_range_cost *take_ranges(const struct lull_netwo
         ranges[i] = (struct lull_network_range_cost){
             .to = i + 1 < level->n_ranges ? level->ranges[i].to : UINT64_MAX,
             .latency = level->ranges[i].latency.value * 1e9,
-            .bandwidth = level->ranges[i].bandwidth.value};
+            .bandwidth = level->ranges[i].bandwidth.value,
+            .copy = (double)INFINITY};
     return ranges;
 }
 

@@ -57,11 +57,12 @@ enum lull_collective_mode {
     LULL_COLLECTIVES_CLOSED     /* one formula; all leave after the last arrives */
 };
 
-/* Messages of more bytes than the range before takes, up to `to`, cost latency + bytes / bandwidth.
- */
+/* Messages of more bytes than the range before takes, up to `to`, cost latency + bytes / bandwidth,
+ * and a wait for one takes at least receive + bytes / copy. */
 struct lull_network_range_cost {
     uint64_t to;
     double latency, bandwidth; /* ns; bytes/s */
+    double receive, copy;      /* likewise */
 };
 
 #define LULL_NETWORK_PARAMETERS 16 /* a class has at most this many */
@@ -79,8 +80,10 @@ struct lull_network {
     /* Class `ranges`: by level, ascending, the last without end; n_ranges 0: its parameters. */
     const struct lull_network_range_cost *ranges[LULL_LEVELS];
     uint32_t n_ranges[LULL_LEVELS];
-    double cpu_speed;       /* of this machine relative to where the program was measured */
-    const char *algorithms; /* "allreduce:ring+bcast:binomial" or NULL: by size */
+    bool ranges_of_messages; /* not of those that collective operations are made of: these cost by
+                                the parameters */
+    double cpu_speed;        /* of this machine relative to where the program was measured */
+    const char *algorithms;  /* "allreduce:ring+bcast:binomial" or NULL: by size */
 };
 
 /* What a collective operation in closed form costs depends on. */
@@ -136,10 +139,10 @@ struct lull_network_class {
     void (*advance)(struct lull_fabric *fabric, uint32_t message, int64_t now);
     /* The message's envelope is there, and `receive` was posted for it. */
     void (*match)(struct lull_fabric *fabric, uint32_t message, uint32_t receive, int64_t now);
-    /* ns of processor time that a stream's receive of so many bytes takes in the wait for it, with
-     * the values of a level, also where the message has been there for long: a wait lasts at least
+    /* ns of processor time that a stream's receive of so many bytes takes in the wait for it, from
+     * a rank at that level, also where the message has been there for long: a wait lasts at least
      * as long as its receives take together. NULL: none. */
-    int64_t (*receiving)(const double *values, uint64_t bytes);
+    int64_t (*receiving)(const struct lull_network *network, enum lull_level level, uint64_t bytes);
     /* Closed form: ns from the arrival of the last rank until all leave. NULL: the class has no
      * closed forms. */
     int64_t (*collective)(const struct lull_network *network,

@@ -18,4 +18,7 @@ lull_status lull_sink_block(struct lull_sink *sink, uint32_t location,
 /* Reports progress (0 .. 1); call it every megabyte or so. */
 void lull_sink_progress(struct lull_sink *sink, double share);
 
+/* How many threads may work for this reading, >= 1; events are delivered by the calling one. */
+unsigned lull_sink_workers(const struct lull_sink *sink);
+
 #endif

@@ -1,6 +1,7 @@
 #include "view/fit/fit_document.h"
 
 #include "view/notices_document.h"
+#include "view/number_cell.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,19 +17,6 @@ struct drawing {
 };
 
 /* ---- cells ---------------------------------------------------------------------------------- */
-
-/* Four significant digits, as long as the number does not grow too long for people. */
-static struct lull_cell number_cell(double value)
-{
-    enum { MOST_DECIMALS = 10 };
-    double decimals = value == 0 ? 3 : 3 - floor(log10(fabs(value)));
-    return lull_cell_number(value, decimals > MOST_DECIMALS ? 3 : (int)fmax(0, decimals));
-}
-
-static struct lull_cell value_cell(double value, const char *unit)
-{
-    return *unit ? lull_cell_quantity(value, unit) : number_cell(value);
-}
 
 /* "4" or "4, 100". */
 static const char *place_text(const struct drawing *drawing, const double *x)
@@ -69,7 +57,7 @@ static void add_facts(const struct drawing *drawing)
                        lull_cell_text(drawing->best->relative ? "relative" : "absolute"));
     if (fit->n_params == 1)
         lull_document_fact(document, "reach", "The data bear up to",
-                           number_cell(lull_fit_reach(fit, drawing->arena)));
+                           lull_number_cell(lull_fit_reach(fit, drawing->arena)));
 }
 
 static void add_law(const struct drawing *drawing, struct lull_table *table,
@@ -93,9 +81,9 @@ static void add_law(const struct drawing *drawing, struct lull_table *table,
         const char *id =
             lull_arena_printf(drawing->arena, "%s.%s", model->law->name, coefficient->name);
         uint32_t child = lull_table_row(table, id, coefficient->name, row);
-        lull_table_set(table, child, 0, value_cell(coefficient->value, unit));
-        lull_table_set(table, child, 1, value_cell(coefficient->low, unit));
-        lull_table_set(table, child, 2, value_cell(coefficient->high, unit));
+        lull_table_set(table, child, 0, lull_value_cell(coefficient->value, unit));
+        lull_table_set(table, child, 1, lull_value_cell(coefficient->low, unit));
+        lull_table_set(table, child, 2, lull_value_cell(coefficient->high, unit));
         if (coefficient->bounded)
             lull_table_set(table, child, 4, lull_cell_text("held at its bound"));
     }
@@ -132,11 +120,11 @@ static void add_points(const struct drawing *drawing)
         struct lull_fit_prediction fitted = lull_fit_predict(drawing->best, point->x);
         const char *place = place_text(drawing, point->x);
         uint32_t row = lull_table_row(table, place, place, LULL_NO_ROW);
-        lull_table_set(table, row, 0, value_cell(point->y, series->unit));
+        lull_table_set(table, row, 0, lull_value_cell(point->y, series->unit));
         lull_table_set(table, row, 1, lull_cell_count((uint64_t)point->repetitions));
-        lull_table_set(table, row, 2, value_cell(fitted.value, series->unit));
-        lull_table_set(table, row, 3, value_cell(fitted.low, series->unit));
-        lull_table_set(table, row, 4, value_cell(fitted.high, series->unit));
+        lull_table_set(table, row, 2, lull_value_cell(fitted.value, series->unit));
+        lull_table_set(table, row, 3, lull_value_cell(fitted.low, series->unit));
+        lull_table_set(table, row, 4, lull_value_cell(fitted.high, series->unit));
     }
 }
 
@@ -156,9 +144,9 @@ static void add_prediction(const struct drawing *drawing, struct lull_table *tab
         return;
     }
     struct lull_fit_prediction prediction = lull_fit_predict(drawing->best, x);
-    lull_table_set(table, row, 0, value_cell(prediction.value, unit));
-    lull_table_set(table, row, 1, value_cell(prediction.low, unit));
-    lull_table_set(table, row, 2, value_cell(prediction.high, unit));
+    lull_table_set(table, row, 0, lull_value_cell(prediction.value, unit));
+    lull_table_set(table, row, 1, lull_value_cell(prediction.low, unit));
+    lull_table_set(table, row, 2, lull_value_cell(prediction.high, unit));
 }
 
 static void add_predictions(const struct drawing *drawing)
@@ -186,7 +174,7 @@ static void add_predictions(const struct drawing *drawing)
 static struct lull_cell turning_cell(const struct drawing *drawing, double x, double reach)
 {
     if (isfinite(x))
-        return number_cell(x);
+        return lull_number_cell(x);
     return lull_cell_absent(
         lull_arena_printf(drawing->arena, "not up to %.6g, as far as the data bear", floor(reach)));
 }
@@ -214,7 +202,7 @@ static void add_part(const struct drawing *drawing, struct lull_table *table,
     lull_table_set(
         table, row, 1,
         lull_cell_text(lull_fit_formula(best, drawing->study->table->params, drawing->arena)));
-    lull_table_set(table, row, 2, value_cell(last, part->series->unit));
+    lull_table_set(table, row, 2, lull_value_cell(last, part->series->unit));
     if (has_shares(drawing) && part->series != front)
         lull_table_set(table, row, 3, lull_cell_share(last / whole));
     if (!turns)

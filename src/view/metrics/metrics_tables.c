@@ -1,5 +1,7 @@
 #include "view/metrics/metrics_tables.h"
 
+#include "study/measured.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -106,6 +108,27 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     }
 }
 
+/* Beside Transfer and Serialisation, which stand on a replay: how far it misses the runtime, if it
+ * does so of any run. */
+static void add_difference(struct lull_table *table, const struct lull_runs *runs)
+{
+    bool misses = false;
+    for (uint32_t i = 0; i < runs->count; i++)
+        misses |= fabs(lull_replay_difference(runs->runs[i].breakdown)) > LULL_REPLAY_MISSES_MOST;
+    if (!misses)
+        return;
+    uint32_t row =
+        lull_table_row(table, "replay_difference", "Replay against measured", LULL_NO_ROW);
+    lull_table_row_about(table, row, "T_replayed / T - 1, on the network that the messages show");
+    for (uint32_t i = 0; i < runs->count; i++) {
+        double difference = lull_replay_difference(runs->runs[i].breakdown);
+        lull_table_set(table, row, i,
+                       isfinite(difference)
+                           ? lull_cell_share(difference)
+                           : lull_cell_absent("no replay on the network that its messages show"));
+    }
+}
+
 #define PRINTED_ABOVE_ONE 1.005 /* with two digits */
 
 /* No efficiency stands above 1 without a word. */
@@ -139,8 +162,10 @@ void lull_table_of_scheme(struct lull_document *document, const struct lull_runs
             lull_table_set(table, rows[metric], i, metric_cell(&runs->runs[i], metric));
         explain_above_one(document, runs, metric);
     }
-    if (scheme != LULL_SCHEME_DEVICE)
-        add_rates(table, runs);
+    if (scheme == LULL_SCHEME_DEVICE)
+        return;
+    add_rates(table, runs);
+    add_difference(table, runs);
 }
 
 static struct lull_cell seconds_cell(double seconds)

@@ -76,16 +76,16 @@ static double limit_of(struct lull_trace *trace, bool between_nodes)
     struct lull_error err = {""};
     const struct lull_pass_options options = {.workers = 2};
     unsigned workers = lull_pass_workers(trace, &options);
-    double limit = -1;
+    struct lull_eager_findings findings;
     if (lull_eager_evidence_create(trace, workers, &evidence, &err) != LULL_OK)
         fail_msg("%s", err.text);
     const struct lull_consumer consumer = lull_eager_evidence_consumer(evidence);
     if (lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK ||
-        lull_eager_evidence_limit(evidence, between_nodes, USUAL, &limit, &err) != LULL_OK)
+        lull_eager_evidence_weigh(evidence, between_nodes, &findings, &err) != LULL_OK)
         fail_msg("%s", err.text);
     lull_eager_evidence_destroy(evidence);
     lull_trace_close(trace);
-    return limit;
+    return lull_eager_limit(&findings, USUAL);
 }
 
 /* Messages of up to 4,000 bytes are eager, of each size many. */

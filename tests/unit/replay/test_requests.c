@@ -10,11 +10,28 @@
 
 #include <cmocka.h>
 
-enum { SEND, RECV, ISEND, IRECV, WAIT, WAITALL, BSEND, IBSEND, BARRIER, FREE, IDUP, START };
+enum {
+    SEND,
+    RECV,
+    ISEND,
+    IRECV,
+    WAIT,
+    WAITALL,
+    BSEND,
+    IBSEND,
+    BARRIER,
+    FREE,
+    IDUP,
+    START,
+    TEST,
+    IPROBE,
+    PROBE
+};
 static const char *const names[] = {
-    "MPI_Send",      "MPI_Recv",  "MPI_Isend",  "MPI_Irecv",   "MPI_Wait",
-    "MPI_Waitall",   "MPI_Bsend", "MPI_Ibsend", "MPI_Barrier", "MPI_Request_free",
-    "MPI_Comm_idup", "MPI_Start", NULL};
+    "MPI_Send",    "MPI_Recv",         "MPI_Isend",     "MPI_Irecv",
+    "MPI_Wait",    "MPI_Waitall",      "MPI_Bsend",     "MPI_Ibsend",
+    "MPI_Barrier", "MPI_Request_free", "MPI_Comm_idup", "MPI_Start",
+    "MPI_Test",    "MPI_Iprobe",       "MPI_Probe",     NULL};
 enum { LARGE = 1000000, LATENCY = 10 };
 
 static struct lull_event message(unsigned kind, int32_t peer, int32_t tag, uint64_t bytes,
@@ -280,6 +297,101 @@ static void a_receive_may_complete_on_another_thread(void **state)
     assert_int_equal(replay(trace, callers), 300 + LATENCY);
 }
 
+/* Process 0 starts a persistent send that is synchronous, waits for it, computes for 100 and sends
+ * again; process 1 receives from 300 on. A standard or buffered send of 8 bytes waits for nobody,
+ * and process 1 is the last at 300. */
+static void started_sends_have_a_mode(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t mode;
+        int64_t end;
+    } cases[] = {{LULL_SEND_STANDARD, 300},
+                 {LULL_SEND_BUFFERED, 300},
+                 {LULL_SEND_SYNCHRONOUS, 300 + LATENCY + 100 + LATENCY}};
+    for (int i = 0; i < 3; i++) {
+        struct lull_trace *trace = two_processes(1);
+        struct lull_event start = message(LULL_EVENT_SEND, 1, 1, 8, 5);
+        start.op = cases[i].mode;
+        call(trace, 0, START, 10, 20, &start);
+        CALL(trace, 0, WAIT, 20, 500, LULL_EVENT_SEND_DONE, 1, 1, 8, 5);
+        CALL(trace, 0, SEND, 600, 610, LULL_EVENT_SEND, 1, 2, 8, LULL_NO_REQUEST);
+        CALL(trace, 1, RECV, 300, 310, LULL_EVENT_RECV, 0, 1, 8, LULL_NO_REQUEST);
+        CALL(trace, 1, RECV, 310, 620, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+        assert_int_equal(replay(trace, NULL), cases[i].end);
+    }
+}
+
+/* A receive that was given up is waited for by nobody, and takes nothing. */
+static void a_receive_that_was_given_up_takes_no_message(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 10, 10, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    CALL(trace, 0, FREE, 20, 20, LULL_EVENT_REQUEST_FREED, 1, 1, 8, 5);
+    CALL(trace, 0, RECV, 30, 200, LULL_EVENT_RECV, 1, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, SEND, 100, 110, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, NULL), 100 + LATENCY);
+}
+
+/* Ten queries that find nothing, each with as much work behind it: the message leaves when all of
+ * that is done. Where calls take no time, the work alone is left. */
+static void polls_between_work_cost_their_time(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t keep;
+        int64_t length;
+    } cases[] = {{LULL_KEEP_ALL, 200}, {LULL_KEEP_OTHERS, 200}, {LULL_KEEP_NONE, 100}};
+    for (int i = 0; i < 3; i++) {
+        struct lull_trace *trace = two_processes(1);
+        for (int64_t at = 0; at < 200; at += 20)
+            call(trace, 0, at % 40 ? TEST : IPROBE, at, at + 10, NULL);
+        CALL(trace, 0, ISEND, 200, 200, LULL_EVENT_SEND, 1, 1, 8, 5);
+        CALL(trace, 1, RECV, 0, 300, LULL_EVENT_RECV, 0, 1, 8, LULL_NO_REQUEST);
+        assert_int_equal(replay_kept(trace, NULL, cases[i].keep), cases[i].length + LATENCY);
+    }
+}
+
+/* Tests without work in between are a wait, which ends when the message is there: it leaves at 100,
+ * and process 0 has computed for 35 by then. */
+static void polls_without_work_are_a_wait(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 20, 20, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    for (int64_t at = 20; at < 155; at += 45)
+        call(trace, 0, TEST, at, at + 40, NULL);
+    CALL(trace, 0, TEST, 155, 200, LULL_EVENT_RECV, 1, 1, 8, 5);
+    CALL(trace, 1, SEND, 100, 110, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_OTHERS), 100 + LATENCY);
+}
+
+/* A test before something else than a wait is work, however soon that comes. */
+static void a_poll_on_the_way_costs_its_time(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 0, 0, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    call(trace, 0, TEST, 20, 40, NULL);
+    CALL(trace, 0, ISEND, 41, 41, LULL_EVENT_SEND, 1, 2, 8, 6);
+    CALL(trace, 0, WAIT, 60, 200, LULL_EVENT_RECV, 1, 1, 8, 5);
+    CALL(trace, 1, RECV, 0, 90, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, ISEND, 90, 90, LULL_EVENT_SEND, 0, 1, 8, 5);
+    assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_ALL), 41 + 2 * LATENCY);
+}
+
+/* A probe waits, and so it takes no time of its own: the message leaves at 50. */
+static void a_probe_is_no_work(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    call(trace, 0, PROBE, 10, 200, NULL);
+    CALL(trace, 0, RECV, 200, 210, LULL_EVENT_RECV, 1, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, ISEND, 50, 50, LULL_EVENT_SEND, 0, 1, 8, 5);
+    assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_ALL), 50 + LATENCY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +405,12 @@ int main(void)
         cmocka_unit_test(a_freed_send_is_not_waited_for),
         cmocka_unit_test(started_collectives_wait_when_they_are_waited_for),
         cmocka_unit_test(a_receive_may_complete_on_another_thread),
+        cmocka_unit_test(started_sends_have_a_mode),
+        cmocka_unit_test(a_receive_that_was_given_up_takes_no_message),
+        cmocka_unit_test(polls_between_work_cost_their_time),
+        cmocka_unit_test(polls_without_work_are_a_wait),
+        cmocka_unit_test(a_poll_on_the_way_costs_its_time),
+        cmocka_unit_test(a_probe_is_no_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,6 +112,97 @@ static void test_intercommunicator(void **state)
     }
 }
 
+static void define_far(struct definitions_maker *maker, uint32_t id, uint64_t link, uint64_t own,
+                       uint64_t theirs, const uint32_t *members)
+{
+    definitions_add(maker, LULL_TAPE_DEFINE_FAR, id, "UUUuuuuu", link, own, theirs, 2U, 0U, 2U,
+                    members[0], members[1]);
+}
+
+/* Two intercommunicators of the same groups, with ids 5 and 6, and the links that their leaders
+ * know, processes 0 and 1. Their keys are not known to the other group. */
+static void write_halves(const uint64_t *links, uint32_t processes)
+{
+    static const uint32_t left[] = {0, 2}, right[] = {1, 3};
+    for (uint32_t p = 0; p < processes; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        const bool is_left = p % 2 == 0;
+        const uint32_t *own = is_left ? left : right, *far = is_left ? right : left;
+        define_process(&definitions, p, processes);
+        define_comm(&definitions, 5, is_left ? 100 : 200, 2, own, UINT32_MAX, "first");
+        define_far(&definitions, 5, p < 2 ? links[0] : 0, is_left ? 10 : 20, is_left ? 20 : 10,
+                   far);
+        define_comm(&definitions, 6, is_left ? 101 : 201, 2, own, UINT32_MAX, "second");
+        define_far(&definitions, 6, p < 2 ? links[1] : 0, is_left ? 11 : 21, is_left ? 21 : 11,
+                   far);
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        for (uint32_t comm = 5; comm < 7; comm++)
+            tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10 * comm, 1, 1, 1, 1, comm, 8);
+        tape_write(&tape, run.path, 0);
+    }
+}
+
+static void check_halves(void)
+{
+    for (unsigned which = 0; which < 2; which++) {
+        const uint32_t left = run_events(0).events[1 + 2 * which].id;
+        const uint32_t right = run_events(1).events[1 + 2 * which].id;
+        assert_int_equal(run.trace->comms[left].remote, right);
+        assert_int_equal(run.trace->comms[right].remote, left);
+        assert_int_equal(run_events(2).events[1 + 2 * which].id, left);
+        assert_int_equal(run_events(3).events[1 + 2 * which].id, right);
+        for (uint32_t p = 0; p < 4; p++)
+            assert_int_equal(run_events(p).events[1 + 2 * which].message.peer, p % 2 == 0 ? 3 : 2);
+    }
+}
+
+static void test_linked_halves(void **state)
+{
+    (void)state;
+    write_halves((const uint64_t[]){77, 78}, 4);
+    run_open(run.path);
+    check_halves();
+}
+
+/* Nobody knows a link: groups that describe each other. */
+static void test_halves_without_leaders(void **state)
+{
+    (void)state;
+    write_halves((const uint64_t[]){0, 0}, 4);
+    run_open(run.path);
+    check_halves();
+}
+
+/* A link says more than what the groups are called: the leaders have made them in another order. */
+static void test_link_comes_first(void **state)
+{
+    (void)state;
+    static const uint32_t left[] = {0}, right[] = {1};
+    for (uint32_t p = 0; p < 2; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        define_process(&definitions, p, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            define_comm(&definitions, 5 + i, 100 * (p + 1) + i, 1, p ? right : left, UINT32_MAX,
+                        "");
+            definitions_add(&definitions, LULL_TAPE_DEFINE_FAR, 5 + i, "UUUuuuu",
+                            (uint64_t)(p ? 78 - i : 77 + i), (uint64_t)(p ? 20 + i : 10 + i),
+                            (uint64_t)(p ? 10 + i : 20 + i), 1U, 0U, 1U, p ? 0U : 1U);
+        }
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        for (uint32_t comm = 5; comm < 7; comm++)
+            tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10 * comm, 1, 1, 0, 1, comm, 8);
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    const struct same_sequence a = run_events(0), b = run_events(1);
+    assert_int_equal(run.trace->comms[a.events[1].id].remote, b.events[3].id);
+    assert_int_equal(run.trace->comms[a.events[3].id].remote, b.events[1].id);
+}
+
 /* The threads of a team are numbers in their process. */
 static void test_teams(void **state)
 {
@@ -223,6 +314,9 @@ int main(void)
         TEST(test_ids_are_unified),
         TEST(test_communicators_by_key),
         TEST(test_intercommunicator),
+        TEST(test_linked_halves),
+        TEST(test_halves_without_leaders),
+        TEST(test_link_comes_first),
         TEST(test_teams),
         TEST(test_nodes),
         TEST(test_spawned),

@@ -180,14 +180,34 @@ static void test_above_one(void **state)
     lull_runs_close(&loaded.runs);
 }
 
+/* Of a run cut by --max-size there are sums, which do not tell parallel regions apart: that is said
+ * where there are any, and not to who has only MPI. */
+static void test_cut_runs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run;
+        bool told;
+    } cases[] = {{"mpi1.prv", false}, {"omp2.prv", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = golden_data(cases[i].run, arena);
+        const struct lull_metrics_wish wish = {.part = lull_metrics_part_find("region")};
+        struct loaded loaded = load(&path, 1);
+        loaded.runs.runs[0].breakdown->from_sums = true;
+        char *text = render(&loaded, &wish, "text");
+        const char *note = strstr(text, "the OpenMP parallel regions are not told apart");
+        assert_int_equal(note != NULL, cases[i].told);
+        free(text);
+        lull_runs_close(&loaded.runs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_saved_and_loaded),
-        cmocka_unit_test(test_schemes),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_notices),
-        cmocka_unit_test(test_above_one),
+        cmocka_unit_test(test_cut_runs), cmocka_unit_test(test_saved_and_loaded),
+        cmocka_unit_test(test_schemes),  cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_notices),  cmocka_unit_test(test_above_one),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -166,6 +166,10 @@ uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number);
 uint32_t lull_tape_member_number(const struct lull_trace *trace, uint32_t process);
 
+/* read/worlds.c: programs of MPI that a script has started one by one, each of them a world with one
+ * process, become applications. */
+void lull_tape_divide_worlds(struct lull_trace *trace);
+
 /* read/clock.c: when all definitions are read, processes with one clock get what one of them has
  * measured, and every scope gets its segments. */
 lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);

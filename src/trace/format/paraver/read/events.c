@@ -52,10 +52,10 @@ static lull_status enter(struct lull_prv_scan *scan, const struct lull_prv_type 
     bool named;
     uint32_t region = lull_prv_type_region(type, value, &named);
     if (!named)
-        lull_trace_add_quirk(
-            scan->trace, "a value of an event type is named nowhere; counted under its type",
-            "line %llu: type %llu value %llu", (unsigned long long)scan->records.line,
-            (unsigned long long)type->number, (unsigned long long)value);
+        lull_trace_add_quirk(scan->trace,
+                             "a value of an event type is named nowhere; counted under its type",
+                             "line %llu: type %llu value %llu", (unsigned long long)scan->line,
+                             (unsigned long long)type->number, (unsigned long long)value);
     if (!lull_array_reserve(&track->open, &track->open_capacity, (size_t)track->n_open + 1,
                             sizeof *track->open))
         return lull_prv_no_memory(scan, err);
@@ -73,7 +73,7 @@ static lull_status region_event(struct lull_prv_scan *scan, const struct lull_pr
         if (open > 0)
             return leave(scan, open - 1, err);
         lull_trace_add_quirk(scan->trace, "an activity ends that did not begin; ignored",
-                             "line %llu: type %llu", (unsigned long long)scan->records.line,
+                             "line %llu: type %llu", (unsigned long long)scan->line,
                              (unsigned long long)type->number);
         return LULL_OK;
     }
@@ -82,7 +82,7 @@ static lull_status region_event(struct lull_prv_scan *scan, const struct lull_pr
     } else if (track->n_open == MOST_OPEN) {
         lull_trace_add_quirk(scan->trace,
                              "more than 16384 regions are open at a time; the innermost are closed",
-                             "line %llu", (unsigned long long)scan->records.line);
+                             "line %llu", (unsigned long long)scan->line);
         status = leave(scan, track->n_open - 1, err);
     }
     return status == LULL_OK ? enter(scan, type, value, err) : status;
@@ -105,14 +105,14 @@ static uint32_t comm_of(const struct lull_prv_scan *scan, const struct parameter
 {
     uint32_t process = scan->trace->locations[scan->location].process;
     uint32_t application = scan->trace->processes[process].application;
-    const struct lull_paraver *paraver = scan->records.paraver;
+    const struct lull_paraver *paraver = scan->paraver;
     if (!given(parameters, LULL_PRV_COMM))
         return paraver->applications[application].world;
     uint64_t id = parameters->values[LULL_PRV_COMM];
     uint32_t comm = lull_prv_comm_find(paraver, application, id);
     if (comm == LULL_NONE)
         lull_trace_add_quirk(scan->trace, "a collective names a communicator that is not defined",
-                             "line %llu: communicator %llu", (unsigned long long)scan->records.line,
+                             "line %llu: communicator %llu", (unsigned long long)scan->line,
                              (unsigned long long)id);
     return comm;
 }
@@ -211,23 +211,29 @@ static lull_status own_event(struct lull_prv_scan *scan, const struct lull_prv_p
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static lull_status marker(struct lull_prv_scan *scan, uint32_t index, uint64_t value,
+static lull_status marker(struct lull_prv_scan *scan, const struct lull_prv_pair *pair,
                           struct lull_error *err)
 {
+    uint32_t index = pair->type ? pair->type->index : scan->paraver->types.unnamed_marker;
+    if (!pair->type)
+        lull_trace_add_quirk(scan->trace,
+                             "an event type is named nowhere and occurs late; its number is lost",
+                             "line %llu", (unsigned long long)scan->line);
     struct lull_event event = {
-        .time = scan->time, .kind = LULL_EVENT_MARKER, .id = index, .number = value};
+        .time = scan->time, .kind = LULL_EVENT_MARKER, .id = index, .number = pair->value};
     return lull_prv_put(scan, &event, err);
 }
 
 /* All pairs but counters. Parameters wait until what they belong to is complete: one of lull's own
  * events, if one stands before them, else the collective of the line. */
-lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, struct lull_error *err)
+lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, const struct lull_prv_pair *pairs,
+                               size_t n_pairs, struct lull_error *err)
 {
     struct parameters line = {.given = 0}, own = {.given = 0}, *current = &line;
     const struct lull_prv_pair *pending = NULL;
     lull_status status = LULL_OK;
-    for (size_t i = 0; status == LULL_OK && i < scan->n_pairs; i++) {
-        const struct lull_prv_pair *pair = &scan->pairs[i];
+    for (size_t i = 0; status == LULL_OK && i < n_pairs; i++) {
+        const struct lull_prv_pair *pair = &pairs[i];
         switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
         case LULL_PRV_REGION:
             if (line.given) /* of the call before, which may end on this very line */
@@ -241,8 +247,7 @@ lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, struct lull_error *er
                 scan, pair->value ? LULL_EVENT_MEASURE_ON : LULL_EVENT_MEASURE_OFF, 0, err);
             break;
         case LULL_PRV_MARKER:
-            status = marker(scan, pair->type ? pair->type->index : scan->types->unnamed_marker,
-                            pair->value, err);
+            status = marker(scan, pair, err);
             break;
         case LULL_PRV_PARAMETER:
             current->values[pair->type->index] = pair->value;

@@ -273,13 +273,16 @@ static lull_status read_lines(struct lull_prv_header *header, struct lull_prv_sa
 lull_status lull_prv_read_header(struct lull_trace *trace, struct lull_paraver *paraver,
                                  struct lull_prv_sample *sample, struct lull_error *err)
 {
-    struct lull_prv_lines lines = {.path = trace->path};
+    struct lull_prv_lines lines = {.path = trace->path, .memory = lull_prv_source_memory()};
+    if (!lines.memory)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     lull_status status = lull_prv_source_open(trace, 0, true, &lines.source, err);
-    if (status != LULL_OK)
-        return status;
-    struct lull_prv_header header = {.trace = trace, .paraver = paraver, .lines = &lines};
-    status = read_lines(&header, sample, err);
-    lull_prv_source_close(lines.source);
+    if (status == LULL_OK) {
+        struct lull_prv_header header = {.trace = trace, .paraver = paraver, .lines = &lines};
+        status = read_lines(&header, sample, err);
+        lull_prv_source_close(lines.source);
+    }
+    free(lines.memory);
     free(lines.line);
     return status;
 }

@@ -9,7 +9,7 @@
 struct lull_prv_lines {
     struct lull_prv_source *source;
     const char *path;
-    uint8_t *chunk;
+    uint8_t *memory; /* of the chunk at hand */
     size_t size, at;
     uint8_t *line; /* malloc'd, ends with NUL and padding */
     size_t length, capacity;

@@ -30,7 +30,7 @@ lull_status lull_prv_next_line(struct lull_prv_lines *lines, struct lull_error *
     for (;;) {
         if (lines->at == lines->size) {
             lull_status status =
-                lull_prv_source_next(lines->source, &lines->chunk, &lines->size, err);
+                lull_prv_source_next(lines->source, &lines->memory, &lines->size, err);
             if (status != LULL_OK)
                 return status;
             lines->at = 0;
@@ -39,7 +39,7 @@ lull_status lull_prv_next_line(struct lull_prv_lines *lines, struct lull_error *
                 return append(lines, NULL, 0, err);
             }
         }
-        const uint8_t *from = lines->chunk + lines->at;
+        const uint8_t *from = lines->memory + LULL_PRV_HEAD + lines->at;
         const uint8_t *newline = memchr(from, '\n', lines->size - lines->at);
         size_t part = newline ? (size_t)(newline + 1 - from) : lines->size - lines->at;
         lull_status status = append(lines, from, part, err);

@@ -1,20 +1,23 @@
 /* Communication records are not in time order and each speaks of two locations. So they are read
- * in a pass of their own, and sorted: 32 bytes per half message. */
-#include "trace/format/paraver/read/records.h"
+ * in a pass of their own, and sorted: 32 bytes per half message, and as many while they are. */
+#include "trace/format/paraver/read/pipe.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool add(struct lull_prv_messages *messages, const struct lull_prv_half halves[2])
+struct collection {
+    const struct lull_trace *trace;
+    struct lull_prv_messages *messages;
+    atomic_uint next; /* location to be sorted */
+};
+
+static lull_status out_of_memory(const struct lull_trace *trace, struct lull_error *err)
 {
-    if (!lull_array_reserve(&messages->halves, &messages->capacity, messages->n_halves + 2,
-                            sizeof *messages->halves))
-        return false;
-    messages->halves[messages->n_halves++] = halves[0];
-    messages->halves[messages->n_halves++] = halves[1];
-    return true;
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for messages", trace->path);
 }
 
 static int compare(const void *a, const void *b)
@@ -33,56 +36,84 @@ static int compare(const void *a, const void *b)
     return left->bytes < right->bytes ? -1 : left->bytes > right->bytes;
 }
 
-static lull_status collect(struct lull_prv_records *records, struct lull_prv_messages *messages,
-                           struct lull_error *err)
+static lull_status take_batch(void *context, const struct lull_prv_batch *batch, uint64_t line,
+                              double share, struct lull_error *err)
 {
-    const uint8_t *at, *end;
-    lull_status status;
-    while ((status = lull_prv_records_next(records, &at, &end, err)) == LULL_OK && at < end) {
-        for (; at < end; at = (const uint8_t *)memchr(at, '\n', (size_t)(end - at)) + 1) {
-            struct lull_prv_half halves[2];
-            if (at[0] == '3' && at[1] == ':') {
-                status = lull_prv_message(records, at + 2, halves, err);
-                if (status != LULL_OK)
-                    return status;
-                if (!add(messages, halves))
-                    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for messages",
-                                     records->trace->path);
-            }
-            records->line++;
-        }
+    (void)share;
+    struct collection *collection = context;
+    struct lull_prv_messages *messages = collection->messages;
+    for (size_t i = 0; i < batch->n_items; i++) {
+        lull_prv_tell_late(collection->trace, &batch->items[i], line + batch->items[i].line);
+        if (batch->items[i].kind == LULL_PRV_BAD_ITEM)
+            return lull_prv_bad_batch(collection->trace, batch, line + batch->items[i].line, err);
     }
-    return status;
-}
-
-static lull_status sort(const struct lull_trace *trace, struct lull_prv_messages *messages,
-                        struct lull_error *err)
-{
-    messages->first = calloc((size_t)trace->n_locations + 1, sizeof *messages->first);
-    if (!messages->first)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for messages", trace->path);
-    if (messages->n_halves > 0)
-        qsort(messages->halves, messages->n_halves, sizeof *messages->halves, compare);
-    for (size_t i = 0; i < messages->n_halves; i++)
-        messages->first[messages->halves[i].location + 1]++;
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        messages->first[l + 1] += messages->first[l];
+    if (!lull_array_reserve(&messages->halves, &messages->capacity,
+                            messages->n_halves + batch->n_halves, sizeof *messages->halves))
+        return out_of_memory(collection->trace, err);
+    if (batch->n_halves > 0)
+        memcpy(messages->halves + messages->n_halves, batch->halves,
+               batch->n_halves * sizeof *batch->halves);
+    messages->n_halves += batch->n_halves;
     return LULL_OK;
 }
 
-lull_status lull_prv_messages_read(const struct lull_trace *trace,
+/* ---- order --------------------------------------------------------------------------------- */
+
+/* Brings those of one location together, in a new array. */
+static bool group(const struct lull_trace *trace, struct lull_prv_messages *messages)
+{
+    const size_t n = messages->n_halves;
+    struct lull_prv_half *halves = malloc((n + 1) * sizeof *halves);
+    size_t *next = calloc((size_t)trace->n_locations + 1, sizeof *next);
+    messages->first = calloc((size_t)trace->n_locations + 1, sizeof *messages->first);
+    if (!halves || !next || !messages->first) {
+        free(halves);
+        free(next);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        messages->first[messages->halves[i].location + 1]++;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        next[l + 1] = messages->first[l + 1] += messages->first[l];
+    for (size_t i = 0; i < n; i++)
+        halves[next[messages->halves[i].location]++] = messages->halves[i];
+    free(messages->halves);
+    free(next);
+    messages->halves = halves;
+    messages->capacity = n + 1;
+    return true;
+}
+
+static void sort_locations(void *context, unsigned worker)
+{
+    (void)worker;
+    struct collection *collection = context;
+    const struct lull_prv_messages *messages = collection->messages;
+    uint32_t l;
+    while ((l = atomic_fetch_add(&collection->next, 1)) < collection->trace->n_locations) {
+        struct lull_prv_half *halves = messages->halves + messages->first[l];
+        size_t n = messages->first[l + 1] - messages->first[l], i = 1;
+        while (i < n && compare(&halves[i - 1], &halves[i]) <= 0)
+            i++;
+        if (i < n)
+            qsort(halves, n, sizeof *halves, compare);
+    }
+}
+
+lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
                                    struct lull_prv_messages *messages, struct lull_error *err)
 {
-    struct lull_prv_records records;
+    const struct lull_prv_wish wish = {.messages = true};
+    struct collection collection = {.trace = trace, .messages = messages};
+    atomic_init(&collection.next, 0);
     *messages = (struct lull_prv_messages){0};
-    lull_status status = lull_prv_records_open(trace, true, &records, err);
-    if (status != LULL_OK)
-        return status;
-    status = collect(&records, messages, err);
+    lull_status status =
+        lull_prv_pipe_run(trace, true, workers, &wish, take_batch, &collection, err);
+    if (status == LULL_OK && !group(trace, messages))
+        status = out_of_memory(trace, err);
     if (status == LULL_OK)
-        status = sort(trace, messages, err);
-    lull_prv_records_close(&records);
-    if (status != LULL_OK)
+        lull_parallel_run(workers, sort_locations, &collection);
+    else
         lull_prv_messages_free(messages);
     return status;
 }

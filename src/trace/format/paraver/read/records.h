@@ -6,6 +6,34 @@
 
 #include <string.h>
 
+/* ---- pieces -------------------------------------------------------------------------------- */
+
+/* Whole lines of the file: each is ended by '\n', and LULL_PRV_PAD readable bytes follow the last.
+ */
+struct lull_prv_piece {
+    uint8_t *memory; /* malloc'd, as a source wants it; the caller's */
+    const uint8_t *begin, *end;
+};
+
+/* The file as pieces, in turn. */
+struct lull_prv_records {
+    const struct lull_trace *trace;
+    struct lull_prv_source *source;
+    uint8_t *carry; /* the beginning of a line that goes on in the next chunk */
+    size_t n_carry;
+    bool again; /* another pass counts the quirks */
+    bool ended;
+};
+
+lull_status lull_prv_records_open(const struct lull_trace *trace, bool again,
+                                  struct lull_prv_records *records, struct lull_error *err);
+/* The next piece; begin == end at the end. */
+lull_status lull_prv_records_next(struct lull_prv_records *records, struct lull_prv_piece *piece,
+                                  struct lull_error *err);
+void lull_prv_records_close(struct lull_prv_records *records);
+
+/* ---- fields -------------------------------------------------------------------------------- */
+
 enum { LULL_PRV_KNOWN_BITS = 8 };
 
 /* "cpu:application:task:thread:" as text of up to 16 characters. */
@@ -14,58 +42,46 @@ struct lull_prv_known_object {
     uint32_t length, location; /* length 0: none */
 };
 
-struct lull_prv_records {
+/* Takes lines apart, whichever thread has them. */
+struct lull_prv_parser {
     const struct lull_trace *trace;
     const struct lull_paraver *paraver;
-    struct lull_prv_source *source;
-    uint8_t *carry; /* the beginning of a line that goes on in the next chunk */
-    size_t n_carry;
-    uint64_t line; /* of the record being read, from 1; the caller counts */
-    bool again;    /* another pass counts the quirks */
-    bool ended;
+    uint32_t late;          /* times of the line that lay behind the end of the run */
+    struct lull_error what; /* is wrong with the line: without path and line */
     /* Objects met before, by a hash of their first 8 characters: a file speaks of the same few
      * threads again and again. */
     struct lull_prv_known_object known[1 << LULL_PRV_KNOWN_BITS];
 };
 
-lull_status lull_prv_records_open(const struct lull_trace *trace, bool again,
-                                  struct lull_prv_records *records, struct lull_error *err);
-/* The next lines, each ended by '\n' and followed by LULL_PRV_PAD readable bytes;
- * *ret_begin == *ret_end at the end. */
-lull_status lull_prv_records_next(struct lull_prv_records *records, const uint8_t **ret_begin,
-                                  const uint8_t **ret_end, struct lull_error *err);
-void lull_prv_records_close(struct lull_prv_records *records);
-
-/* "<path>: line <n>: <what>" */
-lull_status lull_prv_bad(const struct lull_prv_records *records, struct lull_error *err,
-                         const char *what, ...) __attribute__((format(printf, 3, 4)));
+/* Says in parser->what what is wrong; false. */
+bool lull_prv_bad(struct lull_prv_parser *parser, const char *what, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* cpu:application:task:thread: */
-lull_status lull_prv_parse_object(struct lull_prv_records *records, const uint8_t **at,
-                                  uint32_t *ret_location, struct lull_error *err);
+bool lull_prv_parse_object(struct lull_prv_parser *parser, const uint8_t **at,
+                           uint32_t *ret_location);
 /* The shortest object has 8 characters, so that all of those hashed are its own. */
 static inline uint32_t lull_prv_known_index(uint64_t first)
 {
     return (uint32_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LULL_PRV_KNOWN_BITS));
 }
 
-static inline lull_status lull_prv_object(struct lull_prv_records *records, const uint8_t **at,
-                                          uint32_t *ret_location, struct lull_error *err)
+static inline bool lull_prv_object(struct lull_prv_parser *parser, const uint8_t **at,
+                                   uint32_t *ret_location)
 {
     uint64_t text[2];
     memcpy(text, *at, sizeof text);
-    const struct lull_prv_known_object *known = &records->known[lull_prv_known_index(text[0])];
+    const struct lull_prv_known_object *known = &parser->known[lull_prv_known_index(text[0])];
     if (((text[0] ^ known->text[0]) & known->mask[0]) |
         ((text[1] ^ known->text[1]) & known->mask[1]) | !known->length)
-        return lull_prv_parse_object(records, at, ret_location, err);
+        return lull_prv_parse_object(parser, at, ret_location);
     *at += known->length;
     *ret_location = known->location;
-    return LULL_OK;
+    return true;
 }
 
 /* A time in ns, cut off at the end of the run. */
-lull_status lull_prv_time(struct lull_prv_records *records, const uint8_t **at, int64_t *ret_time,
-                          struct lull_error *err);
+bool lull_prv_time(struct lull_prv_parser *parser, const uint8_t **at, int64_t *ret_time);
 
 /* Half a message: what one of its two locations sees. */
 struct lull_prv_half {
@@ -77,10 +93,17 @@ struct lull_prv_half {
 };
 
 /* The line behind "3:". */
-lull_status lull_prv_message(struct lull_prv_records *records, const uint8_t *at,
-                             struct lull_prv_half ret_halves[2], struct lull_error *err);
-struct lull_event lull_prv_message_event(const struct lull_prv_records *records,
+bool lull_prv_message(struct lull_prv_parser *parser, const uint8_t *at,
+                      struct lull_prv_half ret_halves[2]);
+struct lull_event lull_prv_message_event(const struct lull_trace *trace,
                                          const struct lull_prv_half *half);
+
+static inline bool lull_prv_line_ends(const uint8_t *at)
+{
+    return *at == '\n' || (*at == '\r' && at[1] == '\n');
+}
+
+/* ---- all messages -------------------------------------------------------------------------- */
 
 /* All messages of a file, in time order per location. */
 struct lull_prv_messages {
@@ -88,13 +111,8 @@ struct lull_prv_messages {
     size_t n_halves, capacity;
     size_t *first; /* per location, and one more */
 };
-lull_status lull_prv_messages_read(const struct lull_trace *trace,
+lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
                                    struct lull_prv_messages *messages, struct lull_error *err);
 void lull_prv_messages_free(struct lull_prv_messages *messages);
-
-static inline bool lull_prv_line_ends(const uint8_t *at)
-{
-    return *at == '\n' || (*at == '\r' && at[1] == '\n');
-}
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef LULL_TRACE_FORMAT_PARAVER_READ_SCAN_H
 #define LULL_TRACE_FORMAT_PARAVER_READ_SCAN_H
 
-#include "trace/format/paraver/read/records.h"
+#include "trace/format/paraver/read/batch.h"
 
 #include <string.h>
 
@@ -29,32 +29,23 @@ struct lull_prv_track {
     size_t next_half, last_half;
 };
 
-/* What the mask needs of an event type. */
-enum lull_prv_need { LULL_PRV_NEED_NOTHING, LULL_PRV_NEED_VALUE, LULL_PRV_NEED_READING };
-
-struct lull_prv_pair {
-    const struct lull_prv_type *type; /* NULL: named nowhere */
-    uint64_t value;
-};
-
 struct lull_prv_scan {
-    struct lull_prv_records records;
     const struct lull_trace *trace;
-    const struct lull_prv_types *types;
+    const struct lull_paraver *paraver;
     struct lull_sink *sink;
     uint64_t mask;
-    bool unordered, wants_events, wants_messages;
+    bool unordered;
     struct lull_prv_messages messages; /* in time order, unless `unordered` */
     uint8_t *needs;                    /* per type, enum lull_prv_need */
+    struct lull_prv_wish wish;
     struct lull_prv_track *tracks;
     size_t buffer_size;
     size_t counted_words;
     int64_t last_time;
-    struct lull_prv_pair *pairs; /* of the line */
-    size_t n_pairs, pairs_capacity;
     struct lull_reading *readings; /* of the line; as many as there are counters */
     uint32_t n_readings;
     /* the line at hand */
+    uint64_t line; /* its number, from 1 */
     struct lull_prv_track *track;
     uint32_t location;
     int64_t time;
@@ -94,7 +85,8 @@ static inline lull_status lull_prv_put_simple(struct lull_prv_scan *scan, uint8_
                         err);
 }
 
-/* All pairs of the line at hand but counters, as events. */
-lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, struct lull_error *err);
+/* Pairs of the line at hand but counters, as events. */
+lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, const struct lull_prv_pair *pairs,
+                               size_t n_pairs, struct lull_error *err);
 
 #endif

@@ -25,8 +25,7 @@ struct lull_prv_source {
     bool gzip, again;
     uint64_t file_size;
     _Atomic uint64_t consumed; /* bytes of the file */
-    struct chunk ring[RING];   /* a plain file uses the first alone */
-    bool holding;              /* the caller holds ring[taken % RING] */
+    struct chunk ring[RING];   /* of a gzip file */
 
     /* gzip: the thread fills, the caller takes; both counts only grow */
     pthread_t thread;
@@ -214,23 +213,21 @@ static void *inflate_thread(void *context)
     return NULL;
 }
 
-static lull_status next_inflated(struct lull_prv_source *source, uint8_t **ret_data,
-                                 size_t *ret_size, struct lull_error *err)
+static lull_status next_inflated(struct lull_prv_source *source, uint8_t **memory, size_t *ret_size,
+                                 struct lull_error *err)
 {
     pthread_mutex_lock(&source->lock);
-    if (source->holding)
-        source->taken++;
-    source->holding = false;
-    pthread_cond_broadcast(&source->changed);
     while (!source->ended && source->filled == source->taken)
         pthread_cond_wait(&source->changed, &source->lock);
     lull_status status = LULL_OK;
     *ret_size = 0;
     if (source->filled > source->taken) {
-        struct chunk *chunk = &source->ring[source->taken % RING];
-        source->holding = true;
-        *ret_data = chunk->memory + LULL_PRV_HEAD;
+        struct chunk *chunk = &source->ring[source->taken++ % RING];
+        uint8_t *empty = *memory;
+        *memory = chunk->memory;
         *ret_size = chunk->size;
+        chunk->memory = empty;
+        pthread_cond_broadcast(&source->changed);
     } else if (source->status != LULL_OK) {
         status = lull_fail(err, source->status, "%s", source->err.text);
     }
@@ -259,8 +256,8 @@ static lull_status open_file(struct lull_prv_source *source, struct lull_error *
 static lull_status prepare(struct lull_prv_source *source, uint64_t offset, struct lull_error *err)
 {
     const char *path = source->trace->path;
-    for (int i = 0; i < (source->gzip ? RING : 1); i++) {
-        source->ring[i].memory = malloc(LULL_PRV_HEAD + LULL_PRV_CHUNK + LULL_PRV_PAD);
+    for (int i = 0; source->gzip && i < RING; i++) {
+        source->ring[i].memory = lull_prv_source_memory();
         if (!source->ring[i].memory)
             return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     }
@@ -302,13 +299,17 @@ lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset
     return LULL_OK;
 }
 
-lull_status lull_prv_source_next(struct lull_prv_source *source, uint8_t **ret_data,
-                                 size_t *ret_size, struct lull_error *err)
+uint8_t *lull_prv_source_memory(void)
+{
+    return malloc(LULL_PRV_HEAD + LULL_PRV_CHUNK + LULL_PRV_PAD);
+}
+
+lull_status lull_prv_source_next(struct lull_prv_source *source, uint8_t **memory, size_t *ret_size,
+                                 struct lull_error *err)
 {
     if (source->gzip)
-        return next_inflated(source, ret_data, ret_size, err);
-    *ret_data = source->ring[0].memory + LULL_PRV_HEAD;
-    return read_some(source, *ret_data, LULL_PRV_CHUNK, ret_size, err);
+        return next_inflated(source, memory, ret_size, err);
+    return read_some(source, *memory + LULL_PRV_HEAD, LULL_PRV_CHUNK, ret_size, err);
 }
 
 double lull_prv_source_share(const struct lull_prv_source *source)

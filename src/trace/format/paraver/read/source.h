@@ -1,4 +1,4 @@
-/* The bytes of a .prv or .prv.gz file, megabyte by megabyte; internal to the Paraver format.
+/* The bytes of a .prv or .prv.gz file, chunk by chunk; internal to the Paraver format.
  *
  * A gzip file is inflated in a thread of its own, a few buffers ahead of the caller; of a plain
  * file each chunk is read when asked for. */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-    LULL_PRV_CHUNK = 1 << 20, /* bytes of a chunk at most */
+    LULL_PRV_CHUNK = 1 << 18, /* bytes of a chunk at most */
     LULL_PRV_HEAD = 1 << 16,  /* free bytes before it: the longest line that spans two chunks */
     LULL_PRV_PAD = 16         /* free bytes behind it */
 };
@@ -22,10 +22,14 @@ struct lull_prv_source;
 lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset, bool again,
                                  struct lull_prv_source **ret_source, struct lull_error *err);
 
-/* The next chunk, with room as promised above, the caller's to change until the next call;
- * *ret_size is 0 at the end. Truncated or corrupt gzip data is an error that names the place. */
-lull_status lull_prv_source_next(struct lull_prv_source *source, uint8_t **ret_data,
-                                 size_t *ret_size, struct lull_error *err);
+/* Memory for a chunk with its head and pad; free() releases it. NULL: none. */
+uint8_t *lull_prv_source_memory(void);
+
+/* The next chunk, behind the head of *memory, which is the caller's and may be exchanged for
+ * another; *ret_size is 0 at the end. Truncated or corrupt gzip data is an error that names the
+ * place. */
+lull_status lull_prv_source_next(struct lull_prv_source *source, uint8_t **memory, size_t *ret_size,
+                                 struct lull_error *err);
 
 /* Share of the file that has been read, 0 .. 1. */
 double lull_prv_source_share(const struct lull_prv_source *source);

@@ -3,19 +3,29 @@
  * until all definitions have been read. */
 #include "trace/format/tape/read/merge.h"
 
-/* Members are process numbers until merge_end knows that all is there; a list that does not fit
- * its definition makes the definition bad. */
-static void read_members(struct lull_tape_merge *merge, struct lull_comm *comm, uint32_t listed,
-                         struct lull_tape_fields *fields)
+/* Members are process numbers until merge_end knows that all is there. */
+uint32_t *lull_tape_read_members(struct lull_tape_merge *merge, uint32_t listed,
+                                 struct lull_tape_fields *fields)
 {
     if (fields->bad || (size_t)(fields->end - fields->at) / sizeof(uint32_t) < listed) {
         fields->bad = true;
-        return;
+        return NULL;
     }
     uint32_t *members = lull_arena_zero(merge->trace->arena, listed, sizeof *members);
     for (uint32_t i = 0; i < listed; i++)
         members[i] = lull_tape_field_u32(fields);
-    comm->members = members;
+    return members;
+}
+
+uint32_t lull_tape_new_comm(struct lull_tape_merge *merge)
+{
+    struct lull_trace *trace = merge->trace;
+    const uint32_t index = trace->n_comms;
+    TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COMM, comms, n_comms)->members = NULL;
+    merge->drafts = lull_arena_grow(trace->arena, merge->drafts, &merge->drafts_capacity,
+                                    (size_t)index + 1, sizeof *merge->drafts);
+    merge->drafts[index].partner = LULL_NONE;
+    return index;
 }
 
 lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
@@ -32,11 +42,8 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
             lull_tape_unify(merge, LULL_TAPE_MAP_COMM, &key, sizeof key, index, &index, &fresh);
     if (status != LULL_OK)
         return status;
-    if (fresh) {
-        TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COMM, comms, n_comms)->members = NULL;
-        merge->drafts = lull_arena_grow(trace->arena, merge->drafts, &merge->drafts_capacity,
-                                        (size_t)index + 1, sizeof *merge->drafts);
-    }
+    if (fresh)
+        index = lull_tape_new_comm(merge);
     struct lull_comm *comm = &trace->comms[index];
     struct comm_draft *draft = &merge->drafts[index];
     uint32_t paradigm = lull_tape_field_u32(fields), size = lull_tape_field_u32(fields);
@@ -53,7 +60,7 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
     if (listed != 0 && listed != size)
         return LULL_ERR_FORMAT;
     if (listed != 0)
-        read_members(merge, comm, listed, fields);
+        comm->members = lull_tape_read_members(merge, listed, fields);
     comm->name = lull_tape_take_text(merge, fields);
     *ret_index = index;
     return LULL_OK;
@@ -188,7 +195,7 @@ lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
     struct lull_comm *comm = &trace->comms[c];
     const struct comm_draft *draft = &merge->drafts[c];
     comm->parent = mapped_comm(draft, draft->parent);
-    comm->remote = mapped_comm(draft, draft->remote);
+    comm->remote = draft->partner != LULL_NONE ? draft->partner : mapped_comm(draft, draft->remote);
     if (comm->paradigm == LULL_PARADIGM_OPENMP)
         return resolve_team(merge, c, err);
     struct lull_tape_data *data = trace->format_data;

@@ -182,6 +182,8 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         if (status == LULL_OK)
             status = set_id(merge, &scope->maps[LULL_TAPE_MAP_COMM], definition->id, index);
         return status;
+    case LULL_TAPE_DEFINE_FAR:
+        return lull_tape_define_far(merge, scope, definition->id, fields);
     default: /* of a later version */
         lull_trace_add_quirk(merge->trace, "a definition of unknown kind; ignored", "kind %u",
                              definition->kind);
@@ -262,6 +264,8 @@ lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status statu
                                 struct lull_error *err)
 {
     struct lull_tape_data *data = merge->trace->format_data;
+    if (status == LULL_OK)
+        lull_tape_join_halves(merge);
     data->outside =
         lull_arena_zero(merge->trace->arena, merge->trace->n_comms + 1, sizeof *data->outside);
     if (status == LULL_OK)

@@ -10,6 +10,7 @@
 /* What a communicator needs until all definitions have been read. */
 struct comm_draft {
     uint32_t parent, remote; /* ids in `scope` */
+    uint32_t partner;        /* index of the other group, in place of `remote`; or LULL_NONE */
     const struct lull_tape_scope *scope;
     bool whole_run;
 };
@@ -20,6 +21,8 @@ struct lull_tape_merge {
     size_t capacity[LULL_TAPE_MAPS], processes_capacity;
     struct comm_draft *drafts; /* parallel to trace->comms */
     size_t drafts_capacity;
+    struct comm_half *halves; /* read/halves.c */
+    size_t n_halves, halves_capacity;
     uint64_t most_ids; /* of the file being read: as many as it has bytes of definitions */
 };
 
@@ -79,5 +82,20 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
 /* When all is read: process numbers become indices, ids of other communicators become indices. */
 lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
                                    struct lull_error *err);
+
+/* Makes room in the trace for one more, whose draft and members are to be filled in. */
+uint32_t lull_tape_new_comm(struct lull_tape_merge *merge);
+/* A list of members; one that does not fit its definition makes the definition bad. */
+uint32_t *lull_tape_read_members(struct lull_tape_merge *merge, uint32_t listed,
+                                 struct lull_tape_fields *fields);
+
+/* ---- halves.c -------------------------------------------------------------------------------- */
+
+/* The other group of a communicator of the process, which the process itself cannot name. */
+lull_status lull_tape_define_far(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                                 uint32_t id, struct lull_tape_fields *fields);
+/* When all is read: groups become each other's partner; those whose other group nobody was recorded
+ * of get one that is made for them. */
+void lull_tape_join_halves(struct lull_tape_merge *merge);
 
 #endif

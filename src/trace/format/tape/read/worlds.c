@@ -42,9 +42,31 @@ lull_status lull_tape_find_members(struct lull_trace *trace, struct lull_error *
     qsort(data->members, n, sizeof *data->members, compare_members);
     for (uint32_t i = 1; i < n; i++)
         if (data->members[i].number == data->members[i - 1].number)
-            return lull_fail(err, LULL_ERR_FORMAT, "%s: two processes are member %u of a world",
-                             trace->path, data->members[i].number);
+            return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                             "%s: holds several jobs of MPI ('%s' is in it twice), which cannot be "
+                             "told apart: record each by itself",
+                             trace->path, trace->processes[data->members[i].process].name);
     return LULL_OK;
+}
+
+void lull_tape_divide_worlds(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    uint32_t last = 0;
+    bool taken = false;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        last = process->application > last ? process->application : last;
+        taken |= process->application == 0 && process->rank == 0 && data->scopes[p].world_size > 1;
+    }
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        struct lull_process *process = &trace->processes[p];
+        if (process->application != 0 || data->scopes[p].world_size != 1)
+            continue;
+        if (taken)
+            process->application = ++last;
+        taken = true;
+    }
 }
 
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number)

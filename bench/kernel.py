@@ -1,0 +1,82 @@
+"""Rows of lull model kernel: how long a prediction takes, and how far predictions for this machine,
+with a machine file measured just now, are from kernels that are run on it. Every error is printed,
+good or bad: (predicted - measured) / measured time on one core, and the median of their sizes."""
+import json
+import os
+import statistics
+import subprocess
+
+BENCHMARKS = ("clock", "peak-dp-fma", "load", "store", "copy", "update", "daxpy", "triad", "dot")
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "kernels")
+# arrays, and the names of their extents from the outermost on
+KERNELS = {"copy": (2, "N"), "daxpy": (2, "N"), "triad": (4, "N"), "dot": (2, "N"),
+           "jacobi2d": (2, "MN"), "jacobi3d": (2, "LMN")}
+
+
+def working_sets(machine):
+    """Bytes that lie in each level, as lull bench chooses them."""
+    caches = [cache["bytes"] for cache in machine.get("caches", [])]
+    if not caches:
+        return {}
+    sets = {"L%d" % (i + 1): size // 2 for i, size in enumerate(caches)}
+    if len(caches) > 2:
+        sets["L3"] = min(caches[2] // 2, 16 * caches[1])
+    sets["memory"] = 4 * caches[-1]
+    return sets
+
+
+def sizes_for(kernel, size):
+    arrays, extents = KERNELS[kernel]
+    each = int((size / 8 / arrays) ** (1 / len(extents)))
+    return [word for extent in extents for word in ("-D", "%s=%d" % (extent, each))]
+
+
+def example(kernel):
+    return os.path.join(EXAMPLES, kernel + ".c")
+
+
+def run_one(bench, machine, kernel, size):
+    done = subprocess.run(bench.lull("model", "kernel", example(kernel), *sizes_for(kernel, size),
+                                     "--machine", machine, "--run", "--no-simulation", "--format",
+                                     "json"), capture_output=True, text=True)
+    if done.returncode != 0:
+        print("kernel: %s: %s" % (kernel, done.stderr.strip()))
+        return None
+    rows = {row["id"]: row["values"]
+            for row in json.loads(done.stdout)["tables"]["measured"]["rows"]}
+    return rows["seconds"][4], rows.get("cycles"), "warning" in done.stderr
+
+
+def self_check(bench):
+    name = "kernel: prediction against measurement"
+    if not bench.wanted(name):
+        return
+    path, errors = bench.path("machine.json"), []
+    subprocess.run(bench.lull("bench", *BENCHMARKS, "-o", path), check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(path) as file:
+        sets = working_sets(json.load(file))
+    for kernel in KERNELS:
+        for level, size in sets.items():
+            got = run_one(bench, path, kernel, size)
+            if not got:
+                continue
+            errors.append(abs(got[0]))
+            told = "%.2f against %.2f cy" % tuple(got[1][:2]) if got[1] else ""
+            bench.add("kernel: %s in %s" % (kernel, level), "%+.1f %%" % (100 * got[0]),
+                      "within 15 %", told + (", disturbed" if got[2] else ""))
+    if errors:
+        bench.add(name, "%.1f %%, median of %d" % (100 * statistics.median(errors), len(errors)),
+                  "<= 8 %")
+
+
+def rows(bench):
+    name = "kernel: layer conditions and ECM"
+    data = os.path.join(EXAMPLES, "..", "..", "data", "haswell-e5-2695v3-cod.json")
+    if bench.wanted(name):
+        command = bench.lull("model", "kernel", example("jacobi2d"), "-D", "N=1000", "-D", "M=1000",
+                             "--machine", data, "--in-core", "6,4", "--no-simulation")
+        taken = [1000 * a.cpu for a, _ in bench.pairs(command, None)]
+        bench.add(name, "%.0f ms (%.0f .. %.0f)" % (statistics.median(taken), min(taken),
+                                                    max(taken)), "<= 50 ms")
+    self_check(bench)

@@ -1,0 +1,167 @@
+#include "bench/loaded.h"
+
+#include "bench/memory/memory.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20 };
+
+typedef void kernel_code(const long *sizes, void *const *arrays, void *const *scalars);
+
+struct instance { /* of one thread */
+    char *memory;
+    void **arrays, **scalars;
+    double *values; /* scalars' memory */
+};
+
+struct timed {
+    const struct lull_loaded *loaded;
+    kernel_code *code;
+    struct instance *instances;
+    uint64_t bytes; /* of an instance's arrays */
+};
+
+static void fill(const struct lull_loaded_array *array, char *memory)
+{
+    for (uint64_t i = 0; i < array->bytes / array->element; i++) {
+        char *at = memory + i * array->element;
+        int64_t value = array->sample ? array->sample[i % array->n_sample] : 1;
+        if (array->floating && array->element == sizeof(double))
+            memcpy(at, &(double){0.5}, sizeof(double));
+        else if (array->floating && array->element == sizeof(float))
+            memcpy(at, &(float){0.5F}, sizeof(float));
+        else if (!array->floating)
+            memcpy(at, &value, array->element); /* little endian */
+    }
+}
+
+/* On the thread that will use it, which so has it in its own memory domain. */
+static void prepare(void *context, unsigned thread)
+{
+    const struct timed *timed = context;
+    const struct lull_loaded *loaded = timed->loaded;
+    struct instance *instance = &timed->instances[thread];
+    for (size_t a = 0; a < loaded->n_arrays; a++)
+        fill(&loaded->arrays[a], instance->arrays[a]);
+    for (size_t i = 0; i < loaded->n_scalars; i++) {
+        if (loaded->scalar_bytes[i] == sizeof(float))
+            memcpy(&instance->values[2 * i], &(float){0.9999999F}, sizeof(float));
+        else
+            instance->values[2 * i] = 0.9999999;
+        instance->scalars[i] = &instance->values[2 * i];
+    }
+    timed->code(loaded->sizes, instance->arrays, instance->scalars);
+}
+
+static void run(void *context, unsigned thread, uint64_t repetitions)
+{
+    const struct timed *timed = context;
+    const struct instance *instance = &timed->instances[thread];
+    for (uint64_t i = 0; i < repetitions; i++)
+        timed->code(timed->loaded->sizes, instance->arrays, instance->scalars);
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static bool make_instance(const struct timed *timed, struct instance *instance)
+{
+    const struct lull_loaded *loaded = timed->loaded;
+    uint64_t used = 0;
+    instance->arrays = calloc(loaded->n_arrays + 1, sizeof *instance->arrays);
+    instance->scalars = calloc(loaded->n_scalars + 1, sizeof *instance->scalars);
+    instance->values = calloc(2 * loaded->n_scalars + 2, sizeof *instance->values);
+    void *memory = mmap(NULL, timed->bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    instance->memory = memory;
+    madvise(memory, timed->bytes, MADV_HUGEPAGE);
+    char *first = (char *)round_up((uintptr_t)instance->memory, HUGE_BYTES);
+    for (size_t a = 0; instance->arrays && a < loaded->n_arrays; a++) {
+        instance->arrays[a] = first + used;
+        used += round_up(loaded->arrays[a].bytes, LINE_BYTES);
+    }
+    return instance->arrays && instance->scalars && instance->values;
+}
+
+static void free_instances(struct timed *timed)
+{
+    for (unsigned t = 0; timed->instances && t < timed->loaded->threads; t++) {
+        struct instance *instance = &timed->instances[t];
+        if (instance->memory)
+            munmap(instance->memory, timed->bytes);
+        free(instance->arrays);
+        free(instance->scalars);
+        free(instance->values);
+    }
+    free(timed->instances);
+}
+
+static lull_status check_memory(struct timed *timed, struct lull_error *err)
+{
+    const struct lull_loaded *loaded = timed->loaded;
+    uint64_t had = lull_bench_memory_free();
+    timed->bytes = 2 * HUGE_BYTES;
+    for (size_t a = 0; a < loaded->n_arrays; a++)
+        timed->bytes += round_up(loaded->arrays[a].bytes, LINE_BYTES);
+    if (had && timed->bytes > had / loaded->threads)
+        return lull_fail(err, LULL_ERR_MEMORY,
+                         "the arrays take %.1f GB for each of %u cores, and %.1f GB are free",
+                         (double)timed->bytes / 1e9, loaded->threads, (double)had / 1e9);
+    timed->instances = calloc(loaded->threads, sizeof *timed->instances);
+    for (unsigned t = 0; timed->instances && t < loaded->threads; t++)
+        if (!make_instance(timed, &timed->instances[t]))
+            return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the arrays");
+    return timed->instances ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "not enough memory");
+}
+
+static lull_status time_code(struct timed *timed, struct lull_round *ret_round,
+                             struct lull_error *err)
+{
+    const struct lull_loaded *loaded = timed->loaded;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_topology *topology = NULL;
+    const struct lull_timing timing = {.body = run,
+                                       .prepare = prepare,
+                                       .context = timed,
+                                       .threads = loaded->threads,
+                                       .seconds = loaded->seconds,
+                                       .quantile = loaded->quantile,
+                                       .clock = true};
+    lull_status status = lull_topology_open(arena, &topology, err);
+    if (status == LULL_OK && loaded->threads > topology->n_cores)
+        status = lull_fail(err, LULL_ERR_RANGE, "%u cores are wanted, and %zu are here",
+                           loaded->threads, topology->n_cores);
+    if (status == LULL_OK)
+        status = lull_time_blocks(topology, &timing, ret_round, err);
+    lull_topology_close(topology);
+    lull_arena_destroy(arena);
+    return status;
+}
+
+lull_status lull_loaded_time(const struct lull_loaded *loaded, struct lull_round *ret_round,
+                             struct lull_error *err)
+{
+    struct timed timed = {.loaded = loaded};
+    void *library = dlopen(loaded->path, RTLD_NOW | RTLD_LOCAL);
+    void *code = library ? dlsym(library, "lull_kernel") : NULL;
+    if (!code) {
+        lull_status status = lull_fail(err, LULL_ERR_IO, "%s", dlerror());
+        if (library)
+            dlclose(library);
+        return status;
+    }
+    memcpy(&timed.code, &code, sizeof code);
+    lull_status status = check_memory(&timed, err);
+    if (status == LULL_OK)
+        status = time_code(&timed, ret_round, err);
+    free_instances(&timed);
+    dlclose(library);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* The product of a sparse matrix and a vector, timed on pinned threads. */
+#ifndef LULL_BENCH_SPARSE_SPARSE_H
+#define LULL_BENCH_SPARSE_SPARSE_H
+
+#include "bench/timing.h"
+
+/* A matrix with 4-byte indices; arrays are borrowed. In CRS starts[rows + 1] says where rows begin.
+ * In SELL there are chunks of `chunk` rows, chunk_starts[chunks + 1] says where these begin,
+ * element j of the chunk's i-th row is at chunk_starts[c] + j * chunk + i, and row[] says which row
+ * of the result each place is. */
+struct lull_sparse {
+    uint32_t rows, columns;
+    const uint32_t *starts; /* NULL: SELL */
+    const uint32_t *column;
+    const double *values;
+    uint32_t chunk; /* 1 .. LULL_SPARSE_MOST_CHUNK */
+    const uint64_t *chunk_starts;
+    const uint32_t *row;
+};
+enum { LULL_SPARSE_MOST_CHUNK = 1024 };
+
+struct lull_sparse_part { /* rows or chunks first .. last - 1 */
+    uint32_t first, last;
+};
+
+/* y = A x for a part's rows. */
+void lull_sparse_multiply(const struct lull_sparse *sparse, struct lull_sparse_part part,
+                          const double *x, double *y);
+/* y += A^T x for a part's rows; CRS alone. */
+void lull_sparse_multiply_transposed(const struct lull_sparse *sparse, struct lull_sparse_part part,
+                                     const double *x, double *y);
+
+struct lull_sparse_job {
+    const struct lull_sparse *sparse;
+    bool transposed; /* each thread has a result of its own, which all add up in the end */
+    unsigned threads;
+    const struct lull_sparse_part *parts; /* threads */
+    double seconds;                       /* of wall time for all visits */
+};
+
+/* s of one product: the median over a few visits of the 10 % quantile of the block times. Fails
+ * with LULL_ERR_MEMORY, or as lull_time_blocks does. */
+lull_status lull_sparse_time(const struct lull_topology *topology,
+                             const struct lull_sparse_job *job, double *ret_seconds,
+                             struct lull_error *err);
+
+#endif

@@ -1,0 +1,292 @@
+#include "base/parallel.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/process.h"
+#include "cli/progress.h"
+#include "study/wave_study.h"
+#include "view/simulation/simulation_document.h"
+#include "view/wave/wave_charts.h"
+#include "view/wave/wave_document.h"
+
+#include <string.h>
+
+/* What the user typed. */
+static struct {
+    char *specs[LULL_SIMULATE_SPECS];
+    char **delays; /* NULL, or ended by NULL */
+    char *run, *seed, *machine, *least, *repeat, *chart, *amplitude;
+    int list, threads, application, no_replay, force;
+} settings = {.application = 1};
+static struct lull_output_settings output;
+
+static const struct poptOption options[] = {
+    {"pattern", 'p', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PATTERN], 0,
+     "simulate a pattern instead of reading a run", "SPEC"},
+    {"delay", 'd', POPT_ARG_ARGV, &settings.delays, 0,
+     "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, a "
+     "time "
+     "or as i12 an iteration; may be given several times",
+     "RANK@WHEN:LENGTH"},
+    {"noise", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NOISE], 0,
+     "what lengthens computations (nothing)", "SPEC"},
+    {"network", 'n', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_NETWORK], 0,
+     "what messages cost (hockney)", "SPEC"},
+    {"machine", 'm', POPT_ARG_STRING, &settings.machine, 0,
+     "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
+    {"placement", '\0', POPT_ARG_STRING, &settings.specs[LULL_SIMULATE_PLACEMENT], 0,
+     "which ranks share sockets, nodes and switches (none)", "SPEC"},
+    {"seed", 's', POPT_ARG_STRING, &settings.seed, 0, "of all random numbers (1)", "N"},
+    {"repeat", 'r', POPT_ARG_STRING, &settings.repeat, 0,
+     "simulate N times with successive seeds, and give means with intervals (1)", "N"},
+    {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace", "RUN"},
+    {"least", '\0', POPT_ARG_STRING, &settings.least, 0,
+     "the shortest delay that counts (one iteration)", "TIME"},
+    {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
+     "of a RUN: do not replay it, which tells what waves cost", NULL},
+    {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0,
+     "draw ranks over time with the waves as SVG", "FILE"},
+    {"amplitude", '\0', POPT_ARG_STRING, &settings.amplitude, 0,
+     "draw how long ranks were idle over their distance as SVG", "FILE"},
+    {"application", '\0', POPT_ARG_INT, &settings.application, 0,
+     "of a RUN: which program of the trace (1)", "N"},
+    {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
+     "go on where the tracer disturbed a run too much", NULL},
+    {"list", 'l', POPT_ARG_NONE, &settings.list, 0,
+     "list networks, noises, patterns and placements with their parameters", NULL},
+    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
+     "simulations at the same time (all processors)", "N"},
+    LULL_FORMAT_OPTION(output),
+    LULL_COLOUR_OPTION(output),
+    POPT_TABLEEND,
+};
+
+static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
+                                                              "placement"};
+
+/* ---- what was typed ---------------------------------------------------------------------------
+ */
+
+static int parse_specs(const struct lull_sweep **ret_sweep, struct lull_arena *arena)
+{
+    struct lull_error err;
+    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
+    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
+        const char *text = settings.specs[s];
+        struct lull_spec *spec = NULL;
+        if (s == LULL_SIMULATE_NETWORK && !text && !settings.machine)
+            text = "hockney";
+        lull_status status = text ? lull_spec_parse(text, arena, &spec, &err) : LULL_OK;
+        if (status == LULL_ERR_RANGE)
+            return lull_cli_usage("--%s: %s", option_names[s], err.text);
+        if (status != LULL_OK)
+            return lull_cli_fail("%s", err.text);
+        specs[s] = spec;
+    }
+    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    return LULL_EXIT_OK;
+}
+
+static int parse_delays(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+{
+    uint32_t count = 0;
+    while (settings.delays && settings.delays[count])
+        count++;
+    struct lull_delay *delays = lull_arena_zero(arena, count + 1, sizeof *delays);
+    struct lull_error err;
+    for (uint32_t d = 0; d < count; d++)
+        if (lull_delay_read(settings.delays[d], &delays[d], &err) != LULL_OK)
+            return lull_cli_usage("--delay: %s", err.text);
+    inputs->delays = delays;
+    inputs->n_delays = count;
+    return LULL_EXIT_OK;
+}
+
+static int parse_machine(struct lull_simulate_inputs *inputs, struct lull_arena *arena)
+{
+    struct lull_machine *machine;
+    struct lull_error err;
+    if (!settings.machine)
+        return LULL_EXIT_OK;
+    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    inputs->machine = machine;
+    inputs->machine_path = settings.machine;
+    return LULL_EXIT_OK;
+}
+
+static int parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
+                        uint64_t *number)
+{
+    if (text && (lull_parse_u64(text, strlen(text), number) != LULL_OK || *number < least ||
+                 *number > most))
+        return lull_cli_usage("--%s is '%s', expected a whole number from %llu on", name, text,
+                              (unsigned long long)least);
+    return LULL_EXIT_OK;
+}
+
+static int parse_options(struct lull_wave_options *wanted)
+{
+    struct lull_error err;
+    if (settings.least && lull_parse_time(settings.least, 1, &wanted->least, &err) != LULL_OK)
+        return lull_cli_usage("--least: %s", err.text);
+    if (settings.least && wanted->least <= 0)
+        return lull_cli_usage("--least is '%s', expected a time above 0", settings.least);
+    int status = lull_option_threads(settings.threads);
+    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
+}
+
+static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *arena)
+{
+    uint64_t repeat = 1;
+    inputs->simulate.seed = 1;
+    inputs->simulate.tape = settings.run;
+    inputs->simulate.out_of_memory = lull_cli_out_of_memory;
+    int status = parse_number("seed", settings.seed, 0, UINT64_MAX, &inputs->simulate.seed);
+    if (status == LULL_EXIT_OK)
+        status = parse_number("repeat", settings.repeat, 1, 10000, &repeat);
+    inputs->repeat = (uint32_t)repeat;
+    if (status == LULL_EXIT_OK)
+        status = parse_options(&inputs->options);
+    if (status == LULL_EXIT_OK)
+        status = parse_machine(&inputs->simulate, arena);
+    if (status == LULL_EXIT_OK)
+        status = parse_specs(&inputs->simulate.sweep, arena);
+    if (status == LULL_EXIT_OK)
+        status = parse_delays(&inputs->simulate, arena);
+    if (status != LULL_EXIT_OK || inputs->simulate.sweep->n_axes == 0)
+        return status;
+    return settings.run || settings.chart || settings.amplitude
+               ? lull_cli_usage("--%s is for one simulation, not for a sweep",
+                                settings.run     ? "output"
+                                : settings.chart ? "chart"
+                                                 : "amplitude")
+               : LULL_EXIT_OK;
+}
+
+/* ---- charts -----------------------------------------------------------------------------------
+ */
+
+static void write_chart(const void *content, FILE *out)
+{
+    lull_chart_write(content, out);
+}
+
+static int save_charts(const struct lull_wave_scene *scene,
+                       const struct lull_wave_prediction *predicted, struct lull_arena *arena)
+{
+    int status = LULL_EXIT_OK;
+    if (settings.chart)
+        status = lull_output_save(settings.chart, write_chart, lull_wave_chart(scene, arena));
+    if (settings.amplitude && status == LULL_EXIT_OK)
+        status = lull_output_save(settings.amplitude, write_chart,
+                                  lull_wave_amplitude_chart(scene, predicted, arena));
+    return status;
+}
+
+/* ---- running ----------------------------------------------------------------------------------
+ */
+
+/* The first case that failed, whatever thread it ran on. */
+static int tell_failure(const struct lull_wave_case *cases, uint64_t count)
+{
+    for (uint64_t c = 0; c < count; c++)
+        if (cases[c].status != LULL_OK)
+            return cases[c].usage ? lull_cli_usage("%s", cases[c].err.text)
+                                  : lull_cli_fail("%s", cases[c].err.text);
+    return LULL_EXIT_OK;
+}
+
+static int simulate(struct lull_arena *arena)
+{
+    struct lull_wave_inputs inputs = {.repeat = 1};
+    int status = parse_inputs(&inputs, arena);
+    if (status != LULL_EXIT_OK)
+        return status;
+    lull_interrupt_clean_up();
+    uint64_t points = inputs.simulate.sweep->n_points;
+    struct lull_wave_case *cases = lull_arena_zero(arena, points, sizeof *cases);
+    lull_wave_simulate(&inputs, cases,
+                       settings.threads ? (unsigned)settings.threads : lull_worker_count(), arena);
+    status = tell_failure(cases, points);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_write(&output, inputs.simulate.sweep->n_axes > 0
+                                                ? lull_wave_sweep_document(&inputs, cases, arena)
+                                                : lull_wave_case_document(&inputs, cases, arena));
+    if (status == LULL_EXIT_OK && (settings.chart || settings.amplitude))
+        status = cases->collective_only
+                     ? lull_cli_fail("%s: there is nothing to draw: its ranks exchange messages in "
+                                     "collective operations only",
+                                     settings.specs[LULL_SIMULATE_PATTERN])
+                     : save_charts(&cases->scene, &cases->predicted, arena);
+    lull_wave_cases_release(&inputs, cases);
+    return status;
+}
+
+static int analyse(const char *path, struct lull_arena *arena)
+{
+    struct lull_progress progress;
+    const struct lull_study_progress shown = lull_progress_of_study(&progress);
+    struct lull_wave_run_options wanted = {
+        .force = settings.force, .no_replay = settings.no_replay, .progress = &shown};
+    int status = lull_option_application(settings.application);
+    if (status == LULL_EXIT_OK)
+        status = parse_options(&wanted.options);
+    if (status != LULL_EXIT_OK)
+        return status;
+    wanted.application = (uint32_t)settings.application - 1;
+    if (settings.delays || settings.run || settings.repeat)
+        return lull_cli_usage("--delay, --output and --repeat are for --pattern");
+    struct lull_notices notices = {.arena = arena};
+    struct lull_wave_run run;
+    struct lull_error err;
+    lull_status done = lull_wave_run_make(path, &wanted, &notices, arena, &run, &err);
+    lull_cli_warn_all(&notices);
+    status = done == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
+    if (status == LULL_EXIT_OK)
+        status = lull_output_write(&output, lull_wave_run_document(path, &run, &notices, arena));
+    if (status == LULL_EXIT_OK)
+        status = save_charts(&run.measured, run.predicted, arena);
+    lull_wave_run_close(&run);
+    return status;
+}
+
+static int run(poptContext context)
+{
+    lull_limits_raise_files();
+    const char *path = poptGetArg(context);
+    if (poptPeekArg(context))
+        return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));
+    if (!settings.list && !path == !settings.specs[LULL_SIMULATE_PATTERN])
+        return lull_cli_usage("expected a RUN or --pattern%s", path ? ", not both" : "");
+    struct lull_arena *arena = lull_cli_arena();
+    int status;
+    if (settings.list) {
+        status = lull_output_check(&output);
+        if (status == LULL_EXIT_OK)
+            status = lull_output_write(&output, lull_simulate_list(arena));
+    } else {
+        status = path ? analyse(path, arena) : simulate(arena);
+    }
+    lull_arena_destroy(arena);
+    return status;
+}
+
+const struct lull_command lull_cmd_wave = {
+    .name = "wave",
+    .summary = "idle waves: predicted, simulated and found in runs",
+    .operands = "[RUN]",
+    .details = "A SPEC is NAME:KEY=VALUE,KEY=VALUE or a JSON file with the same keys; lists are\n"
+               "joined with '+', FROM:TO:N[:log] and A/B/C give one row per value.\n\n"
+               "examples:\n"
+               "  lull wave --pattern chain:ranks=64 --delay 31@i10:20ms --chart wave.svg\n"
+               "  lull wave --pattern chain:ranks=200,distances=1+2,iterations=200 \\\n"
+               "      --delay 100@i50:40ms --noise exponential:mean=50us/100us/200us --repeat 10\n"
+               "  lull wave --pattern collective:op=bcast,ranks=32,iterations=1 --delay 5@i0:10ms\n"
+               "  lull wave run.lull --chart waves.svg\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,229 @@
+#include "model/derive/graph.h"
+
+#include "model/program/primitives.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one run in one shape ------------------------------------------------------------------- */
+
+struct matching {
+    const struct lull_links *run;
+    bool periodic;
+    uint32_t extents[LULL_SHAPE_DIMENSIONS];
+};
+
+/* The dimension along which a link leads to a neighbour; LULL_SHAPE_DIMENSIONS: it does not. */
+static unsigned dimension_of(const struct matching *matching, const struct lull_link *link)
+{
+    unsigned found = LULL_SHAPE_DIMENSIONS;
+    uint32_t source = link->source, target = link->target;
+    for (unsigned d = 0; d < LULL_SHAPE_DIMENSIONS; d++) {
+        uint32_t extent = matching->extents[d];
+        uint32_t from = source % extent, to = target % extent;
+        source /= extent;
+        target /= extent;
+        if (from == to)
+            continue;
+        uint32_t apart = from > to ? from - to : to - from;
+        bool is_near = apart == 1 || (matching->periodic && apart == extent - 1);
+        if (!is_near || found != LULL_SHAPE_DIMENSIONS)
+            return LULL_SHAPE_DIMENSIONS;
+        found = d;
+    }
+    return found;
+}
+
+/* Links along a dimension, as a grid of these extents has them. */
+static size_t expected_links(const struct matching *matching, unsigned d)
+{
+    uint32_t extent = matching->extents[d], lines = matching->run->processes / extent;
+    if (extent == 1)
+        return 0;
+    return 2 * (size_t)lines * (matching->periodic && extent > 2 ? extent : extent - 1);
+}
+
+/* On a ring of two both neighbours are the same process. */
+static double share_of_direction(const struct matching *matching, unsigned d)
+{
+    return matching->periodic && matching->extents[d] == 2 ? 0.5 : 1;
+}
+
+static bool matches(const struct matching *matching, struct lull_fitted_graph *ret_fitted)
+{
+    const struct lull_links *run = matching->run;
+    size_t links[LULL_SHAPE_DIMENSIONS] = {0};
+    double messages[LULL_SHAPE_DIMENSIONS] = {0}, bytes[LULL_SHAPE_DIMENSIONS] = {0};
+    double each = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        unsigned d = dimension_of(matching, &run->items[i]);
+        if (d == LULL_SHAPE_DIMENSIONS)
+            return false;
+        double number = (double)run->items[i].messages * share_of_direction(matching, d);
+        if ((each > 0 && number != each) || number != floor(number))
+            return false;
+        each = number;
+        links[d]++;
+        messages[d] += (double)run->items[i].messages;
+        bytes[d] += (double)run->items[i].bytes;
+    }
+    for (unsigned d = 0; d < LULL_SHAPE_DIMENSIONS; d++) {
+        if (links[d] != expected_links(matching, d))
+            return false;
+        ret_fitted->bytes[d] = messages[d] > 0 ? bytes[d] / messages[d] : 0;
+        ret_fitted->extents[d] = matching->extents[d];
+    }
+    ret_fitted->messages = each;
+    return true;
+}
+
+/* All ways to write the processes as a product, the square one first, in both orders. */
+static bool match_any(const struct lull_links *run, unsigned dimensions, bool periodic,
+                      struct lull_fitted_graph *ret_fitted)
+{
+    uint32_t processes = run->processes, square[LULL_SHAPE_DIMENSIONS] = {1, 1, 1};
+    struct matching matching = {.run = run, .periodic = periodic};
+    lull_grid_divide(processes, dimensions, square);
+    memcpy(matching.extents, square, sizeof square);
+    if (matches(&matching, ret_fitted))
+        return true;
+    for (unsigned d = 0; d < dimensions; d++)
+        matching.extents[d] = square[dimensions - 1 - d];
+    if (matches(&matching, ret_fitted))
+        return true;
+    for (uint32_t a = 1; a <= processes && dimensions > 1; a++) {
+        uint32_t rest = processes / a;
+        if (processes % a != 0)
+            continue;
+        for (uint32_t b = dimensions == 2 ? rest : 1; b <= rest; b++) {
+            if (rest % b != 0)
+                continue;
+            matching.extents[0] = a;
+            matching.extents[1] = b;
+            matching.extents[2] = rest / b;
+            if (matches(&matching, ret_fitted))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_all_to_all(const struct lull_links *run, struct lull_fitted_graph *ret_fitted)
+{
+    size_t pairs = (size_t)run->processes * (run->processes - 1);
+    uint64_t messages = 0, bytes = 0;
+    if (run->processes < 2 || run->count != pairs)
+        return run->processes == 1 && run->count == 0;
+    for (size_t i = 0; i < run->count; i++) {
+        if (run->items[i].messages != run->items[0].messages)
+            return false;
+        messages += run->items[i].messages;
+        bytes += run->items[i].bytes;
+    }
+    *ret_fitted = (struct lull_fitted_graph){.extents = {run->processes, 1, 1},
+                                             .messages = (double)run->items[0].messages,
+                                             .bytes = {(double)bytes / (double)messages}};
+    return true;
+}
+
+/* ---- all runs ------------------------------------------------------------------------------- */
+
+/* Whether all runs fit; *ret_alike: with the same number of messages to a neighbour. One process
+ * has none and fits everything. */
+static bool match_runs(const struct lull_links *runs, size_t count, const struct lull_shape *shape,
+                       struct lull_fitted_graph *fitted, bool *ret_alike)
+{
+    double messages = 0;
+    *ret_alike = true;
+    for (size_t i = 0; i < count; i++) {
+        fitted[i] = (struct lull_fitted_graph){.extents = {1, 1, 1}};
+        bool is_match = shape->kind == LULL_SHAPE_ALL
+                            ? is_all_to_all(&runs[i], &fitted[i])
+                            : match_any(&runs[i], shape->dimensions, shape->periodic, &fitted[i]);
+        if (!is_match)
+            return false;
+        if (runs[i].processes == 1)
+            continue;
+        *ret_alike = *ret_alike && (messages == 0 || messages == fitted[i].messages);
+        messages = fitted[i].messages;
+    }
+    return true;
+}
+
+/* A grid in which every extent is 1 or 2 looks the same with both boundaries. */
+static bool is_narrow(const struct lull_fitted_graph *fitted, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (unsigned d = 0; d < LULL_SHAPE_DIMENSIONS; d++)
+            if (fitted[i].extents[d] > 2)
+                return false;
+    return true;
+}
+
+static bool all_in_pairs(const struct lull_links *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].count > 0 && !runs[i].in_pairs)
+            return false;
+    return true;
+}
+
+static const struct lull_shape candidates[] = {
+    {LULL_SHAPE_GRID, 1, false, false}, {LULL_SHAPE_GRID, 1, true, false},
+    {LULL_SHAPE_GRID, 2, false, false}, {LULL_SHAPE_GRID, 2, true, false},
+    {LULL_SHAPE_GRID, 3, false, false}, {LULL_SHAPE_GRID, 3, true, false},
+    {LULL_SHAPE_ALL, 1, false, false},
+};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+
+static void settle_boundary(const struct lull_links *runs, size_t count, struct lull_shape *shape,
+                            struct lull_fitted_graph *fitted)
+{
+    struct lull_shape other = *shape;
+    bool alike;
+    if (shape->kind != LULL_SHAPE_GRID || shape->periodic || !is_narrow(fitted, count))
+        return;
+    other.periodic = true;
+    shape->is_ambiguous = match_runs(runs, count, &other, fitted, &alike);
+    if (shape->is_ambiguous && all_in_pairs(runs, count) && shape->dimensions > 1)
+        shape->periodic = true;
+    match_runs(runs, count, shape, fitted, &alike);
+}
+
+struct lull_shape lull_shape_find(const struct lull_links *runs, size_t count,
+                                  struct lull_fitted_graph *ret_fitted)
+{
+    size_t links = 0;
+    for (size_t i = 0; i < count; i++)
+        links += runs[i].count;
+    if (links == 0)
+        return (struct lull_shape){.kind = LULL_SHAPE_NONE};
+    for (int must_be_alike = 1; must_be_alike >= 0; must_be_alike--)
+        for (size_t c = 0; c < CANDIDATES; c++) {
+            struct lull_shape shape = candidates[c];
+            bool alike;
+            if (!match_runs(runs, count, &shape, ret_fitted, &alike) || (must_be_alike && !alike))
+                continue;
+            settle_boundary(runs, count, &shape, ret_fitted);
+            return shape;
+        }
+    return (struct lull_shape){.kind = LULL_SHAPE_IRREGULAR};
+}
+
+const char *lull_shape_name(const struct lull_shape *shape)
+{
+    static const char *const grids[LULL_SHAPE_DIMENSIONS][2] = {
+        {"chain", "ring"},
+        {"2-D grid, open", "2-D grid, periodic"},
+        {"3-D grid, open", "3-D grid, periodic"}};
+    switch (shape->kind) {
+    case LULL_SHAPE_GRID:
+        return grids[shape->dimensions - 1][shape->periodic];
+    case LULL_SHAPE_ALL:
+        return "everyone to everyone";
+    case LULL_SHAPE_IRREGULAR:
+        return "irregular";
+    default:
+        return "no messages";
+    }
+}

@@ -1,0 +1,81 @@
+#include "model/derive/law.h"
+
+#include "stats/special.h"
+
+#include <math.h>
+#include <string.h>
+
+struct data {
+    const double (*factors)[LULL_LAW_FACTORS];
+    const double *y;
+    size_t count, n_factors;
+};
+
+static double basis(const struct data *data, size_t i, const double *exponents)
+{
+    double product = 1;
+    for (size_t f = 0; f < data->n_factors; f++)
+        if (exponents[f] != 0)
+            product *= pow(data->factors[i][f], exponents[f]);
+    return product;
+}
+
+/* Least squares of the relative errors; *ret_sum is that of their squares. */
+static void fit(const struct data *data, struct lull_derived_law *law, double *ret_sum)
+{
+    double first = 0, second = 0;
+    size_t n = 0;
+    *ret_sum = law->residual = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        double ratio = data->y[i] > 0 ? basis(data, i, law->exponents) / data->y[i] : 0;
+        first += ratio;
+        second += ratio * ratio;
+        n += ratio > 0;
+    }
+    law->coefficient = n > 0 ? first / second : 0;
+    law->low = law->high = NAN;
+    for (size_t i = 0; i < data->count && n > 0; i++) {
+        if (!(data->y[i] > 0))
+            continue;
+        double error = law->coefficient * basis(data, i, law->exponents) / data->y[i] - 1;
+        *ret_sum += error * error;
+        law->residual = fmax(law->residual, fabs(error));
+    }
+    if (n > 1) {
+        double freedom = (double)(n - 1);
+        double half = lull_student_quantile(0.975, freedom) * sqrt(*ret_sum / freedom / second);
+        law->low = law->coefficient - half;
+        law->high = law->coefficient + half;
+    }
+}
+
+struct lull_derived_law lull_law_find(const double (*factors)[LULL_LAW_FACTORS], const double *y,
+                                      size_t count, const struct lull_law_candidates *candidates)
+{
+    const struct data data = {factors, y, count, candidates->n_factors};
+    struct lull_derived_law best = {.coefficient = 0, .low = NAN, .high = NAN};
+    double least = INFINITY;
+    size_t at[LULL_LAW_FACTORS] = {0}, f;
+    static const double exact = 1e-18; /* sum of squares: rounding alone */
+    do {
+        struct lull_derived_law law = {.coefficient = 0};
+        double sum;
+        for (f = 0; f < candidates->n_factors; f++)
+            law.exponents[f] = candidates->exponents[f][at[f]];
+        fit(&data, &law, &sum);
+        if (least > exact && (sum < 0.5 * least || sum <= exact)) {
+            least = sum;
+            best = law;
+        }
+        for (f = 0; f < candidates->n_factors; f++) {
+            if (++at[f] < candidates->n_exponents[f])
+                break;
+            at[f] = 0;
+        }
+    } while (f < candidates->n_factors);
+    /* What was counted is whole; the rest is rounding. */
+    if (best.residual < 1e-9 &&
+        fabs(best.coefficient - nearbyint(best.coefficient)) < 1e-9 * best.coefficient)
+        best.coefficient = nearbyint(best.coefficient);
+    return best;
+}

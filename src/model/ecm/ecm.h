@@ -1,0 +1,88 @@
+/* The arithmetic of the execution-cache-memory (ECM) model: numbers in, numbers out.
+ *
+ * All times are in cycles per unit of work, which is the caller's: most often one cache line of
+ * results. Sources: G. Hager, Making Sense of Performance Numbers (2018); J. Hofmann, G. Hager and
+ * D. Fey, On the accuracy and usefulness of analytic energy models (ISC 2018) for the latency
+ * penalty. */
+#ifndef LULL_MODEL_ECM_ECM_H
+#define LULL_MODEL_ECM_ECM_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lull_machine;
+
+enum { LULL_ECM_LINKS = 4 };
+
+/* {T_OL || T_nOL | T_L1L2 | T_L2L3 | T_L3Mem} */
+struct lull_ecm {
+    double t_ol;  /* in-core work that overlaps with everything */
+    double t_nol; /* loads and stores of registers: nothing overlaps with them */
+    size_t n_links;
+    struct {
+        const char *name; /* "L1-L2", "L3-Mem" */
+        double cycles;
+        bool overlaps; /* with every other part, so that it enters the maximum and not the sum */
+    } links[LULL_ECM_LINKS]; /* nearest first; the last one is to memory */
+    double shared; /* cycles for which a unit of work occupies the bottleneck that all cores share,
+                      the memory; most models take those of the last link */
+};
+
+/* Runtime on one core with the data beyond the first `level` links: 0 in the first cache, n_links
+ * in memory. max(T_OL, links that overlap, T_nOL + sum of the other links). */
+double lull_ecm_time(const struct lull_ecm *ecm, size_t level);
+/* Cycles to move lines over a link: half duplex loads + stores, full duplex the larger. */
+double lull_ecm_transfer(double loads, double stores, double line_bytes, double bytes_per_cycle,
+                         bool full_duplex);
+
+/* ---- several cores; t: single core with the data in memory, shared: the shared bottleneck ---- */
+
+/* max(t / cores, shared). */
+double lull_ecm_scale(double t, double shared, unsigned cores);
+/* Cores from which on the bottleneck is saturated: ceil(t / shared); 0: never (shared is 0). */
+unsigned lull_ecm_saturation(double t, double shared);
+/* With a latency that grows with the bottleneck's utilisation u: u_1 = shared / t and u_n = min(1,
+ * n shared / (t + (n - 1) u_(n-1) shared / 2)). Returns shared / u_n, or t / cores where shared is
+ * 0. */
+double lull_ecm_scale_latency(double t, double shared, unsigned cores);
+
+/* ---- what a machine file says --------------------------------------------------------------- */
+
+/* Hz: clock.effective, or else clock.nominal. */
+lull_status lull_ecm_clock(const struct lull_machine *machine, double *ret_clock,
+                           struct lull_error *err);
+
+struct lull_ecm_bandwidth {
+    double value;       /* B/s, lines that are read because they are written to counted */
+    const char *kernel; /* benchmark with the nearest mix: "copy" */
+    unsigned threads;   /* that it was measured with */
+};
+/* Of memory, measured with the mix of lines read (write-allocates included) and lines written that
+ * comes nearest, on `threads` threads or the most below that; threads 0: the largest over all
+ * numbers of threads, what saturates the memory. Fails with LULL_ERR_RANGE where there is no
+ * number, and says which benchmark gives it. */
+lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double loads,
+                                      double stores, unsigned threads,
+                                      struct lull_ecm_bandwidth *ret_bandwidth,
+                                      struct lull_error *err);
+
+struct lull_ecm_lines { /* cache lines per unit of work over one link */
+    double loads, stores;
+};
+/* Fills the links of an ECM, and what is shared, for the lines per unit of work that travel over
+ * each; lines[n_lines - 1] is the traffic with memory, and n_lines the number of cache levels.
+ *
+ * With links between its caches in the machine file (published machines) these count, and the
+ * memory has its saturated bandwidth. Without (machines that lull has measured) a link takes, per
+ * line, what the benchmark with the nearest mix takes longer on one core with its data behind that
+ * link than before it; only `shared` has the saturated bandwidth. In-core times are left alone.
+ * Texts live in the arena or the machine. Fails with LULL_ERR_RANGE where the machine file does not
+ * know a link, the clock or a bandwidth, and says which benchmark gives it. */
+lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull_ecm_lines *lines,
+                           size_t n_lines, struct lull_arena *arena, struct lull_ecm *ecm,
+                           struct lull_ecm_bandwidth *ret_memory, struct lull_error *err);
+
+#endif

@@ -1,0 +1,325 @@
+#include "model/kernel/incore/incore.h"
+
+#include "base/file.h"
+#include "model/kernel/incore/parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void lull_incore_note(struct lull_incore *incore, struct lull_arena *arena, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t capacity = incore->n_notes;
+    incore->notes = lull_arena_grow(arena, incore->notes, &capacity, incore->n_notes + 1,
+                                    sizeof *incore->notes);
+    incore->notes[incore->n_notes++] = lull_arena_strdup(arena, text);
+}
+
+static bool has_isa(const struct lull_machine *machine, const char *name)
+{
+    for (size_t i = 0; i < machine->cpu.n_isa; i++)
+        if (strcmp(machine->cpu.isa[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- compiler ------------------------------------------------------------------------------ */
+
+static const char *architecture(const struct lull_machine *machine, bool here)
+{
+    if (here)
+        return "native";
+    if (machine->core.llvm_cpu)
+        return machine->core.llvm_cpu;
+    return has_isa(machine, "avx512f") ? "x86-64-v4"
+           : has_isa(machine, "avx2")  ? "x86-64-v3"
+                                       : "x86-64";
+}
+
+/* NULL at the end. */
+static const char *const *flags_for(const struct lull_kernel *kernel,
+                                    const struct lull_machine *machine,
+                                    const struct lull_incore_options *options,
+                                    struct lull_arena *arena)
+{
+    if (options->flags)
+        return options->flags;
+    const char **flags = lull_arena_zero(arena, 5, sizeof *flags);
+    flags[0] = "-O3";
+    flags[1] = "-funroll-loops";
+    flags[2] = lull_arena_printf(arena, "-march=%s", architecture(machine, options->here));
+    flags[3] = kernel->reduces ? "-ffast-math" : NULL; /* sums in vectors */
+    return flags;
+}
+
+static const char *join(const char *const *words, struct lull_arena *arena)
+{
+    const char *text = "";
+    for (size_t i = 0; words[i]; i++)
+        text = lull_arena_printf(arena, "%s%s%s", text, i ? " " : "", words[i]);
+    return text;
+}
+
+static lull_status write_text(const char *path, const char *text, struct lull_error *err)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return lull_fail_errno(err, "%s: cannot write", path);
+    fputs(text, file);
+    return fclose(file) == 0 ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
+}
+
+/* `more`: what tells the compiler what to make, NULL at the end. */
+static lull_status compile(const struct lull_kernel *kernel, const struct lull_machine *machine,
+                           const struct lull_incore_options *options, bool constant_sizes,
+                           const char *const *more, const char *out, const char *folder,
+                           struct lull_arena *arena, struct lull_error *err)
+{
+    const char *const *flags = flags_for(kernel, machine, options, arena);
+    const char *source = lull_arena_printf(arena, "%s/kernel.c", folder);
+    const char **words;
+    size_t count = 0, n_flags = 0, n_more = 0;
+    while (flags[n_flags])
+        n_flags++;
+    while (more[n_more])
+        n_more++;
+    words = lull_arena_zero(arena, n_flags + n_more + 9, sizeof *words);
+    words[count++] = options->compiler ? options->compiler : "cc";
+    words[count++] = "-std=gnu17";
+    words[count++] = "-w";
+    words[count++] = "-fno-builtin-memcpy";
+    for (size_t i = 0; i < n_flags; i++)
+        words[count++] = flags[i];
+    for (size_t i = 0; i < n_more; i++)
+        words[count++] = more[i];
+    words[count++] = "-o";
+    words[count++] = out;
+    words[count++] = source;
+    lull_status status = write_text(
+        source, lull_incore_c_source(kernel, constant_sizes, arena), err);
+    if (status == LULL_OK)
+        status = lull_incore_run(words, NULL, lull_arena_printf(arena, "%s/cc.err", folder), arena,
+                                 err);
+    return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", kernel->path);
+}
+
+static lull_status make_folder(struct lull_arena *arena, const char **ret_folder,
+                               struct lull_error *err)
+{
+    char *folder = lull_arena_printf(arena, "%s/lull-kernel-XXXXXX", lull_temporary_folder());
+    if (!mkdtemp(folder))
+        return lull_fail_errno(err, "%s: cannot make a folder for temporary files",
+                               lull_temporary_folder());
+    *ret_folder = folder;
+    return LULL_OK;
+}
+
+lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,
+                              const struct lull_incore_options *options, const char *path,
+                              struct lull_arena *arena, struct lull_error *err)
+{
+    static const char *const shared[] = {"-shared", "-fPIC", "-lm", NULL};
+    const char *folder;
+    lull_status status = make_folder(arena, &folder, err);
+    if (status != LULL_OK)
+        return status;
+    status = compile(kernel, machine, options, true, shared, path, folder, arena, err);
+    lull_remove_tree(folder, NULL);
+    return status;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------ */
+
+/* Bytes that an iteration of the body stores, or loads where it stores none: each element once. */
+static double bytes_per_iteration(const struct lull_kernel *kernel, bool stores)
+{
+    double sum = 0;
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        const struct lull_kernel_access *access = &kernel->accesses[i];
+        bool again = access->loop != kernel->body || access->write != stores ||
+                     (lull_kernel_stride(kernel, access, (size_t)kernel->body) == 0 &&
+                      access->index_access == LULL_KERNEL_NONE);
+        for (size_t k = 0; k < i && !again; k++)
+            again = kernel->accesses[k].loop == access->loop &&
+                    kernel->accesses[k].array == access->array &&
+                    kernel->accesses[k].write == stores &&
+                    kernel->accesses[k].index_access == access->index_access &&
+                    lull_poly_equal(&kernel->accesses[k].offset, &access->offset);
+        if (!again)
+            sum += kernel->arrays[access->array].bytes;
+    }
+    return sum;
+}
+
+static double iterations_per_pass(const struct lull_kernel *kernel,
+                                  const struct lull_assembly_loop *loop)
+{
+    double stored = bytes_per_iteration(kernel, true), loaded = bytes_per_iteration(kernel, false);
+    if (stored > 0 && loop->stored > 0)
+        return loop->stored / stored;
+    return loaded > 0 && loop->loaded > 0 ? loop->loaded / loaded : 1;
+}
+
+static void note_vectors(const struct lull_kernel *kernel, const struct lull_assembly_loop *loop,
+                         const struct lull_incore_options *options, struct lull_arena *arena,
+                         struct lull_incore *incore)
+{
+    bool vectors = false;
+    for (size_t i = 0; i < loop->count; i++) {
+        const char *name = loop->items[i].text;
+        size_t length = strcspn(name, " \t");
+        bool packed = length > 2 && name[length - 2] == 'p' && loop->items[i].floating &&
+                      (name[length - 1] == 'd' || name[length - 1] == 's');
+        vectors |= packed;
+        if (packed && loop->items[i].register_bits > incore->vector_bits)
+            incore->vector_bits = loop->items[i].register_bits;
+    }
+    if (vectors) {
+        if (kernel->reduces && !options->flags)
+            lull_incore_note(incore, arena,
+                             "A sum is vectorised with -ffast-math only, with which it was "
+                             "compiled; --cflags chooses other flags.");
+        return;
+    }
+    incore->vector_bits = 8 * kernel->precision;
+    lull_incore_note(incore, arena, "The compiler did not vectorise the loop%s.",
+                     kernel->reduces ? ": it sums up, which needs -ffast-math" : "");
+}
+
+/* ---- processors ---------------------------------------------------------------------------- */
+
+/* What llvm-mca may call the processor: as the machine file says, or the nearest by vendor and
+ * instructions, newest first. NULL at the end. */
+static const char *const *processors(const struct lull_machine *machine, struct lull_arena *arena)
+{
+    static const char *const amd512[] = {"znver5", "znver4", "znver3", NULL};
+    static const char *const amd[] = {"znver3", "znver2", NULL};
+    static const char *const intel512[] = {"icelake-server", "skylake-avx512", NULL};
+    static const char *const intel2[] = {"skylake", "haswell", NULL};
+    static const char *const intel[] = {"sandybridge", NULL};
+    static const char *const none[] = {NULL};
+    if (machine->core.llvm_cpu) {
+        const char **one = lull_arena_zero(arena, 2, sizeof *one);
+        one[0] = machine->core.llvm_cpu;
+        return one;
+    }
+    if (!machine->cpu.vendor)
+        return none;
+    if (strcmp(machine->cpu.vendor, "AuthenticAMD") == 0)
+        return has_isa(machine, "avx512f") ? amd512 : amd;
+    if (strcmp(machine->cpu.vendor, "GenuineIntel") != 0)
+        return none;
+    return has_isa(machine, "avx512f") ? intel512 : has_isa(machine, "avx2") ? intel2 : intel;
+}
+
+static void analyse(const struct lull_assembly_loop *loop, const struct lull_machine *machine,
+                    const struct lull_incore_options *options, const char *folder,
+                    struct lull_arena *arena, struct lull_incore *incore)
+{
+    const char *const *cpus = processors(machine, arena);
+    struct lull_error why = {"the machine file does not name the processor (core/llvm_cpu)"};
+    for (size_t i = 0; !options->estimate && cpus[i]; i++) {
+        if (lull_incore_mca(loop, machine, cpus[i], options->mca, folder, arena, incore, &why) !=
+            LULL_OK)
+            continue;
+        if (!machine->core.llvm_cpu)
+            lull_incore_note(incore, arena,
+                             "The processor is taken for %s, the nearest that llvm-mca knows: the "
+                             "machine file does not name it (core/llvm_cpu).",
+                             cpus[i]);
+        return;
+    }
+    lull_incore_estimate(loop, incore);
+    lull_incore_note(incore, arena,
+                     "In-core times are a rough estimate from counted instructions: %s.",
+                     options->estimate ? "--estimate asked for it" : why.text);
+}
+
+/* From cycles per pass to cycles per unit of work. */
+static void scale(struct lull_incore *incore, double factor)
+{
+    incore->t_ol *= factor;
+    incore->t_nol *= factor;
+    incore->chain *= factor;
+    incore->alone *= factor;
+    for (size_t i = 0; i < incore->n_ports; i++)
+        incore->ports[i].cycles *= factor;
+}
+
+static double cycles_of_calls(const struct lull_kernel *kernel, double unit)
+{
+    double sum = 0, all = lull_kernel_iterations(kernel, kernel->body);
+    for (size_t i = 0; i < kernel->n_calls; i++)
+        sum += kernel->calls[i].cycles *
+               (kernel->calls[i].loop == LULL_KERNEL_NONE
+                    ? 0
+                    : lull_kernel_iterations(kernel, kernel->calls[i].loop) / all);
+    return sum * unit;
+}
+
+static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
+                           const struct lull_machine *machine,
+                           const struct lull_incore_options *options, double unit,
+                           struct lull_arena *arena, struct lull_incore *incore,
+                           struct lull_error *err)
+{
+    static const char *const assembly_only[] = {"-S", NULL};
+    const char *path = lull_arena_printf(arena, "%s/kernel.s", folder);
+    struct lull_assembly_loop loop;
+    bool found = false;
+    /* Where sizes are so small that they leave no loop, it is compiled for any sizes. */
+    for (unsigned try = 0; try < 2 && !found; try++) {
+        lull_status status = compile(kernel, machine, options, try == 0, assembly_only, path,
+                                     folder, arena, err);
+        if (status != LULL_OK)
+            return status;
+        const char *assembly = lull_incore_slurp(path, arena);
+        found = assembly && lull_assembly_find(assembly, "lull_loop", arena, &loop);
+    }
+    if (!found)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: no loop is left in what the compiler made of it (%s %s); "
+                         "give its times with --in-core T_OL,T_nOL",
+                         kernel->path, incore->compiler, incore->flags);
+    incore->assembly = loop.text;
+    incore->per_pass = iterations_per_pass(kernel, &loop);
+    note_vectors(kernel, &loop, options, arena, incore);
+    analyse(&loop, machine, options, folder, arena, incore);
+    scale(incore, unit / incore->per_pass);
+    return LULL_OK;
+}
+
+lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
+                             const struct lull_incore_options *options, double line_bytes,
+                             struct lull_arena *arena, struct lull_incore *ret_incore,
+                             struct lull_error *err)
+{
+    struct lull_incore incore = {.source = LULL_INCORE_GIVEN, .chain = NAN, .alone = NAN};
+    double unit = lull_kernel_unit(kernel, line_bytes);
+    const char *folder;
+    if (options->given) {
+        incore.t_ol = options->t_ol;
+        incore.t_nol = options->t_nol;
+        *ret_incore = incore;
+        return LULL_OK;
+    }
+    incore.compiler = options->compiler ? options->compiler : "cc";
+    incore.flags = join(flags_for(kernel, machine, options, arena), arena);
+    lull_status status = make_folder(arena, &folder, err);
+    if (status != LULL_OK)
+        return status;
+    incore.t_ol = incore.t_nol = 0;
+    status = find_in(folder, kernel, machine, options, unit, arena, &incore, err);
+    lull_remove_tree(folder, NULL);
+    incore.t_ol += cycles_of_calls(kernel, unit);
+    if (status == LULL_OK)
+        *ret_incore = incore;
+    return status;
+}

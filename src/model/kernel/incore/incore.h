@@ -1,0 +1,67 @@
+/* In-core time: what a core takes for a unit of work with all data in its first cache.
+ *
+ * The kernel is compiled, its innermost loop is found in the assembler code, and llvm-mca says how
+ * long each port is busy. T_nOL: the ports that load, in use by load instructions; T_OL: the busiest
+ * of the other ports. Where llvm-mca is missing or does not know the processor, instructions are
+ * counted and divided by what such a core does per cycle. */
+#ifndef LULL_MODEL_KERNEL_INCORE_INCORE_H
+#define LULL_MODEL_KERNEL_INCORE_INCORE_H
+
+#include "machine/machine.h"
+#include "model/kernel/kernel.h"
+
+enum lull_incore_source { LULL_INCORE_GIVEN, LULL_INCORE_MCA, LULL_INCORE_ESTIMATE };
+
+struct lull_incore_port {
+    const char *name;
+    double cycles; /* busy, per unit of work */
+    bool loads;    /* belongs to a group of load ports */
+};
+
+struct lull_incore { /* cycles per unit of work */
+    enum lull_incore_source source;
+    double t_ol, t_nol;
+    double chain;   /* latency of what one iteration hands to the next; NAN: unknown */
+    double alone;   /* what llvm-mca simulates for the loop by itself; NAN: unknown */
+    double per_pass; /* iterations of the kernel in one pass of the compiled loop */
+    unsigned vector_bits; /* of its arithmetic; 0: unknown */
+    const char *cpu, *compiler, *flags; /* what was used; NULL: nothing */
+    const char *assembly;               /* the loop; NULL: none */
+    struct lull_incore_port *ports;
+    size_t n_ports;
+    const char **notes; /* sentences */
+    size_t n_notes;
+};
+
+struct lull_incore_options {
+    bool given; /* t_ol and t_nol are what the user says */
+    double t_ol, t_nol;
+    const char *compiler;     /* NULL: cc */
+    const char *const *flags; /* NULL: chosen for the machine */
+    const char *mca;          /* NULL: llvm-mca, by any version's name */
+    bool here;                /* the machine file is of this machine: -march=native */
+    bool estimate;            /* do without llvm-mca */
+};
+
+/* Calls have their stated costs in T_OL. `line_bytes` defines the unit of work. Fails with
+ * LULL_ERR_IO where the compiler does not run, LULL_ERR_FORMAT where it refuses the kernel or no
+ * loop is found in what it makes. */
+lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
+                             const struct lull_incore_options *options, double line_bytes,
+                             struct lull_arena *arena, struct lull_incore *ret_incore,
+                             struct lull_error *err);
+
+/* C source with one function,
+ *     void lull_kernel(const long *sizes, void *const *arrays, void *const *scalars);
+ * that runs the loop nest once: sizes in the order of the kernel's symbols that are sizes, arrays
+ * and scalars in the order of the kernel. With constant sizes those of a kernel by itself are macros,
+ * and `sizes` is not looked at. */
+const char *lull_incore_c_source(const struct lull_kernel *kernel, bool constant_sizes,
+                                 struct lull_arena *arena);
+
+/* Compiles that into a shared object at `path`, with the same compiler and flags. */
+lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,
+                              const struct lull_incore_options *options, const char *path,
+                              struct lull_arena *arena, struct lull_error *err);
+
+#endif

@@ -1,0 +1,266 @@
+#include "model/kernel/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value)
+{
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (kernel->symbols[s].is_size && strcmp(kernel->symbols[s].name, name) == 0) {
+            kernel->symbols[s].value = value;
+            lull_kernel_divide(kernel);
+            return true;
+        }
+    return false;
+}
+
+void lull_kernel_divide(struct lull_kernel *kernel)
+{
+    double values[LULL_POLY_SYMBOLS];
+    for (size_t s = 0; s < kernel->n_symbols; s++) {
+        struct lull_kernel_symbol *symbol = &kernel->symbols[s];
+        if (symbol->divisor) /* made of symbols before it */
+            symbol->value = trunc(lull_poly_value(&symbol->dividend, values) / (double)symbol->divisor);
+        values[s] = symbol->value;
+        for (size_t rest = s + 1; rest < LULL_POLY_SYMBOLS; rest++)
+            values[rest] = 0;
+    }
+}
+
+const char *const *lull_kernel_names(const struct lull_kernel *kernel, struct lull_arena *arena)
+{
+    const char **names = lull_arena_zero(arena, LULL_POLY_SYMBOLS, sizeof *names);
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        names[s] = kernel->symbols[s].name;
+    return names;
+}
+
+static double trips_at(const struct lull_kernel_loop *loop, const double *values)
+{
+    double first = lull_poly_value(&loop->first, values), end = lull_poly_value(&loop->end, values);
+    return fmax(0, ceil((end - first) / (double)loop->step));
+}
+
+/* Loop variables at the first iteration, or in the middle, of outer loops before inner ones. */
+static void fill_values(const struct lull_kernel *kernel, double values[LULL_POLY_SYMBOLS],
+                        bool middle)
+{
+    for (size_t s = 0; s < LULL_POLY_SYMBOLS; s++)
+        values[s] = s < kernel->n_symbols && kernel->symbols[s].is_size ? kernel->symbols[s].value : 0;
+    for (size_t l = 0; l < kernel->n_loops; l++) {
+        const struct lull_kernel_loop *loop = &kernel->loops[l];
+        double trips = trips_at(loop, values);
+        values[loop->symbol] = lull_poly_value(&loop->first, values) +
+                               (middle ? (double)loop->step * fmax(0, trips - 1) / 2 : 0);
+    }
+}
+
+void lull_kernel_values(const struct lull_kernel *kernel, double values[LULL_POLY_SYMBOLS])
+{
+    fill_values(kernel, values, false);
+}
+
+double lull_kernel_trips(const struct lull_kernel *kernel, size_t loop)
+{
+    double values[LULL_POLY_SYMBOLS];
+    fill_values(kernel, values, true);
+    return trips_at(&kernel->loops[loop], values);
+}
+
+double lull_kernel_iterations(const struct lull_kernel *kernel, int loop)
+{
+    double product = 1;
+    for (; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent)
+        product *= lull_kernel_trips(kernel, (size_t)loop);
+    return product;
+}
+
+double lull_kernel_stride(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
+                          size_t loop)
+{
+    double values[LULL_POLY_SYMBOLS];
+    struct lull_poly factor, rest;
+    lull_kernel_values(kernel, values);
+    if (!lull_poly_split(&access->offset, kernel->loops[loop].symbol, &factor, &rest))
+        return 0;
+    return lull_poly_value(&factor, values) * (double)kernel->loops[loop].step;
+}
+
+bool lull_kernel_encloses(const struct lull_kernel *kernel, int loop, int inner)
+{
+    while (inner != LULL_KERNEL_NONE && inner != loop)
+        inner = kernel->loops[inner].parent;
+    return inner == loop;
+}
+
+double lull_kernel_unit(const struct lull_kernel *kernel, double line_bytes)
+{
+    const struct lull_kernel_access *found = NULL;
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        const struct lull_kernel_access *access = &kernel->accesses[i];
+        if (access->loop == kernel->body && (!found || (access->write && !found->write)))
+            found = access;
+    }
+    return line_bytes / (found ? kernel->arrays[found->array].bytes : sizeof(double));
+}
+
+double lull_kernel_flops_per_iteration(const struct lull_kernel *kernel)
+{
+    double all = lull_kernel_iterations(kernel, kernel->body), sum = 0;
+    for (size_t l = 0; l < kernel->n_loops; l++) {
+        const struct lull_kernel_flops *flops = &kernel->flops[l];
+        sum += (flops->add + flops->multiply + flops->divide) *
+               lull_kernel_iterations(kernel, (int)l) / all;
+    }
+    return sum;
+}
+
+/* The places that an access reaches at the ends of all loops around it. */
+static void access_range(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
+                         double *ret_low, double *ret_high)
+{
+    double values[LULL_POLY_SYMBOLS];
+    lull_kernel_values(kernel, values);
+    double low = lull_poly_value(&access->offset, values), high = low;
+    for (int loop = access->loop; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent) {
+        double reach = lull_kernel_stride(kernel, access, (size_t)loop) *
+                       fmax(0, lull_kernel_trips(kernel, (size_t)loop) - 1);
+        low += fmin(0, reach);
+        high += fmax(0, reach);
+    }
+    *ret_low = low;
+    *ret_high = high;
+}
+
+static double elements(const struct lull_kernel_array *array, const double *values)
+{
+    double product = 1;
+    for (size_t d = 0; d < array->n_dimensions; d++)
+        product *= lull_poly_value(&array->extent[d], values);
+    return product;
+}
+
+double lull_kernel_array_bytes(const struct lull_kernel *kernel, size_t array)
+{
+    const struct lull_kernel_array *of = &kernel->arrays[array];
+    double values[LULL_POLY_SYMBOLS], low = INFINITY, high = -INFINITY;
+    lull_kernel_values(kernel, values);
+    if (!of->is_pointer)
+        return elements(of, values) * of->bytes;
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        double from, to;
+        if (kernel->accesses[i].array != array)
+            continue;
+        access_range(kernel, &kernel->accesses[i], &from, &to);
+        low = fmin(low, from);
+        high = fmax(high, to);
+    }
+    return (high - low + 1) * of->bytes;
+}
+
+double lull_kernel_footprint(const struct lull_kernel *kernel)
+{
+    double sum = 0;
+    for (size_t a = 0; a < kernel->n_arrays; a++)
+        sum += lull_kernel_array_bytes(kernel, a);
+    return sum;
+}
+
+static bool is_innermost(const struct lull_kernel *kernel, size_t loop)
+{
+    for (size_t l = 0; l < kernel->n_loops; l++)
+        if (kernel->loops[l].parent == (int)loop)
+            return false;
+    return true;
+}
+
+static lull_status check_sizes(const struct lull_kernel *kernel, struct lull_error *err)
+{
+    for (size_t s = 0; s < kernel->n_symbols; s++) {
+        const struct lull_kernel_symbol *symbol = &kernel->symbols[s];
+        if (symbol->is_size && !(fabs(symbol->value) < 1e15))
+            return lull_fail(err, LULL_ERR_RANGE, "%s: %s=%.6g is too large", kernel->path,
+                             symbol->name, symbol->value);
+    }
+    return LULL_OK;
+}
+
+static lull_status check_arrays(const struct lull_kernel *kernel, struct lull_error *err)
+{
+    double values[LULL_POLY_SYMBOLS];
+    lull_kernel_values(kernel, values);
+    for (size_t a = 0; a < kernel->n_arrays; a++) {
+        const struct lull_kernel_array *array = &kernel->arrays[a];
+        for (size_t d = array->is_pointer; d < array->n_dimensions; d++)
+            if (lull_poly_value(&array->extent[d], values) < 1)
+                return lull_fail(err, LULL_ERR_RANGE, "%s: line %u: '%s' has no elements",
+                                 kernel->path, array->line, array->name);
+        if (lull_kernel_array_bytes(kernel, a) > 1e18)
+            return lull_fail(err, LULL_ERR_RANGE, "%s: line %u: '%s' is too large", kernel->path,
+                             array->line, array->name);
+    }
+    return LULL_OK;
+}
+
+/* No bound depends on another loop: the range of an access is exact. */
+static bool is_rectangular(const struct lull_kernel *kernel)
+{
+    for (size_t l = 0; l < kernel->n_loops; l++)
+        for (size_t s = 0; s < kernel->n_symbols; s++)
+            if (!kernel->symbols[s].is_size && (lull_poly_contains(&kernel->loops[l].first, s) ||
+                                                lull_poly_contains(&kernel->loops[l].end, s)))
+                return false;
+    return true;
+}
+
+static lull_status check_access(const struct lull_kernel *kernel,
+                                const struct lull_kernel_access *access, struct lull_error *err)
+{
+    const struct lull_kernel_array *array = &kernel->arrays[access->array];
+    double values[LULL_POLY_SYMBOLS], low, high;
+    lull_kernel_values(kernel, values);
+    access_range(kernel, access, &low, &high);
+    if (array->is_pointer || access->index_access != LULL_KERNEL_NONE || !is_rectangular(kernel))
+        return LULL_OK;
+    if (low < 0 || high > elements(array, values) - 1)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: line %u: '%s' is accessed outside of its extents: element %.0f of %.0f",
+                         kernel->path, access->line, array->name, low < 0 ? low : high,
+                         elements(array, values));
+    return LULL_OK;
+}
+
+lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err)
+{
+    double most = 0;
+    lull_status status = check_sizes(kernel, err);
+    if (status != LULL_OK)
+        return status;
+    kernel->body = LULL_KERNEL_NONE;
+    for (size_t l = 0; l < kernel->n_loops; l++) {
+        double iterations = lull_kernel_iterations(kernel, (int)l);
+        if (is_innermost(kernel, l) && iterations > most) {
+            most = iterations;
+            kernel->body = (int)l;
+        }
+    }
+    if (kernel->body == LULL_KERNEL_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: line %u: the loops have no iterations with these sizes", kernel->path,
+                         kernel->loops[0].line);
+    status = check_arrays(kernel, err);
+    bool in_body = false;
+    kernel->precision = 0;
+    for (size_t i = 0; status == LULL_OK && i < kernel->n_accesses; i++) {
+        const struct lull_kernel_array *array = &kernel->arrays[kernel->accesses[i].array];
+        status = check_access(kernel, &kernel->accesses[i], err);
+        in_body |= kernel->accesses[i].loop == kernel->body;
+        if (array->floating && array->bytes > kernel->precision)
+            kernel->precision = array->bytes;
+    }
+    kernel->precision = kernel->precision ? kernel->precision : sizeof(double);
+    if (status == LULL_OK && !in_body)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: line %u: the innermost loop touches no array",
+                         kernel->path, kernel->loops[kernel->body].line);
+    return status;
+}

@@ -1,0 +1,169 @@
+/* A kernel: a loop nest whose performance is to be predicted, as read from C source.
+ *
+ * The unit of work is what makes one cache line of results: in the innermost loop that runs most
+ * often (the body), line_bytes / bytes of an element of the first array that it writes, or, where it
+ * writes none, of the first that it reads: 8 iterations for doubles. */
+#ifndef LULL_MODEL_KERNEL_KERNEL_H
+#define LULL_MODEL_KERNEL_KERNEL_H
+
+#include "base/error.h"
+#include "model/kernel/poly.h"
+
+enum { LULL_KERNEL_NONE = -1, LULL_KERNEL_DIMENSIONS = 6 };
+
+/* Sizes and loop variables. */
+struct lull_kernel_symbol {
+    const char *name;
+    bool is_size;
+    bool has_value; /* of a size: it was given */
+    double value;
+    unsigned line; /* where it is used first */
+    /* A whole quotient of sizes, N / 2, is a size of its own, whose value follows from theirs. */
+    int64_t divisor; /* 0: it is none */
+    struct lull_poly dividend;
+};
+
+struct lull_kernel_loop {
+    size_t symbol;              /* its variable */
+    struct lull_poly first, end; /* begin <= variable < end, or, counting down, >= ... > end */
+    int64_t step;               /* not 0 */
+    int parent;                 /* index of the loop around it, or LULL_KERNEL_NONE */
+    size_t first_access;        /* accesses from this one on come after its begin */
+    unsigned line;
+};
+
+struct lull_kernel_array {
+    const char *name;
+    const char *element; /* type of an element, "double" */
+    unsigned bytes;      /* of an element */
+    bool floating;
+    bool is_pointer;                                 /* its first extent is not known */
+    bool is_const;                                   /* declared so */
+    size_t n_dimensions;                             /* with the first one */
+    struct lull_poly extent[LULL_KERNEL_DIMENSIONS]; /* the first of a pointer: unused */
+    const char *extent_text[LULL_KERNEL_DIMENSIONS]; /* as C source */
+    unsigned line;
+};
+
+/* One read or write of an array's element at each iteration of a loop. */
+struct lull_kernel_access {
+    size_t array;
+    int loop; /* innermost loop around it, LULL_KERNEL_NONE: none */
+    bool write;
+    struct lull_poly offset; /* elements from the array's begin, without the indirect part */
+    /* Indirect, x[idx[i]]: the access that reads the index, which counts `index_factor` elements. */
+    int index_access; /* LULL_KERNEL_NONE: it is affine */
+    struct lull_poly index_factor;
+    unsigned line;
+};
+
+struct lull_kernel_scalar {
+    const char *name, *type;
+    bool floating, written;
+};
+
+struct lull_kernel_call {
+    const char *name;
+    int loop;
+    unsigned line;
+    double cycles; /* of one call, as stated */
+};
+
+/* Floating-point operations at each iteration of a loop, outside of called functions. */
+struct lull_kernel_flops {
+    double add, multiply, divide, other; /* other: square roots, comparisons: none are counted */
+};
+
+struct lull_kernel {
+    const char *name; /* of the file, function or mark */
+    const char *path;
+    struct lull_kernel_symbol symbols[LULL_POLY_SYMBOLS];
+    size_t n_symbols;
+    struct lull_kernel_loop *loops; /* outer ones before inner ones, in order of the source */
+    size_t n_loops;
+    struct lull_kernel_flops *flops; /* one per loop */
+    struct lull_kernel_array *arrays;
+    size_t n_arrays;
+    struct lull_kernel_access *accesses; /* in the order in which an iteration makes them */
+    size_t n_accesses;
+    struct lull_kernel_scalar *scalars; /* declared outside of the loops */
+    size_t n_scalars;
+    struct lull_kernel_call *calls;
+    size_t n_calls;
+    int body;         /* index of the innermost loop that makes the most iterations */
+    bool reduces;     /* a floating-point scalar carries a sum from iteration to iteration */
+    unsigned precision; /* bytes of its floating-point numbers */
+    const char *code; /* the loop nest as it stands in the source */
+    const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
+    const char *macros; /* sizes that a source file has as macros, "#define N 1000"; "": none */
+    unsigned code_line;
+    bool is_file;     /* it stands in a source file of a program, whose declarations it may use */
+};
+
+/* How indices of x[idx[i]] are distributed, as the user states it. */
+enum lull_index_kind { LULL_INDEX_UNIFORM, LULL_INDEX_SEQUENTIAL, LULL_INDEX_BAND, LULL_INDEX_FILE };
+struct lull_kernel_index {
+    const char *array; /* idx */
+    enum lull_index_kind kind;
+    double width;          /* BAND: within so many elements of the iteration's own number */
+    const int64_t *sample; /* FILE: indices in order, repeated where they end */
+    size_t n_sample;
+};
+
+/* What the user says beside the source. Texts are borrowed. */
+struct lull_kernel_size {
+    const char *name;
+    double value;
+};
+struct lull_kernel_cost { /* of a called function, cycles per call */
+    const char *name;
+    double cycles;
+};
+struct lull_kernel_source {
+    const char *path;
+    const char *place; /* a function or mark in a source file; NULL: the file is the kernel */
+    const struct lull_kernel_size *sizes;
+    size_t n_sizes;
+    const struct lull_kernel_cost *costs;
+    size_t n_costs;
+    const struct lull_kernel_index *indices;
+    size_t n_indices;
+    const char *const *flags; /* for the compiler that reads it: -I, -D; NULL at the end; may be
+                                 NULL */
+};
+
+/* Reads a kernel. Fails with LULL_ERR_UNSUPPORTED in a build without libclang or where the library
+ * is not found, LULL_ERR_IO, or LULL_ERR_FORMAT with "file: line 3: what is not understood". */
+lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
+                             struct lull_kernel **ret_kernel, struct lull_error *err);
+
+/* Gives a size another value, and quotients theirs: of a sweep. False: there is no such size. */
+bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value);
+/* Finds the body again, and checks what depends on sizes: loops that run, accesses inside of their
+ * arrays. Called by lull_kernel_read; to be called after lull_kernel_resize. */
+lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err);
+
+/* The values of quotients, from those of the sizes. */
+void lull_kernel_divide(struct lull_kernel *kernel);
+/* The values of all symbols; loop variables stand at their first iteration. */
+void lull_kernel_values(const struct lull_kernel *kernel, double values[LULL_POLY_SYMBOLS]);
+const char *const *lull_kernel_names(const struct lull_kernel *kernel, struct lull_arena *arena);
+/* Iterations of a loop at each execution, with outer loops at their middle. */
+double lull_kernel_trips(const struct lull_kernel *kernel, size_t loop);
+/* How often the loop's iterations are run in all. */
+double lull_kernel_iterations(const struct lull_kernel *kernel, int loop);
+/* Elements that an access moves on with each iteration of a loop; 0: it stays. */
+double lull_kernel_stride(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
+                          size_t loop);
+/* Whether `loop` is `inner` or around it. */
+bool lull_kernel_encloses(const struct lull_kernel *kernel, int loop, int inner);
+/* Iterations of the body in a unit of work with cache lines of so many bytes. */
+double lull_kernel_unit(const struct lull_kernel *kernel, double line_bytes);
+/* Floating-point operations per iteration of the body, those of outer loops spread over them. */
+double lull_kernel_flops_per_iteration(const struct lull_kernel *kernel);
+/* Bytes of all arrays: declared extents, or what is touched of pointers. */
+double lull_kernel_footprint(const struct lull_kernel *kernel);
+/* Bytes of one array, likewise. */
+double lull_kernel_array_bytes(const struct lull_kernel *kernel, size_t array);
+
+#endif

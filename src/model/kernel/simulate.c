@@ -1,0 +1,352 @@
+#include "model/kernel/simulate.h"
+
+#include "stats/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER = 4096, MOST_AT_ONCE = 256 };
+
+/* An access with numbers in it: bytes from the begin of memory, and per step of each loop's
+ * variable. */
+struct walker {
+    uint64_t base;
+    int64_t offset, per_symbol[LULL_POLY_SYMBOLS]; /* elements */
+    unsigned bytes, line;
+    bool write;
+    int index_access; /* LULL_KERNEL_NONE: none */
+    int64_t index_factor;
+    const struct lull_kernel_index *index; /* of the array that it is read from */
+    int64_t extent;                        /* elements of the array */
+};
+
+struct simulation {
+    const struct lull_kernel *kernel;
+    struct walker *walkers;
+    struct lull_cache *cache;
+    struct lull_random random;
+    double values[LULL_POLY_SYMBOLS];
+    lull_cache_access buffer[BUFFER];
+    size_t filled;
+    uint64_t accesses, body_iterations; /* so far */
+    uint64_t warm, until; /* iterations of the body after which counting begins, and all ends */
+    uint64_t counted_from;
+    bool counting;
+    struct lull_error *err;
+    lull_status status;
+};
+
+static void flush(struct simulation *simulation)
+{
+    lull_cache_run(simulation->cache, 0, simulation->buffer, simulation->filled);
+    simulation->accesses += simulation->filled;
+    simulation->filled = 0;
+}
+
+static void put(struct simulation *simulation, uint64_t address, bool write)
+{
+    if (simulation->filled == BUFFER)
+        flush(simulation);
+    simulation->buffer[simulation->filled++] =
+        write ? lull_cache_write(address) : lull_cache_read(address);
+}
+
+static int64_t position(const struct simulation *simulation, const struct walker *walker)
+{
+    int64_t at = walker->offset;
+    for (size_t s = 0; s < simulation->kernel->n_symbols; s++)
+        if (walker->per_symbol[s])
+            at += walker->per_symbol[s] * (int64_t)simulation->values[s];
+    return at;
+}
+
+/* What an index array holds at a place, by its stated distribution. */
+static int64_t index_at(const struct lull_kernel_index *index, struct lull_random *random,
+                        int64_t place, int64_t extent)
+{
+    int64_t width = (int64_t)index->width;
+    switch (index->kind) {
+    case LULL_INDEX_UNIFORM:
+        return (int64_t)lull_random_below(random, (uint64_t)extent);
+    case LULL_INDEX_BAND:
+        place += (int64_t)lull_random_below(random, (uint64_t)(2 * width + 1)) - width;
+        return place < 0 ? 0 : place >= extent ? extent - 1 : place;
+    case LULL_INDEX_SEQUENTIAL: return place < extent ? place : extent - 1;
+    case LULL_INDEX_FILE: return index->sample[(uint64_t)place % index->n_sample];
+    }
+    return 0;
+}
+
+void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t seed, int64_t extent,
+                              int64_t *values, uint64_t count)
+{
+    struct lull_random random;
+    lull_random_seed(&random, seed);
+    for (uint64_t i = 0; i < count; i++)
+        values[i] = index_at(index, &random, (int64_t)i, extent);
+}
+
+static void touch(struct simulation *simulation, const struct walker *walker)
+{
+    int64_t at = position(simulation, walker);
+    if (walker->index_access != LULL_KERNEL_NONE) {
+        const struct walker *reads = &simulation->walkers[walker->index_access];
+        at += walker->index_factor *
+              index_at(reads->index, &simulation->random, position(simulation, reads), walker->extent);
+        if ((at < 0 || at >= walker->extent) && simulation->status == LULL_OK)
+            simulation->status = lull_fail(simulation->err, LULL_ERR_RANGE,
+                                           "%s: line %u: index %lld lies outside of its array of "
+                                           "%lld elements",
+                                           simulation->kernel->path, walker->line, (long long)at,
+                                           (long long)walker->extent);
+    }
+    if (simulation->status == LULL_OK)
+        put(simulation, walker->base + (uint64_t)(at * walker->bytes), walker->write);
+}
+
+static bool is_plain(const struct simulation *simulation, size_t loop)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    for (size_t l = 0; l < kernel->n_loops; l++)
+        if (kernel->loops[l].parent == (int)loop)
+            return false;
+    for (size_t i = 0; i < kernel->n_accesses; i++)
+        if (kernel->accesses[i].loop == (int)loop &&
+            kernel->accesses[i].index_access != LULL_KERNEL_NONE)
+            return false;
+    return true;
+}
+
+/* A loop without indirect accesses and without loops inside: addresses advance by a stride. */
+static void run_plain(struct simulation *simulation, size_t loop, uint64_t trips)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    size_t symbol = kernel->loops[loop].symbol, count = 0;
+    lull_cache_access at[MOST_AT_ONCE], step[MOST_AT_ONCE];
+    for (size_t i = 0; i < kernel->n_accesses && count < MOST_AT_ONCE; i++) {
+        const struct walker *walker = &simulation->walkers[i];
+        if (kernel->accesses[i].loop != (int)loop)
+            continue;
+        uint64_t address =
+            walker->base + (uint64_t)(position(simulation, walker) * walker->bytes);
+        at[count] = walker->write ? lull_cache_write(address) : lull_cache_read(address);
+        step[count++] = (uint64_t)(walker->per_symbol[symbol] * kernel->loops[loop].step *
+                                   walker->bytes)
+                        << 1;
+    }
+    for (uint64_t t = 0; t < trips; t++) {
+        if (simulation->filled + count > BUFFER)
+            flush(simulation);
+        lull_cache_access *out = simulation->buffer + simulation->filled;
+        for (size_t k = 0; k < count; k++) {
+            out[k] = at[k];
+            at[k] += step[k];
+        }
+        simulation->filled += count;
+    }
+}
+
+static void run_loop(struct simulation *simulation, size_t loop);
+
+/* Accesses and inner loops in order of the source. */
+static void run_iteration(struct simulation *simulation, size_t loop)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    size_t next = loop + 1;
+    for (size_t i = kernel->loops[loop].first_access; i <= kernel->n_accesses; i++) {
+        for (; next < kernel->n_loops && kernel->loops[next].first_access <= i; next++)
+            if (kernel->loops[next].parent == (int)loop)
+                run_loop(simulation, next);
+        if (i < kernel->n_accesses && kernel->accesses[i].loop == (int)loop)
+            touch(simulation, &simulation->walkers[i]);
+    }
+}
+
+/* After the warm-up counting begins; after the last wanted iteration of the body all loops end. */
+static bool go_on(struct simulation *simulation)
+{
+    if (!simulation->counting && simulation->body_iterations >= simulation->warm) {
+        flush(simulation);
+        lull_cache_reset(simulation->cache);
+        simulation->counting = true;
+        simulation->counted_from = simulation->body_iterations;
+    }
+    return simulation->body_iterations < simulation->until && simulation->status == LULL_OK;
+}
+
+/* How many of the body's iterations come before something has to be done. */
+static double next_stop(const struct simulation *simulation)
+{
+    uint64_t stop = simulation->counting ? simulation->until : simulation->warm;
+    return (double)(stop - simulation->body_iterations);
+}
+
+static void run_loop(struct simulation *simulation, size_t loop)
+{
+    const struct lull_kernel_loop *of = &simulation->kernel->loops[loop];
+    double begin = lull_poly_value(&of->first, simulation->values);
+    double end = lull_poly_value(&of->end, simulation->values);
+    double trips = fmax(0, ceil((end - begin) / (double)of->step));
+    bool is_body = (int)loop == simulation->kernel->body, plain = is_plain(simulation, loop);
+    simulation->values[of->symbol] = begin;
+    while (trips > 0 && go_on(simulation)) {
+        double some = !plain ? 1 : is_body ? fmin(trips, next_stop(simulation)) : trips;
+        if (plain)
+            run_plain(simulation, loop, (uint64_t)some);
+        else
+            run_iteration(simulation, loop);
+        simulation->values[of->symbol] += some * (double)of->step;
+        simulation->body_iterations += is_body ? (uint64_t)some : 0;
+        trips -= some;
+    }
+}
+
+/* From the nest's begin: so many iterations of the body to warm up, and so many to count. */
+static void run_nest(struct simulation *simulation, double warm, double counted)
+{
+    simulation->body_iterations = 0;
+    simulation->counting = false;
+    simulation->warm = (uint64_t)warm;
+    simulation->until = (uint64_t)(warm + counted);
+    run_loop(simulation, 0);
+    flush(simulation);
+}
+
+/* ---- preparation --------------------------------------------------------------------------- */
+
+static const struct lull_kernel_index *index_of(const char *array,
+                                                const struct lull_kernel_index *indices,
+                                                size_t n_indices)
+{
+    for (size_t i = 0; i < n_indices; i++)
+        if (strcmp(indices[i].array, array) == 0)
+            return &indices[i];
+    return NULL;
+}
+
+static void make_walker(const struct lull_kernel *kernel, size_t number, const uint64_t *bases,
+                        const double *values, struct walker *walker)
+{
+    const struct lull_kernel_access *access = &kernel->accesses[number];
+    const struct lull_kernel_array *array = &kernel->arrays[access->array];
+    struct lull_poly rest = access->offset, factor;
+    *walker = (struct walker){.base = bases[access->array],
+                              .bytes = array->bytes,
+                              .line = access->line,
+                              .write = access->write,
+                              .index_access = access->index_access};
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (!kernel->symbols[s].is_size && lull_poly_split(&rest, s, &factor, &rest))
+            walker->per_symbol[s] = (int64_t)lull_poly_value(&factor, values);
+    walker->offset = (int64_t)lull_poly_value(&rest, values);
+    walker->index_factor = (int64_t)lull_poly_value(&access->index_factor, values);
+    walker->extent = (int64_t)(lull_kernel_array_bytes(kernel, access->array) / array->bytes);
+}
+
+static lull_status make_walkers(struct simulation *simulation, uint64_t line,
+                                const struct lull_kernel_index *indices, size_t n_indices)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    uint64_t next = 1 << 20, *bases = calloc(kernel->n_arrays + 1, sizeof *bases);
+    simulation->walkers = calloc(kernel->n_accesses + 1, sizeof *simulation->walkers);
+    if (!bases || !simulation->walkers) {
+        free(bases);
+        return lull_fail(simulation->err, LULL_ERR_MEMORY, "not enough memory");
+    }
+    for (size_t a = 0; a < kernel->n_arrays; a++) {
+        bases[a] = next;
+        next += ((uint64_t)lull_kernel_array_bytes(kernel, a) + line - 1) / line * line;
+    }
+    for (size_t i = 0; i < kernel->n_accesses; i++)
+        make_walker(kernel, i, bases, simulation->values, &simulation->walkers[i]);
+    free(bases);
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        int reads = kernel->accesses[i].index_access;
+        if (reads == LULL_KERNEL_NONE)
+            continue;
+        const char *name = kernel->arrays[kernel->accesses[reads].array].name;
+        simulation->walkers[reads].index = index_of(name, indices, n_indices);
+        if (!simulation->walkers[reads].index)
+            return lull_fail(simulation->err, LULL_ERR_RANGE,
+                             "%s: line %u: what '%s' holds is not known: say it with --index "
+                             "%s=uniform, band:WIDTH, sequential or a FILE",
+                             kernel->path, kernel->accesses[i].line, name, name);
+    }
+    return LULL_OK;
+}
+
+/* Iterations of the body that bring in so many bytes. */
+static double iterations_for(const struct lull_kernel *kernel, double bytes)
+{
+    double per_iteration = 0;
+    for (size_t a = 0; a < kernel->n_arrays; a++) {
+        double most = 0;
+        for (size_t i = 0; i < kernel->n_accesses; i++)
+            if (kernel->accesses[i].array == a && kernel->accesses[i].loop == kernel->body)
+                most = fmax(most, fabs(lull_kernel_stride(kernel, &kernel->accesses[i],
+                                                          (size_t)kernel->body)));
+        per_iteration += fmin(64, most * kernel->arrays[a].bytes);
+    }
+    return ceil(bytes / fmax(per_iteration, 1));
+}
+
+static void count_lines(const struct simulation *simulation, double units,
+                        struct lull_simulated *simulated)
+{
+    for (size_t level = 0; level < simulated->n_levels; level++) {
+        struct lull_cache_traffic traffic = lull_cache_traffic(simulation->cache, level);
+        simulated->lines[level].loads = (double)traffic.misses / units;
+        simulated->lines[level].stores = (double)traffic.writes / units;
+    }
+}
+
+static void run_all(struct simulation *simulation, const struct lull_cache_spec *spec,
+                    struct lull_simulated *simulated)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    double bytes = 0, all = lull_kernel_iterations(kernel, kernel->body);
+    for (size_t level = 0; level < spec->n_levels; level++)
+        bytes += (double)spec->levels[level].bytes;
+    double enough = iterations_for(kernel, 2 * bytes);
+    if (2 * enough < all) {
+        run_nest(simulation, enough, enough);
+    } else {
+        run_nest(simulation, all, 0);
+        run_nest(simulation, 0, all);
+    }
+    count_lines(simulation,
+                (double)(simulation->body_iterations - simulation->counted_from) /
+                    lull_kernel_unit(kernel, spec->line_bytes),
+                simulated);
+}
+
+lull_status lull_kernel_simulate(const struct lull_kernel *kernel, const struct lull_cache_spec *spec,
+                                 const struct lull_kernel_index *indices, size_t n_indices,
+                                 uint64_t seed, struct lull_simulated *ret_simulated,
+                                 struct lull_error *err)
+{
+    struct lull_simulated simulated = {.n_levels = spec->n_levels};
+    struct simulation *simulation = calloc(1, sizeof *simulation);
+    if (!simulation)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory");
+    simulation->kernel = kernel;
+    simulation->err = err;
+    lull_random_seed(&simulation->random, seed);
+    lull_kernel_values(kernel, simulation->values);
+    lull_status status = make_walkers(simulation, spec->line_bytes, indices, n_indices);
+    if (status == LULL_OK)
+        status = lull_cache_create(spec, &simulation->cache, err);
+    if (status == LULL_OK) {
+        run_all(simulation, spec, &simulated);
+        status = simulation->status;
+    }
+    if (status == LULL_OK) {
+        simulated.accesses = simulation->accesses;
+        *ret_simulated = simulated;
+    }
+    lull_cache_free(simulation->cache);
+    free(simulation->walkers);
+    free(simulation);
+    return status;
+}

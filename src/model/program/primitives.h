@@ -1,0 +1,53 @@
+/* Internal to model/program: the functions that terms are put together from.
+ *
+ * Each returns seconds, adds to the tally of the term, and with `recording` leaves an operation for
+ * the simulator. The tally is found through lua_getextraspace. */
+#ifndef LULL_MODEL_PROGRAM_PRIMITIVES_H
+#define LULL_MODEL_PROGRAM_PRIMITIVES_H
+
+#include "model/program/collective_form.h"
+#include "model/program/program_model.h"
+#include "stats/distribution.h"
+
+#include <lua.h>
+
+enum { LULL_GRID_DIMENSIONS = 3 };
+
+enum lull_operation_kind {
+    LULL_OPERATION_COMPUTE,
+    LULL_OPERATION_SHIFT, /* a message to the next rank, one from the last */
+    LULL_OPERATION_HALO,
+    LULL_OPERATION_COLLECTIVE,
+    LULL_OPERATION_NOISE
+};
+
+struct lull_operation {
+    enum lull_operation_kind kind;
+    double count;                            /* how often it is repeated */
+    double seconds;                          /* COMPUTE */
+    double bytes[LULL_GRID_DIMENSIONS];      /* SHIFT, COLLECTIVE: the first; HALO: by dimension */
+    uint32_t grid[LULL_GRID_DIMENSIONS];     /* HALO */
+    bool periodic;                           /* HALO */
+    const struct lull_collective_form *form; /* COLLECTIVE */
+    struct lull_distribution noise;          /* NOISE, in seconds */
+    double draws; /* NOISE: independent ones; ranks that are neighbours share them */
+};
+
+struct lull_tally {
+    double processes, latency, bandwidth; /* at this point; NAN: the model does not say */
+    struct lull_term_cost cost;           /* of one execution of the term */
+    struct lull_arena *recording;         /* NULL: no operations are wanted */
+    struct lull_operation *operations;
+    size_t n_operations, capacity;
+    double grid_processes; /* the last grid that was asked for */
+    uint32_t grid_dimensions, grid[LULL_GRID_DIMENSIONS];
+};
+
+/* Adds the primitives to the globals; may raise an error. */
+void lull_primitives_open(lua_State *L, struct lull_tally *tally);
+
+/* As square as it can be, the larger extents first: as MPI_Dims_create does it. */
+void lull_grid_divide(uint32_t processes, uint32_t dimensions,
+                      uint32_t ret_grid[LULL_GRID_DIMENSIONS]);
+
+#endif

@@ -1,0 +1,95 @@
+/* Solvers as kernels, counts and barriers: descriptions in Lua, and what the ECM model predicts of
+ * them on a machine (docs/model-solver.md).
+ *
+ * The unit of work of a kernel is a line of results: 8 points in double precision. */
+#ifndef LULL_MODEL_SOLVER_SOLVER_H
+#define LULL_MODEL_SOLVER_SOLVER_H
+
+#include "machine/machine.h"
+#include "model/ecm/ecm.h"
+
+enum { LULL_SOLVER_POINTS_PER_LINE = 8 };
+
+struct lull_solver_kernel {
+    const char *name;
+    double count;                                /* executions per iteration of the solver */
+    double points;                               /* results per execution */
+    double t_ol, t_nol;                          /* in-core cycles per line of results */
+    struct lull_ecm_lines lines[LULL_ECM_LINKS]; /* per line of results, nearest link first */
+    size_t n_lines;
+    double flops;      /* per point */
+    double regions;    /* parallel regions per execution */
+    double barriers;   /* barriers per execution */
+    double wavefronts; /* W > 0: n cores work as a pipeline of W + n - 1 steps with a barrier after
+                          each, so that a core idles in n - 1 of them */
+    double seconds;    /* per execution for what is no kernel: communication, say */
+};
+
+struct lull_solver_parameter {
+    const char *name;
+    double value;
+    bool set; /* by the user, not by the description */
+};
+
+struct lull_solver {
+    const char *title;
+    double points; /* of the problem: updates per iteration */
+    double bytes;  /* of all arrays together; 0: more than any cache holds */
+    struct lull_solver_kernel *kernels;
+    size_t n_kernels;
+    struct lull_solver_parameter *parameters; /* in the order of the description */
+    size_t n_parameters;
+};
+
+/* Reads a description for a machine. `values` are what the user sets ("Nx"); one that the
+ * description does not ask for is an error. Everything lives in the arena. Errors name file and
+ * line or kernel: LULL_ERR_IO, LULL_ERR_FORMAT, LULL_ERR_RANGE, LULL_ERR_MEMORY. */
+lull_status lull_solver_read(const char *path, const struct lull_machine *machine,
+                             const struct lull_solver_parameter *values, size_t n_values,
+                             struct lull_arena *arena, struct lull_solver *ret_solver,
+                             struct lull_error *err);
+
+struct lull_solver_options {
+    unsigned cores;       /* 0: those of a memory domain of the machine */
+    const char *compiler; /* whose OpenMP: "gcc", "clang" */
+    double barrier;       /* s of a barrier and of a region; NAN: as the machine file says */
+};
+
+struct lull_solver_kernel_time {
+    struct lull_ecm ecm;
+    struct lull_ecm_bandwidth memory;
+    double cycles;       /* per line of results on one core */
+    unsigned saturation; /* cores; 0: never */
+    double limit;        /* cycles per line of results on all cores, naive */
+    double seconds;      /* per iteration of the solver on one core */
+};
+
+struct lull_solver_scale {
+    unsigned cores;
+    size_t level;    /* where the data are: 0 the first cache, n_lines memory */
+    double cycles;   /* sum of the kernels' cycles per line, weighted by their count; naive */
+    double seconds;  /* per iteration, naive saturation, with everything */
+    double latency;  /* the same with the latency penalty */
+    double sync;     /* barriers and regions, part of both */
+    double fill;     /* idle in the pipelines' first and last steps, part of `seconds` */
+    double *kernels; /* n_kernels: seconds of each, naive, with its barriers */
+};
+
+struct lull_solver_prediction {
+    const struct lull_solver *solver;
+    double clock; /* Hz */
+    struct lull_solver_kernel_time *kernels;
+    struct lull_solver_scale *scales; /* 1 .. n_scales cores */
+    size_t n_scales;
+    double cycles, limit; /* sums of the kernels', weighted by count */
+    bool sync_known;      /* the machine file or the user says what a barrier and a region cost */
+};
+
+/* Fails with LULL_ERR_RANGE where the machine file lacks a number, and says which. */
+lull_status lull_solver_predict(const struct lull_solver *solver,
+                                const struct lull_machine *machine,
+                                const struct lull_solver_options *options, struct lull_arena *arena,
+                                struct lull_solver_prediction *ret_prediction,
+                                struct lull_error *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* Matrices that are made instead of read, by specs: "stencil5:nx=1000,ny=500". */
+#ifndef LULL_MODEL_SPMV_GENERATE_H
+#define LULL_MODEL_SPMV_GENERATE_H
+
+#include "model/spmv/matrix.h"
+
+enum { LULL_GENERATOR_PARAMETERS = 4 };
+
+struct lull_generator {
+    const char *name, *summary;
+    struct {
+        const char *name; /* NULL at the end */
+        double usual, least, most;
+        bool whole;
+    } parameters[LULL_GENERATOR_PARAMETERS];
+    lull_status (*make)(const double *values, struct lull_matrix *ret_matrix,
+                        struct lull_error *err);
+};
+
+/* NULL at the end. */
+extern const struct lull_generator *const lull_generators[];
+
+/* NULL where the spec names no generator: it may be a file then. */
+const struct lull_generator *lull_generator_find(const char *spec);
+
+/* Random ones take a seed and are the same on every machine. Fails with LULL_ERR_RANGE on what is
+ * wrong in the spec, LULL_ERR_MEMORY. */
+lull_status lull_generate(const char *spec, struct lull_matrix *ret_matrix, struct lull_error *err);
+
+#endif

@@ -1,0 +1,464 @@
+#include "model/spmv/market.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/parallel.h"
+#include "model/spmv/market_text.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const char banner[] = "%%MatrixMarket";
+/* Text that a thread takes at a time. */
+enum { PIECE = 4 << 20 };
+
+enum form { COORDINATE, ARRAY };
+enum field { REAL, INTEGER, COMPLEX, PATTERN };
+enum symmetry { GENERAL, SYMMETRIC, SKEW, HERMITIAN };
+
+struct market {
+    const char *path;
+    const char *text, *end, *body; /* the body begins behind the line with the sizes */
+    enum form form;
+    enum field field;
+    enum symmetry symmetry;
+    uint64_t rows, columns, entries; /* as announced */
+};
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+struct text {
+    struct lull_mapping mapping;
+    char *inflated; /* NULL: the mapping is the text */
+    size_t size, capacity;
+};
+
+static void close_text(struct text *text)
+{
+    free(text->inflated);
+    if (text->mapping.data)
+        lull_unmap(&text->mapping);
+}
+
+static lull_status inflate_file(const char *path, struct text *text, struct lull_error *err)
+{
+    int fd, code;
+    struct stat info;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory to read it", path);
+    }
+    gzbuffer(file, 1 << 18);
+    for (int got = 1; got > 0; text->size += (size_t)got) {
+        if (!lull_array_reserve(&text->inflated, &text->capacity, text->size + (1 << 20), 1)) {
+            gzclose_r(file);
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory to read it", path);
+        }
+        got = gzread(file, text->inflated + text->size, 1 << 20);
+        if (got < 0) {
+            status = lull_fail(err, LULL_ERR_FORMAT, "%s: damaged: %s", path, gzerror(file, &code));
+            break;
+        }
+    }
+    if (status == LULL_OK && gzclose_r(file) != Z_OK)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: ends within compressed data", path);
+    if (status != LULL_OK)
+        gzclose_r(file);
+    return status;
+}
+
+static lull_status open_text(const char *path, struct text *text, struct lull_error *err)
+{
+    lull_status status = lull_map_file(path, &text->mapping, err);
+    if (status != LULL_OK)
+        return status;
+    text->size = text->mapping.size;
+    if (text->size < 2 || text->mapping.data[0] != 0x1f || text->mapping.data[1] != 0x8b)
+        return LULL_OK;
+    text->size = 0;
+    return inflate_file(path, text, err);
+}
+
+bool lull_market_recognise(const char *path)
+{
+    char head[sizeof banner] = "";
+    int fd;
+    struct stat info;
+    if (lull_open_read(path, &fd, &info, NULL) != LULL_OK)
+        return false;
+    gzFile file = gzdopen(fd, "rb"); /* reads what is not compressed as it is */
+    if (!file) {
+        close(fd);
+        return false;
+    }
+    int got = gzread(file, head, sizeof banner - 1);
+    gzclose_r(file);
+    return got == sizeof banner - 1 && memcmp(head, banner, sizeof banner - 1) == 0;
+}
+
+/* ---- the head ------------------------------------------------------------------------------- */
+
+static unsigned long line_of(const struct market *market, const char *place)
+{
+    unsigned long line = 1;
+    for (const char *c = market->text; (c = memchr(c, '\n', (size_t)(place - c))); c++)
+        line++;
+    return line;
+}
+
+static bool read_word(const char **place, const char *end, const char *const *words, int *ret_word)
+{
+    lull_market_skip_blanks(place, end);
+    for (int w = 0; words[w]; w++) {
+        size_t length = strlen(words[w]);
+        if ((size_t)(end - *place) < length || strncasecmp(*place, words[w], length) != 0 ||
+            (*place + length < end && !isspace((unsigned char)(*place)[length])))
+            continue;
+        *place += length;
+        *ret_word = w;
+        return true;
+    }
+    return false;
+}
+
+static lull_status read_banner(struct market *market, struct lull_error *err)
+{
+    static const char *const objects[] = {"matrix", NULL};
+    static const char *const forms[] = {"coordinate", "array", NULL};
+    static const char *const fields[] = {"real", "integer", "complex", "pattern", "double", NULL};
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric", "hermitian",
+                                             NULL};
+    const char *place = market->text, *end = market->end;
+    int object, form, field, symmetry;
+    if ((size_t)(end - place) < sizeof banner - 1 || memcmp(place, banner, sizeof banner - 1) != 0)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line 1: expected '%s'", market->path, banner);
+    place += sizeof banner - 1;
+    if (!read_word(&place, end, objects, &object))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line 1: not a matrix", market->path);
+    if (!read_word(&place, end, forms, &form))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line 1: expected coordinate or array",
+                         market->path);
+    if (!read_word(&place, end, fields, &field) || (form == ARRAY && field == PATTERN))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line 1: expected real, integer, complex%s",
+                         market->path, form == ARRAY ? "" : " or pattern");
+    if (!read_word(&place, end, symmetries, &symmetry))
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line 1: expected general, symmetric, skew-symmetric or hermitian",
+                         market->path);
+    market->form = (enum form)form;
+    market->field = field > PATTERN ? REAL : (enum field)field;
+    market->symmetry = (enum symmetry)symmetry;
+    return LULL_OK;
+}
+
+/* Behind comments and empty lines. */
+static void skip_comments(const char **place, const char *end)
+{
+    while (*place < end) {
+        const char *start = *place;
+        lull_market_skip_blanks(place, end);
+        if (*place < end && **place != '%' && **place != '\n') {
+            *place = start;
+            return;
+        }
+        lull_market_next_line(place, end);
+    }
+}
+
+/* Whether sizes from a file fit its length: each entry has a line, and hardly any row is empty. */
+static lull_status check_sizes(const struct market *market, struct lull_error *err)
+{
+    enum { SURELY_ALLOWED = 10000000, EMPTY_ROWS = 100 };
+    uint64_t longest = market->rows > market->columns ? market->rows : market->columns;
+    uint64_t bytes = (uint64_t)(market->end - market->body) + 1;
+    unsigned long line = line_of(market, market->body) - 1;
+    if (market->symmetry != GENERAL && market->rows != market->columns)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %lu: %llu x %llu, expected a square for its symmetry",
+                         market->path, line, (unsigned long long)market->rows,
+                         (unsigned long long)market->columns);
+    if (market->entries > bytes / 2)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %lu: announces %llu entries, more than the file can hold",
+                         market->path, line, (unsigned long long)market->entries);
+    if (longest > SURELY_ALLOWED && longest / EMPTY_ROWS > market->entries)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %lu: %llu rows or columns for %llu entries: nearly all would be "
+                         "empty",
+                         market->path, line, (unsigned long long)longest,
+                         (unsigned long long)market->entries);
+    return LULL_OK;
+}
+
+static uint64_t array_entries(const struct market *market)
+{
+    uint64_t n = market->rows;
+    switch (market->symmetry) {
+    case GENERAL:
+        return n * market->columns;
+    case SKEW:
+        return n * (n - 1) / 2;
+    default:
+        return n * (n + 1) / 2;
+    }
+}
+
+static lull_status read_head(struct market *market, struct lull_error *err)
+{
+    lull_status status = read_banner(market, err);
+    if (status != LULL_OK)
+        return status;
+    const char *place = market->text;
+    lull_market_next_line(&place, market->end);
+    skip_comments(&place, market->end);
+    const char *line = place;
+    bool good = lull_market_whole(&place, market->end, UINT32_MAX - 1, &market->rows) &&
+                lull_market_whole(&place, market->end, UINT32_MAX - 1, &market->columns) &&
+                market->rows && market->columns;
+    if (good && market->form == COORDINATE)
+        good = lull_market_whole(&place, market->end, UINT64_MAX / 16, &market->entries);
+    lull_market_skip_blanks(&place, market->end);
+    if (!good || !lull_market_at_line_end(place, market->end))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: line %lu: expected rows, columns%s above 0",
+                         market->path, line_of(market, line),
+                         market->form == COORDINATE ? " and number of nonzeros, sizes" : "");
+    if (market->form == ARRAY)
+        market->entries = array_entries(market);
+    lull_market_next_line(&place, market->end);
+    market->body = place;
+    return check_sizes(market, err);
+}
+
+/* ---- the body, in pieces -------------------------------------------------------------------- */
+
+struct piece {
+    struct lull_matrix_part part; /* of an array: row counts, column is not set */
+    const char *wrong;            /* where the first mistake is; NULL: none */
+    const char *cause;
+    bool no_memory;
+};
+
+struct body {
+    const struct market *market;
+    struct piece *pieces;
+    size_t n_pieces;
+    atomic_size_t next;
+};
+
+/* Pieces begin behind the first end of a line at or behind each multiple of their size. */
+static const char *piece_start(const struct market *market, size_t number)
+{
+    size_t size = (size_t)(market->end - market->body), at = number * PIECE;
+    if (!number)
+        return market->body;
+    if (at >= size)
+        return market->end;
+    const char *place = market->body + at - 1;
+    lull_market_next_line(&place, market->end);
+    return place;
+}
+
+static const char *check_place(const struct market *market, uint64_t row, uint64_t column)
+{
+    if (!row || row > market->rows)
+        return "the row is outside of the matrix";
+    if (!column || column > market->columns)
+        return "the column is outside of the matrix";
+    if (market->symmetry == SKEW && row == column)
+        return "a skew-symmetric matrix has no entries on its diagonal";
+    return NULL;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *read_entry(const struct market *market, const char **place, const char *end,
+                              struct lull_matrix_entry *entry)
+{
+    uint64_t row = 1, column = 1;
+    double imaginary;
+    *entry = (struct lull_matrix_entry){.value = 1};
+    if (market->form == COORDINATE) {
+        if (!lull_market_whole(place, end, UINT32_MAX, &row) ||
+            !lull_market_whole(place, end, UINT32_MAX, &column))
+            return "expected row and column";
+        const char *cause = check_place(market, row, column);
+        if (cause)
+            return cause;
+    }
+    if (market->field != PATTERN && !lull_market_real(place, end, &entry->value))
+        return "expected a value";
+    if (market->field == COMPLEX && !lull_market_real(place, end, &imaginary))
+        return "expected a real and an imaginary part";
+    lull_market_skip_blanks(place, end);
+    entry->row = (uint32_t)row - 1;
+    entry->column = (uint32_t)column - 1;
+    return lull_market_at_line_end(*place, end) ? NULL : "more than one entry on a line";
+}
+
+static void read_piece(const struct market *market, size_t number, struct piece *piece)
+{
+    enum { BYTES_OF_A_LINE = 16 };
+    const char *place = piece_start(market, number), *end = piece_start(market, number + 1);
+    struct lull_matrix_part *part = &piece->part;
+    if (!lull_array_reserve(&part->entries, &part->capacity,
+                            (size_t)(end - place) / BYTES_OF_A_LINE + 1, sizeof *part->entries)) {
+        piece->no_memory = true;
+        return;
+    }
+    while (place < end) {
+        const char *line = place;
+        lull_market_skip_blanks(&place, end);
+        if (lull_market_at_line_end(place, end) || *place == '%') {
+            lull_market_next_line(&place, end);
+            continue;
+        }
+        if (!lull_array_reserve(&part->entries, &part->capacity, part->count + 1,
+                                sizeof *part->entries)) {
+            piece->no_memory = true;
+            return;
+        }
+        piece->cause = read_entry(market, &place, end, &part->entries[part->count]);
+        if (piece->cause) {
+            piece->wrong = line;
+            return;
+        }
+        part->count++;
+        lull_market_next_line(&place, end);
+    }
+}
+
+static void work_on_pieces(void *context, unsigned worker)
+{
+    struct body *body = context;
+    (void)worker;
+    for (size_t n; (n = atomic_fetch_add(&body->next, 1)) < body->n_pieces;)
+        read_piece(body->market, n, &body->pieces[n]);
+}
+
+/* The first line that is one too many. */
+static const char *line_beyond(const struct market *market, const struct body *body,
+                               size_t n_pieces)
+{
+    uint64_t count = 0;
+    size_t p = 0;
+    while (p < n_pieces && count + body->pieces[p].part.count <= market->entries)
+        count += body->pieces[p++].part.count;
+    const char *place = piece_start(market, p);
+    for (;; count++) {
+        skip_comments(&place, market->end);
+        if (count == market->entries)
+            return place;
+        lull_market_next_line(&place, market->end);
+    }
+}
+
+static lull_status check_body(const struct market *market, const struct body *body,
+                              struct lull_error *err)
+{
+    uint64_t count = 0;
+    for (size_t p = 0; p < body->n_pieces; p++) {
+        const struct piece *piece = &body->pieces[p];
+        count += piece->part.count;
+        if (count > market->entries)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: line %lu: more than the %llu entries that "
+                             "were announced",
+                             market->path, line_of(market, line_beyond(market, body, p + 1)),
+                             (unsigned long long)market->entries);
+        if (piece->no_memory)
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its entries",
+                             market->path);
+        if (piece->wrong)
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: line %lu: %s", market->path,
+                             line_of(market, piece->wrong), piece->cause);
+    }
+    if (count < market->entries)
+        return lull_fail(
+            err, LULL_ERR_FORMAT, "%s: ends after %llu of the %llu entries that were announced",
+            market->path, (unsigned long long)count, (unsigned long long)market->entries);
+    return LULL_OK;
+}
+
+/* Values of an array come column by column, of a symmetric one from the diagonal down. */
+static void place_array(const struct market *market, const struct body *body)
+{
+    uint32_t skip = market->symmetry == SKEW;
+    uint32_t row = skip, column = 0;
+    for (size_t p = 0; p < body->n_pieces; p++)
+        for (size_t i = 0; i < body->pieces[p].part.count; i++) {
+            struct lull_matrix_entry *entry = &body->pieces[p].part.entries[i];
+            entry->row = row++;
+            entry->column = column;
+            if (row == market->rows) {
+                column++;
+                row = market->symmetry == GENERAL ? 0 : column + skip;
+            }
+        }
+}
+
+static lull_status build(const struct market *market, struct body *body,
+                         struct lull_matrix *ret_matrix, struct lull_error *err)
+{
+    static const enum lull_matrix_symmetry kinds[] = {LULL_MATRIX_GENERAL, LULL_MATRIX_SYMMETRIC,
+                                                      LULL_MATRIX_SKEW, LULL_MATRIX_SYMMETRIC};
+    if (market->form == ARRAY)
+        place_array(market, body);
+    struct lull_matrix_part *parts = calloc(body->n_pieces + 1, sizeof *parts);
+    if (!parts)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory", market->path);
+    for (size_t p = 0; p < body->n_pieces; p++)
+        parts[p] = body->pieces[p].part;
+    lull_status status =
+        lull_matrix_build((uint32_t)market->rows, (uint32_t)market->columns, parts, body->n_pieces,
+                          kinds[market->symmetry], ret_matrix, err);
+    free(parts);
+    if (status != LULL_OK)
+        return lull_fail_prefix(err, status, "%s", market->path);
+    ret_matrix->complex = market->field == COMPLEX;
+    return LULL_OK;
+}
+
+static lull_status read_body(const struct market *market, unsigned threads,
+                             struct lull_matrix *ret_matrix, struct lull_error *err)
+{
+    struct body body = {.market = market,
+                        .n_pieces = (size_t)(market->end - market->body) / PIECE + 1};
+    body.pieces = calloc(body.n_pieces, sizeof *body.pieces);
+    if (!body.pieces)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory", market->path);
+    if (!threads)
+        threads = lull_worker_count();
+    lull_parallel_run(threads < body.n_pieces ? threads : (unsigned)body.n_pieces, work_on_pieces,
+                      &body);
+    lull_status status = check_body(market, &body, err);
+    if (status == LULL_OK)
+        status = build(market, &body, ret_matrix, err);
+    for (size_t p = 0; p < body.n_pieces; p++)
+        free(body.pieces[p].part.entries);
+    free(body.pieces);
+    return status;
+}
+
+lull_status lull_market_read(const char *path, unsigned threads, struct lull_matrix *ret_matrix,
+                             struct lull_error *err)
+{
+    struct text text = {0};
+    lull_status status = open_text(path, &text, err);
+    if (status == LULL_OK) {
+        const char *start = text.inflated ? text.inflated : (const char *)text.mapping.data;
+        struct market market = {.path = path, .text = start ? start : ""};
+        market.end = market.text + text.size;
+        status = read_head(&market, err);
+        if (status == LULL_OK)
+            status = read_body(&market, threads, ret_matrix, err);
+    }
+    close_text(&text);
+    return status;
+}

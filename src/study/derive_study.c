@@ -1,0 +1,340 @@
+#include "study/derive_study.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "study/census.h"
+#include "study/compare.h"
+#include "trace/scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- links ---------------------------------------------------------------------------------- */
+
+/* The links of what one worker has read. */
+struct counting {
+    struct lull_hash index; /* of pairs of ranks */
+    struct lull_link *links;
+    size_t count, capacity;
+};
+
+struct linking {
+    const struct lull_trace *trace;
+    struct counting *parts; /* [workers] */
+    uint32_t *last;         /* [n_locations]: target of the last message; LULL_NONE */
+    uint64_t *pairs;        /* [n_locations]: messages to the target of the message before */
+    uint64_t *sent;         /* [n_locations] */
+};
+
+static bool add_messages(struct counting *counting, const struct lull_link *link)
+{
+    const uint32_t key[] = {link->source, link->target};
+    bool is_new;
+    if (!lull_array_reserve(&counting->links, &counting->capacity, counting->count + 1,
+                            sizeof *counting->links))
+        return false;
+    uint64_t *at = lull_hash_add(&counting->index, key, sizeof key, counting->count, &is_new);
+    if (!at)
+        return false;
+    if (is_new)
+        counting->links[counting->count++] = (struct lull_link){link->source, link->target, 0, 0};
+    counting->links[*at].messages += link->messages;
+    counting->links[*at].bytes += link->bytes;
+    return true;
+}
+
+static lull_status see_block(void *context, unsigned worker, const struct lull_block *block,
+                             struct lull_error *err)
+{
+    struct linking *linking = context;
+    const struct lull_trace *trace = linking->trace;
+    uint32_t source = trace->processes[trace->locations[block->location].process].rank;
+    for (uint32_t i = 0; i < block->count; i++) {
+        const struct lull_event *event = &block->events[i];
+        if (event->kind != LULL_EVENT_SEND || event->message.peer < 0)
+            continue;
+        struct lull_link link = {source, trace->processes[event->message.peer].rank, 1,
+                                 lull_believed_bytes(trace, block->location, event->message.bytes)};
+        linking->pairs[block->location] += linking->last[block->location] == link.target;
+        /* the third in a row begins another pair */
+        linking->last[block->location] =
+            linking->last[block->location] == link.target ? LULL_NONE : link.target;
+        linking->sent[block->location]++;
+        if (link.source != link.target && !add_messages(&linking->parts[worker], &link))
+            return lull_fail(err, LULL_ERR_MEMORY, "no memory for the links between processes");
+    }
+    return LULL_OK;
+}
+
+static int compare_links(const void *a, const void *b)
+{
+    const struct lull_link *x = a, *y = b;
+    if (x->source != y->source)
+        return x->source > y->source ? 1 : -1;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+static bool is_in_pairs(const struct linking *linking)
+{
+    for (uint32_t l = 0; l < linking->trace->n_locations; l++)
+        if (2 * linking->pairs[l] != linking->sent[l])
+            return false;
+    return true;
+}
+
+static lull_status merge_links(struct linking *linking, unsigned workers, struct lull_arena *arena,
+                               struct lull_links *ret_links, struct lull_error *err)
+{
+    struct counting *all = &linking->parts[0];
+    for (unsigned w = 1; w < workers; w++)
+        for (size_t i = 0; i < linking->parts[w].count; i++)
+            if (!add_messages(all, &linking->parts[w].links[i]))
+                return lull_fail(err, LULL_ERR_MEMORY, "no memory for the links between processes");
+    struct lull_link *links = lull_arena_zero(arena, all->count + 1, sizeof *links);
+    if (all->count > 0)
+        memcpy(links, all->links, all->count * sizeof *links);
+    qsort(links, all->count, sizeof *links, compare_links);
+    ret_links->items = links;
+    ret_links->count = all->count;
+    ret_links->in_pairs = is_in_pairs(linking);
+    return LULL_OK;
+}
+
+static lull_status find_links(const struct lull_run *run, unsigned workers,
+                              struct lull_arena *arena, struct lull_links *ret_links,
+                              struct lull_error *err)
+{
+    const struct lull_trace *trace = run->trace;
+    const struct lull_scan_options options = {.mask = LULL_MASK(LULL_EVENT_SEND),
+                                              .workers = workers,
+                                              .application = 0,
+                                              .unordered = true};
+    unsigned parts = lull_scan_workers(trace, &options);
+    struct linking linking = {
+        .trace = trace,
+        .parts = lull_arena_zero(arena, parts, sizeof *linking.parts),
+        .last = lull_arena_zero(arena, trace->n_locations, sizeof *linking.last),
+        .pairs = lull_arena_zero(arena, trace->n_locations, sizeof *linking.pairs),
+        .sent = lull_arena_zero(arena, trace->n_locations, sizeof *linking.sent)};
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        linking.last[l] = LULL_NONE;
+    const struct lull_visitor visitor = {.context = &linking, .block = see_block};
+    *ret_links = (struct lull_links){.processes = run->processes};
+    lull_status status = lull_scan(trace, &options, &visitor, err);
+    if (status == LULL_OK)
+        status = merge_links(&linking, parts, arena, ret_links, err);
+    for (unsigned w = 0; w < parts; w++) {
+        lull_hash_free(&linking.parts[w].index);
+        free(linking.parts[w].links);
+    }
+    return status;
+}
+
+/* ---- computation ---------------------------------------------------------------------------- */
+
+struct filling {
+    const struct lull_runs *runs;
+    struct lull_arena *arena;
+    struct lull_measured_runs *measured;
+    double *useful, *most_useful, *seconds;
+};
+
+/* Seconds of useful time of a process's threads, on average. */
+static double useful_of(const struct lull_breakdown *breakdown, uint32_t process)
+{
+    const struct lull_process_breakdown *p = &breakdown->processes[process];
+    int64_t ns = 0;
+    for (uint32_t t = p->first_thread; t < p->first_thread + p->n_cpu_threads; t++)
+        ns += breakdown->threads[t].times.ns[LULL_USEFUL][0] +
+              breakdown->threads[t].times.ns[LULL_USEFUL][1];
+    return (double)ns / 1e9 / p->n_cpu_threads;
+}
+
+static void fill_times(struct filling *filling, uint32_t run)
+{
+    const struct lull_breakdown *breakdown = filling->runs->runs[run].breakdown;
+    double sum = 0, most = 0;
+    for (uint32_t p = 0; p < breakdown->n_processes; p++) {
+        double useful = useful_of(breakdown, p);
+        sum += useful;
+        most = fmax(most, useful);
+    }
+    filling->useful[run] = sum / breakdown->n_processes;
+    filling->most_useful[run] = most;
+    filling->seconds[run] = (double)breakdown->runtime_ns / 1e9;
+}
+
+/* Useful and whole seconds of a thread in the regions of a name, on average. */
+static void region_times(const struct lull_run *run, const char *name, double *ret_useful,
+                         double *ret_whole)
+{
+    const struct lull_breakdown *breakdown = run->breakdown;
+    int64_t useful = 0, whole = 0;
+    for (uint32_t r = 0; r < breakdown->n_regions; r++)
+        if (strcmp(breakdown->regions[r].name, name) == 0) {
+            useful += breakdown->regions[r].useful_ns;
+            whole += breakdown->regions[r].inclusive_ns;
+        }
+    *ret_useful = (double)useful / 1e9 / run->threads;
+    *ret_whole = (double)whole / 1e9 / run->threads;
+}
+
+static bool is_known(const struct lull_measured_region *regions, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(regions[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void fill_region(const struct filling *filling, const char *name,
+                        struct lull_measured_region *ret_region, double *ret_share)
+{
+    uint32_t count = filling->runs->count;
+    double *seconds = lull_arena_zero(filling->arena, count, sizeof *seconds), whole;
+    *ret_region = (struct lull_measured_region){
+        .name = lull_arena_strdup(filling->arena, name), .useful = seconds, .is_whole = true};
+    *ret_share = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        region_times(&filling->runs->runs[i], name, &seconds[i], &whole);
+        ret_region->is_whole = ret_region->is_whole && whole > 0 && seconds[i] > 0.99 * whole;
+        *ret_share = fmax(*ret_share, seconds[i] / filling->seconds[i]);
+    }
+}
+
+/* Regions of user code with 1 % of the time of a run or more, and the rest as one. */
+static void fill_regions(struct filling *filling)
+{
+    enum { MOST = 64 };
+    const struct lull_runs *runs = filling->runs;
+    struct lull_measured_region *regions =
+        lull_arena_zero(filling->arena, MOST + 1, sizeof *regions);
+    double *rest = lull_arena_zero(filling->arena, runs->count, sizeof *rest), share;
+    size_t count = 0;
+    memcpy(rest, filling->useful, runs->count * sizeof *rest);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        for (uint32_t r = 0; r < breakdown->n_regions && count < MOST; r++) {
+            const char *name = breakdown->regions[r].name;
+            if (breakdown->regions[r].useful_ns <= 0 || is_known(regions, count, name))
+                continue;
+            fill_region(filling, name, &regions[count], &share);
+            if (share < 0.01)
+                continue;
+            for (uint32_t run = 0; run < runs->count; run++)
+                rest[run] = fmax(0, rest[run] - regions[count].useful[run]);
+            count++;
+        }
+    }
+    regions[count++] = (struct lull_measured_region){.name = "", .useful = rest};
+    filling->measured->regions = regions;
+    filling->measured->n_regions = count;
+}
+
+/* ---- collective operations ------------------------------------------------------------------ */
+
+static void fill_collectives(struct filling *filling, struct lull_census *const *censuses)
+{
+    uint32_t n_runs = filling->runs->count;
+    struct lull_measured_collective *list =
+        lull_arena_zero(filling->arena, LULL_COLLECTIVES, sizeof *list);
+    size_t count = 0;
+    for (unsigned op = 0; op < LULL_COLLECTIVES; op++) {
+        double *calls = lull_arena_zero(filling->arena, n_runs, sizeof *calls);
+        double *bytes = lull_arena_zero(filling->arena, n_runs, sizeof *bytes), most = 0;
+        for (uint32_t i = 0; i < n_runs; i++) {
+            double all = (double)censuses[i]->collectives[op];
+            calls[i] = all / filling->runs->runs[i].processes;
+            bytes[i] = all > 0 ? (double)censuses[i]->collective_bytes[op] / all : 0;
+            most = fmax(most, all);
+        }
+        if (most > 0 && op != LULL_COLLECTIVE_CREATE && op != LULL_COLLECTIVE_FREE)
+            list[count++] = (struct lull_measured_collective){(uint8_t)op, calls, bytes};
+    }
+    filling->measured->collectives = list;
+    filling->measured->n_collectives = count;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static bool have_one_size(const struct lull_runs *runs, const double *sizes)
+{
+    for (uint32_t i = 1; i < runs->count; i++)
+        if (runs->runs[i].processes != runs->runs[0].processes ||
+            (sizes && sizes[runs->runs[i].order] != sizes[runs->runs[0].order]))
+            return false;
+    return true;
+}
+
+static lull_status read_events(struct filling *filling, unsigned workers, struct lull_error *err)
+{
+    const struct lull_runs *runs = filling->runs;
+    struct lull_links *links = lull_arena_zero(filling->arena, runs->count, sizeof *links);
+    struct lull_census **censuses = lull_arena_zero(filling->arena, runs->count, sizeof *censuses);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        if (!run->trace)
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "%s: is a saved profile, expected a run with its messages", run->path);
+        lull_status status = find_links(run, workers, filling->arena, &links[i], err);
+        if (status == LULL_OK)
+            status = lull_census_take(run->trace, workers, NULL, NULL, filling->arena, &censuses[i],
+                                      err);
+        if (status != LULL_OK)
+            return status;
+    }
+    filling->measured->links = links;
+    fill_collectives(filling, censuses);
+    return LULL_OK;
+}
+
+static lull_status fill(struct filling *filling, const char *size_name, const double *sizes,
+                        unsigned workers, struct lull_error *err)
+{
+    const struct lull_runs *runs = filling->runs;
+    uint32_t count = runs->count;
+    const char **names = lull_arena_zero(filling->arena, count, sizeof *names);
+    double *size = lull_arena_zero(filling->arena, count, sizeof *size);
+    if (count < 2 || have_one_size(runs, sizes))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "a model is derived from two runs or more, with different numbers of "
+                         "processes or sizes");
+    filling->useful = lull_arena_zero(filling->arena, count, sizeof *filling->useful);
+    filling->most_useful = lull_arena_zero(filling->arena, count, sizeof *filling->most_useful);
+    filling->seconds = lull_arena_zero(filling->arena, count, sizeof *filling->seconds);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = lull_arena_strdup(filling->arena, runs->runs[i].name);
+        size[i] = sizes ? sizes[runs->runs[i].order] : 1;
+        fill_times(filling, i);
+    }
+    fill_regions(filling);
+    *filling->measured = (struct lull_measured_runs){
+        .title = lull_arena_printf(filling->arena, "derived from %s and others", names[0]),
+        .size_name = size_name,
+        .n_runs = count,
+        .names = names,
+        .size = size,
+        .seconds = filling->seconds,
+        .useful = filling->useful,
+        .most_useful = filling->most_useful,
+        .regions = filling->measured->regions,
+        .n_regions = filling->measured->n_regions};
+    return read_events(filling, workers, err);
+}
+
+lull_status lull_derive_read(const char *const *paths, uint32_t n_paths, const char *size_name,
+                             const double *sizes, const struct lull_runs_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_measured_runs *ret_measured, struct lull_error *err)
+{
+    struct lull_runs runs;
+    struct filling filling = {.runs = &runs, .arena = arena, .measured = ret_measured};
+    lull_status status = lull_runs_load(paths, n_paths, options, notices, arena, &runs, err);
+    if (status == LULL_OK)
+        status = lull_study_check(&runs, options->force, notices, arena, err);
+    if (status == LULL_OK)
+        status = fill(&filling, size_name, sizes, options->workers, err);
+    lull_runs_close(&runs);
+    return status;
+}

@@ -1,0 +1,157 @@
+#include "study/measured.h"
+
+#include "replay/eager_limit.h"
+#include "replay/measured_network.h"
+#include "study/analyse.h"
+
+#include <math.h>
+
+lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
+                               struct lull_joint_pass *joint, struct lull_error *err)
+{
+    lull_status status = lull_survey_create(joint->trace, application, &measured->survey, err);
+    if (status == LULL_OK)
+        status = lull_network_samples_create(joint->trace, joint->workers, &measured->samples, err);
+    if (status == LULL_OK)
+        status = lull_eager_evidence_create(joint->trace, joint->workers, &measured->evidence, err);
+    if (status != LULL_OK)
+        return status;
+    joint->consumers[joint->n_consumers++] = lull_survey_consumer(measured->survey);
+    joint->consumers[joint->n_consumers++] = lull_eager_evidence_consumer(measured->evidence);
+    joint->wants_ideal = true;
+    joint->ideal.message = lull_network_samples_take;
+    joint->ideal.message_context = measured->samples;
+    return LULL_OK;
+}
+
+void lull_measured_release(struct lull_measured *measured)
+{
+    lull_eager_evidence_destroy(measured->evidence);
+    lull_network_samples_destroy(measured->samples);
+    lull_survey_destroy(measured->survey);
+    *measured = (struct lull_measured){0};
+}
+
+lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
+                                   struct lull_arena *arena, struct lull_network *ret_network,
+                                   struct lull_error *err)
+{
+    lull_survey_conclude(measured->survey);
+    return lull_network_samples_fit(measured->samples, measured->evidence, application, arena,
+                                    ret_network, err);
+}
+
+struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
+                                           const struct lull_run *run, uint32_t application,
+                                           const struct lull_network *network,
+                                           struct lull_arena *arena)
+{
+    return (struct lull_replay_wish){.application = application,
+                                     .callers = lull_run_callers(run, application, arena),
+                                     .network = network,
+                                     .survey = measured->survey,
+                                     .keep_calls = LULL_KEEP_ALL,
+                                     .windows = run->windows};
+}
+
+/* ---- the check ----------------------------------------------------------------------------- */
+
+struct check {
+    struct lull_measured measured;
+    uint32_t application;
+};
+
+static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct check *check = context;
+    return lull_measured_join(&check->measured, check->application, joint, err);
+}
+
+/* The same part of the run as its breakdown. */
+static lull_status read_again(struct lull_run *run, const struct lull_runs_options *options,
+                              struct check *check, struct lull_arena *arena, struct lull_error *err)
+{
+    const struct lull_breakdown_options wanted = {.windows = run->windows,
+                                                  .application = options->application,
+                                                  .main_part = run->main_part,
+                                                  .workers = options->workers};
+    const struct lull_companion companion = {join_pass, check};
+    struct lull_ideal_options ideal = {.has_span = run->windows != NULL};
+    struct lull_breakdown *breakdown;
+    struct lull_ideal_result *result;
+    if (run->windows && run->windows->counts[0] > 0) {
+        ideal.from = run->windows->intervals[0][0].begin;
+        ideal.to = run->windows->intervals[0][0].end;
+    }
+    return lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena, &breakdown, &result,
+                               err);
+}
+
+static lull_status replay(struct lull_run *run, const struct lull_runs_options *options,
+                          struct check *check, struct lull_arena *arena, int64_t *ret_runtime,
+                          struct lull_error *err)
+{
+    struct lull_network network;
+    struct lull_replayed replayed;
+    lull_status status = read_again(run, options, check, arena, err);
+    if (status == LULL_OK)
+        status = lull_measured_conclude(&check->measured, check->application, arena, &network, err);
+    if (status != LULL_OK)
+        return status;
+    const struct lull_replay_wish wish =
+        lull_measured_wish(&check->measured, run, check->application, &network, arena);
+    status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_runtime = replayed.runtime;
+    lull_replayed_close(&replayed);
+    return LULL_OK;
+}
+
+double lull_replay_difference(const struct lull_breakdown *breakdown)
+{
+    if (breakdown->replayed_runtime_ns <= 0)
+        return (double)NAN;
+    return (double)breakdown->replayed_runtime_ns / (double)breakdown->runtime_ns - 1;
+}
+
+static void tell_difference(const struct lull_run *run, struct lull_notices *notices)
+{
+    double difference = lull_replay_difference(run->breakdown);
+    if (fabs(difference) > LULL_REPLAY_MISSES_MOST)
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "Replayed on the network that its messages show, %s takes %.1f %% %s time "
+                         "than measured: its transfer and serialisation are uncertain by as much.",
+                         run->name, 100 * fabs(difference), difference < 0 ? "less" : "more");
+}
+
+lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
+                                struct lull_notices *notices, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    struct lull_breakdown *breakdown = run->breakdown;
+    struct check check = {.application = options->application};
+    double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
+    if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
+        saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
+        return LULL_OK;
+    if (run->ideal->messages + run->ideal->collectives > LULL_REPLAY_CHECK_MOST) {
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "How far the transfer and serialisation of %s can be believed is told by "
+                         "lull replay; here runs of more than %d messages are not replayed.",
+                         run->name, LULL_REPLAY_CHECK_MOST);
+        return LULL_OK;
+    }
+    lull_status status = replay(run, options, &check, arena, &breakdown->replayed_runtime_ns, err);
+    lull_measured_release(&check.measured);
+    if (status == LULL_ERR_IO || status == LULL_ERR_CANCELLED)
+        return status;
+    if (status == LULL_OK)
+        tell_difference(run, notices);
+    else
+        lull_notices_add(notices, LULL_NOTICE_INFO,
+                         "No replay of %s can be had, so that nothing shows how far its transfer "
+                         "and serialisation can be believed: %s.",
+                         run->name, err->text);
+    return LULL_OK;
+}

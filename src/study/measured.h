@@ -1,0 +1,50 @@
+/* What a replay of a measured run has to know of it, found while the run is read, and how well the
+ * network that its messages show explains its runtime. */
+#ifndef LULL_STUDY_MEASURED_H
+#define LULL_STUDY_MEASURED_H
+
+#include "study/notices.h"
+#include "study/replayed.h"
+#include "study/runs.h"
+
+struct lull_measured {
+    struct lull_survey *survey;
+    struct lull_network_samples *samples;
+    struct lull_eager_evidence *evidence;
+};
+
+/* Takes part in a pass over a run, with its ideal runtime. Ends with lull_measured_release in
+ * either case. */
+lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
+                               struct lull_joint_pass *joint, struct lull_error *err);
+void lull_measured_release(struct lull_measured *measured);
+
+/* Behind the pass, once: the network that the messages of the run show, in `arena`. */
+lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
+                                   struct lull_arena *arena, struct lull_network *ret_network,
+                                   struct lull_error *err);
+
+/* The replay of all on the measured network, as a wish. */
+struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
+                                           const struct lull_run *run, uint32_t application,
+                                           const struct lull_network *network,
+                                           struct lull_arena *arena);
+
+/* How much longer the replay takes than the run, as a share of the run; NaN: not known. */
+double lull_replay_difference(const struct lull_breakdown *breakdown);
+
+/* Up to which share of the runtime a replay may miss it without a word, and of how many messages
+ * and collective operations a run is replayed to know that. */
+#define LULL_REPLAY_MISSES_MOST 0.05
+#define LULL_REPLAY_CHECK_MOST  1000000
+
+/* Replays a run that has an ideal runtime on the network that its messages show, and notes in its
+ * breakdown how long it takes then, or why no replay can be had; both are told by notices, where
+ * the replay misses the runtime by more than LULL_REPLAY_MISSES_MOST. Reads the run once more, but
+ * not where the ideal network would save less than that share: a replay on a real one lies between
+ * them. Fails only where the run cannot be read. */
+lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
+                                struct lull_notices *notices, struct lull_arena *arena,
+                                struct lull_error *err);
+
+#endif

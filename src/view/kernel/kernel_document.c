@@ -1,0 +1,503 @@
+#include "view/kernel/kernel_document.h"
+
+#include "view/notices_document.h"
+
+#include <math.h>
+
+struct drawing {
+    struct lull_document *document;
+    const struct lull_prediction *prediction;
+    const struct lull_kernel_show *show;
+    struct lull_notices *notices;
+    struct lull_arena *arena;
+};
+
+/* ---- cells and texts ------------------------------------------------------------------------ */
+
+static const char *rate_unit(const struct lull_prediction *prediction)
+{
+    return prediction->flops > 0 ? "flop/s" : "it/s";
+}
+
+/* "16.9" and "7" */
+static const char *cycles_text(double cycles, struct lull_arena *arena)
+{
+    return lull_arena_printf(arena, "%.*f",
+                             fabs(cycles - round(cycles)) < 0.05 ? 0 : 1, cycles);
+}
+
+/* {2 || 4 | 6.7 | 10 | 16.9} */
+static const char *tuple_text(const struct lull_prediction *prediction, struct lull_arena *arena)
+{
+    const struct lull_ecm *ecm = &prediction->ecm;
+    const char *text = lull_arena_printf(arena, "{%s || %s", cycles_text(ecm->t_ol, arena),
+                                         cycles_text(ecm->t_nol, arena));
+    for (size_t i = 0; i < ecm->n_links; i++)
+        text = lull_arena_printf(arena, "%s | %s", text, cycles_text(ecm->links[i].cycles, arena));
+    return lull_arena_printf(arena, "%s} cy", text);
+}
+
+/* {7 ] 7 ] 14 ] 32.4}: with the data in the first cache, the second, ... */
+static const char *ladder_text(const struct lull_prediction *prediction, struct lull_arena *arena)
+{
+    const char *text = "{";
+    for (size_t i = 0; i <= prediction->ecm.n_links; i++)
+        text = lull_arena_printf(arena, "%s%s%s", text, i ? " ] " : "",
+                                 cycles_text(lull_ecm_time(&prediction->ecm, i), arena));
+    return lull_arena_printf(arena, "%s} cy", text);
+}
+
+static const char *sizes_text(const struct lull_kernel *kernel, struct lull_arena *arena)
+{
+    const char *text = "";
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor)
+            text = lull_arena_printf(arena, "%s%s%s = %.0f", text, *text ? ", " : "",
+                                     kernel->symbols[s].name, kernel->symbols[s].value);
+    return *text ? text : "fixed";
+}
+
+static const char *machine_text(const struct lull_machine *machine)
+{
+    return machine->name         ? machine->name
+           : machine->host.name  ? machine->host.name
+           : machine->cpu.model  ? machine->cpu.model
+                                 : "unnamed";
+}
+
+static const char *in_core_text(const struct lull_incore *incore, struct lull_arena *arena)
+{
+    switch (incore->source) {
+    case LULL_INCORE_GIVEN: return "given";
+    case LULL_INCORE_ESTIMATE: return "rough estimate from counted instructions";
+    case LULL_INCORE_MCA: break;
+    }
+    return lull_arena_printf(arena, "llvm-mca for %s", incore->cpu);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static const char *bottleneck_text(const struct lull_roofline *roofline, struct lull_arena *arena)
+{
+    if (roofline->limit != LULL_KERNEL_NONE)
+        return lull_arena_printf(arena, "bandwidth of %s", roofline->roofs[roofline->limit].level);
+    return roofline->peak <= roofline->in_core ? "peak arithmetic" : "the core's execution";
+}
+
+static void add_in_core(const struct drawing *drawing)
+{
+    const struct lull_incore *incore = &drawing->prediction->incore;
+    struct lull_document *document = drawing->document;
+    lull_document_fact(document, "in_core", "In-core times",
+                       lull_cell_text(in_core_text(incore, drawing->arena)));
+    if (incore->flags)
+        lull_document_fact(document, "compiled", "Compiled with",
+                           lull_cell_text(lull_arena_printf(drawing->arena, "%s %s",
+                                                            incore->compiler, incore->flags)));
+    if (incore->source == LULL_INCORE_GIVEN)
+        return;
+    lull_document_fact(document, "iterations_per_pass", "Iterations per pass",
+                       lull_cell_number(incore->per_pass, 0));
+    if (isfinite(incore->chain))
+        lull_document_fact(document, "chain", "Loop-carried chain (cy)",
+                           lull_cell_number(incore->chain, 1));
+    if (isfinite(incore->alone))
+        lull_document_fact(document, "alone", "llvm-mca's own time (cy)",
+                           lull_cell_number(incore->alone, 1));
+}
+
+static void add_facts(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    struct lull_arena *arena = drawing->arena;
+    struct lull_document *document = drawing->document;
+    const struct lull_kernel *kernel = prediction->kernel;
+    double per_iteration = prediction->flops / prediction->unit;
+    lull_document_fact(document, "kernel", "Kernel", lull_cell_text(kernel->name));
+    lull_document_fact(document, "sizes", "Sizes", lull_cell_text(sizes_text(kernel, arena)));
+    lull_document_fact(document, "machine", "Machine",
+                       lull_cell_text(machine_text(prediction->machine)));
+    lull_document_fact(document, "clock", "Clock",
+                       lull_cell_quantity(prediction->clock, "Hz"));
+    lull_document_fact(document, "unit_iterations", "Unit of work (iterations)",
+                       lull_cell_number(prediction->unit, 0));
+    lull_document_fact(document, "flops", "Flop per iteration", lull_cell_number(per_iteration, 1));
+    lull_document_fact(document, "footprint", "All arrays",
+                       lull_cell_bytes((uint64_t)prediction->layers.footprint));
+    add_in_core(drawing);
+    lull_document_fact(document, "ecm", "ECM", lull_cell_text(tuple_text(prediction, arena)));
+    lull_document_fact(document, "ecm_prediction", "ECM prediction",
+                       lull_cell_text(ladder_text(prediction, arena)));
+    lull_document_fact(document, "cycles", "Time per unit (cy)",
+                       lull_cell_number(prediction->cycles, 1));
+    lull_document_fact(document, "performance", "Performance, 1 core",
+                       lull_cell_quantity(lull_prediction_rate(prediction, prediction->cycles),
+                                          rate_unit(prediction)));
+    if (prediction->saturation)
+        lull_document_fact(document, "saturation", "Memory saturates at (cores)",
+                           lull_cell_count(prediction->saturation));
+    else
+        lull_document_fact(document, "saturation", "Memory saturates at (cores)",
+                           lull_cell_absent("never: no traffic with memory"));
+    lull_document_fact(document, "roofline",
+                       lull_arena_printf(arena, "Roofline, %u core%s", prediction->roofline.cores,
+                                         prediction->roofline.cores == 1 ? "" : "s"),
+                       lull_cell_quantity(prediction->roofline.performance, rate_unit(prediction)));
+    lull_document_fact(document, "bottleneck", "Roofline's bottleneck",
+                       lull_cell_text(bottleneck_text(&prediction->roofline, arena)));
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static void add_levels(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    struct lull_table *table =
+        lull_document_table(drawing->document, "levels",
+                            "Cache lines and cycles per unit of work", LULL_BY_COLUMN);
+    lull_table_corner(table, "Data from");
+    lull_table_column(table, "loads", "Loads");
+    lull_table_column(table, "stores", "Stores");
+    if (prediction->has_simulation) {
+        lull_table_column(table, "simulated_loads", "Loads,\nsimulated");
+        lull_table_column(table, "simulated_stores", "Stores,\nsimulated");
+    }
+    lull_table_column(table, "cycles", "Transfer\n(cy)");
+    lull_table_column(table, "prediction", "ECM up to\nhere (cy)");
+    for (size_t i = 0; i <= prediction->ecm.n_links; i++) {
+        bool is_memory = i == prediction->ecm.n_links;
+        const char *id =
+            is_memory ? "memory" : lull_arena_printf(drawing->arena, "L%zu", i + 1);
+        uint32_t row = lull_table_row(table, id, is_memory ? "Memory" : id, LULL_NO_ROW), column = 0;
+        if (i > 0) {
+            lull_table_set(table, row, column++,
+                           lull_cell_number(prediction->layers.lines[i - 1].loads, 2));
+            lull_table_set(table, row, column++,
+                           lull_cell_number(prediction->layers.lines[i - 1].stores, 2));
+            if (prediction->has_simulation) {
+                lull_table_set(table, row, column++,
+                               lull_cell_number(prediction->simulated.lines[i - 1].loads, 2));
+                lull_table_set(table, row, column++,
+                               lull_cell_number(prediction->simulated.lines[i - 1].stores, 2));
+            }
+        } else {
+            column = prediction->has_simulation ? 4 : 2;
+        }
+        lull_table_set(table, row, column++,
+                       lull_cell_number(i ? prediction->ecm.links[i - 1].cycles
+                                          : prediction->ecm.t_nol, 2));
+        lull_table_set(table, row, column,
+                       lull_cell_number(lull_prediction_cycles(prediction, i), 2));
+    }
+}
+
+static const char *held_text(const struct drawing *drawing,
+                             const struct lull_layer_condition *condition,
+                             const struct lull_layer_held *held)
+{
+    const struct lull_kernel *kernel = drawing->prediction->kernel;
+    const char *text = held->holds ? "yes" : "no";
+    if (isfinite(held->largest))
+        text = lull_arena_printf(drawing->arena, "%s, %s <= %.0f", text,
+                                 kernel->symbols[condition->size].name, held->largest);
+    if (isfinite(held->block))
+        text = lull_arena_printf(
+            drawing->arena, "%s, block %s by %.0f", text,
+            kernel->symbols[kernel->loops[kernel->body].symbol].name, held->block);
+    return text;
+}
+
+static void add_conditions(const struct drawing *drawing)
+{
+    const struct lull_layers *layers = &drawing->prediction->layers;
+    if (layers->n_conditions == 0)
+        return;
+    struct lull_table *table = lull_document_table(
+        drawing->document, "conditions",
+        "Layer conditions: reuse that a cache keeps if it holds so many bytes", LULL_BY_COLUMN);
+    lull_table_corner(table, "Reuse");
+    lull_table_column(table, "needs", "Needs (B)");
+    lull_table_column(table, "bytes", "Here");
+    lull_table_column(table, "loads", "Loads if\nit holds");
+    for (size_t i = 0; i < layers->n_levels; i++) {
+        const char *id = lull_arena_printf(drawing->arena, "L%zu", i + 1);
+        lull_table_column(table, id, lull_arena_printf(drawing->arena, "%s holds it", id));
+    }
+    for (size_t c = 0; c < layers->n_conditions; c++) {
+        const struct lull_layer_condition *condition = &layers->conditions[c];
+        const char *label = lull_arena_printf(drawing->arena, "%s over %s", condition->array,
+                                              condition->distance);
+        uint32_t row = lull_table_row(table, label, label, LULL_NO_ROW);
+        if (condition->formula)
+            lull_table_set(table, row, 0, lull_cell_text(condition->formula));
+        lull_table_set(table, row, 1, lull_cell_bytes((uint64_t)condition->value));
+        lull_table_set(table, row, 2, lull_cell_number(condition->misses, 2));
+        for (size_t i = 0; i < layers->n_levels; i++)
+            lull_table_set(table, row, (uint32_t)(3 + i),
+                           lull_cell_text(held_text(drawing, condition,
+                                                    lull_layers_held(layers, c, i))));
+    }
+}
+
+static void add_roofline(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_roofline *roofline = &prediction->roofline;
+    const char *unit = rate_unit(prediction);
+    struct lull_table *table = lull_document_table(
+        drawing->document, "roofline",
+        lull_arena_printf(drawing->arena, "Roofline, %u core%s", roofline->cores,
+                          roofline->cores == 1 ? "" : "s"),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Limit");
+    lull_table_column(table, "bandwidth", "Bandwidth");
+    lull_table_column(table, "intensity",
+                      roofline->counts_flops ? "Intensity\n(flop/B)" : "Intensity\n(it/B)");
+    lull_table_column(table, "limit", "Performance");
+    lull_table_column(table, "source", "From");
+    uint32_t row = lull_table_row(table, "peak", "Peak arithmetic", LULL_NO_ROW);
+    if (isfinite(roofline->peak)) {
+        lull_table_set(table, row, 2, lull_cell_quantity(roofline->peak, unit));
+        lull_table_set(table, row, 3, lull_cell_text(roofline->peak_source));
+    } else {
+        lull_table_set(table, row, 2,
+                       lull_cell_absent(roofline->counts_flops
+                                            ? "the machine file has none: lull bench peak-dp-fma"
+                                            : "the kernel has no arithmetic"));
+    }
+    row = lull_table_row(table, "core", "This loop in L1", LULL_NO_ROW);
+    lull_table_set(table, row, 2, lull_cell_quantity(roofline->in_core, unit));
+    lull_table_set(table, row, 3, lull_cell_text("max(T_OL, T_nOL, chain)"));
+    for (size_t i = 0; i < roofline->n_roofs; i++) {
+        const struct lull_roof *roof = &roofline->roofs[i];
+        row = lull_table_row(table, roof->level, roof->level, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_quantity(roof->bandwidth, "B/s"));
+        lull_table_set(table, row, 3, lull_cell_text(roof->source));
+        if (isfinite(roof->intensity)) {
+            lull_table_set(table, row, 1, lull_cell_number(roof->intensity, 3));
+            lull_table_set(table, row, 2, lull_cell_quantity(roof->limit, unit));
+        } else {
+            lull_table_set(table, row, 2, lull_cell_absent("no traffic"));
+        }
+    }
+}
+
+static void add_cores(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    if (prediction->n_points < 2)
+        return;
+    struct lull_table *table = lull_document_table(
+        drawing->document, "cores", "Performance over cores, each with its own data of these sizes",
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Cores");
+    lull_table_column(table, "naive", "Naive\nsaturation");
+    lull_table_column(table, "latency", "With latency\npenalty");
+    for (size_t i = 0; i < prediction->n_points; i++) {
+        const struct lull_core_point *point = &prediction->points[i];
+        const char *id = lull_arena_printf(drawing->arena, "%u", point->cores);
+        uint32_t row = lull_table_row(table, id, id, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_quantity(point->naive, rate_unit(prediction)));
+        lull_table_set(table, row, 1, lull_cell_quantity(point->latency, rate_unit(prediction)));
+    }
+}
+
+static void add_ports(const struct drawing *drawing)
+{
+    const struct lull_incore *incore = &drawing->prediction->incore;
+    if (!drawing->show->ports || !incore->assembly)
+        return;
+    struct lull_table *table = lull_document_table(
+        drawing->document, "ports", "Ports, busy per unit of work", LULL_BY_COLUMN);
+    lull_table_corner(table, "Port");
+    lull_table_column(table, "cycles", "Cycles");
+    lull_table_column(table, "group", "Counts in");
+    for (size_t i = 0; i < incore->n_ports; i++) {
+        const struct lull_incore_port *port = &incore->ports[i];
+        uint32_t row = lull_table_row(table, port->name, port->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_number(port->cycles, 2));
+        lull_table_set(table, row, 1, lull_cell_text(port->loads ? "T_nOL" : "T_OL"));
+    }
+    lull_document_fact(drawing->document, "assembly", "Loop", lull_cell_text(incore->assembly));
+}
+
+/* ---- measurement ---------------------------------------------------------------------------- */
+
+static double predicted_seconds(const struct lull_prediction *prediction, unsigned cores)
+{
+    const struct lull_kernel *kernel = prediction->kernel;
+    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
+    return cores * units * lull_ecm_scale(prediction->cycles, prediction->ecm.shared, cores) /
+           prediction->clock;
+}
+
+double lull_kernel_error(const struct lull_prediction *prediction,
+                         const struct lull_kernel_measured *measured)
+{
+    return predicted_seconds(prediction, measured->cores) / measured->seconds - 1;
+}
+
+static void add_measured(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_measured *measured = drawing->show->measured;
+    const struct lull_kernel *kernel = prediction->kernel;
+    if (!measured)
+        return;
+    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
+    double work = measured->cores * units *
+                  (prediction->flops > 0 ? prediction->flops : prediction->unit);
+    double predicted = predicted_seconds(prediction, measured->cores);
+    struct lull_table *table = lull_document_table(
+        drawing->document, "measured",
+        lull_arena_printf(drawing->arena, "Measured on this machine, %u core%s", measured->cores,
+                          measured->cores == 1 ? "" : "s"),
+        LULL_BY_ROW);
+    lull_table_column(table, "predicted", "Predicted");
+    lull_table_column(table, "measured", "Measured");
+    lull_table_column(table, "low", "Low");
+    lull_table_column(table, "high", "High");
+    lull_table_column(table, "error", "Error");
+    uint32_t row = lull_table_row(table, "seconds", "Time of the nest", LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_quantity(predicted, "s"));
+    lull_table_set(table, row, 1, lull_cell_quantity(measured->seconds, "s"));
+    lull_table_set(table, row, 2, lull_cell_quantity(measured->low, "s"));
+    lull_table_set(table, row, 3, lull_cell_quantity(measured->high, "s"));
+    lull_table_set(table, row, 4, lull_cell_share(lull_kernel_error(prediction, measured)));
+    row = lull_table_row(table, "performance", "Performance", LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_quantity(work / predicted, rate_unit(prediction)));
+    lull_table_set(table, row, 1,
+                   lull_cell_quantity(work / measured->seconds, rate_unit(prediction)));
+    if (isfinite(measured->cycle)) {
+        row = lull_table_row(table, "cycles", "Cycles per unit", LULL_NO_ROW);
+        lull_table_set(table, row, 0,
+                       lull_cell_number(predicted * prediction->clock / units, 2));
+        lull_table_set(table, row, 1,
+                       lull_cell_number(measured->seconds / measured->cycle / units, 2));
+    }
+    if (measured->disturbed)
+        lull_notices_add(drawing->notices, LULL_NOTICE_WARNING, "the measurement was disturbed: %s",
+                         measured->disturbed);
+}
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+static void tell_disagreements(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    for (size_t i = 0; i < prediction->layers.n_levels; i++) {
+        const struct lull_ecm_lines *lines = &prediction->layers.lines[i];
+        const struct lull_ecm_lines *simulated = &prediction->simulated.lines[i];
+        if (!prediction->disagreements[i])
+            continue;
+        lull_notices_add(drawing->notices, LULL_NOTICE_WARNING,
+                         "beyond L%zu the layer conditions say %.2f lines, the simulation %.2f: %s",
+                         i + 1, lines->loads + lines->stores, simulated->loads + simulated->stores,
+                         prediction->disagreements[i]);
+    }
+}
+
+static void tell_notes(const struct drawing *drawing)
+{
+    const struct lull_prediction *prediction = drawing->prediction;
+    for (size_t i = 0; i < prediction->incore.n_notes; i++)
+        lull_document_note(drawing->document, LULL_NOTE_INFO, "%s", prediction->incore.notes[i]);
+    if (prediction->incore.chain > lull_ecm_time(&prediction->ecm, 0))
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "Each pass waits for the one before it: the loop-carried chain takes "
+                           "%.1f cy per unit, more than any port; more partial sums would help.",
+                           prediction->incore.chain);
+    if (prediction->overlap_assumed)
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "The machine file does not say whether transfers overlap (core/overlap): "
+                           "by the vendor, %s is taken.",
+                           prediction->overlap);
+    if (prediction->share < 0.99)
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "The prediction is for the innermost loop at line %u, which has %.0f %% "
+                           "of all innermost iterations.",
+                           prediction->kernel->loops[prediction->kernel->body].line,
+                           100 * prediction->share);
+    for (size_t i = 0; i < prediction->kernel->n_calls; i++)
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "Calls of %s count %.4g cy each, as stated.",
+                           prediction->kernel->calls[i].name, prediction->kernel->calls[i].cycles);
+}
+
+struct lull_document *lull_kernel_document(const struct lull_prediction *prediction,
+                                           const struct lull_kernel_show *show,
+                                           struct lull_notices *notices, struct lull_arena *arena)
+{
+    const struct drawing drawing = {lull_document_create(arena, "lull-kernel/1", ""), prediction,
+                                    show, notices, arena};
+    add_facts(&drawing);
+    add_levels(&drawing);
+    add_conditions(&drawing);
+    add_roofline(&drawing);
+    add_cores(&drawing);
+    add_ports(&drawing);
+    add_measured(&drawing);
+    tell_notes(&drawing);
+    tell_disagreements(&drawing);
+    lull_document_add_notices(drawing.document, notices);
+    return drawing.document;
+}
+
+struct lull_document *lull_kernel_sweep_document(const struct lull_prediction *predictions,
+                                                 const double *values, size_t count,
+                                                 const char *size,
+                                                 const struct lull_kernel_measured *measured,
+                                                 struct lull_notices *notices,
+                                                 struct lull_arena *arena)
+{
+    struct lull_document *document = lull_document_create(arena, "lull-kernel-sweep/1", "");
+    const struct drawing first = {document, &predictions[0], NULL, notices, arena};
+    size_t links = predictions[0].ecm.n_links;
+    lull_document_fact(document, "kernel", "Kernel",
+                       lull_cell_text(predictions[0].kernel->name));
+    lull_document_fact(document, "machine", "Machine",
+                       lull_cell_text(machine_text(predictions[0].machine)));
+    lull_document_fact(document, "unit_iterations", "Unit of work (iterations)",
+                       lull_cell_number(predictions[0].unit, 0));
+    add_in_core(&first);
+    struct lull_table *table =
+        lull_document_table(document, "sweep", "Cycles per unit of work", LULL_BY_COLUMN);
+    lull_table_corner(table, size);
+    lull_table_column(table, "footprint", "Arrays");
+    lull_table_column(table, "t_ol", "T_OL");
+    lull_table_column(table, "t_nol", "T_nOL");
+    for (size_t i = 0; i < links; i++)
+        lull_table_column(table, predictions[0].ecm.links[i].name,
+                          predictions[0].ecm.links[i].name);
+    lull_table_column(table, "cycles", "ECM");
+    lull_table_column(table, "performance", "Performance");
+    if (measured) {
+        lull_table_column(table, "measured", "Measured");
+        lull_table_column(table, "error", "Error");
+    }
+    for (size_t p = 0; p < count; p++) {
+        const struct lull_prediction *prediction = &predictions[p];
+        const char *id = lull_arena_printf(arena, "%.0f", values[p]);
+        uint32_t row = lull_table_row(table, id, id, LULL_NO_ROW), column = 0;
+        lull_table_set(table, row, column++,
+                       lull_cell_bytes((uint64_t)prediction->layers.footprint));
+        lull_table_set(table, row, column++, lull_cell_number(prediction->ecm.t_ol, 1));
+        lull_table_set(table, row, column++, lull_cell_number(prediction->ecm.t_nol, 1));
+        for (size_t i = 0; i < links; i++)
+            lull_table_set(table, row, column++,
+                           lull_cell_number(prediction->ecm.links[i].cycles, 1));
+        lull_table_set(table, row, column++, lull_cell_number(prediction->cycles, 1));
+        double rate = lull_prediction_rate(prediction, prediction->cycles);
+        lull_table_set(table, row, column++, lull_cell_quantity(rate, rate_unit(prediction)));
+        if (!measured)
+            continue;
+        double error = lull_kernel_error(prediction, &measured[p]);
+        lull_table_set(table, row, column++,
+                       lull_cell_quantity(rate * (1 + error), rate_unit(prediction)));
+        lull_table_set(table, row, column, lull_cell_share(error));
+    }
+    for (size_t i = 0; i < predictions[0].incore.n_notes; i++)
+        lull_document_note(document, LULL_NOTE_INFO, "%s", predictions[0].incore.notes[i]);
+    lull_document_add_notices(document, notices);
+    return document;
+}

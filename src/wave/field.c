@@ -1,0 +1,364 @@
+/* Making a field: from the steps of a pass, or from what a simulation tells. */
+#include "wave/field.h"
+
+#include "base/parallel.h"
+#include "wave/row.h"
+#include "wave/select.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a simulation has told of a rank. A replay does not tell of calls: there a phase is what lies
+ * between two computations, where something was completed. */
+struct told {
+    int64_t call_began, computed, done; /* ns: the last computation, the last completion */
+    bool calls, waited;                 /* there are calls; something was completed since then */
+};
+
+struct lull_wave_collector {
+    const struct lull_trace *trace; /* NULL: of a simulation */
+    const char *name;
+    uint32_t first_process;
+    struct lull_wave_builder *builders; /* [n_ranks] */
+    struct told *told;                  /* [n_ranks], of a simulation */
+    struct lull_sim_sink sink;
+    struct lull_wave_field field;
+};
+
+static lull_status no_memory(const struct lull_wave_collector *collector, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its iterations",
+                     collector->name);
+}
+
+static lull_status create(uint32_t n_ranks, const char *name,
+                          struct lull_wave_collector **ret_collector, struct lull_error *err)
+{
+    struct lull_wave_collector *collector = calloc(1, sizeof *collector);
+    if (collector) {
+        collector->name = name;
+        collector->field.n_ranks = n_ranks;
+        collector->builders = calloc(n_ranks + (size_t)1, sizeof *collector->builders);
+        collector->field.rows = calloc(n_ranks + (size_t)1, sizeof *collector->field.rows);
+        collector->told = calloc(n_ranks + (size_t)1, sizeof *collector->told);
+    }
+    if (!collector || !collector->builders || !collector->field.rows || !collector->told) {
+        lull_wave_collector_destroy(collector);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u ranks", name, n_ranks);
+    }
+    *ret_collector = collector;
+    return LULL_OK;
+}
+
+void lull_wave_collector_destroy(struct lull_wave_collector *collector)
+{
+    if (!collector)
+        return;
+    for (uint32_t r = 0; r < collector->field.n_ranks; r++) {
+        if (collector->builders)
+            lull_wave_builder_free(&collector->builders[r]);
+        if (!collector->field.rows)
+            continue;
+        free(collector->field.rows[r].cells);
+        free(collector->field.rows[r].messages);
+        free(collector->field.rows[r].collectives);
+    }
+    free(collector->builders);
+    free(collector->field.rows);
+    free(collector->told);
+    free(collector);
+}
+
+/* ---- from a trace -----------------------------------------------------------------------------
+ */
+
+lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t application,
+                                       struct lull_wave_collector **ret_collector,
+                                       struct lull_error *err)
+{
+    uint32_t first = 0, count = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].application == application && count++ == 0)
+            first = p;
+    lull_status status = create(count, trace->path, ret_collector, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_wave_collector *collector = *ret_collector;
+    collector->trace = trace;
+    collector->first_process = first;
+    collector->field.clock_error = trace->clock_error;
+    collector->field.first_origin = strcmp(trace->producer, "lull simulate") != 0;
+    return LULL_OK;
+}
+
+/* Whether a call of MPI may wait for messages. */
+static bool waits(unsigned call)
+{
+    switch (call) {
+    case LULL_CALL_SEND:
+    case LULL_CALL_SSEND:
+    case LULL_CALL_RECV:
+    case LULL_CALL_SENDRECV:
+    case LULL_CALL_WAIT:
+    case LULL_CALL_WAITALL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool take_call(struct lull_wave_builder *builder, const struct lull_trace *trace,
+                      const struct lull_step *step)
+{
+    /* A test that completed a receive ends a phase like a wait; nobody knows how many tests before
+     * it were part of waiting. */
+    if (waits(step->op) || (step->op == LULL_CALL_TEST && builder->open_received > 0))
+        return lull_wave_builder_wait(builder, step->call_began, step->time);
+    if (step->op == LULL_CALL_COLLECTIVE && step->region != LULL_NONE)
+        return lull_wave_builder_collective(builder, trace->regions[step->region].collective,
+                                            step->call_began, step->time);
+    return true;
+}
+
+static bool finish_rank(struct lull_wave_collector *collector, uint32_t rank, int64_t begin)
+{
+    return lull_wave_builder_finish(&collector->builders[rank], begin,
+                                    &collector->field.rows[rank]);
+}
+
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    struct lull_wave_collector *collector = context;
+    const struct lull_trace *trace = collector->trace;
+    (void)worker;
+    uint32_t process = trace->locations[steps->location].process;
+    uint32_t rank = process - collector->first_process;
+    if (trace->processes[process].first_location != steps->location)
+        return LULL_OK;
+    struct lull_wave_builder *builder = &collector->builders[rank];
+    bool good = true;
+    for (uint32_t i = 0; i < steps->count && good; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        switch (step->kind) {
+        case LULL_STEP_SEND:
+        case LULL_STEP_RECV:
+            if (step->message.peer >= 0)
+                good = lull_wave_builder_message(
+                    builder, step->kind == LULL_STEP_SEND,
+                    (uint32_t)step->message.peer - collector->first_process, step->message.bytes);
+            break;
+        case LULL_STEP_CALL_END:
+            good = take_call(builder, trace, step);
+            break;
+        case LULL_STEP_END:
+            good = finish_rank(collector, rank, trace->processes[process].main_begin);
+            break;
+        default:
+            break;
+        }
+    }
+    return good ? LULL_OK : no_memory(collector, err);
+}
+
+struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector)
+{
+    return (struct lull_consumer){
+        .context = collector,
+        .wants = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
+                 LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
+                 LULL_STEP_MASK(LULL_STEP_END),
+        .steps = take_steps};
+}
+
+/* ---- from a simulation ------------------------------------------------------------------------
+ */
+
+/* Ends the phase of a rank without calls. */
+static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_t end)
+{
+    struct told *told = &collector->told[rank];
+    if (told->calls || !told->waited)
+        return true;
+    told->waited = false;
+    return lull_wave_builder_wait(&collector->builders[rank], told->computed, end);
+}
+
+static lull_status told_compute(void *context, uint32_t stream, const struct lull_op *op,
+                                int64_t begin, int64_t end, int64_t noise, struct lull_error *err)
+{
+    struct lull_wave_collector *collector = context;
+    (void)op;
+    (void)noise;
+    if (!end_gap(collector, stream, begin))
+        return no_memory(collector, err);
+    collector->told[stream].computed = end;
+    return LULL_OK;
+}
+
+static lull_status told_call(void *context, uint32_t stream, const struct lull_op *op, bool begins,
+                             int64_t time, struct lull_error *err)
+{
+    struct lull_wave_collector *collector = context;
+    struct lull_wave_builder *builder = &collector->builders[stream];
+    if (begins) {
+        collector->told[stream].call_began = time;
+        collector->told[stream].calls = true;
+        return LULL_OK;
+    }
+    bool good = true;
+    if (op->kind == LULL_OP_WAIT || ((op->kind == LULL_OP_SEND || op->kind == LULL_OP_RECV) &&
+                                     op->request == LULL_OP_NO_REQUEST))
+        good = lull_wave_builder_wait(builder, collector->told[stream].call_began, time);
+    else if (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST)
+        good = lull_wave_builder_collective(builder, op->collective,
+                                            collector->told[stream].call_began, time);
+    return good ? LULL_OK : no_memory(collector, err);
+}
+
+static lull_status told_start(void *context, uint32_t stream, const struct lull_op *op,
+                              int64_t time, struct lull_error *err)
+{
+    struct lull_wave_collector *collector = context;
+    (void)time;
+    if (op->kind != LULL_OP_SEND)
+        return LULL_OK;
+    return lull_wave_builder_message(&collector->builders[stream], true, op->peer, op->bytes)
+               ? LULL_OK
+               : no_memory(collector, err);
+}
+
+static lull_status told_done(void *context, uint32_t stream, const struct lull_op *op,
+                             uint32_t source, uint32_t tag, uint64_t bytes, int64_t time,
+                             struct lull_error *err)
+{
+    struct lull_wave_collector *collector = context;
+    (void)tag;
+    collector->told[stream].waited = true;
+    collector->told[stream].done = time;
+    if (op->kind != LULL_OP_RECV)
+        return LULL_OK;
+    return lull_wave_builder_message(&collector->builders[stream], false, source, bytes)
+               ? LULL_OK
+               : no_memory(collector, err);
+}
+
+lull_status lull_wave_collector_of_simulation(uint32_t n_ranks,
+                                              struct lull_wave_collector **ret_collector,
+                                              struct lull_error *err)
+{
+    lull_status status = create(n_ranks, "simulation", ret_collector, err);
+    if (status == LULL_OK)
+        (*ret_collector)->sink = (struct lull_sim_sink){.context = *ret_collector,
+                                                        .compute = told_compute,
+                                                        .call = told_call,
+                                                        .start = told_start,
+                                                        .done = told_done};
+    return status;
+}
+
+const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector *collector)
+{
+    return &collector->sink;
+}
+
+/* ---- what is usual ----------------------------------------------------------------------------
+ */
+
+uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
+                               uint32_t *ret_first)
+{
+    uint32_t low = 0, high = row->n_collectives;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (row->collectives[middle].iteration < iteration)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_first = low;
+    while (high < row->n_collectives && row->collectives[high].iteration == iteration)
+        high++;
+    return high - low;
+}
+
+int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration)
+{
+    const struct lull_wave_cell *cell = &row->cells[iteration];
+    int64_t begin = iteration > 0 ? cell[-1].end : row->begin;
+    int64_t work = cell->end - begin - cell->wait;
+    uint32_t c = 0;
+    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++)
+        work -= row->collectives[c].end - row->collectives[c].begin;
+    return work;
+}
+
+struct medians {
+    struct lull_wave_field *field;
+    atomic_uint next;
+    atomic_bool failed;
+};
+
+static void find_medians(void *context, unsigned worker)
+{
+    struct medians *medians = context;
+    const struct lull_wave_field *field = medians->field;
+    (void)worker;
+    int64_t *values = malloc((field->n_iterations + (size_t)1) * sizeof *values);
+    if (!values)
+        atomic_store(&medians->failed, true);
+    for (uint32_t r; values && (r = atomic_fetch_add(&medians->next, 1)) < field->n_ranks;) {
+        struct lull_wave_row *row = &field->rows[r];
+        uint32_t n = field->n_iterations;
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = row->cells[i].wait;
+        row->usual_wait = lull_wave_select(values, n, n / 2);
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = lull_wave_work(row, i);
+        row->usual_work = lull_wave_select(values, n, n / 2);
+        n = row->n_collectives < n ? row->n_collectives : n;
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = row->collectives[i].end - row->collectives[i].begin;
+        row->usual_collective = n ? lull_wave_select(values, n, (n - 1) / 2) : 0;
+    }
+    free(values);
+}
+
+lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
+                                         const struct lull_wave_field **ret_field,
+                                         struct lull_error *err)
+{
+    struct lull_wave_field *field = &collector->field;
+    if (field->n_ranks < 2)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: has one rank, and no one to pass a wave on to",
+                         collector->name);
+    bool messages = false;
+    for (uint32_t r = 0; r < field->n_ranks; r++) {
+        messages = messages || collector->builders[r].n_phases || field->rows[r].n_messages;
+        if (!collector->trace && !end_gap(collector, r, collector->told[r].done))
+            return no_memory(collector, err);
+        if (!collector->trace && !finish_rank(collector, r, 0))
+            return no_memory(collector, err);
+        messages = messages || field->rows[r].n_messages;
+    }
+    if (!messages)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: ranks exchange no messages in calls that wait for them",
+                         collector->name);
+    field->n_iterations = field->rows[0].n_cells;
+    for (uint32_t r = 0; r < field->n_ranks; r++) {
+        if (field->rows[r].n_cells == 0)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: rank %u: no iterations: its messages do not repeat three times",
+                             collector->name, r);
+        if (field->rows[r].n_cells < field->n_iterations)
+            field->n_iterations = field->rows[r].n_cells;
+    }
+    struct medians medians = {.field = field};
+    lull_parallel_run(lull_worker_count(), find_medians, &medians);
+    if (atomic_load(&medians.failed))
+        return no_memory(collector, err);
+    *ret_field = field;
+    return LULL_OK;
+}

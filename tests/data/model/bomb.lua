@@ -1,0 +1,4 @@
+local s = "boom"
+while true do
+  s = s .. s
+end

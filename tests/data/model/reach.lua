@@ -1,0 +1,2 @@
+-- Tries to read a file.
+return {title = io.open("/etc/passwd"):read("a")}

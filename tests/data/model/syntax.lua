@@ -1,0 +1,4 @@
+return {
+  title = "x"
+  terms = {},
+}

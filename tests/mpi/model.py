@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Records examples/image.c on 1, 2, 4 and 6 processes, cut into strips and into blocks, and compares the
+numbers of messages, bytes and collective calls with those that data/models/image.lua predicts: exactly.
+The times of all terms must have been found in the runs; how near they are is not a matter of a test
+on a machine that others use. Models derived from the first three runs, and from those of
+examples/heat.c, must say the numbers of the fourth.
+
+usage: model.py --lull PROGRAM --recorder FILE --family openmpi|mpich   exit status 77: not possible
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+sys.path.insert(0, os.path.join(HERE, "..", "support"))
+import launch
+
+ITERATIONS, SIZE, EVERY = 25, 45, 10  # 45 rows are no multiple of 2 or 4
+PROCESSES = (1, 2, 4, 6)
+EXACT = ("messages", "bytes", "collective calls")
+
+
+def run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, **more)
+    if done.returncode != 0:
+        sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
+    return done.stdout
+
+
+def record(options, program, processes, name, arguments, folder):
+    where = os.path.join(folder, "%s-%d" % (name, processes))
+    run(["mpiexec." + options.family, "-n", str(processes), "env", "LULL_RECORD_DIR=" + where,
+         "LD_PRELOAD=" + options.recorder, program] + [str(a) for a in arguments],
+        env=launch.environment(OMP_NUM_THREADS="1"), cwd=folder)
+    return where
+
+
+def differences(options, model, where, *settings, terms=()):
+    text = run([options.lull, "model", "program", model, "--against", where, "--format", "json"]
+               + ["--set=" + setting for setting in settings])
+    rows = json.loads(text)["tables"]["against"]["rows"]
+    found = {row["label"]: row["values"] for row in rows}
+    for what in EXACT:
+        predicted, measured = found[what][:2]
+        if predicted != measured:
+            yield "%s: %s: %s: predicted %s, measured %s" % (model, where, what, predicted, measured)
+    for term in terms:
+        if not found[term][1] or found[term][1] <= 0:
+            yield "%s: no time was found for term %s" % (where, term)
+
+
+def derived_differences(options, runs, shape):
+    """What a model that is derived from all runs but the last says wrongly of the last."""
+    model = runs[0] + ".lua"
+    run([options.lull, "model", "program", "--derive", "-o", model] + runs[:-1])
+    if "-- Messages: %s.\n" % shape not in open(model).read():
+        yield "%s: is not a %s" % (model, shape)
+    yield from differences(options, model, runs[-1])
+
+
+def compile_example(options, name, folder):
+    program = os.path.join(folder, name)
+    run(["mpicc." + options.family, "-O1", "-w", "-fopenmp", "-I" + os.path.join(ROOT, "include"),
+         os.path.join(ROOT, "examples", name + ".c"), "-o", program, "-lm", "-ldl"])
+    return program
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    parser.add_argument("--recorder", required=True)
+    parser.add_argument("--family", required=True)
+    options = parser.parse_args()
+    for needed in ("mpicc." + options.family, "mpiexec." + options.family):
+        if not shutil.which(needed):
+            print("skipped: %s was not found" % needed)
+            return 77
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="lull-model-") as folder:
+        program = compile_example(options, "image", folder)
+        model = os.path.join(ROOT, "data", "models", "image.lua")
+        for dimensions, shape in ((1, "ring"), (2, "2-D grid, periodic")):
+            runs = [record(options, program, processes, "image-%d" % dimensions,
+                           (ITERATIONS, SIZE, dimensions, EVERY), folder)
+                    for processes in PROCESSES]
+            for where in runs:
+                wrong += differences(options, model, where, "decomposition=%d-D" % dimensions,
+                                     "L=%d" % SIZE, "iterations=%d" % ITERATIONS, "D=%d" % EVERY,
+                                     terms=("halo", "update", "delta", "reduction"))
+            wrong += derived_differences(options, runs, shape)
+        program = compile_example(options, "heat", folder)
+        runs = [record(options, program, processes, "heat", (ITERATIONS, SIZE), folder)
+                for processes in PROCESSES]
+        wrong += derived_differences(options, runs, "chain")
+    for line in wrong:
+        print(line)
+    print("12 runs, %d differences" % len(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

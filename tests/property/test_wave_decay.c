@@ -1,0 +1,155 @@
+/* How idle waves decay under noise, against published laws: the exact case of exponential noise,
+ * the dependence on the shape of the noise at equal mean, and the formula that ties the decay to
+ * the duration of noisy iterations. Numbers of the table: Monte Carlo of another simulator. */
+#include "study/wave_study.h"
+#include "support/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
+
+struct decay {
+    double found, predicted; /* ns per rank */
+    double noise_mean;
+};
+
+/* The decay of a wave, as a mean over runs. `exchange` is a part of a pattern's spec. */
+static struct decay simulate(const char *exchange, uint32_t ranks, const char *noise,
+                             uint32_t repeat)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_error err;
+    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
+    const char *pattern = lull_arena_printf(
+        arena, "chain:ranks=%u,iterations=500,exec=1ms,boundary=periodic,%s", ranks, exchange);
+    const char *texts[LULL_SIMULATE_SPECS] = {[LULL_SIMULATE_PATTERN] = pattern,
+                                              [LULL_SIMULATE_NETWORK] = "ideal",
+                                              [LULL_SIMULATE_NOISE] = noise};
+    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
+        struct lull_spec *spec = NULL;
+        if (texts[s] && lull_spec_parse(texts[s], arena, &spec, &err) != LULL_OK)
+            fail_msg("%s: %s", texts[s], err.text);
+        specs[s] = spec;
+    }
+    struct lull_wave_inputs inputs = {.repeat = repeat};
+    struct lull_delay delay;
+    assert_int_equal(lull_delay_read("5@i250:50ms", &delay, &err), LULL_OK);
+    inputs.simulate.delays = &delay;
+    inputs.simulate.n_delays = 1;
+    inputs.simulate.seed = lull_test_seed();
+    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, &inputs.simulate.sweep, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    struct lull_wave_case result = {.status = LULL_OK};
+    lull_wave_simulate(&inputs, &result, 2, arena);
+    if (result.status != LULL_OK)
+        fail_msg("%s: %s", pattern, result.err.text);
+    struct decay decay = {result.decay.value, result.predicted.decay, result.noise_mean};
+    lull_wave_cases_release(&inputs, &result);
+    lull_arena_destroy(arena);
+    return decay;
+}
+
+static void assert_near(const char *what, double value, double expected, double share)
+{
+    if (!(fabs(value - expected) <= share * expected))
+        fail_msg("%s: %.4g, expected %.4g within %g %%", what, value, expected, 100 * share);
+}
+
+static void test_exact_case(void **state)
+{
+    static const double means[] = {0.3, 1, 3};
+    (void)state;
+    for (unsigned m = 0; m < 3; m++) {
+        char noise[64];
+        snprintf(noise, sizeof noise, "exponential:mean=%gus", means[m]);
+        struct decay decay = simulate("direction=up", 300, noise, 40);
+        assert_near(noise, decay.found, means[m] * MEAN, 0.05);
+    }
+}
+
+static const struct {
+    const char *noise;
+    double one_way, both; /* decay over mean */
+} shapes[] = {
+    {"constant:mean=1us", 0, 0},
+    {"gamma:mean=1us,shape=25", 0.17, 0.24},
+    {"gamma:mean=1us,shape=4", 0.47, 0.63},
+    {"uniform:min=0,max=2us", 0.51, 0.64},
+    {"bernoulli:mean=1us,p=0.5", 0.82, 0.99},
+    {"exponential:mean=1us", 0.99, 1.34},
+    {"gamma:mean=1us,shape=0.25", 2.1, 2.9},
+    {"bernoulli:mean=1us,p=0.1", 2.8, 4.0},
+    {"bernoulli:mean=1us,p=0.01", 9.7, 13.4},
+};
+
+static void test_shapes_at_equal_mean(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (unsigned both = 0; both < 2; both++) {
+            struct decay decay =
+                simulate(both ? "direction=both" : "direction=up", 300, shapes[i].noise, 16);
+            assert_near(shapes[i].noise, decay.found / MEAN,
+                        both ? shapes[i].both : shapes[i].one_way, 0.10);
+        }
+}
+
+/* Twice and four times the noise, of each shape: decay is proportional to it. */
+static void test_linear_in_the_mean(void **state)
+{
+    static const char *const kinds[] = {"exponential:mean=%gus", "gamma:mean=%gus,shape=4",
+                                        "bernoulli:mean=%gus,p=0.5"};
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        double first = 0;
+        for (unsigned factor = 1; factor <= 4; factor *= 2) {
+            char noise[64];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            snprintf(noise, sizeof noise, kinds[k], (double)factor);
+#pragma GCC diagnostic pop
+            double found = simulate("direction=both", 300, noise, 8).found;
+            if (factor == 1)
+                first = found;
+            assert_near(noise, found, first * factor, 0.02);
+        }
+    }
+}
+
+/* beta kappa = T_cyc - T - mu, up to six ranks an iteration. */
+static void test_formula(void **state)
+{
+    static const struct {
+        const char *exchange;
+        uint32_t ranks;
+    } cases[] = {{"direction=both", 300},
+                 {"direction=both,wait=each", 300},
+                 {"direction=both,distances=1+2", 500},
+                 {"direction=both,distances=1+2,wait=distance", 800},
+                 {"direction=up,distances=1+3", 800},
+                 {"direction=both,distances=1+2+3,wait=distance", 1200}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct decay decay =
+            simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 10);
+        assert_near(cases[i].exchange, decay.found, decay.predicted, 0.10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact_case),
+        cmocka_unit_test(test_shapes_at_equal_mean),
+        cmocka_unit_test(test_linear_in_the_mean),
+        cmocka_unit_test(test_formula),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+/* A simulated pattern with its waves, for tests. */
+#ifndef LULL_TESTS_SUPPORT_WAVE_RUN_H
+#define LULL_TESTS_SUPPORT_WAVE_RUN_H
+
+#include "sim/noise/noise.h"
+#include "wave/wave.h"
+
+struct wave_run {
+    struct lull_arena *arena;
+    struct lull_program *program;
+    struct lull_network network;
+    struct lull_wave_collector *collector;
+    const struct lull_wave_field *field;
+    const struct lull_wave_graph *graph;
+    struct lull_waves waves;
+    struct lull_sim_result result;
+};
+
+/* What the run is to be; NULL and 0: nothing. `delays` as for --delay, separated by blanks. */
+struct wave_wish {
+    const char *pattern, *network, *noise, *delays;
+    uint64_t seed;
+    int64_t least;
+};
+
+/* Ends the test with a message where something fails. */
+void wave_run_make(const struct wave_wish *wish, struct wave_run *ret_run);
+void wave_run_free(struct wave_run *run);
+
+#endif

@@ -1,0 +1,155 @@
+/* The arithmetic of the ECM model against published numbers and hand calculations. */
+#include "machine/machine.h"
+#include "model/ecm/ecm.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int set_up(void **state)
+{
+    *state = lull_arena_create(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    lull_arena_destroy(*state);
+    return 0;
+}
+
+static void check_near(const char *what, double got, double want, double within)
+{
+    if (!(fabs(got - want) <= within))
+        fail_msg("%s: %.10g, expected %.10g", what, got, want);
+}
+
+/* G. Hager, Making Sense of Performance Numbers (2018): {7 || 2 | 4 | 8 | 18.4}. */
+static struct lull_ecm walk_through(void)
+{
+    return (struct lull_ecm){.t_ol = 7,
+                             .t_nol = 2,
+                             .n_links = 3,
+                             .links = {{.name = "L1-L2", .cycles = 4},
+                                       {.name = "L2-L3", .cycles = 8},
+                                       {.name = "L3-Mem", .cycles = 18.4}},
+                             .shared = 18.4};
+}
+
+static void test_walk_through(void **state)
+{
+    (void)state;
+    static const double want[] = {7, 7, 14, 32.4};
+    struct lull_ecm ecm = walk_through();
+    for (size_t level = 0; level < 4; level++)
+        check_near("time", lull_ecm_time(&ecm, level), want[level], 1e-12);
+    assert_int_equal(lull_ecm_saturation(32.4, ecm.shared), 2);
+    assert_int_equal(lull_ecm_saturation(7, 0), 0);
+}
+
+/* Links that overlap: max(7, 4, 8, 2 + 18.4). */
+static void test_overlap(void **state)
+{
+    (void)state;
+    struct lull_ecm ecm = walk_through();
+    ecm.links[0].overlaps = ecm.links[1].overlaps = true;
+    check_near("L2", lull_ecm_time(&ecm, 1), 7, 1e-12);
+    check_near("L3", lull_ecm_time(&ecm, 2), 8, 1e-12);
+    check_near("memory", lull_ecm_time(&ecm, 3), 20.4, 1e-12);
+}
+
+/* By hand for T = 32.4 and 18.4 shared: u1 = 0.56790123, u2 = 36.8 / (32.4 + 0.56790123 x 9.2) =
+ * 0.978081, u3 = 1; 18.4 / u2 = 37.6246914 / 2. */
+static void test_cores(void **state)
+{
+    (void)state;
+    check_near("one core", lull_ecm_scale_latency(32.4, 18.4, 1), 32.4, 1e-9);
+    check_near("two cores", lull_ecm_scale_latency(32.4, 18.4, 2), 18.8123457, 1e-6);
+    check_near("three cores", lull_ecm_scale_latency(32.4, 18.4, 3), 18.4, 1e-9);
+    check_near("without a bottleneck", lull_ecm_scale_latency(32.4, 0, 3), 10.8, 1e-9);
+    check_near("naive, two cores", lull_ecm_scale(32.4, 18.4, 2), 18.4, 1e-12);
+    check_near("naive, one core", lull_ecm_scale(32.4, 18.4, 1), 32.4, 1e-12);
+}
+
+static void test_transfer(void **state)
+{
+    (void)state;
+    check_near("half duplex", lull_ecm_transfer(2, 1, 64, 32, false), 6, 1e-12);
+    check_near("full duplex", lull_ecm_transfer(2, 1, 64, 32, true), 4, 1e-12);
+}
+
+static void set_number(struct lull_machine *machine, struct lull_arena *arena, const char *name,
+                       double value, double with_write_allocate)
+{
+    struct lull_number number = lull_number_plain(value, "B/s", "published");
+    number.name = name;
+    number.with_write_allocate = with_write_allocate;
+    lull_machine_set(machine, arena, &number);
+}
+
+/* At 1 GHz B/s are B/cycle times 1e9. A load takes 64/64 = 1 cycle a line in L1, 2 in L2, 8 in
+ * memory; a copy 128/64 = 2 cycles in L1 and 128/16 = 8 in L2 for three lines that travel. */
+static struct lull_machine *measured_machine(struct lull_arena *arena)
+{
+    struct lull_machine *machine = lull_machine_create(arena);
+    set_number(machine, arena, "clock.effective", 1e9, NAN);
+    set_number(machine, arena, "L1.load.1", 64e9, NAN);
+    set_number(machine, arena, "L2.load.1", 32e9, NAN);
+    set_number(machine, arena, "L1.copy.1", 64e9, NAN);
+    set_number(machine, arena, "L2.copy.1", 16e9, NAN);
+    set_number(machine, arena, "memory.load.1", 8e9, NAN);
+    set_number(machine, arena, "memory.load.4", 20e9, NAN);
+    set_number(machine, arena, "memory.load.8", 16e9, NAN);
+    return machine;
+}
+
+static void test_measured_links(void **state)
+{
+    struct lull_machine *machine = measured_machine(*state);
+    static const struct lull_ecm_lines reads[] = {{4, 0}, {2, 0}}, writes[] = {{2, 1}, {2, 1}};
+    struct lull_ecm ecm = {.t_ol = 0};
+    struct lull_ecm_bandwidth memory;
+    assert_int_equal(lull_ecm_links(machine, reads, 2, *state, &ecm, &memory, NULL), LULL_OK);
+    assert_int_equal(ecm.n_links, 2);
+    check_near("L1-L2", ecm.links[0].cycles, 4 * (2 - 1), 1e-9);
+    check_near("L2-Mem", ecm.links[1].cycles, 2 * (8 - 2), 1e-9);
+    assert_string_equal(ecm.links[1].name, "L2-Mem");
+    check_near("shared", ecm.shared, 2 * 64 / 20.0, 1e-9);
+    assert_int_equal(memory.threads, 4);
+    assert_int_equal(lull_ecm_links(machine, writes, 2, *state, &ecm, &memory, NULL), LULL_OK);
+    check_near("L1-L2 of a copy", ecm.links[0].cycles, 8 - 2, 1e-9);
+}
+
+static void test_memory_bandwidth(void **state)
+{
+    struct lull_machine *machine = measured_machine(*state);
+    struct lull_ecm_bandwidth got;
+    struct lull_error err = {""};
+    set_number(machine, *state, "memory.copy.8", 10e9, 15e9);
+    assert_int_equal(lull_ecm_memory_bandwidth(machine, 2, 1, 0, &got, NULL), LULL_OK);
+    assert_string_equal(got.kernel, "copy");
+    check_near("copy", got.value, 15e9, 1);
+    assert_int_equal(lull_ecm_memory_bandwidth(machine, 3, 0, 5, &got, NULL), LULL_OK);
+    assert_string_equal(got.kernel, "load");
+    check_near("load on at most 5 threads", got.value, 20e9, 1);
+    struct lull_machine *nothing = lull_machine_create(*state);
+    assert_int_equal(lull_ecm_memory_bandwidth(nothing, 1, 0, 0, &got, &err), LULL_ERR_RANGE);
+    assert_non_null(strstr(err.text, "lull bench bandwidth"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walk_through),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_transfer),
+        cmocka_unit_test_setup_teardown(test_measured_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

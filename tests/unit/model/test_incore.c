@@ -1,0 +1,83 @@
+/* The loop in assembler code, and its chain; counts and latencies by hand. */
+#include "model/kernel/incore/parts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* As compilers lay functions out: a remainder in front, the vector loop, an outer loop around, and
+ * another function that does not count. */
+static const char code[] = "\t.text\n"
+                           "other:\n"
+                           ".L1:\n"
+                           "\tvmovupd\t(%rdi), %zmm0\n"
+                           "\tvmovupd\t%zmm0, (%rsi)\n"
+                           "\tjne\t.L1\n"
+                           "\t.size\tother, .-other\n"
+                           "lull_loop:\n"
+                           "\t.cfi_startproc\n"
+                           "\txorl\t%ecx, %ecx\n"
+                           ".L2:\n"
+                           "\txorl\t%eax, %eax\n"
+                           ".L3:\n"
+                           "\tvmovsd\t(%rdi,%rax), %xmm1\n"
+                           "\tvmovsd\t%xmm1, (%rsi,%rax)\n"
+                           "\taddq\t$8, %rax\n"
+                           "\tjne\t.L3\n"
+                           "\t.p2align 4\n"
+                           ".L4:\t\t\t\t# the loop\n"
+                           "\tvmovupd\t(%rdi,%rax), %ymm0\n"
+                           "\tvfmadd231pd\t32(%rdx,%rax), %ymm0, %ymm2\n"
+                           "\tvaddpd\t%ymm2, %ymm0, %ymm3\n"
+                           "\tvmovupd\t%ymm3, (%rsi,%rax)\n"
+                           "\tvextractf128\t$1, %ymm3, 16(%rsi,%rax)\n"
+                           "\taddq\t$32, %rax\n"
+                           "\tcmpq\t%r8, %rax\n"
+                           "\tjne\t.L4\n"
+                           "\taddl\t$1, %ecx\n"
+                           "\tjne\t.L2\n"
+                           "\tret\n"
+                           "\t.size\tlull_loop, .-lull_loop\n";
+
+static void loop_that_moves_most_is_found(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_assembly_loop loop;
+    (void)state;
+    assert_true(lull_assembly_find(code, "lull_loop", arena, &loop));
+    assert_int_equal(loop.count, 8);
+    assert_true(loop.loaded == 64);
+    assert_true(loop.stored == 32 + 16);
+    assert_true(loop.items[1].load && !loop.items[1].store && loop.items[1].arithmetic);
+    assert_true(loop.items[3].store && !loop.items[3].load);
+    assert_false(loop.items[6].load || loop.items[6].store);
+    assert_string_equal(lull_assembly_without_load(&loop.items[1], arena),
+                        "vfmadd231pd\t%ymm15, %ymm0, %ymm2");
+    assert_string_equal(lull_assembly_without_load(&loop.items[3], arena), loop.items[3].text);
+    assert_false(lull_assembly_find(code, "nothing", arena, &loop));
+    lull_arena_destroy(arena);
+}
+
+/* ymm2 is added to in every pass: the multiply-add alone is on its way. The address takes one. */
+static void chain_is_the_longest_way_back(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_assembly_loop loop;
+    double latency[8] = {7, 4, 3, 0, 2, 1, 1, 1};
+    (void)state;
+    assert_true(lull_assembly_find(code, "lull_loop", arena, &loop));
+    assert_true(lull_assembly_chain(&loop, latency, arena) == 4);
+    latency[1] = 0.5;
+    assert_true(lull_assembly_chain(&loop, latency, arena) == 1);
+    lull_arena_destroy(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loop_that_moves_most_is_found),
+                                       cmocka_unit_test(chain_is_the_longest_way_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
