@@ -96,12 +96,10 @@ static uint32_t define(enum rec_omp_outlined kind, const void *code, uint32_t *i
     return fresh;
 }
 
-static uint32_t id_of(enum rec_omp_outlined kind, struct place *place)
+static uint32_t id_of(enum rec_omp_outlined kind, const void *code, uint32_t *place)
 {
-    uint32_t id = __atomic_load_n(&place->id, __ATOMIC_ACQUIRE);
-    if (REC_LIKELY(id != 0))
-        return id;
-    return define(kind, place->code, &place->id);
+    uint32_t id = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    return REC_LIKELY(id != 0) ? id : define(kind, code, place);
 }
 
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
@@ -115,10 +113,9 @@ uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
                                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             there = code;
         if (there == code)
-            return id_of(kind, place);
+            return id_of(kind, code, &place->id);
     }
-    uint32_t id = __atomic_load_n(&others[kind], __ATOMIC_ACQUIRE);
-    return id != 0 ? id : define(kind, NULL, &others[kind]);
+    return id_of(kind, NULL, &others[kind]);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -74,24 +74,24 @@ int main(int argc, char **argv)
     /* a pair of buffers for each */
 #define OUT out[n],
 #define IN  in[n],
-#define IT  &r[n++]
-    MPI_Ibarrier(all, IT);
-    MPI_Ibcast(OUT 10, MPI_INT, 1, all, IT);
-    MPI_Igather(OUT 2, MPI_INT, IN 1, MPI_DOUBLE, 2, all, IT);
-    MPI_Igatherv(OUT rank + 1, MPI_INT, IN counts, places, MPI_INT, 0, all, IT);
-    MPI_Iscatter(OUT 2, MPI_INT, IN 2, MPI_INT, 0, all, IT);
-    MPI_Iscatterv(OUT counts, places, MPI_INT, IN rank + 1, MPI_INT, 0, all, IT);
-    MPI_Iallgather(OUT 4, MPI_INT, IN 4, MPI_INT, all, IT);
-    MPI_Iallgatherv(OUT rank + 1, MPI_INT, IN counts, places, MPI_INT, all, IT);
-    MPI_Ialltoall(OUT 2, MPI_INT, IN 2, MPI_INT, all, IT);
-    MPI_Ialltoallv(OUT counts, places, MPI_INT, IN mine, places, MPI_INT, all, IT);
-    MPI_Ialltoallw(OUT ones, bytes, types, IN ones, bytes, types, all, IT);
-    MPI_Ireduce(OUT IN 4, MPI_DOUBLE, MPI_SUM, 1, all, IT);
-    MPI_Iallreduce(OUT IN 4, MPI_DOUBLE, MPI_SUM, all, IT);
-    MPI_Ireduce_scatter(OUT IN counts, MPI_INT, MPI_SUM, all, IT);
-    MPI_Ireduce_scatter_block(OUT IN 2, MPI_INT, MPI_SUM, all, IT);
-    MPI_Iscan(OUT IN 1, MPI_INT, MPI_SUM, all, IT);
-    MPI_Iexscan(OUT IN 1, MPI_INT, MPI_SUM, all, IT);
+#define IT  &r[n]
+    MPI_Ibarrier(all, IT), n++;
+    MPI_Ibcast(OUT 10, MPI_INT, 1, all, IT), n++;
+    MPI_Igather(OUT 2, MPI_INT, IN 1, MPI_DOUBLE, 2, all, IT), n++;
+    MPI_Igatherv(OUT rank + 1, MPI_INT, IN counts, places, MPI_INT, 0, all, IT), n++;
+    MPI_Iscatter(OUT 2, MPI_INT, IN 2, MPI_INT, 0, all, IT), n++;
+    MPI_Iscatterv(OUT counts, places, MPI_INT, IN rank + 1, MPI_INT, 0, all, IT), n++;
+    MPI_Iallgather(OUT 4, MPI_INT, IN 4, MPI_INT, all, IT), n++;
+    MPI_Iallgatherv(OUT rank + 1, MPI_INT, IN counts, places, MPI_INT, all, IT), n++;
+    MPI_Ialltoall(OUT 2, MPI_INT, IN 2, MPI_INT, all, IT), n++;
+    MPI_Ialltoallv(OUT counts, places, MPI_INT, IN mine, places, MPI_INT, all, IT), n++;
+    MPI_Ialltoallw(OUT ones, bytes, types, IN ones, bytes, types, all, IT), n++;
+    MPI_Ireduce(OUT IN 4, MPI_DOUBLE, MPI_SUM, 1, all, IT), n++;
+    MPI_Iallreduce(OUT IN 4, MPI_DOUBLE, MPI_SUM, all, IT), n++;
+    MPI_Ireduce_scatter(OUT IN counts, MPI_INT, MPI_SUM, all, IT), n++;
+    MPI_Ireduce_scatter_block(OUT IN 2, MPI_INT, MPI_SUM, all, IT), n++;
+    MPI_Iscan(OUT IN 1, MPI_INT, MPI_SUM, all, IT), n++;
+    MPI_Iexscan(OUT IN 1, MPI_INT, MPI_SUM, all, IT), n++;
     MPI_Waitall(n, r, MPI_STATUSES_IGNORE);
     MPI_Finalize();
     return 0;
