@@ -3,9 +3,9 @@
 extern const struct lull_command lull_cmd_model_kernel, lull_cmd_model_spmv, lull_cmd_model_solver,
     lull_cmd_model_program;
 
-static const struct lull_command *const parts[] = {
-    &lull_cmd_model_kernel, &lull_cmd_model_spmv, &lull_cmd_model_solver, &lull_cmd_model_program,
-    NULL};
+static const struct lull_command *const parts[] = {&lull_cmd_model_kernel, &lull_cmd_model_spmv,
+                                                   &lull_cmd_model_solver, &lull_cmd_model_program,
+                                                   NULL};
 
 const struct lull_command lull_cmd_model = {
     .name = "model",

@@ -18,21 +18,13 @@
 enum { MAX_COMMANDS = 32 };
 
 extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_bench,
-    lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit,
-    lull_cmd_info, lull_cmd_convert, lull_cmd_help;
+    lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit, lull_cmd_info,
+    lull_cmd_convert, lull_cmd_help;
 
-const struct lull_command *const lull_commands[] = {&lull_cmd_record,
-                                                    &lull_cmd_metrics,
-                                                    &lull_cmd_bench,
-                                                    &lull_cmd_simulate,
-                                                    &lull_cmd_replay,
-                                                    &lull_cmd_wave,
-                                                    &lull_cmd_model,
-                                                    &lull_cmd_fit,
-                                                    &lull_cmd_info,
-                                                    &lull_cmd_convert,
-                                                    &lull_cmd_help,
-                                                    NULL};
+const struct lull_command *const lull_commands[] = {
+    &lull_cmd_record, &lull_cmd_metrics, &lull_cmd_bench, &lull_cmd_simulate,
+    &lull_cmd_replay, &lull_cmd_wave,    &lull_cmd_model, &lull_cmd_fit,
+    &lull_cmd_info,   &lull_cmd_convert, &lull_cmd_help,  NULL};
 
 static const char *last_word(const char *name)
 {
@@ -53,7 +45,7 @@ int lull_unknown_command(const struct lull_command *const *commands, const char 
 {
     const char *names[MAX_COMMANDS];
     size_t count = 0;
-    for (; commands[count] && count < MAX_COMMANDS; count++)
+    for (; count < MAX_COMMANDS && commands[count]; count++)
         names[count] = last_word(commands[count]->name);
     const char *meant = lull_suggest(word, names, count);
     if (commands == lull_commands) /* also when `lull help` asks */

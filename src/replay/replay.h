@@ -5,11 +5,11 @@
  * application in their order. What is not MPI becomes COMPUTE (one-sided operations, I/O and the
  * tracer's flush: not scaled), sends, receives, waits and collective operations become what they
  * were: a receive takes the message that it took in the trace, also where it was posted with
- * wildcards; a wait, or a test that succeeded, waits for the requests that it completed; Probe takes
- * no time, as do calls that wait for nobody (unless `keep_calls` says otherwise). A test or Iprobe
- * that found nothing is such a call, too, unless the next call tests or waits again before the
- * program has computed for as long: then it is part of a wait, which ends when what it waits for is
- * there. Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing
+ * wildcards; a wait, or a test that succeeded, waits for the requests that it completed; Probe
+ * takes no time, as do calls that wait for nobody (unless `keep_calls` says otherwise). A test or
+ * Iprobe that found nothing is such a call, too, unless the next call tests or waits again before
+ * the program has computed for as long: then it is part of a wait, which ends when what it waits
+ * for is there. Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing
  * of communicators wait for nobody, the making of communicators is a barrier.
  *
  * To know what a posted receive will take, a stream is read ahead to its completion; at most

@@ -115,9 +115,8 @@ static void shorten_steps(const struct random_run *run, struct run_steps *ret_lo
 static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
                                          uint64_t seed, size_t waiting, bool *ret_others)
 {
-    struct lull_ideal_options options = {.waiting = waiting,
-                                         .presumes_masters = ret_others,
-                                         .readers = (unsigned)(seed % 5)};
+    struct lull_ideal_options options = {
+        .waiting = waiting, .presumes_masters = ret_others, .readers = (unsigned)(seed % 5)};
     struct lull_ideal_result result;
     struct lull_ideal *ideal;
     struct lull_consumer consumer;

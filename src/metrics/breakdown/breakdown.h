@@ -80,10 +80,10 @@ struct lull_breakdown {
     int64_t
         ideal_runtime_ns; /* T_id, of the same windows: from a replay (replay/ideal/ideal.h), which
                              the caller adds; 0: not known. Parts that are merged lose it. */
-    const char *ideal_absent; /* why a replay found none, in a few words; NULL: there was none */
+    const char *ideal_absent;    /* why a replay found none, in a few words; NULL: there was none */
     int64_t replayed_runtime_ns; /* of a replay of the same windows on the network that the messages
                                     of the run show, likewise; 0: not known */
-    uint32_t n_nodes;         /* 0: unknown */
+    uint32_t n_nodes;            /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;
     struct lull_thread_breakdown *threads;

@@ -83,8 +83,8 @@ struct lull_network {
     bool ranges_of_messages; /* not of those that collective operations are made of: these cost by
                                 the parameters, and `collective_delay` ns more */
     double collective_delay;
-    double cpu_speed;        /* of this machine relative to where the program was measured */
-    const char *algorithms;  /* "allreduce:ring+bcast:binomial" or NULL: by size */
+    double cpu_speed;       /* of this machine relative to where the program was measured */
+    const char *algorithms; /* "allreduce:ring+bcast:binomial" or NULL: by size */
 };
 
 /* What a collective operation in closed form costs depends on. */
