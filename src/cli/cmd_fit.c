@@ -7,7 +7,7 @@
 #include "cli/progress.h"
 #include "model/fit/read.h"
 #include "study/compare.h"
-#include "study/fit_study.h"
+#include "study/model/fit_study.h"
 #include "view/fit/fit_chart.h"
 
 #include <math.h>

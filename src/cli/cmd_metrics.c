@@ -6,7 +6,7 @@
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/compare.h"
-#include "study/measured.h"
+#include "study/replay/measured.h"
 #include "view/metrics/metrics_document.h"
 
 #include <string.h>

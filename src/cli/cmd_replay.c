@@ -5,7 +5,7 @@
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "sim/network/machine.h"
-#include "study/replay_study.h"
+#include "study/replay/replay_study.h"
 #include "trace/convert.h"
 #include "view/replay_document.h"
 

@@ -7,7 +7,7 @@
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/simulation_options.h"
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 #include "view/simulation/simulation_document.h"
 #include "view/wave/wave_charts.h"
 #include "view/wave/wave_document.h"

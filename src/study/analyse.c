@@ -1,7 +1,7 @@
 #include "study/analyse.h"
 
 #include "study/joint_pass.h"
-#include "study/measured.h"
+#include "study/replay/measured.h"
 
 #include <math.h>
 #include <string.h>

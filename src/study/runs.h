@@ -25,7 +25,7 @@ struct lull_runs_options {
     bool force;       /* go on where the result would be doubtful */
     bool no_replay;   /* do without the runtime on an ideal network */
     uint64_t check;   /* look how far that can be believed, of runs with up to so many steps,
-                         study/measured.h; 0: do not */
+                         study/replay/measured.h; 0: do not */
     bool raw_names;   /* names of functions as the run has them */
     unsigned workers; /* 0: all */
     const struct lull_study_progress *progress; /* may be NULL */

@@ -2,7 +2,7 @@
 #ifndef LULL_VIEW_REPLAY_DOCUMENT_H
 #define LULL_VIEW_REPLAY_DOCUMENT_H
 
-#include "study/replay_study.h"
+#include "study/replay/replay_study.h"
 #include "view/metrics/metrics_tables.h"
 
 /* The runtimes and the tree of efficiencies of measured, replayed and supposed run side by side, or

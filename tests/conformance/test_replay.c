@@ -2,7 +2,7 @@
  * as they were measured to take, within 5 %. One was recorded by lull, on cores that nobody else
  * used; the other by Score-P. */
 #include "lull_features.h"
-#include "study/replay_study.h"
+#include "study/replay/replay_study.h"
 
 #include <math.h>
 #include <setjmp.h>

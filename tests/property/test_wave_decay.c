@@ -1,7 +1,7 @@
 /* How idle waves decay under noise, against published laws: the exact case of exponential noise,
  * the dependence on the shape of the noise at equal mean, and the formula that ties the decay to
  * the duration of noisy iterations. Numbers of the table: Monte Carlo of another simulator. */
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 #include "support/seed.h"
 
 #include <math.h>

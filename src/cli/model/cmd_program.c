@@ -5,8 +5,8 @@
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "study/derive_study.h"
-#include "study/program_study.h"
+#include "study/model/derive_study.h"
+#include "study/model/program_study.h"
 #include "view/program/program_chart.h"
 #include "view/program/program_document.h"
 

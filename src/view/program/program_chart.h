@@ -3,7 +3,7 @@
 #define LULL_VIEW_PROGRAM_PROGRAM_CHART_H
 
 #include "report/chart.h"
-#include "study/program_study.h"
+#include "study/model/program_study.h"
 
 enum lull_program_drawing {
     LULL_DRAW_USUAL, /* speedup over processes, else time */

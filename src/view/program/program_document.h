@@ -3,7 +3,7 @@
 #define LULL_VIEW_PROGRAM_PROGRAM_DOCUMENT_H
 
 #include "report/document.h"
-#include "study/program_study.h"
+#include "study/model/program_study.h"
 
 /* "lull-model-program/1": parameters, terms or sweep, where the limit changes, what matters most,
  * and where asked for calibration and comparison with runs. */

@@ -3,7 +3,7 @@
 #define LULL_VIEW_PROGRAM_PROGRAM_RUNS_H
 
 #include "report/document.h"
-#include "study/program_study.h"
+#include "study/model/program_study.h"
 
 /* The table "against": runs and their terms. */
 void lull_program_add_runs(struct lull_document *document, const struct lull_program_study *study,

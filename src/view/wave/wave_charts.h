@@ -3,7 +3,7 @@
 #define LULL_VIEW_WAVE_WAVE_CHARTS_H
 
 #include "report/chart.h"
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 
 /* Ranks over time around the waves: who waits, who is late, and the fitted fronts. As large for
  * 100,000 ranks as for a hundred. */

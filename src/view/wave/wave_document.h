@@ -3,7 +3,7 @@
 #define LULL_VIEW_WAVE_WAVE_DOCUMENT_H
 
 #include "report/document.h"
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 
 /* One point: prediction and simulation side by side. */
 struct lull_document *lull_wave_case_document(const struct lull_wave_inputs *inputs,

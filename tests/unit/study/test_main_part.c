@@ -1,6 +1,6 @@
 /* What a run is analysed for by default: from the end of MPI_Init to the begin of MPI_Finalize. */
 #include "study/compare.h"
-#include "study/replay_study.h"
+#include "study/replay/replay_study.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
 #include "trace/convert.h"

@@ -1,6 +1,6 @@
 /* A measured run, its replay, and what if. The trace replay2 and its numbers were worked out by
  * hand: it takes 1000 us, replayed on its network 920 us. */
-#include "study/replay_study.h"
+#include "study/replay/replay_study.h"
 #include "support/golden_data.h"
 
 #include <setjmp.h>

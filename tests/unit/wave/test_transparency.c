@@ -1,7 +1,7 @@
 /* How much of a delay collective operations let pass: of 32 ranks, how many of the other 31 are
  * delayed by one that is late, as a mean over that one, by algorithm and protocol. The numbers are
  * those of another simulator for the textbook algorithms. */
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 
 #include <math.h>
 #include <setjmp.h>

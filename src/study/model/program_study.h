@@ -1,6 +1,6 @@
 /* What recorded runs say about the terms of a program model. */
-#ifndef LULL_STUDY_PROGRAM_STUDY_H
-#define LULL_STUDY_PROGRAM_STUDY_H
+#ifndef LULL_STUDY_MODEL_PROGRAM_STUDY_H
+#define LULL_STUDY_MODEL_PROGRAM_STUDY_H
 
 #include "model/program/calibrate.h"
 #include "model/program/simulate.h"

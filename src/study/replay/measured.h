@@ -1,10 +1,10 @@
 /* What a replay of a measured run has to know of it, found while the run is read, and how well the
  * network that its messages show explains its runtime. */
-#ifndef LULL_STUDY_MEASURED_H
-#define LULL_STUDY_MEASURED_H
+#ifndef LULL_STUDY_REPLAY_MEASURED_H
+#define LULL_STUDY_REPLAY_MEASURED_H
 
 #include "study/notices.h"
-#include "study/replayed.h"
+#include "study/replay/replayed.h"
 #include "study/runs.h"
 
 struct lull_measured {

@@ -1,6 +1,6 @@
 /* What a derived model (model/derive/derived.h) needs to know of recorded runs. */
-#ifndef LULL_STUDY_DERIVE_STUDY_H
-#define LULL_STUDY_DERIVE_STUDY_H
+#ifndef LULL_STUDY_MODEL_DERIVE_STUDY_H
+#define LULL_STUDY_MODEL_DERIVE_STUDY_H
 
 #include "model/derive/derived.h"
 #include "study/runs.h"

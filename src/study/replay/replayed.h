@@ -1,6 +1,6 @@
 /* One replay of a measured run, and the run that it makes. */
-#ifndef LULL_STUDY_REPLAYED_H
-#define LULL_STUDY_REPLAYED_H
+#ifndef LULL_STUDY_REPLAY_REPLAYED_H
+#define LULL_STUDY_REPLAY_REPLAYED_H
 
 #include "replay/warp/warp.h"
 #include "replay/what_if.h"

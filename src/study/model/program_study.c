@@ -1,4 +1,4 @@
-#include "study/program_study.h"
+#include "study/model/program_study.h"
 
 #include "study/census.h"
 #include "study/compare.h"

@@ -1,5 +1,5 @@
 /* Waves in a recorded run: one reading for the waves and the network, then replays. */
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 
 #include "replay/eager_limit.h"
 #include "replay/measured_network.h"

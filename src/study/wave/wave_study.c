@@ -1,5 +1,5 @@
 /* What both studies of waves share. */
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 
 #include <math.h>
 

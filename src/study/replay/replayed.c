@@ -1,4 +1,4 @@
-#include "study/replayed.h"
+#include "study/replay/replayed.h"
 
 #include "replay/measured_network.h"
 #include "sim/engine/engine.h"

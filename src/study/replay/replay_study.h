@@ -1,11 +1,11 @@
 /* A measured run, its replay on the network that its messages show, and what it would have been if
  * something were different. */
-#ifndef LULL_STUDY_REPLAY_STUDY_H
-#define LULL_STUDY_REPLAY_STUDY_H
+#ifndef LULL_STUDY_REPLAY_REPLAY_STUDY_H
+#define LULL_STUDY_REPLAY_REPLAY_STUDY_H
 
 #include "machine/machine.h"
 #include "sim/spec.h"
-#include "study/replayed.h"
+#include "study/replay/replayed.h"
 #include "study/runs.h"
 
 /* What is supposed to be different; what is NULL or 0 stays as measured. */

@@ -1,4 +1,4 @@
-#include "study/measured.h"
+#include "study/replay/measured.h"
 
 #include "replay/collective_costs.h"
 #include "replay/eager_limit.h"

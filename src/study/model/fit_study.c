@@ -1,4 +1,4 @@
-#include "study/fit_study.h"
+#include "study/model/fit_study.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "study/derive_study.h"
+#include "study/model/derive_study.h"
 
 #include "base/array.h"
 #include "base/hash.h"

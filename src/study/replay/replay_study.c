@@ -1,10 +1,10 @@
-#include "study/replay_study.h"
+#include "study/replay/replay_study.h"
 
 #include "replay/measured_network.h"
 #include "sim/network/machine.h"
 #include "study/analyse.h"
 #include "study/compare.h"
-#include "study/measured.h"
+#include "study/replay/measured.h"
 
 /* All that the steps share. */
 struct session {

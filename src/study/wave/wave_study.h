@@ -1,6 +1,6 @@
 /* Idle waves as they should be, as they are simulated, and as they were measured. */
-#ifndef LULL_STUDY_WAVE_STUDY_H
-#define LULL_STUDY_WAVE_STUDY_H
+#ifndef LULL_STUDY_WAVE_WAVE_STUDY_H
+#define LULL_STUDY_WAVE_WAVE_STUDY_H
 
 #include "study/notices.h"
 #include "study/runs.h"

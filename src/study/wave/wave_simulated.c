@@ -1,6 +1,6 @@
 /* Waves in patterns: each point of a sweep is simulated without noise, without delays, and several
  * times with both. */
-#include "study/wave_study.h"
+#include "study/wave/wave_study.h"
 
 #include "base/parallel.h"
 #include "replay/sim_tape.h"

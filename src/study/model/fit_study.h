@@ -1,7 +1,7 @@
 /* Laws of scaling over a table of measurements, or over runs: every series fitted, one of them in
  * front. */
-#ifndef LULL_STUDY_FIT_STUDY_H
-#define LULL_STUDY_FIT_STUDY_H
+#ifndef LULL_STUDY_MODEL_FIT_STUDY_H
+#define LULL_STUDY_MODEL_FIT_STUDY_H
 
 #include "model/fit/fit.h"
 #include "study/runs.h"
