@@ -6,7 +6,7 @@ usage: odd_machines.py --lull PROGRAM --case CASE
   one-core        bound to one core: numbers of one thread, no messages
   no-mpi          no launcher of MPI programs: the other benchmarks run
   hidden-caches   the system tells nothing of caches: sizes from the processor itself, or a remark
-  little-memory   1 GiB of address space: smaller working sets, or a remark
+  little-memory   256 MiB of address space: smaller working sets, or a remark
   cannot-write    outputs that cannot be written are refused before anything is measured
 """
 import argparse
@@ -76,7 +76,8 @@ def check_hidden_caches(options):
 
 def check_little_memory(options):
     def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        # Less than four times the caches of a server, and lull itself has to fit.
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))
     machine = measure(options, "load", "clock", limit=limit)
     numbers = machine["numbers"]
     check("clock.effective" in numbers, "the clock is measured")
