@@ -82,6 +82,8 @@ static void tick(struct lull_interpreter *it)
     if (it->parallel_depth > 0)
         lull_emit_parallel(it, LULL_STEP_TICK);
     it->tick_at += it->shared->options->tick;
+    if (it->tick_at > it->shared->whole.end) /* a damaged time may lie any number of ticks away */
+        it->tick_at = NEVER;
 }
 
 /* Moves the clock over all deadlines up to `time`. */

@@ -92,8 +92,9 @@ enum lull_step_kind {
     LULL_STEP_THREAD_WAIT_END,   /* the same: it goes on */
 
     LULL_STEP_VISIT, /* a region is left: region; `visit`; of the pass's `visits` */
-    LULL_STEP_TICK,  /* a multiple of the pass's tick has come; on threads other than the master,
-                        inside parallel regions only; region and forked as in JOIN */
+    LULL_STEP_TICK,  /* a multiple of the pass's tick has come, within the run; on threads other
+                        than the master, inside parallel regions only; region and forked as in
+                        JOIN */
     LULL_STEP_END,   /* the location has ended, at the end of the run: last_time */
     LULL_STEP_KINDS
 };

@@ -206,6 +206,30 @@ static void test_names_of_calls(void **state)
     }
 }
 
+/* A damaged time far behind the end of the run brings no more ticks than the run has. */
+static void test_ticks_end_with_the_run(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(1, 2, 100, regions);
+    const struct lull_pass_options options = {.application = LULL_NONE, .tick = 30};
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    struct lull_error err;
+    int ticks = 0;
+    add(trace, 1, 0, LULL_EVENT_ENTER, PARALLEL);
+    add(trace, 1, INT64_MAX / 2, LULL_EVENT_LEAVE, PARALLEL);
+    assert_int_equal(
+        lull_step_cursor_open(trace, 1, LULL_STEP_MASK(LULL_STEP_TICK), &options, &cursor, &err),
+        LULL_OK);
+    do {
+        assert_int_equal(lull_step_cursor_next(cursor, &steps, &err), LULL_OK);
+        ticks += (int)steps.count;
+    } while (steps.count > 0);
+    assert_int_equal(ticks, 3); /* at 30, 60 and 90 */
+    lull_step_cursor_close(cursor);
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_pause_and_window),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_names_of_calls),
+        cmocka_unit_test(test_ticks_end_with_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
