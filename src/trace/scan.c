@@ -21,7 +21,9 @@ enum { MOST_AHEAD = 4 };
 
 /* A location that has been begun and has not ended. */
 struct active {
-    struct lull_lane lane; /* opened at its first block */
+    struct lull_lane
+        lane; /* opened at its first block; of the worker that has it, without a lock */
+    uint32_t location;
     bool busy;
     uint64_t taken[MOST_AHEAD]; /* when its last blocks were taken, by the scheduler's count */
     uint64_t n_taken;
@@ -55,7 +57,7 @@ static bool add_active(struct scheduler *scheduler, uint32_t location)
     struct active *active = calloc(1, sizeof *active);
     if (!active)
         return false;
-    active->lane.location = location;
+    active->location = location;
     scheduler->active[scheduler->n_active++] = active;
     return true;
 }
@@ -89,12 +91,12 @@ static bool runs_away(const struct scheduler *scheduler, const struct active *ac
 {
     if (active->n_taken < MOST_AHEAD)
         return false;
-    uint32_t process = scheduler->trace->locations[active->lane.location].process;
+    uint32_t process = scheduler->trace->locations[active->location].process;
     uint64_t oldest = active->taken[active->n_taken % MOST_AHEAD];
     for (size_t i = 0; i < scheduler->n_active; i++) {
         const struct active *other = scheduler->active[i];
         if (other->busy && other->time < active->time &&
-            scheduler->trace->locations[other->lane.location].process == process &&
+            scheduler->trace->locations[other->location].process == process &&
             oldest > other->taken[(other->n_taken - 1) % MOST_AHEAD])
             return true;
     }
@@ -109,7 +111,7 @@ static struct active *most_lagging(const struct scheduler *scheduler, uint32_t p
     for (size_t i = 0; i < scheduler->n_active; i++) {
         struct active *active = scheduler->active[i];
         if (active->busy || (best && active->time >= best->time) ||
-            (process != LULL_NONE && locations[active->lane.location].process != process))
+            (process != LULL_NONE && locations[active->location].process != process))
             continue;
         if (!runs_away(scheduler, active))
             best = active;
@@ -195,7 +197,7 @@ static lull_status advance(const struct scheduler *scheduler, unsigned worker,
                            struct lull_error *err)
 {
     const struct lull_visitor *visitor = scheduler->visitor;
-    const uint32_t location = active->lane.location;
+    const uint32_t location = active->location;
     lull_status status = LULL_OK;
     if (!active->lane.stream) {
         status = lull_lane_open(&active->lane, scheduler->trace, location, scheduler->mask, err);
@@ -211,7 +213,7 @@ static void work(void *context, unsigned worker)
     struct lull_lane_room *room = lull_lane_room_create(LULL_LANE_EVENTS);
     uint32_t process = LULL_NONE;
     for (struct active *active; (active = take(scheduler, process));) {
-        process = scheduler->trace->locations[active->lane.location].process;
+        process = scheduler->trace->locations[active->location].process;
         struct lull_error err = {""};
         lull_status status =
             room ? advance(scheduler, worker, active, room, &err)
