@@ -1,6 +1,7 @@
 #include "stats/distribution.h"
 
 #include "stats/elementary.h"
+#include "stats/special.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -129,7 +130,7 @@ static double cdf_gamma(const struct lull_distribution *d, double at)
         return at >= 0;
     if (at == 0 || isinf(x))
         return isinf(x);
-    double front = exp(s * log(x) - x - lgamma(s));
+    double front = exp(s * log(x) - x - lull_log_gamma(s));
     if (x < s + 1) {
         double term = 1 / s, sum = term;
         for (int n = 1; term > 1e-17 * sum && n < 100000; n++)

@@ -29,6 +29,12 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
+double lull_log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
 double lull_beta_regularised(double a, double b, double x)
 {
     assert(a > 0 && b > 0 && x >= 0 && x <= 1);
@@ -36,7 +42,8 @@ double lull_beta_regularised(double a, double b, double x)
         return 0;
     if (x >= 1)
         return 1;
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    double front = exp(lull_log_gamma(a + b) - lull_log_gamma(a) - lull_log_gamma(b) + a * log(x) +
+                       b * log1p(-x));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;

@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+/* Logarithm of the gamma function for x > 0. C's lgamma() writes a variable that all threads share.
+ */
+double lull_log_gamma(double x);
+
 /* Regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1], by its continued
  * fraction. Source: DLMF 8.17.22. */
 double lull_beta_regularised(double a, double b, double x);
