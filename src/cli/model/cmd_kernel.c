@@ -65,11 +65,11 @@ static void write_chart(const void *content, FILE *out)
 
 /* The same kernel on all cores of a memory domain, for the upper roofs. */
 static const struct lull_roofline *on_all_cores(const struct lull_kernel_wish *wish,
-                                                const struct lull_prediction *prediction,
+                                                const struct lull_kernel_prediction *prediction,
                                                 struct lull_arena *arena)
 {
     struct lull_kernel_options all = wish->options;
-    struct lull_prediction *other = lull_arena_alloc(arena, sizeof *other);
+    struct lull_kernel_prediction *other = lull_arena_alloc(arena, sizeof *other);
     all.cores = (unsigned)prediction->n_points;
     all.simulate = false;
     all.traffic = LULL_TRAFFIC_CONDITIONS;
@@ -80,7 +80,8 @@ static const struct lull_roofline *on_all_cores(const struct lull_kernel_wish *w
     return &other->roofline;
 }
 
-static int draw(const struct lull_kernel_wish *wish, const struct lull_prediction *prediction,
+static int draw(const struct lull_kernel_wish *wish,
+                const struct lull_kernel_prediction *prediction,
                 const struct lull_kernel_measured *measured, struct lull_arena *arena)
 {
     int status = LULL_EXIT_OK;
@@ -98,7 +99,7 @@ static int draw(const struct lull_kernel_wish *wish, const struct lull_predictio
 static int predict_one(const struct lull_kernel_wish *wish, struct lull_arena *arena)
 {
     struct lull_notices notices = {.arena = arena};
-    struct lull_prediction prediction;
+    struct lull_kernel_prediction prediction;
     struct lull_kernel_measured measured;
     struct lull_kernel_show show = {.ports = ports};
     struct lull_error err;
@@ -120,7 +121,7 @@ static int predict_one(const struct lull_kernel_wish *wish, struct lull_arena *a
 /* ---- a sweep -------------------------------------------------------------------------------- */
 
 static lull_status predict_at(struct lull_kernel_wish *wish, size_t number,
-                              struct lull_prediction *predictions,
+                              struct lull_kernel_prediction *predictions,
                               struct lull_kernel_measured *measured, struct lull_arena *arena,
                               struct lull_error *err)
 {
@@ -145,7 +146,7 @@ static lull_status predict_at(struct lull_kernel_wish *wish, size_t number,
 static int predict_sweep(struct lull_kernel_wish *wish, struct lull_arena *arena)
 {
     struct lull_notices notices = {.arena = arena};
-    struct lull_prediction *predictions =
+    struct lull_kernel_prediction *predictions =
         lull_arena_zero(arena, wish->n_values, sizeof *predictions);
     struct lull_kernel_measured *measured =
         lull_arena_zero(arena, wish->n_values, sizeof *measured);

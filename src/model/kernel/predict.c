@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-double lull_prediction_rate(const struct lull_prediction *prediction, double cycles)
+double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles)
 {
     double work = prediction->flops > 0 ? prediction->flops : prediction->unit;
     return work * prediction->clock / cycles;
 }
 
-double lull_prediction_cycles(const struct lull_prediction *prediction, size_t level)
+double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, size_t level)
 {
     return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain); /* NAN: none */
 }
@@ -18,7 +18,7 @@ double lull_prediction_cycles(const struct lull_prediction *prediction, size_t l
  * does.
  */
 static const struct lull_machine *with_overlap(const struct lull_machine *machine,
-                                               struct lull_prediction *prediction,
+                                               struct lull_kernel_prediction *prediction,
                                                struct lull_arena *arena)
 {
     struct lull_machine *copy = lull_arena_alloc(arena, sizeof *copy);
@@ -36,7 +36,7 @@ static const struct lull_machine *with_overlap(const struct lull_machine *machin
 
 static lull_status simulate(const struct lull_kernel_source *source,
                             const struct lull_kernel_options *options, struct lull_arena *arena,
-                            struct lull_prediction *prediction, struct lull_error *err)
+                            struct lull_kernel_prediction *prediction, struct lull_error *err)
 {
     struct lull_cache_spec spec, wide;
     struct lull_simulated spread;
@@ -64,7 +64,7 @@ static lull_status simulate(const struct lull_kernel_source *source,
 
 static lull_status find_traffic(const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options, struct lull_arena *arena,
-                                struct lull_prediction *prediction, struct lull_error *err)
+                                struct lull_kernel_prediction *prediction, struct lull_error *err)
 {
     lull_status status = lull_layers_find(prediction->kernel, prediction->machine, options->cores,
                                           arena, &prediction->layers, err);
@@ -90,7 +90,8 @@ static unsigned cores_of_domain(const struct lull_machine *machine)
 /* With so many cores: of shared caches each has less, and of memory all have the same. Simulated
  * traffic is taken as it is with the cores that were asked for. */
 static lull_status find_point(const struct lull_kernel_options *options, unsigned cores,
-                              struct lull_arena *arena, const struct lull_prediction *prediction,
+                              struct lull_arena *arena,
+                              const struct lull_kernel_prediction *prediction,
                               struct lull_core_point *ret_point, struct lull_error *err)
 {
     struct lull_ecm ecm = prediction->ecm;
@@ -113,7 +114,7 @@ static lull_status find_point(const struct lull_kernel_options *options, unsigne
 }
 
 static lull_status find_points(const struct lull_kernel_options *options, struct lull_arena *arena,
-                               struct lull_prediction *prediction, struct lull_error *err)
+                               struct lull_kernel_prediction *prediction, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     prediction->saturation = lull_ecm_saturation(prediction->cycles, prediction->ecm.shared);
@@ -142,9 +143,10 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel,
                                 const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options,
                                 const struct lull_incore *incore, struct lull_arena *arena,
-                                struct lull_prediction *ret_prediction, struct lull_error *err)
+                                struct lull_kernel_prediction *ret_prediction,
+                                struct lull_error *err)
 {
-    struct lull_prediction prediction = {.kernel = kernel, .line_bytes = 64};
+    struct lull_kernel_prediction prediction = {.kernel = kernel, .line_bytes = 64};
     prediction.machine = with_overlap(machine, &prediction, arena);
     if (machine->n_caches && machine->caches[0].line_bytes)
         prediction.line_bytes = machine->caches[0].line_bytes;

@@ -21,7 +21,7 @@ struct lull_core_point {
     double naive, latency; /* work/s, with the naive saturation and with the latency penalty */
 };
 
-struct lull_prediction {
+struct lull_kernel_prediction {
     const struct lull_kernel *kernel;
     const struct lull_machine *machine;
     double clock; /* Hz */
@@ -54,11 +54,12 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel,
                                 const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options,
                                 const struct lull_incore *incore, struct lull_arena *arena,
-                                struct lull_prediction *ret_prediction, struct lull_error *err);
+                                struct lull_kernel_prediction *ret_prediction,
+                                struct lull_error *err);
 
 /* Work (flop, or iterations where there are none) per second of so many cycles per unit of work. */
-double lull_prediction_rate(const struct lull_prediction *prediction, double cycles);
+double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles);
 /* Cycles per unit of work with the data beyond so many links, not less than the chain. */
-double lull_prediction_cycles(const struct lull_prediction *prediction, size_t level);
+double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, size_t level);
 
 #endif

@@ -55,7 +55,7 @@ static const struct lull_roof *farthest(const struct lull_roofline *roofline)
     return NULL;
 }
 
-struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *prediction,
+struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_prediction *prediction,
                                               const struct lull_roofline *all,
                                               const struct lull_kernel_measured *measured,
                                               struct lull_arena *arena)
@@ -97,7 +97,7 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_prediction *pred
 
 /* ---- cores ---------------------------------------------------------------------------------- */
 
-struct lull_chart *lull_kernel_cores_chart(const struct lull_prediction *prediction,
+struct lull_chart *lull_kernel_cores_chart(const struct lull_kernel_prediction *prediction,
                                            struct lull_arena *arena)
 {
     size_t count = prediction->n_points;
@@ -127,7 +127,7 @@ struct lull_chart *lull_kernel_cores_chart(const struct lull_prediction *predict
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-struct lull_chart *lull_kernel_sweep_chart(const struct lull_prediction *predictions,
+struct lull_chart *lull_kernel_sweep_chart(const struct lull_kernel_prediction *predictions,
                                            const double *values, size_t count, const char *size,
                                            const struct lull_kernel_measured *measured,
                                            struct lull_arena *arena)

@@ -6,7 +6,7 @@
 
 struct drawing {
     struct lull_document *document;
-    const struct lull_prediction *prediction;
+    const struct lull_kernel_prediction *prediction;
     const struct lull_kernel_show *show;
     struct lull_notices *notices;
     struct lull_arena *arena;
@@ -14,7 +14,7 @@ struct drawing {
 
 /* ---- cells and texts ------------------------------------------------------------------------ */
 
-static const char *rate_unit(const struct lull_prediction *prediction)
+static const char *rate_unit(const struct lull_kernel_prediction *prediction)
 {
     return prediction->flops > 0 ? "flop/s" : "it/s";
 }
@@ -26,7 +26,8 @@ static const char *cycles_text(double cycles, struct lull_arena *arena)
 }
 
 /* {2 || 4 | 6.7 | 10 | 16.9} */
-static const char *tuple_text(const struct lull_prediction *prediction, struct lull_arena *arena)
+static const char *tuple_text(const struct lull_kernel_prediction *prediction,
+                              struct lull_arena *arena)
 {
     const struct lull_ecm *ecm = &prediction->ecm;
     const char *text = lull_arena_printf(arena, "{%s || %s", cycles_text(ecm->t_ol, arena),
@@ -37,7 +38,8 @@ static const char *tuple_text(const struct lull_prediction *prediction, struct l
 }
 
 /* {7 ] 7 ] 14 ] 32.4}: with the data in the first cache, the second, ... */
-static const char *ladder_text(const struct lull_prediction *prediction, struct lull_arena *arena)
+static const char *ladder_text(const struct lull_kernel_prediction *prediction,
+                               struct lull_arena *arena)
 {
     const char *text = "{";
     for (size_t i = 0; i <= prediction->ecm.n_links; i++)
@@ -110,7 +112,7 @@ static void add_in_core(const struct drawing *drawing)
 
 static void add_facts(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     struct lull_arena *arena = drawing->arena;
     struct lull_document *document = drawing->document;
     const struct lull_kernel *kernel = prediction->kernel;
@@ -152,7 +154,7 @@ static void add_facts(const struct drawing *drawing)
 
 static void add_levels(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     struct lull_table *table = lull_document_table(
         drawing->document, "levels", "Cache lines and cycles per unit of work", LULL_BY_COLUMN);
     lull_table_corner(table, "Data from");
@@ -241,7 +243,7 @@ static void add_conditions(const struct drawing *drawing)
 
 static void add_roofline(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_roofline *roofline = &prediction->roofline;
     const char *unit = rate_unit(prediction);
     struct lull_table *table =
@@ -284,7 +286,7 @@ static void add_roofline(const struct drawing *drawing)
 
 static void add_cores(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     if (prediction->n_points < 2)
         return;
     struct lull_table *table = lull_document_table(
@@ -323,7 +325,7 @@ static void add_ports(const struct drawing *drawing)
 
 /* ---- measurement ---------------------------------------------------------------------------- */
 
-static double predicted_seconds(const struct lull_prediction *prediction, unsigned cores)
+static double predicted_seconds(const struct lull_kernel_prediction *prediction, unsigned cores)
 {
     const struct lull_kernel *kernel = prediction->kernel;
     double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
@@ -331,7 +333,7 @@ static double predicted_seconds(const struct lull_prediction *prediction, unsign
            prediction->clock;
 }
 
-double lull_kernel_error(const struct lull_prediction *prediction,
+double lull_kernel_error(const struct lull_kernel_prediction *prediction,
                          const struct lull_kernel_measured *measured)
 {
     return predicted_seconds(prediction, measured->cores) / measured->seconds - 1;
@@ -339,7 +341,7 @@ double lull_kernel_error(const struct lull_prediction *prediction,
 
 static void add_measured(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_kernel_measured *measured = drawing->show->measured;
     const struct lull_kernel *kernel = prediction->kernel;
     if (!measured)
@@ -383,7 +385,7 @@ static void add_measured(const struct drawing *drawing)
 
 static void tell_disagreements(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     for (size_t i = 0; i < prediction->layers.n_levels; i++) {
         const struct lull_ecm_lines *lines = &prediction->layers.lines[i];
         const struct lull_ecm_lines *simulated = &prediction->simulated.lines[i];
@@ -398,7 +400,7 @@ static void tell_disagreements(const struct drawing *drawing)
 
 static void tell_notes(const struct drawing *drawing)
 {
-    const struct lull_prediction *prediction = drawing->prediction;
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
     for (size_t i = 0; i < prediction->incore.n_notes; i++)
         lull_document_note(drawing->document, LULL_NOTE_INFO, "%s", prediction->incore.notes[i]);
     if (prediction->incore.chain > lull_ecm_time(&prediction->ecm, 0))
@@ -424,7 +426,7 @@ static void tell_notes(const struct drawing *drawing)
                            prediction->kernel->calls[i].name, prediction->kernel->calls[i].cycles);
 }
 
-struct lull_document *lull_kernel_document(const struct lull_prediction *prediction,
+struct lull_document *lull_kernel_document(const struct lull_kernel_prediction *prediction,
                                            const struct lull_kernel_show *show,
                                            struct lull_notices *notices, struct lull_arena *arena)
 {
@@ -443,7 +445,7 @@ struct lull_document *lull_kernel_document(const struct lull_prediction *predict
     return drawing.document;
 }
 
-struct lull_document *lull_kernel_sweep_document(const struct lull_prediction *predictions,
+struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_prediction *predictions,
                                                  const double *values, size_t count,
                                                  const char *size,
                                                  const struct lull_kernel_measured *measured,
@@ -475,7 +477,7 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_prediction *p
         lull_table_column(table, "error", "Error");
     }
     for (size_t p = 0; p < count; p++) {
-        const struct lull_prediction *prediction = &predictions[p];
+        const struct lull_kernel_prediction *prediction = &predictions[p];
         const char *id = lull_arena_printf(arena, "%.0f", values[p]);
         uint32_t row = lull_table_row(table, id, id, LULL_NO_ROW), column = 0;
         lull_table_set(table, row, column++,

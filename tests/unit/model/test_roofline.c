@@ -15,7 +15,7 @@ static bool near(double value, double expected)
 }
 
 static lull_status predict(unsigned cores, double size, struct lull_arena *arena,
-                           struct lull_prediction *ret_prediction, struct lull_error *err)
+                           struct lull_kernel_prediction *ret_prediction, struct lull_error *err)
 {
     const char *tests = getenv("LULL_TESTS_DIR");
     const struct lull_kernel_size sizes[] = {{"N", size}, {"M", size}};
@@ -42,7 +42,7 @@ static lull_status predict(unsigned cores, double size, struct lull_arena *arena
 static void one_core(void **state)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_prediction prediction;
+    struct lull_kernel_prediction prediction;
     (void)state;
     assert_int_equal(predict(1, 1000, arena, &prediction, NULL), LULL_OK);
     const struct lull_roofline *roofline = &prediction.roofline;
@@ -65,7 +65,7 @@ static void one_core(void **state)
 static void cores_divide_the_shared_cache(void **state)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_prediction one, seven;
+    struct lull_kernel_prediction one, seven;
     (void)state;
     assert_int_equal(predict(1, 500, arena, &one, NULL), LULL_OK);
     assert_int_equal(predict(7, 500, arena, &seven, NULL), LULL_OK);
@@ -84,7 +84,7 @@ static void cores_divide_the_shared_cache(void **state)
 int main(void)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_prediction prediction;
+    struct lull_kernel_prediction prediction;
     struct lull_error err;
     bool reads = predict(1, 100, arena, &prediction, &err) != LULL_ERR_UNSUPPORTED;
     lull_arena_destroy(arena);
