@@ -152,6 +152,17 @@ const char *lull_temporary_folder(void)
     return folder && *folder ? folder : "/tmp";
 }
 
+lull_status lull_make_temporary_folder(struct lull_arena *arena, const char **ret_folder,
+                                       struct lull_error *err)
+{
+    char *folder = lull_arena_printf(arena, "%s/lull-XXXXXX", lull_temporary_folder());
+    if (!mkdtemp(folder))
+        return lull_fail_errno(err, "%s: cannot make a folder for temporary files",
+                               lull_temporary_folder());
+    *ret_folder = folder;
+    return LULL_OK;
+}
+
 bool lull_is_directory(const char *path)
 {
     struct stat info;

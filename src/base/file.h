@@ -2,6 +2,7 @@
 #ifndef LULL_BASE_FILE_H
 #define LULL_BASE_FILE_H
 
+#include "base/arena.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -42,6 +43,9 @@ bool lull_is_directory(const char *path);
 /* Where temporary files go: $TMPDIR, or /tmp where that is not set or empty. Borrowed from the
  * environment. */
 const char *lull_temporary_folder(void);
+/* Makes a new folder there, whose name is in the arena; the caller removes it. */
+lull_status lull_make_temporary_folder(struct lull_arena *arena, const char **ret_folder,
+                                       struct lull_error *err);
 
 /* Removes a file or a folder with all that is in it; missing is no error. */
 lull_status lull_remove_tree(const char *path, struct lull_error *err);

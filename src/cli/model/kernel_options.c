@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "stats/quantile.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -152,12 +153,6 @@ static int read_indices(char *const *texts, struct lull_arena *arena, struct lul
 
 /* ---- a sweep -------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* FROM:TO:STEPS */
 static bool read_range(const char *text, struct lull_kernel_wish *wish)
 {
@@ -198,7 +193,7 @@ static int read_sweep(const char *text, struct lull_arena *arena, struct lull_ke
         return lull_cli_usage("--sweep: '%s', expected NAME=FROM:TO:STEPS or NAME=VALUE,... with "
                               "whole numbers from 1, at most %d",
                               text, MOST_VALUES);
-    qsort(wish->values, wish->n_values, sizeof *wish->values, compare);
+    lull_sort(wish->values, wish->n_values);
     size_t kept = 0;
     for (size_t i = 0; i < wish->n_values; i++)
         if (kept == 0 || wish->values[i] != wish->values[kept - 1])

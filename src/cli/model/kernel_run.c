@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "bench/loaded.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,12 +89,6 @@ static lull_status describe(const struct lull_kernel_wish *wish, struct lull_are
     return status;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static lull_status measure(const struct lull_loaded *loaded, struct lull_arena *arena,
                            struct lull_kernel_measured *measured, struct lull_error *err)
 {
@@ -108,8 +103,8 @@ static lull_status measure(const struct lull_loaded *loaded, struct lull_arena *
         steal = fmax(steal, round.steal);
         lost = fmax(lost, round.lost);
     }
-    qsort(seconds, VISITS, sizeof *seconds, compare);
-    qsort(cycles, VISITS, sizeof *cycles, compare);
+    lull_sort(seconds, VISITS);
+    lull_sort(cycles, VISITS);
     *measured = (struct lull_kernel_measured){.seconds = seconds[VISITS / 2],
                                               .low = seconds[0],
                                               .high = seconds[VISITS - 1],
@@ -127,13 +122,13 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lul
     struct lull_incore_options options = wish->options.incore;
     struct lull_loaded loaded = {
         .threads = wish->options.cores, .seconds = visit_seconds, .quantile = LULL_BENCH_QUANTILE};
-    char *folder = lull_arena_printf(arena, "%s/lull-run-XXXXXX", lull_temporary_folder());
-    if (!mkdtemp(folder))
-        return lull_fail_errno(err, "%s: cannot make a folder for temporary files",
-                               lull_temporary_folder());
+    const char *folder;
+    lull_status status = lull_make_temporary_folder(arena, &folder, err);
+    if (status != LULL_OK)
+        return status;
     loaded.path = lull_arena_printf(arena, "%s/kernel.so", folder);
     options.here = true;
-    lull_status status = describe(wish, arena, &loaded, err);
+    status = describe(wish, arena, &loaded, err);
     if (status == LULL_OK)
         status = lull_incore_build(wish->kernel, wish->machine, &options, loaded.path, arena, err);
     if (status == LULL_OK)

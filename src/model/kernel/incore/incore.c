@@ -110,24 +110,13 @@ static lull_status compile(const struct lull_kernel *kernel, const struct lull_m
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", kernel->path);
 }
 
-static lull_status make_folder(struct lull_arena *arena, const char **ret_folder,
-                               struct lull_error *err)
-{
-    char *folder = lull_arena_printf(arena, "%s/lull-kernel-XXXXXX", lull_temporary_folder());
-    if (!mkdtemp(folder))
-        return lull_fail_errno(err, "%s: cannot make a folder for temporary files",
-                               lull_temporary_folder());
-    *ret_folder = folder;
-    return LULL_OK;
-}
-
 lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,
                               const struct lull_incore_options *options, const char *path,
                               struct lull_arena *arena, struct lull_error *err)
 {
     static const char *const shared[] = {"-shared", "-fPIC", "-lm", NULL};
     const char *folder;
-    lull_status status = make_folder(arena, &folder, err);
+    lull_status status = lull_make_temporary_folder(arena, &folder, err);
     if (status != LULL_OK)
         return status;
     status = compile(kernel, machine, options, true, shared, path, folder, arena, err);
@@ -312,7 +301,7 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
     }
     incore.compiler = options->compiler ? options->compiler : "cc";
     incore.flags = join(flags_for(kernel, machine, options, arena), arena);
-    lull_status status = make_folder(arena, &folder, err);
+    lull_status status = lull_make_temporary_folder(arena, &folder, err);
     if (status != LULL_OK)
         return status;
     incore.t_ol = incore.t_nol = 0;
