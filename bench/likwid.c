@@ -45,7 +45,8 @@ static uint64_t working_set(const char *level)
 }
 
 /* What a job of that size has in its arrays: whole steps. */
-static uint64_t whole_steps(uint64_t bytes, const struct lull_kernel *kernel, enum lull_simd simd)
+static uint64_t whole_steps(uint64_t bytes, const struct lull_bench_kernel *kernel,
+                            enum lull_simd simd)
 {
     struct lull_bench bench = {.arena = lull_arena_create(NULL)};
     uint64_t whole = bytes / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
@@ -72,7 +73,7 @@ static bool preload(void)
 
 int main(int argc, char **argv)
 {
-    const struct lull_kernel *kernel;
+    const struct lull_bench_kernel *kernel;
     enum lull_simd simd;
     if (argc != 5 || !lull_likwid_find(argv[2], argv[3], &kernel, &simd))
         return complain("usage: bench_likwid LEVEL KERNEL WIDTH LIKWID_KERNEL");

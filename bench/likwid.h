@@ -11,10 +11,11 @@
 
 /* A kernel by name, at a width that it has and that this processor runs. */
 static inline bool lull_likwid_find(const char *name, const char *width,
-                                    const struct lull_kernel **ret_kernel, enum lull_simd *ret_simd)
+                                    const struct lull_bench_kernel **ret_kernel,
+                                    enum lull_simd *ret_simd)
 {
     for (size_t i = 0; lull_kernels[i]; i++) {
-        const struct lull_kernel *kernel = lull_kernels[i];
+        const struct lull_bench_kernel *kernel = lull_kernels[i];
         for (int simd = 0; strcmp(kernel->name, name) == 0 && simd < LULL_SIMD_WIDTHS; simd++) {
             bool fma = kernel->fma || kernel->needs_fma[simd];
             if (strcmp(lull_simd_name((enum lull_simd)simd), width) == 0 &&

@@ -34,7 +34,7 @@ struct side {
 };
 
 static struct {
-    const struct lull_kernel *kernel;
+    const struct lull_bench_kernel *kernel;
     enum lull_simd simd;
     uint64_t bytes, repetitions;
     struct lull_stream_job *job; /* NULL for arithmetic */

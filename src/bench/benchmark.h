@@ -18,7 +18,7 @@
 #include "bench/timing.h"
 
 struct lull_bench;
-struct lull_kernel;
+struct lull_bench_kernel;
 
 struct lull_benchmark {
     const char *name;    /* "triad": how a user asks for it */
@@ -31,7 +31,7 @@ struct lull_benchmark {
     /* After the last round, when the numbers are in bench->machine; may be NULL. */
     lull_status (*finish)(const struct lull_benchmark *self, struct lull_bench *bench,
                           struct lull_error *err);
-    const struct lull_kernel *kernel; /* NULL where there is none */
+    const struct lull_bench_kernel *kernel; /* NULL where there is none */
 };
 
 /* NULL at the end. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-extern const struct lull_kernel lull_kernel_clock;
+extern const struct lull_bench_kernel lull_kernel_clock;
 
 struct job {
     lull_compute_code *code;
@@ -43,7 +43,7 @@ static const char *dotted(struct lull_bench *bench, const char *name)
     return copy;
 }
 
-static void plan_one(struct lull_bench *bench, const struct lull_kernel *kernel,
+static void plan_one(struct lull_bench *bench, const struct lull_bench_kernel *kernel,
                      enum lull_simd simd, unsigned threads, const char *name, const char *unit)
 {
     struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
@@ -58,7 +58,7 @@ static void plan_one(struct lull_bench *bench, const struct lull_kernel *kernel,
     lull_bench_task(bench, &task);
 }
 
-static void plan_rate(struct lull_bench *bench, const struct lull_kernel *kernel,
+static void plan_rate(struct lull_bench *bench, const struct lull_bench_kernel *kernel,
                       enum lull_simd simd, unsigned threads)
 {
     plan_one(bench, kernel, simd, threads,
@@ -71,7 +71,7 @@ lull_status lull_compute_plan(const struct lull_benchmark *self, struct lull_ben
                               struct lull_error *err)
 {
     (void)err;
-    const struct lull_kernel *kernel = self->kernel;
+    const struct lull_bench_kernel *kernel = self->kernel;
     int widest = -1;
     for (int simd = 0; simd < LULL_SIMD_WIDTHS; simd++) {
         if (!kernel->compute[simd] || !lull_simd_usable((enum lull_simd)simd, kernel->fma))

@@ -38,7 +38,7 @@ typedef void lull_stream_code(double *a, double *b, double *c, double *d, size_t
 typedef double lull_compute_code(uint64_t repetitions);
 typedef void *lull_chase_code(void *from, uint64_t repetitions);
 
-struct lull_kernel {
+struct lull_bench_kernel {
     const char *name;    /* "triad" */
     const char *formula; /* "a[i] = b[i] + c[i] d[i]" */
     /* Streams: per element. */
@@ -59,9 +59,9 @@ struct lull_kernel {
 };
 
 /* The widest code of a stream that this processor runs. */
-enum lull_simd lull_kernel_widest(const struct lull_kernel *kernel);
+enum lull_simd lull_kernel_widest(const struct lull_bench_kernel *kernel);
 
 /* All kernels; NULL at the end. */
-extern const struct lull_kernel *const lull_kernels[];
+extern const struct lull_bench_kernel *const lull_kernels[];
 
 #endif

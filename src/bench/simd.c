@@ -32,7 +32,7 @@ bool lull_simd_usable(enum lull_simd simd, bool fma)
 #endif
 }
 
-enum lull_simd lull_kernel_widest(const struct lull_kernel *kernel)
+enum lull_simd lull_kernel_widest(const struct lull_bench_kernel *kernel)
 {
     for (int simd = LULL_SIMD_WIDTHS - 1; simd > 0; simd--)
         if (kernel->stream[simd] && lull_simd_usable((enum lull_simd)simd, kernel->needs_fma[simd]))

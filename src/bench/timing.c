@@ -43,7 +43,7 @@ double lull_bench_now_cost(void)
     return best;
 }
 
-extern const struct lull_kernel lull_kernel_clock;
+extern const struct lull_bench_kernel lull_kernel_clock;
 
 /* Seconds per cycle, now and on this core. */
 static double time_cycle(double clock_cost)

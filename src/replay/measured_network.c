@@ -81,9 +81,8 @@ static void add_to_sum(struct sum *sum, uint64_t bytes, int64_t ns)
 }
 
 /* A call is over. One for several messages lasts until the last of them is there, which tells how
- * long this one took if it was waited for. A call for
- * one message tells how long it takes to copy one that is there, if it was sent longer before the
- * call than the call took. */
+ * long this one took if it was waited for. A call for one message tells how long it takes to copy
+ * one that is there, if it was sent longer before the call than the call took. */
 static void end_call(struct lull_network_samples *samples, struct tally *tally, uint32_t location)
 {
     struct last *last = &samples->lasts[location];

@@ -8,7 +8,7 @@
 int main(void)
 {
     for (size_t i = 0; lull_kernels[i]; i++) {
-        const struct lull_kernel *kernel = lull_kernels[i];
+        const struct lull_bench_kernel *kernel = lull_kernels[i];
         for (int simd = 0; simd < LULL_SIMD_WIDTHS; simd++) {
             const char *width = lull_simd_name((enum lull_simd)simd);
             if (kernel->stream[simd])

@@ -22,7 +22,7 @@ static void *run(void *from, uint64_t repetitions)
 #endif
 }
 
-const struct lull_kernel lull_kernel_chase = {
+const struct lull_bench_kernel lull_kernel_chase = {
     .name = "latency", .formula = "p = *p", .chase = run, .chase_loads = LOADS};
 
 const struct lull_benchmark lull_bench_latency = {

@@ -35,10 +35,10 @@ static double run(uint64_t repetitions)
     return (double)sum;
 }
 
-const struct lull_kernel lull_kernel_clock = {.name = "clock",
-                                              .formula = "n = n + m",
-                                              .compute = {run, NULL, NULL, NULL},
-                                              .operations = {ADDITIONS, 0, 0, 0}};
+const struct lull_bench_kernel lull_kernel_clock = {.name = "clock",
+                                                    .formula = "n = n + m",
+                                                    .compute = {run, NULL, NULL, NULL},
+                                                    .operations = {ADDITIONS, 0, 0, 0}};
 
 const struct lull_benchmark lull_bench_clock = {
     .name = "clock",

@@ -13,7 +13,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] = b[i], NOTHING, NOTHING)
 
-const struct lull_kernel lull_kernel_copy = {
+const struct lull_bench_kernel lull_kernel_copy = {
     .name = "copy",
     .formula = "a[i] = b[i]",
     .arrays = 2,

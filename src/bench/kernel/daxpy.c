@@ -16,7 +16,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] += LULL_KERNEL_FACTOR * b[i], FACTOR, NOTHING)
 
-const struct lull_kernel lull_kernel_daxpy = {
+const struct lull_bench_kernel lull_kernel_daxpy = {
     .name = "daxpy",
     .formula = "a[i] = a[i] + s b[i]",
     .arrays = 2,

@@ -14,7 +14,7 @@ LULL_COMPUTE_FUNCTIONS(double, 8, OLD, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
 LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
 #endif
 
-const struct lull_kernel lull_kernel_divide_dp = {
+const struct lull_bench_kernel lull_kernel_divide_dp = {
     .name = "divide-dp",
     .formula = "x = x / a",
     .compute = LULL_COMPUTE_CODES,

@@ -14,7 +14,7 @@ LULL_COMPUTE_FUNCTIONS(float, 4, OLD, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
 LULL_COMPUTE_PORTABLE(float, EVEN, ODD)
 #endif
 
-const struct lull_kernel lull_kernel_divide_sp = {
+const struct lull_bench_kernel lull_kernel_divide_sp = {
     .name = "divide-sp",
     .formula = "x = x / a",
     .compute = LULL_COMPUTE_CODES,

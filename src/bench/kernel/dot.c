@@ -14,7 +14,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, out[0] += a[i] * b[i], ZERO, SAVE)
 
-const struct lull_kernel lull_kernel_dot = {
+const struct lull_bench_kernel lull_kernel_dot = {
     .name = "dot",
     .formula = "sum += a[i] b[i]",
     .arrays = 2,

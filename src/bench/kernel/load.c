@@ -9,7 +9,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, out[0] = a[i], NOTHING, SAVE)
 
-const struct lull_kernel lull_kernel_load = {
+const struct lull_bench_kernel lull_kernel_load = {
     .name = "load",
     .formula = "load a[i]",
     .arrays = 1,

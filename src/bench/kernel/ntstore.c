@@ -9,7 +9,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] = LULL_KERNEL_FACTOR, FACTOR, FENCE)
 
-const struct lull_kernel lull_kernel_ntstore = {
+const struct lull_bench_kernel lull_kernel_ntstore = {
     .name = "ntstore",
     .formula = "a[i] = s, non-temporal",
     .arrays = 1,

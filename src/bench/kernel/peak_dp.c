@@ -17,7 +17,7 @@ LULL_COMPUTE_FUNCTIONS(double, 8, OLD, SCALAR_EVEN, SCALAR_ODD, SSE_EVEN, SSE_OD
 LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
 #endif
 
-const struct lull_kernel lull_kernel_peak_dp = {
+const struct lull_bench_kernel lull_kernel_peak_dp = {
     .name = "peak-dp",
     .formula = "x = x + a; y = y b",
     .compute = LULL_COMPUTE_CODES,

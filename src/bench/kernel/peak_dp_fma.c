@@ -15,7 +15,7 @@ LULL_COMPUTE_FUNCTIONS(double, 8, NEW, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
 LULL_COMPUTE_PORTABLE(double, EVEN, ODD)
 #endif
 
-const struct lull_kernel lull_kernel_peak_dp_fma = {
+const struct lull_bench_kernel lull_kernel_peak_dp_fma = {
     .name = "peak-dp-fma",
     .formula = "x = x + a b",
     .compute = LULL_COMPUTE_CODES,

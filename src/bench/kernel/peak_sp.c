@@ -16,7 +16,7 @@ LULL_COMPUTE_FUNCTIONS(float, 4, OLD, SCALAR_EVEN, SCALAR_ODD, SSE_EVEN, SSE_ODD
 LULL_COMPUTE_PORTABLE(float, EVEN, ODD)
 #endif
 
-const struct lull_kernel lull_kernel_peak_sp = {
+const struct lull_bench_kernel lull_kernel_peak_sp = {
     .name = "peak-sp",
     .formula = "x = x + a; y = y b",
     .compute = LULL_COMPUTE_CODES,

@@ -15,7 +15,7 @@ LULL_COMPUTE_FUNCTIONS(float, 4, NEW, SCALAR, SCALAR, SSE, SSE, AVX, AVX)
 LULL_COMPUTE_PORTABLE(float, EVEN, ODD)
 #endif
 
-const struct lull_kernel lull_kernel_peak_sp_fma = {
+const struct lull_bench_kernel lull_kernel_peak_sp_fma = {
     .name = "peak-sp-fma",
     .formula = "x = x + a b",
     .compute = LULL_COMPUTE_CODES,

@@ -9,7 +9,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] = LULL_KERNEL_FACTOR, FACTOR, NOTHING)
 
-const struct lull_kernel lull_kernel_store = {
+const struct lull_bench_kernel lull_kernel_store = {
     .name = "store",
     .formula = "a[i] = s",
     .arrays = 1,

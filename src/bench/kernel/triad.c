@@ -17,7 +17,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] = b[i] + c[i] * d[i], NOTHING, NOTHING)
 
-const struct lull_kernel lull_kernel_triad = {
+const struct lull_bench_kernel lull_kernel_triad = {
     .name = "triad",
     .formula = "a[i] = b[i] + c[i] d[i]",
     .arrays = 4,

@@ -14,7 +14,7 @@
 
 LULL_STREAM_FUNCTIONS(OLD, NEW, a[i] *= LULL_KERNEL_FACTOR, FACTOR, NOTHING)
 
-const struct lull_kernel lull_kernel_update = {
+const struct lull_bench_kernel lull_kernel_update = {
     .name = "update",
     .formula = "a[i] = s a[i]",
     .arrays = 1,

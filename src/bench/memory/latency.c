@@ -11,7 +11,7 @@
 #define INCREMENT  UINT64_C(1442695040888963407)
 
 struct job {
-    const struct lull_kernel *kernel;
+    const struct lull_bench_kernel *kernel;
     struct lull_bench_memory *memory;
     size_t region;
     uint64_t end; /* of the cycle in the region */

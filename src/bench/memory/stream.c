@@ -55,7 +55,7 @@ static void go_to_spot(struct lull_stream_job *job, unsigned spot)
 }
 
 struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
-                                               const struct lull_kernel *kernel,
+                                               const struct lull_bench_kernel *kernel,
                                                enum lull_simd simd, unsigned threads,
                                                uint64_t bytes)
 {
@@ -143,7 +143,7 @@ static unsigned count_spots(const struct lull_stream_job *job, uint64_t memory_l
 static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench,
                      const struct lull_bench_level *level, unsigned threads, bool innermost)
 {
-    const struct lull_kernel *kernel = self->kernel;
+    const struct lull_bench_kernel *kernel = self->kernel;
     const char *name = lull_bench_text(bench, "%s.%s.%u", level->name, kernel->name, threads);
     if (level->not_there) {
         lull_bench_skip(bench, "%s: %s", name, level->not_there);
@@ -172,7 +172,7 @@ static void plan_one(const struct lull_benchmark *self, struct lull_bench *bench
 }
 
 /* What bypasses the caches has no level but memory. */
-static bool bypasses(const struct lull_kernel *kernel)
+static bool bypasses(const struct lull_bench_kernel *kernel)
 {
     return kernel->loads == 0 && kernel->allocates == 0;
 }

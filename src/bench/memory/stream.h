@@ -27,7 +27,7 @@ size_t lull_bench_find_levels(const struct lull_topology *topology, unsigned thr
  * other so that stores do not alias later loads modulo 4 KiB. Sizes are rounded down to whole steps
  * of all arrays. */
 struct lull_stream_job {
-    const struct lull_kernel *kernel;
+    const struct lull_bench_kernel *kernel;
     enum lull_simd simd;
     struct lull_bench_memory *memory;
     unsigned threads;
@@ -40,7 +40,7 @@ struct lull_stream_job {
 };
 
 struct lull_stream_job *lull_stream_job_create(struct lull_bench *bench,
-                                               const struct lull_kernel *kernel,
+                                               const struct lull_bench_kernel *kernel,
                                                enum lull_simd simd, unsigned threads,
                                                uint64_t bytes);
 /* Explicit bytes and flops of one repetition on all threads. */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-extern const struct lull_kernel lull_kernel_load;
+extern const struct lull_bench_kernel lull_kernel_load;
 
 static const struct {
     double from, per_octave[LULL_EFFORTS]; /* bytes; points per doubling */

@@ -8,7 +8,7 @@ struct deriving {
     const struct lull_measured_runs *runs;
     struct lull_arena *arena;
     FILE *out;
-    struct lull_shape shape;
+    struct lull_graph_shape shape;
     struct lull_fitted_graph *fitted;         /* [n_runs] */
     double iterations;                        /* of the first run */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */

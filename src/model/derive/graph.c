@@ -130,8 +130,9 @@ static bool is_all_to_all(const struct lull_links *run, struct lull_fitted_graph
 
 /* Whether all runs fit; *ret_alike: with the same number of messages to a neighbour. One process
  * has none and fits everything. */
-static bool match_runs(const struct lull_links *runs, size_t count, const struct lull_shape *shape,
-                       struct lull_fitted_graph *fitted, bool *ret_alike)
+static bool match_runs(const struct lull_links *runs, size_t count,
+                       const struct lull_graph_shape *shape, struct lull_fitted_graph *fitted,
+                       bool *ret_alike)
 {
     double messages = 0;
     *ret_alike = true;
@@ -168,7 +169,7 @@ static bool all_in_pairs(const struct lull_links *runs, size_t count)
     return true;
 }
 
-static const struct lull_shape candidates[] = {
+static const struct lull_graph_shape candidates[] = {
     {LULL_SHAPE_GRID, 1, false, false}, {LULL_SHAPE_GRID, 1, true, false},
     {LULL_SHAPE_GRID, 2, false, false}, {LULL_SHAPE_GRID, 2, true, false},
     {LULL_SHAPE_GRID, 3, false, false}, {LULL_SHAPE_GRID, 3, true, false},
@@ -176,10 +177,10 @@ static const struct lull_shape candidates[] = {
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-static void settle_boundary(const struct lull_links *runs, size_t count, struct lull_shape *shape,
-                            struct lull_fitted_graph *fitted)
+static void settle_boundary(const struct lull_links *runs, size_t count,
+                            struct lull_graph_shape *shape, struct lull_fitted_graph *fitted)
 {
-    struct lull_shape other = *shape;
+    struct lull_graph_shape other = *shape;
     bool alike;
     if (shape->kind != LULL_SHAPE_GRID || shape->periodic || !is_narrow(fitted, count))
         return;
@@ -190,27 +191,27 @@ static void settle_boundary(const struct lull_links *runs, size_t count, struct 
     match_runs(runs, count, shape, fitted, &alike);
 }
 
-struct lull_shape lull_shape_find(const struct lull_links *runs, size_t count,
-                                  struct lull_fitted_graph *ret_fitted)
+struct lull_graph_shape lull_shape_find(const struct lull_links *runs, size_t count,
+                                        struct lull_fitted_graph *ret_fitted)
 {
     size_t links = 0;
     for (size_t i = 0; i < count; i++)
         links += runs[i].count;
     if (links == 0)
-        return (struct lull_shape){.kind = LULL_SHAPE_NONE};
+        return (struct lull_graph_shape){.kind = LULL_SHAPE_NONE};
     for (int must_be_alike = 1; must_be_alike >= 0; must_be_alike--)
         for (size_t c = 0; c < CANDIDATES; c++) {
-            struct lull_shape shape = candidates[c];
+            struct lull_graph_shape shape = candidates[c];
             bool alike;
             if (!match_runs(runs, count, &shape, ret_fitted, &alike) || (must_be_alike && !alike))
                 continue;
             settle_boundary(runs, count, &shape, ret_fitted);
             return shape;
         }
-    return (struct lull_shape){.kind = LULL_SHAPE_IRREGULAR};
+    return (struct lull_graph_shape){.kind = LULL_SHAPE_IRREGULAR};
 }
 
-const char *lull_shape_name(const struct lull_shape *shape)
+const char *lull_shape_name(const struct lull_graph_shape *shape)
 {
     static const char *const grids[LULL_SHAPE_DIMENSIONS][2] = {
         {"chain", "ring"},

@@ -28,7 +28,7 @@ enum lull_shape_kind {
     LULL_SHAPE_IRREGULAR
 };
 
-struct lull_shape {
+struct lull_graph_shape {
     enum lull_shape_kind kind;
     unsigned dimensions;
     bool periodic;
@@ -43,13 +43,13 @@ struct lull_fitted_graph {
 };
 
 /* "chain", "ring", "2-D grid, open", "everyone to everyone", "irregular" */
-const char *lull_shape_name(const struct lull_shape *shape);
+const char *lull_shape_name(const struct lull_graph_shape *shape);
 
 /* The simplest shape that explains all runs: every link of it is there and no other, each with as
  * many messages. Of several that do, one with the same number of messages in all runs is taken,
  * then the one with fewest dimensions, then an open one; where all extents are 2, which does not
  * tell boundaries apart, a periodic one if messages come in pairs. ret_fitted[count]. */
-struct lull_shape lull_shape_find(const struct lull_links *runs, size_t count,
-                                  struct lull_fitted_graph *ret_fitted);
+struct lull_graph_shape lull_shape_find(const struct lull_links *runs, size_t count,
+                                        struct lull_fitted_graph *ret_fitted);
 
 #endif

@@ -65,7 +65,7 @@ static double expect_result(const char *name, const struct arrays *x, size_t las
     return sum;
 }
 
-static void check_stream(const struct lull_kernel *kernel, enum lull_simd simd)
+static void check_stream(const struct lull_bench_kernel *kernel, enum lull_simd simd)
 {
     struct arrays x = {make(0), make(1), make(2), make(3), {0}, {0}};
     memcpy(x.before, x.a, sizeof x.before);
@@ -94,7 +94,7 @@ static void test_streams(void **state)
     size_t checked = 0;
     for (size_t i = 0; lull_kernels[i]; i++)
         for (int simd = 0; simd < LULL_SIMD_WIDTHS; simd++) {
-            const struct lull_kernel *kernel = lull_kernels[i];
+            const struct lull_bench_kernel *kernel = lull_kernels[i];
             if (!kernel->stream[simd] ||
                 !lull_simd_usable((enum lull_simd)simd, kernel->needs_fma[simd]))
                 continue;
@@ -106,7 +106,7 @@ static void test_streams(void **state)
 
 /* Every lane of every chain after n repetitions, in closed form: 2 n steps of each of 14 chains
  * that start at 1, with a = 1/4 and b = 1 + 2^-20. */
-static double closed_form(const struct lull_kernel *kernel, double n, double lanes)
+static double closed_form(const struct lull_bench_kernel *kernel, double n, double lanes)
 {
     const double a = 0.25, b = 1 + 0x1p-20, steps = 2 * n;
     if (strncmp(kernel->name, "divide", 6) == 0)
@@ -121,7 +121,7 @@ static void test_compute(void **state)
     (void)state;
     size_t checked = 0;
     for (size_t i = 0; lull_kernels[i]; i++) {
-        const struct lull_kernel *kernel = lull_kernels[i];
+        const struct lull_bench_kernel *kernel = lull_kernels[i];
         if (!kernel->compute[0] || strcmp(kernel->name, "clock") == 0)
             continue;
         for (int simd = 0; simd < LULL_SIMD_WIDTHS; simd++) {
@@ -143,7 +143,7 @@ static void test_compute(void **state)
     assert_true(checked >= 2);
 }
 
-static const struct lull_kernel *find(const char *name)
+static const struct lull_bench_kernel *find(const char *name)
 {
     size_t i = 0;
     while (strcmp(lull_kernels[i]->name, name) != 0)
@@ -155,7 +155,7 @@ static const struct lull_kernel *find(const char *name)
 static void test_latency(void **state)
 {
     (void)state;
-    const struct lull_kernel *kernel = find("latency");
+    const struct lull_bench_kernel *kernel = find("latency");
     for (size_t lines = 64; lines <= 1 << 15; lines *= 8) {
         char *memory = aligned_alloc(64, lines * 64);
         bool *seen = calloc(lines, sizeof *seen);
@@ -181,7 +181,7 @@ static void test_latency(void **state)
 static void test_clock(void **state)
 {
     (void)state;
-    const struct lull_kernel *kernel = find("clock");
+    const struct lull_bench_kernel *kernel = find("clock");
     assert_true(kernel->compute[0](1000) == 1000 * kernel->operations[0]);
 }
 

@@ -19,7 +19,7 @@
 
 #if LULL_HAVE_HWLOC
 
-extern const struct lull_kernel lull_kernel_clock;
+extern const struct lull_bench_kernel lull_kernel_clock;
 
 enum { MOST_THREADS = 16 };
 

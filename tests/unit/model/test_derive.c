@@ -67,7 +67,7 @@ static void add_grid(struct planted *planted, const uint32_t extents[3], bool pe
     }
 }
 
-static struct lull_shape find(const struct planted *planted, struct lull_fitted_graph *fitted)
+static struct lull_graph_shape find(const struct planted *planted, struct lull_fitted_graph *fitted)
 {
     return lull_shape_find(planted->runs, planted->count, fitted);
 }
@@ -95,7 +95,7 @@ static void test_grids(void **state)
         assert_non_null(planted);
         for (size_t run = 0; run < MOST_RUNS; run++)
             add_grid(planted, cases[i].extents[run], cases[i].periodic, 7);
-        struct lull_shape shape = find(planted, fitted);
+        struct lull_graph_shape shape = find(planted, fitted);
         if (strcmp(lull_shape_name(&shape), cases[i].name) != 0)
             fail_msg("%s is found as %s", cases[i].name, lull_shape_name(&shape));
         for (size_t run = 0; run < MOST_RUNS; run++)
@@ -121,7 +121,7 @@ static void test_boundary(void **state)
     assert_non_null(planted);
     add_grid(planted, pair, true, 5);
     add_grid(planted, square, true, 5);
-    struct lull_shape shape = find(planted, fitted);
+    struct lull_graph_shape shape = find(planted, fitted);
     assert_true(shape.is_ambiguous && !shape.periodic && fitted[1].messages == 10);
     planted->runs[0].in_pairs = planted->runs[1].in_pairs = true;
     shape = find(planted, fitted);
@@ -145,7 +145,7 @@ static void test_others(void **state)
     (void)state;
     assert_non_null(planted);
     add_run(planted, 4);
-    struct lull_shape shape = find(planted, fitted);
+    struct lull_graph_shape shape = find(planted, fitted);
     assert_string_equal(lull_shape_name(&shape), "no messages");
     planted->count = 0;
     add_everyone(planted, 5);
@@ -173,7 +173,7 @@ static void test_spoilt(void **state)
             planted->runs[0].count--;
         else
             add(planted, 0, spoilt == 1 ? 5 : 1, 2, 100);
-        struct lull_shape shape = find(planted, fitted);
+        struct lull_graph_shape shape = find(planted, fitted);
         assert_string_equal(lull_shape_name(&shape), "irregular");
         free(planted);
     }

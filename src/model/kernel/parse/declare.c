@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static lull_status declare_size(struct lull_reader *reader, CXCursor declaration,
+static lull_status declare_size(struct lull_kernel_reader *reader, CXCursor declaration,
                                 struct lull_name **ret_name)
 {
     struct lull_kernel *kernel = reader->kernel;
@@ -29,7 +29,7 @@ static lull_status declare_size(struct lull_reader *reader, CXCursor declaration
     return LULL_OK;
 }
 
-static lull_status declare_scalar(struct lull_reader *reader, CXCursor declaration,
+static lull_status declare_scalar(struct lull_kernel_reader *reader, CXCursor declaration,
                                   struct lull_name **ret_name)
 {
     struct lull_kernel *kernel = reader->kernel;
@@ -53,7 +53,7 @@ static bool is_array(CXType type)
 }
 
 /* Extents stand in brackets, in the order of the source, before an initialiser. */
-static lull_status read_extents(struct lull_reader *reader, CXCursor declaration,
+static lull_status read_extents(struct lull_kernel_reader *reader, CXCursor declaration,
                                 struct lull_kernel_array *array)
 {
     struct lull_cursors children = lull_reader_children(reader, declaration);
@@ -78,8 +78,8 @@ static lull_status read_extents(struct lull_reader *reader, CXCursor declaration
     return LULL_OK;
 }
 
-static lull_status declare_array(struct lull_reader *reader, CXCursor declaration, CXType type,
-                                 struct lull_name **ret_name)
+static lull_status declare_array(struct lull_kernel_reader *reader, CXCursor declaration,
+                                 CXType type, struct lull_name **ret_name)
 {
     const struct lull_clang *clang = reader->clang;
     struct lull_kernel *kernel = reader->kernel;
@@ -120,7 +120,8 @@ static lull_status declare_array(struct lull_reader *reader, CXCursor declaratio
 }
 
 /* A constant stands for its value. */
-static bool has_value(const struct lull_reader *reader, CXCursor declaration, int64_t *ret_value)
+static bool has_value(const struct lull_kernel_reader *reader, CXCursor declaration,
+                      int64_t *ret_value)
 {
     const struct lull_clang *clang = reader->clang;
     if (clang->getCursorKind(declaration) == CXCursor_EnumConstantDecl) {
@@ -138,7 +139,7 @@ static bool has_value(const struct lull_reader *reader, CXCursor declaration, in
     return is_integer;
 }
 
-lull_status lull_reader_declare(struct lull_reader *reader, CXCursor declaration,
+lull_status lull_reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
                                 struct lull_name **ret_name)
 {
     int64_t value;

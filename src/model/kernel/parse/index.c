@@ -11,7 +11,8 @@ static struct lull_index plain(struct lull_poly poly)
     return (struct lull_index){.poly = poly, .access = LULL_KERNEL_NONE};
 }
 
-static bool is_constant(const struct lull_reader *reader, CXCursor cursor, int64_t *ret_value)
+static bool is_constant(const struct lull_kernel_reader *reader, CXCursor cursor,
+                        int64_t *ret_value)
 {
     CXEvalResult result = reader->clang->Cursor_Evaluate(cursor);
     bool is_integer = result && reader->clang->EvalResult_getKind(result) == CXEval_Int;
@@ -54,8 +55,8 @@ static bool multiply(const struct lull_index *a, const struct lull_index *b,
 }
 
 /* Sizes alone: the quotient becomes a size. */
-static bool divide_sizes(struct lull_reader *reader, CXCursor cursor, const struct lull_poly *a,
-                         int64_t divisor, struct lull_poly *ret_quotient)
+static bool divide_sizes(struct lull_kernel_reader *reader, CXCursor cursor,
+                         const struct lull_poly *a, int64_t divisor, struct lull_poly *ret_quotient)
 {
     struct lull_kernel *kernel = reader->kernel;
     for (size_t s = 0; s < kernel->n_symbols; s++)
@@ -73,7 +74,7 @@ static bool divide_sizes(struct lull_reader *reader, CXCursor cursor, const stru
     return true;
 }
 
-static lull_status read_binary(struct lull_reader *reader, CXCursor cursor,
+static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor cursor,
                                struct lull_index *ret_index)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
@@ -105,7 +106,7 @@ static lull_status read_binary(struct lull_reader *reader, CXCursor cursor,
                                     lull_reader_source_text(reader, cursor));
 }
 
-static lull_status read_unary(struct lull_reader *reader, CXCursor cursor,
+static lull_status read_unary(struct lull_kernel_reader *reader, CXCursor cursor,
                               struct lull_index *ret_index)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
@@ -122,7 +123,7 @@ static lull_status read_unary(struct lull_reader *reader, CXCursor cursor,
     return status;
 }
 
-static lull_status read_name(struct lull_reader *reader, CXCursor cursor,
+static lull_status read_name(struct lull_kernel_reader *reader, CXCursor cursor,
                              struct lull_index *ret_index)
 {
     struct lull_name *name;
@@ -136,7 +137,7 @@ static lull_status read_name(struct lull_reader *reader, CXCursor cursor,
     return status;
 }
 
-lull_status lull_reader_index(struct lull_reader *reader, CXCursor cursor,
+lull_status lull_reader_index(struct lull_kernel_reader *reader, CXCursor cursor,
                               struct lull_index *ret_index)
 {
     int64_t value;
@@ -165,7 +166,7 @@ lull_status lull_reader_index(struct lull_reader *reader, CXCursor cursor,
                              lull_reader_source_text(reader, cursor));
 }
 
-lull_status lull_reader_poly(struct lull_reader *reader, CXCursor cursor, const char *what,
+lull_status lull_reader_poly(struct lull_kernel_reader *reader, CXCursor cursor, const char *what,
                              struct lull_poly *ret_poly)
 {
     struct lull_index index;
@@ -199,7 +200,7 @@ static bool next_step(const struct lull_kernel_array *array, size_t used,
     return true;
 }
 
-static bool advance(const struct lull_reader *reader, struct place *place,
+static bool advance(const struct lull_kernel_reader *reader, struct place *place,
                     const struct lull_index *index, int64_t sign)
 {
     struct lull_poly step;
@@ -210,9 +211,11 @@ static bool advance(const struct lull_reader *reader, struct place *place,
     return multiply(index, &scaled, &part) && add(&place->offset, &part, sign, &place->offset);
 }
 
-static lull_status follow(struct lull_reader *reader, CXCursor cursor, struct place *ret_place);
+static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
+                          struct place *ret_place);
 
-static lull_status follow_name(struct lull_reader *reader, CXCursor cursor, struct place *ret_place)
+static lull_status follow_name(struct lull_kernel_reader *reader, CXCursor cursor,
+                               struct place *ret_place)
 {
     struct lull_name *name;
     lull_status status =
@@ -228,7 +231,7 @@ static lull_status follow_name(struct lull_reader *reader, CXCursor cursor, stru
 }
 
 /* a[i], or the address a + i. */
-static lull_status follow_index(struct lull_reader *reader, CXCursor cursor, CXCursor base,
+static lull_status follow_index(struct lull_kernel_reader *reader, CXCursor cursor, CXCursor base,
                                 CXCursor index, bool is_element, int64_t sign,
                                 struct place *ret_place)
 {
@@ -245,7 +248,8 @@ static lull_status follow_index(struct lull_reader *reader, CXCursor cursor, CXC
     return LULL_OK;
 }
 
-static lull_status follow(struct lull_reader *reader, CXCursor cursor, struct place *ret_place)
+static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
+                          struct place *ret_place)
 {
     cursor = lull_reader_strip(reader, cursor);
     struct lull_cursors parts = lull_reader_children(reader, cursor);
@@ -291,7 +295,7 @@ static bool is_affine(const struct lull_kernel *kernel, const struct lull_poly *
     return true;
 }
 
-lull_status lull_reader_access(struct lull_reader *reader, CXCursor cursor, bool write)
+lull_status lull_reader_access(struct lull_kernel_reader *reader, CXCursor cursor, bool write)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct place place = {0};

@@ -12,7 +12,7 @@
 
 /* ---- the text ------------------------------------------------------------------------------ */
 
-static lull_status read_file(struct lull_reader *reader, char **ret_text)
+static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
 {
     struct lull_mapping mapping;
     lull_status status = lull_map_file(reader->source->path, &mapping, reader->err);
@@ -31,7 +31,7 @@ static lull_status read_file(struct lull_reader *reader, char **ret_text)
 
 /* A kernel without a function becomes the body of one, in whose first line sizes and functions are
  * declared. */
-static void wrap(struct lull_reader *reader, const char *file)
+static void wrap(struct lull_kernel_reader *reader, const char *file)
 {
     const struct lull_kernel_source *source = reader->source;
     const char *text = "";
@@ -58,7 +58,7 @@ static const char *undeclared(const char *message, struct lull_arena *arena)
 
 /* The first error in the file itself: what headers of other compilers have does not matter. Sizes
  * among undeclared names are found on the way. */
-static lull_status check_messages(struct lull_reader *reader)
+static lull_status check_messages(struct lull_kernel_reader *reader)
 {
     lull_status status = LULL_OK;
     const struct lull_clang *clang = reader->clang;
@@ -98,7 +98,7 @@ static lull_status check_messages(struct lull_reader *reader)
 }
 
 /* Sizes of a source file that its build would give as macros. */
-static const char **all_flags(const struct lull_reader *reader)
+static const char **all_flags(const struct lull_kernel_reader *reader)
 {
     const struct lull_kernel_source *source = reader->source;
     size_t count = 0, n_flags = 0;
@@ -118,7 +118,7 @@ static const char **all_flags(const struct lull_reader *reader)
     return flags;
 }
 
-static lull_status parse(struct lull_reader *reader, CXIndex index)
+static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
 {
     const char **flags = all_flags(reader);
     int n_flags = 0;
@@ -140,7 +140,7 @@ static lull_status parse(struct lull_reader *reader, CXIndex index)
 /* ---- the nest ------------------------------------------------------------------------------ */
 
 struct search {
-    const struct lull_reader *reader;
+    const struct lull_kernel_reader *reader;
     const char *function;
     unsigned line; /* the first loop behind it is wanted; 0: those of the function */
     CXCursor function_declaration, body, nests[16];
@@ -192,7 +192,7 @@ static enum CXChildVisitResult find_function(CXCursor cursor, CXCursor parent, C
 }
 
 /* The line of `#pragma lull kernel NAME`; 0: there is none. */
-static unsigned find_mark(const struct lull_reader *reader, const char *mark)
+static unsigned find_mark(const struct lull_kernel_reader *reader, const char *mark)
 {
     unsigned number = 0;
     for (const char *line = reader->text; line && *line;) {
@@ -206,7 +206,7 @@ static unsigned find_mark(const struct lull_reader *reader, const char *mark)
     return 0;
 }
 
-static lull_status find_nest(const struct lull_reader *reader, struct search *search)
+static lull_status find_nest(const struct lull_kernel_reader *reader, struct search *search)
 {
     const char *path = reader->source->path, *place = reader->source->place;
     CXCursor file = reader->clang->getTranslationUnitCursor(reader->unit);
@@ -233,7 +233,7 @@ static lull_status find_nest(const struct lull_reader *reader, struct search *se
 }
 
 /* Integers of the function that are given a value in front of the loops stand for it. */
-static void read_declarations(struct lull_reader *reader, const struct search *search)
+static void read_declarations(struct lull_kernel_reader *reader, const struct search *search)
 {
     struct lull_cursors parts = lull_reader_children(reader, search->body);
     unsigned first = lull_reader_line(reader, search->nests[0]);
@@ -266,7 +266,7 @@ static bool is_symbol(const struct lull_kernel *kernel, const char *name)
     return false;
 }
 
-static lull_status check_sizes(const struct lull_reader *reader)
+static lull_status check_sizes(const struct lull_kernel_reader *reader)
 {
     const struct lull_kernel *kernel = reader->kernel;
     const struct lull_kernel_source *source = reader->source;
@@ -293,7 +293,7 @@ static const char *kernel_name(const struct lull_kernel_source *source, struct l
                               dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
-static lull_status read_kernel(struct lull_reader *reader)
+static lull_status read_kernel(struct lull_kernel_reader *reader)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct search search = {0};
@@ -319,7 +319,7 @@ static lull_status read_kernel(struct lull_reader *reader)
 
 /* The function as the compiler sees it, without macros, takes the place of that in the text. False
  * where it was named by a mark, which would be lost. */
-static bool expand_macros(struct lull_reader *reader)
+static bool expand_macros(struct lull_kernel_reader *reader)
 {
     struct search search = {0};
     size_t begin, end;
@@ -335,7 +335,7 @@ static bool expand_macros(struct lull_reader *reader)
     return true;
 }
 
-static lull_status read_text(struct lull_reader *reader, CXIndex index)
+static lull_status read_text(struct lull_kernel_reader *reader, CXIndex index)
 {
     lull_status status = LULL_OK;
     do {
@@ -348,9 +348,9 @@ static lull_status read_text(struct lull_reader *reader, CXIndex index)
     return status == LULL_OK ? read_kernel(reader) : status;
 }
 
-static lull_status read_with(struct lull_reader *reader, CXIndex index)
+static lull_status read_with(struct lull_kernel_reader *reader, CXIndex index)
 {
-    struct lull_reader again = *reader;
+    struct lull_kernel_reader again = *reader;
     struct lull_kernel begun = *reader->kernel;
     lull_status status = read_text(reader, index);
     if (status == LULL_ERR_FORMAT && reader->met_macro && expand_macros(reader)) {
@@ -371,7 +371,7 @@ static lull_status read_with(struct lull_reader *reader, CXIndex index)
 lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
                              struct lull_kernel **ret_kernel, struct lull_error *err)
 {
-    struct lull_reader reader = {
+    struct lull_kernel_reader reader = {
         .source = source, .arena = arena, .err = err, .loop = LULL_KERNEL_NONE};
     char *file;
     lull_status status = lull_clang_load(&reader.clang, err);

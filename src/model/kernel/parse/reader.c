@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lull_reader_extent(const struct lull_reader *reader, CXCursor cursor, size_t *ret_begin,
+void lull_reader_extent(const struct lull_kernel_reader *reader, CXCursor cursor, size_t *ret_begin,
                         size_t *ret_end)
 {
     CXSourceRange range = reader->clang->getCursorExtent(cursor);
@@ -32,7 +32,7 @@ static enum CXChildVisitResult take_child(CXCursor cursor, CXCursor parent, CXCl
 
 /* The library gives the extents of an array inside out: by place in the source they are in order.
  */
-static void sort_by_place(const struct lull_reader *reader, struct lull_cursors *children)
+static void sort_by_place(const struct lull_kernel_reader *reader, struct lull_cursors *children)
 {
     for (size_t i = 1; i < children->count; i++) {
         CXCursor moving = children->items[i];
@@ -48,7 +48,7 @@ static void sort_by_place(const struct lull_reader *reader, struct lull_cursors 
     }
 }
 
-struct lull_cursors lull_reader_children(const struct lull_reader *reader, CXCursor cursor)
+struct lull_cursors lull_reader_children(const struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors children = {.arena = reader->arena};
     reader->clang->visitChildren(cursor, take_child, &children);
@@ -58,7 +58,7 @@ struct lull_cursors lull_reader_children(const struct lull_reader *reader, CXCur
     return children;
 }
 
-unsigned lull_reader_line(const struct lull_reader *reader, CXCursor cursor)
+unsigned lull_reader_line(const struct lull_kernel_reader *reader, CXCursor cursor)
 {
     unsigned line = 0;
     reader->clang->getFileLocation(reader->clang->getCursorLocation(cursor), NULL, &line, NULL,
@@ -67,7 +67,7 @@ unsigned lull_reader_line(const struct lull_reader *reader, CXCursor cursor)
     return reader->line_of_text && line > reader->line_of_text ? reader->line_of_text : line;
 }
 
-const char *lull_reader_spelling(const struct lull_reader *reader, CXCursor cursor)
+const char *lull_reader_spelling(const struct lull_kernel_reader *reader, CXCursor cursor)
 {
     CXString string = reader->clang->getCursorSpelling(cursor);
     const char *text = reader->clang->getCString(string);
@@ -76,7 +76,7 @@ const char *lull_reader_spelling(const struct lull_reader *reader, CXCursor curs
     return copy;
 }
 
-const char *lull_reader_source_text(const struct lull_reader *reader, CXCursor cursor)
+const char *lull_reader_source_text(const struct lull_kernel_reader *reader, CXCursor cursor)
 {
     size_t begin, end;
     lull_reader_extent(reader, cursor, &begin, &end);
@@ -101,7 +101,7 @@ static const char *skip_blanks(const char *text, const char *end)
     return text;
 }
 
-const char *lull_reader_operator(struct lull_reader *reader, CXCursor cursor)
+const char *lull_reader_operator(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
     size_t begin, end, from, to;
@@ -129,7 +129,7 @@ const char *lull_reader_operator(struct lull_reader *reader, CXCursor cursor)
     return lull_arena_strndup(reader->arena, first, length);
 }
 
-CXCursor lull_reader_strip(const struct lull_reader *reader, CXCursor cursor)
+CXCursor lull_reader_strip(const struct lull_kernel_reader *reader, CXCursor cursor)
 {
     for (;;) {
         enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
@@ -143,7 +143,7 @@ CXCursor lull_reader_strip(const struct lull_reader *reader, CXCursor cursor)
     }
 }
 
-bool lull_reader_is_floating(const struct lull_reader *reader, CXType type)
+bool lull_reader_is_floating(const struct lull_kernel_reader *reader, CXType type)
 {
     switch (reader->clang->getCanonicalType(type).kind) {
     case CXType_Float:
@@ -157,14 +157,14 @@ bool lull_reader_is_floating(const struct lull_reader *reader, CXType type)
     }
 }
 
-bool lull_reader_is_integer(const struct lull_reader *reader, CXType type)
+bool lull_reader_is_integer(const struct lull_kernel_reader *reader, CXType type)
 {
     enum CXTypeKind kind = reader->clang->getCanonicalType(type).kind;
     return (kind >= CXType_Bool && kind <= CXType_Int128) || kind == CXType_Enum;
 }
 
-lull_status lull_reader_wrong(const struct lull_reader *reader, CXCursor cursor, const char *format,
-                              ...)
+lull_status lull_reader_wrong(const struct lull_kernel_reader *reader, CXCursor cursor,
+                              const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -175,7 +175,7 @@ lull_status lull_reader_wrong(const struct lull_reader *reader, CXCursor cursor,
                      lull_reader_line(reader, cursor), text);
 }
 
-struct lull_name *lull_reader_find(const struct lull_reader *reader, CXCursor declaration)
+struct lull_name *lull_reader_find(const struct lull_kernel_reader *reader, CXCursor declaration)
 {
     for (size_t i = 0; i < reader->n_names; i++)
         if (reader->clang->equalCursors(reader->names[i].declaration, declaration))
@@ -183,7 +183,7 @@ struct lull_name *lull_reader_find(const struct lull_reader *reader, CXCursor de
     return NULL;
 }
 
-struct lull_name *lull_reader_name(struct lull_reader *reader, CXCursor declaration,
+struct lull_name *lull_reader_name(struct lull_kernel_reader *reader, CXCursor declaration,
                                    enum lull_name_kind kind, size_t number)
 {
     reader->names = lull_arena_grow(reader->arena, reader->names, &reader->names_capacity,

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static lull_status read_all(struct lull_reader *reader, const struct lull_cursors *parts,
+static lull_status read_all(struct lull_kernel_reader *reader, const struct lull_cursors *parts,
                             size_t first)
 {
     lull_status status = LULL_OK;
@@ -15,7 +15,7 @@ static lull_status read_all(struct lull_reader *reader, const struct lull_cursor
     return status;
 }
 
-static void count_operation(struct lull_reader *reader, CXCursor cursor, char op)
+static void count_operation(struct lull_kernel_reader *reader, CXCursor cursor, char op)
 {
     if (reader->loop == LULL_KERNEL_NONE ||
         !lull_reader_is_floating(reader, reader->clang->getCursorType(cursor)))
@@ -27,7 +27,7 @@ static void count_operation(struct lull_reader *reader, CXCursor cursor, char op
 }
 
 /* Whether an expression reads a variable. */
-static bool mentions(const struct lull_reader *reader, CXCursor cursor, CXCursor declaration)
+static bool mentions(const struct lull_kernel_reader *reader, CXCursor cursor, CXCursor declaration)
 {
     if (reader->clang->getCursorKind(cursor) == CXCursor_DeclRefExpr)
         return reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), declaration);
@@ -39,7 +39,7 @@ static bool mentions(const struct lull_reader *reader, CXCursor cursor, CXCursor
 }
 
 /* `value` NULL: the variable itself is part of its new value, as with +=. */
-static lull_status write_variable(struct lull_reader *reader, CXCursor cursor,
+static lull_status write_variable(struct lull_kernel_reader *reader, CXCursor cursor,
                                   const CXCursor *value)
 {
     CXCursor declaration = reader->clang->getCursorReferenced(cursor);
@@ -58,7 +58,8 @@ static lull_status write_variable(struct lull_reader *reader, CXCursor cursor,
     return LULL_OK;
 }
 
-static lull_status write_to(struct lull_reader *reader, CXCursor target, const CXCursor *value)
+static lull_status write_to(struct lull_kernel_reader *reader, CXCursor target,
+                            const CXCursor *value)
 {
     target = lull_reader_strip(reader, target);
     if (reader->clang->getCursorKind(target) == CXCursor_DeclRefExpr)
@@ -66,7 +67,8 @@ static lull_status write_to(struct lull_reader *reader, CXCursor target, const C
     return lull_reader_access(reader, target, true);
 }
 
-static lull_status read_assignment(struct lull_reader *reader, CXCursor cursor, bool compound)
+static lull_status read_assignment(struct lull_kernel_reader *reader, CXCursor cursor,
+                                   bool compound)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
@@ -81,7 +83,7 @@ static lull_status read_assignment(struct lull_reader *reader, CXCursor cursor, 
                              : status;
 }
 
-static lull_status read_binary(struct lull_reader *reader, CXCursor cursor)
+static lull_status read_binary(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
@@ -93,7 +95,7 @@ static lull_status read_binary(struct lull_reader *reader, CXCursor cursor)
     return read_all(reader, &parts, 0);
 }
 
-static lull_status read_unary(struct lull_reader *reader, CXCursor cursor)
+static lull_status read_unary(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op = lull_reader_operator(reader, cursor);
@@ -114,7 +116,7 @@ static const struct {
     double add, multiply;
 } inline_calls[] = {{"fabs", 0, 0}, {"fabsf", 0, 0}, {"fma", 1, 1}, {"fmaf", 1, 1}};
 
-static lull_status read_call(struct lull_reader *reader, CXCursor cursor)
+static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct lull_cursors parts = lull_reader_children(reader, cursor);
@@ -147,7 +149,7 @@ static lull_status read_call(struct lull_reader *reader, CXCursor cursor)
                              *name ? name : "a function pointer", *name ? name : "NAME");
 }
 
-lull_status lull_reader_expression(struct lull_reader *reader, CXCursor cursor)
+lull_status lull_reader_expression(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_name *name;
     cursor = lull_reader_strip(reader, cursor);
@@ -183,8 +185,8 @@ lull_status lull_reader_expression(struct lull_reader *reader, CXCursor cursor)
 /* ---- loops --------------------------------------------------------------------------------- */
 
 /* The loop variable: declared in the loop, or assigned to. */
-static lull_status read_begin(struct lull_reader *reader, CXCursor init, CXCursor *ret_variable,
-                              struct lull_poly *ret_begin)
+static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
+                              CXCursor *ret_variable, struct lull_poly *ret_begin)
 {
     struct lull_cursors parts = lull_reader_children(reader, init);
     enum CXCursorKind kind = reader->clang->getCursorKind(init);
@@ -204,7 +206,7 @@ static lull_status read_begin(struct lull_reader *reader, CXCursor init, CXCurso
     return lull_reader_wrong(reader, init, "begin of the loop is not understood");
 }
 
-static bool is_variable(const struct lull_reader *reader, CXCursor cursor, CXCursor variable)
+static bool is_variable(const struct lull_kernel_reader *reader, CXCursor cursor, CXCursor variable)
 {
     cursor = lull_reader_strip(reader, cursor);
     return reader->clang->getCursorKind(cursor) == CXCursor_DeclRefExpr &&
@@ -212,8 +214,8 @@ static bool is_variable(const struct lull_reader *reader, CXCursor cursor, CXCur
 }
 
 /* The bound that is left out: <= n ends at n + 1, >= n at n - 1. */
-static lull_status read_end(struct lull_reader *reader, CXCursor condition, CXCursor variable,
-                            struct lull_poly *ret_end)
+static lull_status read_end(struct lull_kernel_reader *reader, CXCursor condition,
+                            CXCursor variable, struct lull_poly *ret_end)
 {
     struct lull_cursors parts = lull_reader_children(reader, condition);
     const char *op = lull_reader_operator(reader, condition);
@@ -231,7 +233,7 @@ static lull_status read_end(struct lull_reader *reader, CXCursor condition, CXCu
 }
 
 /* i++, i -= 2, i = i + 4. */
-static lull_status read_step(struct lull_reader *reader, CXCursor change, CXCursor variable,
+static lull_status read_step(struct lull_kernel_reader *reader, CXCursor change, CXCursor variable,
                              int64_t *ret_step)
 {
     struct lull_cursors parts = lull_reader_children(reader, change);
@@ -258,8 +260,8 @@ static lull_status read_step(struct lull_reader *reader, CXCursor change, CXCurs
 }
 
 /* A variable that two loops use is the same symbol, unless one is inside of the other. */
-static lull_status name_variable(struct lull_reader *reader, CXCursor cursor, CXCursor variable,
-                                 struct lull_kernel_loop *loop)
+static lull_status name_variable(struct lull_kernel_reader *reader, CXCursor cursor,
+                                 CXCursor variable, struct lull_kernel_loop *loop)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct lull_name *name = lull_reader_find(reader, variable);
@@ -282,7 +284,7 @@ static lull_status name_variable(struct lull_reader *reader, CXCursor cursor, CX
     return LULL_OK;
 }
 
-static size_t add_loop(struct lull_reader *reader, const struct lull_kernel_loop *loop)
+static size_t add_loop(struct lull_kernel_reader *reader, const struct lull_kernel_loop *loop)
 {
     struct lull_kernel *kernel = reader->kernel;
     kernel->loops = lull_arena_grow(reader->arena, kernel->loops, &reader->loops_capacity,
@@ -294,7 +296,7 @@ static size_t add_loop(struct lull_reader *reader, const struct lull_kernel_loop
     return kernel->n_loops++;
 }
 
-static lull_status read_loop(struct lull_reader *reader, CXCursor cursor)
+static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     struct lull_kernel_loop loop = {.parent = reader->loop,
@@ -324,7 +326,7 @@ static lull_status read_loop(struct lull_reader *reader, CXCursor cursor)
 
 /* An integer that is given its value where it is declared stands for it; other variables are in
  * registers, or arrays. */
-static lull_status read_declaration(struct lull_reader *reader, CXCursor cursor)
+static lull_status read_declaration(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     CXType type = reader->clang->getCursorType(cursor);
@@ -355,7 +357,7 @@ static lull_status read_declaration(struct lull_reader *reader, CXCursor cursor)
     return lull_reader_declare(reader, cursor, &name);
 }
 
-lull_status lull_reader_statement(struct lull_reader *reader, CXCursor cursor)
+lull_status lull_reader_statement(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     static const struct {
         enum CXCursorKind kind;
