@@ -84,37 +84,42 @@ MPICH_INSTEAD = 1
 class Bench:
     def __init__(self, settings):
         self.settings = settings
-        self.failed = False
+        self.failed = []
         self.environment = launch.environment()
         self.is_mpich = "mpich" in os.path.basename(settings.mpirun)
         print(f"{'end of the program':42} {'alone':>6} {'recorded':>9}  run")
 
     def row(self, name, alone, recorded, verdict, bad):
-        print(f"{name:42} {alone:>6} {recorded:>9}  {verdict}")
-        self.failed |= bad
+        """`bad` says what is wrong, in a few words each."""
+        told = "".join(f"FAILED: {what}; " for what in bad)
+        print(f"{name:42} {alone:>6} {recorded:>9}  {told}{verdict}")
+        if bad:
+            self.failed.append(name.strip())
 
     def check(self, run, expected):
+        """What is wrong with the run, and what was found out about it."""
         result = subprocess.run([self.settings.check, "--cut", run], input=expected, text=True,
                                 capture_output=True, timeout=240)
-        return result.returncode == 0, result.stdout.strip().replace("\n", "; ")
+        verdict = result.stdout.strip().replace("\n", "; ")
+        return ["another run than expected"] if result.returncode != 0 else [], verdict
 
     def one_rank_ends(self, name, how, call):
         """Alone in its world, the rank ends for its launcher as it does without recording. Of two,
         an mpirun returns what it hears of first, rank 1 or what that does to rank 0; but both are
         in the run."""
-        alone, status, verdict, good = self.one_rank(self.settings.program, how, call)
+        alone, status, verdict, bad = self.one_rank(self.settings.program, how, call)
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
             start([self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o", run,
                    self.settings.program, how], self.environment)
-            both_good, both = self.check(run, PLANTED % (10000, 2, 2))
-        self.row(name, alone, status, verdict + " | " + both, not (good and both_good))
+            both_bad, both = self.check(run, PLANTED % (10000, 2, 2))
+        self.row(name, alone, status, verdict + " | " + both, bad + both_bad)
         for program in self.settings.others:
-            alone, status, verdict, good = self.one_rank(program, how, call)
-            self.row("    " + os.path.basename(program), alone, status, verdict, not good)
+            alone, status, verdict, bad = self.one_rank(program, how, call)
+            self.row("    " + os.path.basename(program), alone, status, verdict, bad)
 
     def one_rank(self, program, how, call):
-        """Status alone, status recorded, verdict, good."""
+        """Status alone, status recorded, what was found out, what is wrong."""
         with tempfile.TemporaryDirectory() as folder:
             run, launcher = os.path.join(folder, "run"), [self.settings.mpirun, "-n", "1"]
             alone, said, _ = start(launcher + [program, how], self.environment)
@@ -124,18 +129,15 @@ class Bench:
             planted = PLANTED % (5000, 1, 1)
             if how in LASTS:
                 planted += "lasts %d %s\n" % (LASTS[how], call)
-            good, verdict = self.check(run, planted)
+            bad, verdict = self.check(run, planted)
             if not (status == alone or (self.is_mpich and MPICH_INSTEAD in (status, alone))):
-                good = False
-                verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
+                bad.append(f"behaves otherwise: {errors.strip()[-300:]}")
             if expectations(output) != expectations(said):
-                good = False
-                verdict += "; prints something else"
+                bad.append(f"prints something else: {said!r} alone, {output!r} recorded")
             open_call = self.open_call(run)
             if open_call != call:
-                good = False
-                verdict += f"; was in {open_call}, expected {call}"
-            return alone, status, verdict, good and self.has_metrics(run)
+                bad.append(f"was in {open_call}, expected {call}")
+            return alone, status, verdict, bad + self.no_metrics(run)
 
     def open_call(self, run):
         """What the rank is in at the end of its tape."""
@@ -145,12 +147,10 @@ class Bench:
                  if line.startswith("0 enters ")]
         return found[0] if found else None
 
-    def has_metrics(self, run):
+    def no_metrics(self, run):
         metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=240,
                                  capture_output=True, text=True, check=False)
-        if metrics.returncode != 0:
-            print("lull metrics fails: " + metrics.stderr.strip())
-        return metrics.returncode == 0
+        return [metrics.stderr.strip()] if metrics.returncode != 0 else []
 
     def compare(self, name, start_with, program, send=None, limit=None):
         """The launcher, or the program where there is none, ends as it would alone; killed by
@@ -161,14 +161,14 @@ class Bench:
             status, output, errors = start(
                 start_with + [self.settings.lull, "record", "-o", run] + program, self.environment,
                 send, limit)
-            good, verdict = self.check(run, expectations(output))
+            bad, verdict = self.check(run, expectations(output))
             # What a launcher returns that is killed itself, depends on what it hears of first (MPICH's
             # on SIGTERM: 15 or 0). Launchers print process numbers about what has died.
-            same_end = status == alone or send is not None
-            if not same_end or expectations(output) != expectations(first):
-                good = False
-                verdict += f"; behaves otherwise: {errors.strip()[-300:]}"
-            self.row(name, alone, status, verdict, not good or not self.has_metrics(run))
+            if status != alone and send is None:
+                bad.append(f"behaves otherwise: {errors.strip()[-300:]}")
+            if expectations(output) != expectations(first):
+                bad.append(f"prints something else: {first!r} alone, {output!r} recorded")
+            self.row(name, alone, status, verdict, bad + self.no_metrics(run))
 
     def unwritable(self):
         program = [self.settings.program, "return"]
@@ -176,8 +176,12 @@ class Bench:
         status, output, errors = start(
             [self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o",
              "/proc/sys/no-such-folder/run"] + program, self.environment)
-        good = (status, output) == (alone, first) and errors.count("without recording") == 1
-        self.row("folder that cannot be written", alone, status, errors.strip(), not good)
+        bad = []
+        if (status, output) != (alone, first):
+            bad.append(f"behaves otherwise: {first!r} alone, {output!r} recorded")
+        if errors.count("without recording") != 1:
+            bad.append("does not say once that it does not record")
+        self.row("folder that cannot be written", alone, status, errors.strip(), bad)
 
 
 def main():
@@ -198,6 +202,8 @@ def main():
     bench.compare("fork, exec and system()", mpirun, [settings.program, "fork"])
     bench.compare("no room for more than 256 KiB in a file", [], [settings.barriers], limit=LIMIT)
     bench.unwritable()
+    if bench.failed:
+        print("FAILED rows: " + ", ".join(bench.failed))
     return 1 if bench.failed else 0
 
 
