@@ -53,3 +53,94 @@ void *rec_private_library(const char *beginning, const char *symbol)
     pthread_mutex_unlock(&lock);
     return found;
 }
+
+bool rec_file_holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && address - info->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* ---- who needs which ------------------------------------------------------------------------- */
+
+struct need {
+    uintptr_t place;
+    const char *const *beginnings;
+    const char *name; /* that the file with the place asks for */
+    const char *file; /* that has this name */
+};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    return NULL;
+}
+
+/* The loader of the GNU C library has made an address of it, others leave the offset. */
+static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
+{
+    for (; dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag == DT_STRTAB)
+            return (const char *)(dynamic->d_un.d_ptr < info->dlpi_addr
+                                      ? info->dlpi_addr + dynamic->d_un.d_ptr
+                                      : dynamic->d_un.d_ptr);
+    return NULL;
+}
+
+static bool begins_so(const char *name, const char *const *beginnings)
+{
+    for (; *beginnings; beginnings++)
+        if (strncmp(name, *beginnings, strlen(*beginnings)) == 0)
+            return true;
+    return false;
+}
+
+static int see_user(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct need *need = context;
+    (void)size;
+    if (!rec_file_holds(info, need->place))
+        return 0;
+    const ElfW(Dyn) *dynamic = dynamic_of(info);
+    const char *strings = dynamic ? strings_of(info, dynamic) : NULL;
+    for (; strings && !need->name && dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag == DT_NEEDED &&
+            begins_so(last_part(strings + dynamic->d_un.d_val), need->beginnings))
+            need->name = last_part(strings + dynamic->d_un.d_val);
+    return 1;
+}
+
+static int see_needed(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct need *need = context;
+    const ElfW(Dyn) *dynamic = dynamic_of(info);
+    const char *strings = dynamic ? strings_of(info, dynamic) : NULL;
+    bool found = strcmp(last_part(info->dlpi_name), need->name) == 0;
+    (void)size;
+    for (; strings && !found && dynamic->d_tag != DT_NULL; dynamic++)
+        found =
+            dynamic->d_tag == DT_SONAME && strcmp(strings + dynamic->d_un.d_val, need->name) == 0;
+    if (found)
+        need->file = info->dlpi_name;
+    return found;
+}
+
+const char *rec_needed_library(const void *place, const char *const *beginnings)
+{
+    struct need need = {.place = (uintptr_t)place, .beginnings = beginnings};
+    dl_iterate_phdr(see_user, &need);
+    if (need.name)
+        dl_iterate_phdr(see_needed, &need);
+    return need.file;
+}

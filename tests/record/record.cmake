@@ -145,7 +145,8 @@ if(Python3_FOUND)
         add_test(NAME record.private_gomp
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/private_gomp.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                    --source ${PROJECT_SOURCE_DIR}/tests/record/omp_constructs.c)
+                    --constructs ${PROJECT_SOURCE_DIR}/tests/record/omp_constructs.c
+                    --two ${PROJECT_SOURCE_DIR}/tests/record/private_gomps.c)
         set_tests_properties(record.private_gomp PROPERTIES LABELS quick TIMEOUT 900
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
         record_program(live ${LULL_GCC})

@@ -7,11 +7,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-struct rec_gomp rec_gomp;
-bool rec_gomp_is_ours, rec_gomp_is_known;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+const struct rec_gomp *rec_gomp_only;
 
 static const struct {
     const char *name;
@@ -22,12 +20,8 @@ static const struct {
 #undef REC_X
 };
 
-/* A runtime that a plug-in brought with it is behind us in no search order. */
-static void *find(const char *name, void *library)
-{
-    void *function = dlsym(RTLD_NEXT, name);
-    return function || !library ? function : dlsym(library, name);
-}
+/* ---- one runtime ------------------------------------------------------------------------------
+ */
 
 static bool is_libgomp(void *function)
 {
@@ -41,32 +35,128 @@ static bool is_libgomp(void *function)
     return !is_llvm;
 }
 
-/* With the lock held. */
-static void find_all(void)
+/* The functions that `library` has, or that come next in the order of search; NULL: no memory. */
+static struct rec_gomp *make_runtime(void *library)
 {
-    void *library =
-        dlsym(RTLD_NEXT, "GOMP_barrier") ? NULL : rec_private_library("libgomp", "GOMP_barrier");
-    rec_gomp_is_ours = is_libgomp(find("GOMP_barrier", library));
+    struct rec_gomp *gomp =
+        mmap(NULL, sizeof *gomp, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (gomp == MAP_FAILED)
+        return NULL;
+    gomp->is_ours = is_libgomp(dlsym(library, "GOMP_barrier"));
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = find(functions[i].name, library);
-        if (function)
-            memcpy((char *)&rec_gomp + functions[i].offset, &function, sizeof function);
+        void *function = dlsym(library, functions[i].name);
+        memcpy((char *)gomp + functions[i].offset, &function, sizeof function);
     }
+    return gomp;
 }
 
-/* Who sees that they are known, sees all of them: several threads may come here at the same time.
- */
-void rec_gomp_resolve(void)
+/* Several threads may come here at the same time: whoever is later takes what was there. The loader
+ * is never called with a lock held, because it may be waiting for a thread that wants the lock. */
+static const struct rec_gomp *find_only(void)
 {
-    pthread_mutex_lock(&lock);
-    if (!rec_gomp_is_known)
-        find_all();
-    __atomic_store_n(&rec_gomp_is_known, rec_gomp.GOMP_barrier != NULL, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
+    if (!dlsym(RTLD_NEXT, "GOMP_barrier"))
+        return NULL;
+    const struct rec_gomp *known = NULL, *made = make_runtime(RTLD_NEXT);
+    if (made && !__atomic_compare_exchange_n(&rec_gomp_only, &known, made, false, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_ACQUIRE))
+        return known;
+    return made;
 }
 
 /* When the recorder is loaded; nothing is found in programs without OpenMP. */
 __attribute__((constructor)) static void start(void)
 {
-    rec_gomp_resolve();
+    find_only();
+}
+
+/* ---- runtimes that modules have brought along -------------------------------------------------
+ */
+
+enum { MOST_RUNTIMES = 64 };
+
+static const char *const names[] = {"libgomp", "libomp", "libiomp", NULL};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const char *file;
+    const struct rec_gomp *gomp;
+} runtimes[MOST_RUNTIMES];
+static unsigned n_runtimes; /* atomic */
+/* Places of code -> runtimes, or `nobody` where the code's file needs none. */
+static struct rec_map places;
+static const struct rec_gomp nobody;
+/* That of the innermost region or task whose code the thread runs. */
+static __thread const struct rec_gomp *current __attribute__((tls_model("initial-exec")));
+
+static const struct rec_gomp *known_runtime(const char *file)
+{
+    unsigned n = __atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(runtimes[i].file, file) == 0)
+            return runtimes[i].gomp;
+    return NULL;
+}
+
+/* The library stays open: nobody unloads it from now on. */
+static const struct rec_gomp *new_runtime(const char *file, void *library)
+{
+    const struct rec_gomp *gomp = library ? make_runtime(library) : NULL;
+    pthread_mutex_lock(&lock);
+    const struct rec_gomp *known = known_runtime(file);
+    if (!known && gomp && n_runtimes < MOST_RUNTIMES) {
+        runtimes[n_runtimes].file = file;
+        runtimes[n_runtimes].gomp = gomp;
+        __atomic_store_n(&n_runtimes, n_runtimes + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return known ? known : gomp;
+}
+
+static void keep(const void *place, const struct rec_gomp *gomp)
+{
+    pthread_mutex_lock(&lock);
+    rec_map_put(&places, (uintptr_t)place, (uintptr_t)gomp);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Where the code's file does not tell. */
+static const struct rec_gomp *any_runtime(void)
+{
+    if (__atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE) > 0)
+        return runtimes[0].gomp;
+    for (const char *const *name = names; *name; name++) {
+        void *library = rec_private_library(*name, "omp_set_lock");
+        const struct rec_gomp *gomp = library ? new_runtime(*name, library) : NULL;
+        if (gomp)
+            return gomp;
+    }
+    return &nobody;
+}
+
+/* Once the loader has told that there is no runtime for all, it is asked about new ones alone: a
+ * thread may be in a region that a constructor of a library has begun, which the loader waits for.
+ */
+const struct rec_gomp *rec_gomp_find(const void *place)
+{
+    const struct rec_gomp *found = (const void *)rec_map_get(&places, (uintptr_t)place);
+    if (!found && __atomic_load_n(&n_runtimes, __ATOMIC_ACQUIRE) == 0 && (found = find_only()))
+        return found;
+    if (!found) {
+        const char *file = rec_needed_library(place, names);
+        found = file ? known_runtime(file) : &nobody;
+        if (!found)
+            found = new_runtime(file, dlopen(file, RTLD_LAZY | RTLD_NOLOAD));
+        if (found)
+            keep(place, found);
+    }
+    if (found && found != &nobody)
+        return found;
+    return current ? current : any_runtime();
+}
+
+void rec_gomp_run_apart(rec_body *body, void *data)
+{
+    const struct rec_gomp *before = current;
+    current = rec_gomp_at(rec_gomp_place(body));
+    body(data);
+    current = before;
 }

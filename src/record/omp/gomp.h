@@ -5,33 +5,55 @@
 #include "record/omp/gomp_functions.h"
 #include "record/omp/team.h"
 
-/* The functions of the runtime. */
+/* The functions of a runtime. */
 struct rec_gomp {
+    bool is_ours; /* libgomp. LLVM's libomp offers the same names, and tells us through its tools
+                   * interface what happens: then the functions below pass through. */
 #define REC_X(result, name, parameters) result(*name) parameters;
     REC_GOMP_FUNCTIONS
 #undef REC_X
 };
-extern struct rec_gomp rec_gomp;
 
 #define REC_X(result, name, parameters) REC_EXPORT result name parameters;
 REC_GOMP_FUNCTIONS
 #undef REC_X
 
-/* Where the runtime is libgomp. LLVM's libomp offers the same names, and tells us through its
- * tools interface what happens: then these functions pass through. */
-extern bool rec_gomp_is_ours;
+/* The runtime of the whole process; NULL (atomic): it is not known yet, or modules have brought
+ * along runtimes for themselves alone. */
+extern const struct rec_gomp *rec_gomp_only;
+const struct rec_gomp *rec_gomp_find(const void *place);
 
-/* Called when the functions of the runtime are not known yet, because it was loaded late. */
-extern bool rec_gomp_is_known; /* atomic */
-void rec_gomp_resolve(void);
-
-/* The calling thread if the construct is to be recorded, else NULL. In either case the runtime's
- * functions are known behind this. */
-static inline struct rec_thread *rec_gomp_self(void)
+/* The runtime that is meant by code at `place`: by the place that an entry point returns to, or
+ * that of a region's or task's code. */
+static inline const struct rec_gomp *rec_gomp_at(const void *place)
 {
-    if (REC_UNLIKELY(!__atomic_load_n(&rec_gomp_is_known, __ATOMIC_ACQUIRE)))
-        rec_gomp_resolve();
-    return REC_LIKELY(rec_gomp_is_ours) ? rec_omp_self() : NULL;
+    const struct rec_gomp *only = __atomic_load_n(&rec_gomp_only, __ATOMIC_ACQUIRE);
+    return REC_LIKELY(only != NULL) ? only : rec_gomp_find(place);
+}
+
+/* Runs a region's or task's code. What it calls may return to us, because the last call of a
+ * function can be a jump: so it is kept in mind which runtime the code belongs to. */
+void rec_gomp_run_apart(rec_body *body, void *data);
+REC_INLINE void rec_gomp_run(rec_body *body, void *data)
+{
+    if (REC_LIKELY(__atomic_load_n(&rec_gomp_only, __ATOMIC_RELAXED) != NULL))
+        body(data);
+    else
+        rec_gomp_run_apart(body, data);
+}
+
+/* The address of code as that of data. */
+static inline const void *rec_gomp_place(rec_body *body)
+{
+    const void *code;
+    __builtin_memcpy(&code, &body, sizeof code);
+    return code;
+}
+
+/* The calling thread if constructs of that runtime are to be recorded, else NULL. */
+static inline struct rec_thread *rec_gomp_self(const struct rec_gomp *gomp)
+{
+    return REC_LIKELY(gomp->is_ours) ? rec_omp_self() : NULL;
 }
 
 /* A call of the runtime that is recorded as a region; `self` is NULL where it is not. */
@@ -52,9 +74,10 @@ static inline struct rec_call rec_gomp_open_for(struct rec_thread *self,
     return call;
 }
 
-static inline struct rec_call rec_gomp_open(enum rec_omp_region construct, const void *from)
+static inline struct rec_call rec_gomp_open(const struct rec_gomp *gomp,
+                                            enum rec_omp_region construct, const void *from)
 {
-    return rec_gomp_open_for(rec_gomp_self(), construct, from);
+    return rec_gomp_open_for(rec_gomp_self(gomp), construct, from);
 }
 
 /* The present; 0: it is not recorded. */
@@ -63,10 +86,14 @@ REC_INLINE uint64_t rec_gomp_close(const struct rec_call *call)
     return REC_LIKELY(call->self != NULL) ? rec_omp_close(call->self, call->region) : 0;
 }
 
+/* In an entry point: the runtime that is meant. */
+#define REC_GOMP const struct rec_gomp *gomp = rec_gomp_at(REC_CALLER)
+
 /* The body of an entry point whose whole call is one region. */
-#define REC_GOMP_CALL(construct, call)                           \
-    struct rec_call made = rec_gomp_open(construct, REC_CALLER); \
-    call;                                                        \
+#define REC_GOMP_CALL(construct, call)                                 \
+    REC_GOMP;                                                          \
+    struct rec_call made = rec_gomp_open(gomp, construct, REC_CALLER); \
+    call;                                                              \
     rec_gomp_close(&made)
 
 #endif

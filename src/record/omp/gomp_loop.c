@@ -7,10 +7,10 @@
 
 /* The construct has a site; requests for its chunks, which come from other lines of the code that
  * the compiler has made of it, and the barrier at its end have none. */
-static struct rec_call begin(enum rec_omp_region construct, enum rec_omp_region request,
-                             const void *from)
+static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region construct,
+                             enum rec_omp_region request, const void *from)
 {
-    struct rec_thread *self = rec_gomp_self();
+    struct rec_thread *self = rec_gomp_self(gomp);
     if (self)
         rec_omp_enter(self, rec_omp_at(construct, from), rec_omp_now(self));
     else
@@ -18,20 +18,22 @@ static struct rec_call begin(enum rec_omp_region construct, enum rec_omp_region 
     return rec_gomp_open_for(self, request, NULL);
 }
 
-#define START(construct, region, type, name, ...)                    \
-    {                                                                \
-        struct rec_call made = begin(construct, region, REC_CALLER); \
-        type result = rec_gomp.name(__VA_ARGS__);                    \
-        rec_gomp_close(&made);                                       \
-        return result;                                               \
+#define START(construct, region, type, name, ...)                          \
+    {                                                                      \
+        REC_GOMP;                                                          \
+        struct rec_call made = begin(gomp, construct, region, REC_CALLER); \
+        type result = gomp->name(__VA_ARGS__);                             \
+        rec_gomp_close(&made);                                             \
+        return result;                                                     \
     }
 #define LOOP_START(name, ...) START(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, bool, name, __VA_ARGS__)
-#define LOOP_NEXT(name)                                                 \
-    {                                                                   \
-        struct rec_call made = rec_gomp_open(REC_OMP_NEXT_CHUNK, NULL); \
-        bool result = rec_gomp.name(from, to);                          \
-        rec_gomp_close(&made);                                          \
-        return result;                                                  \
+#define LOOP_NEXT(name)                                                       \
+    {                                                                         \
+        REC_GOMP;                                                             \
+        struct rec_call made = rec_gomp_open(gomp, REC_OMP_NEXT_CHUNK, NULL); \
+        bool result = gomp->name(from, to);                                   \
+        rec_gomp_close(&made);                                                \
+        return result;                                                        \
     }
 
 #define CHUNKED(s)                                                                      \
@@ -67,46 +69,47 @@ LOOP_START(GOMP_loop_start, begin_, end, step, schedule, chunk, from, to, reduct
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The barrier at the end, then the construct. */
-#define END(construct, call)                                              \
-    struct rec_call made = rec_gomp_open(REC_OMP_IMPLICIT_BARRIER, NULL); \
-    call;                                                                 \
+#define END(construct, call)                                                    \
+    REC_GOMP;                                                                   \
+    struct rec_call made = rec_gomp_open(gomp, REC_OMP_IMPLICIT_BARRIER, NULL); \
+    call;                                                                       \
     rec_omp_leave(construct, rec_gomp_close(&made))
 
         void GOMP_loop_end(void)
 {
-    END(REC_OMP_FOR, rec_gomp.GOMP_loop_end());
+    END(REC_OMP_FOR, gomp->GOMP_loop_end());
 }
 
 bool GOMP_loop_end_cancel(void)
 {
     bool result;
-    END(REC_OMP_FOR, result = rec_gomp.GOMP_loop_end_cancel());
+    END(REC_OMP_FOR, result = gomp->GOMP_loop_end_cancel());
     return result;
 }
 
 void GOMP_loop_end_nowait(void)
 {
-    rec_gomp_self();
-    rec_gomp.GOMP_loop_end_nowait();
+    REC_GOMP;
+    gomp->GOMP_loop_end_nowait();
     rec_omp_leave(REC_OMP_FOR, 0);
 }
 
 void GOMP_sections_end(void)
 {
-    END(REC_OMP_SECTIONS, rec_gomp.GOMP_sections_end());
+    END(REC_OMP_SECTIONS, gomp->GOMP_sections_end());
 }
 
 bool GOMP_sections_end_cancel(void)
 {
     bool result;
-    END(REC_OMP_SECTIONS, result = rec_gomp.GOMP_sections_end_cancel());
+    END(REC_OMP_SECTIONS, result = gomp->GOMP_sections_end_cancel());
     return result;
 }
 
 void GOMP_sections_end_nowait(void)
 {
-    rec_gomp_self();
-    rec_gomp.GOMP_sections_end_nowait();
+    REC_GOMP;
+    gomp->GOMP_sections_end_nowait();
     rec_omp_leave(REC_OMP_SECTIONS, 0);
 }
 
@@ -121,8 +124,9 @@ unsigned GOMP_sections_start(unsigned count)
 
                 unsigned GOMP_sections_next(void)
 {
-    struct rec_call made = rec_gomp_open(REC_OMP_NEXT_SECTION, NULL);
-    unsigned result = rec_gomp.GOMP_sections_next();
+    REC_GOMP;
+    struct rec_call made = rec_gomp_open(gomp, REC_OMP_NEXT_SECTION, NULL);
+    unsigned result = gomp->GOMP_sections_next();
     rec_gomp_close(&made);
     return result;
 }
@@ -135,13 +139,14 @@ unsigned GOMP_sections_start(unsigned count)
  * cannot run another. */
 static __thread unsigned dimensions;
 
-#define DOACROSS_START(name, ...)                                                  \
-    {                                                                              \
-        struct rec_call made = begin(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, REC_CALLER); \
-        dimensions = n;                                                            \
-        bool result = rec_gomp.name(__VA_ARGS__);                                  \
-        rec_gomp_close(&made);                                                     \
-        return result;                                                             \
+#define DOACROSS_START(name, ...)                                                        \
+    {                                                                                    \
+        REC_GOMP;                                                                        \
+        struct rec_call made = begin(gomp, REC_OMP_FOR, REC_OMP_NEXT_CHUNK, REC_CALLER); \
+        dimensions = n;                                                                  \
+        bool result = gomp->name(__VA_ARGS__);                                           \
+        rec_gomp_close(&made);                                                           \
+        return result;                                                                   \
     }
 
 #define DOACROSS(s)                                                       \
@@ -166,18 +171,19 @@ bool GOMP_loop_doacross_start REC_DOACROSS_GENERAL_ARGS
         MOST_DIMENSIONS = 16
     };
 
-#define DOACROSS_WAIT(type, name)                                                               \
-    {                                                                                           \
-        type c[MOST_DIMENSIONS] = {first};                                                      \
-        va_list arguments;                                                                      \
-        va_start(arguments, first);                                                             \
-        for (unsigned i = 1; i < dimensions && i < MOST_DIMENSIONS; i++)                        \
-            c[i] = va_arg(arguments, type);                                                     \
-        va_end(arguments);                                                                      \
-        struct rec_call made = rec_gomp_open(REC_OMP_ORDERED, REC_CALLER);                      \
-        rec_gomp.name(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], \
-                      c[12], c[13], c[14], c[15]);                                              \
-        rec_gomp_close(&made);                                                                  \
+#define DOACROSS_WAIT(type, name)                                                            \
+    {                                                                                        \
+        type c[MOST_DIMENSIONS] = {first};                                                   \
+        va_list arguments;                                                                   \
+        va_start(arguments, first);                                                          \
+        for (unsigned i = 1; i < dimensions && i < MOST_DIMENSIONS; i++)                     \
+            c[i] = va_arg(arguments, type);                                                  \
+        va_end(arguments);                                                                   \
+        REC_GOMP;                                                                            \
+        struct rec_call made = rec_gomp_open(gomp, REC_OMP_ORDERED, REC_CALLER);             \
+        gomp->name(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10], c[11], \
+                   c[12], c[13], c[14], c[15]);                                              \
+        rec_gomp_close(&made);                                                               \
     }
 
 void GOMP_doacross_wait(long first, ...)

@@ -23,7 +23,7 @@ static void run(void *argument)
     if (!self) {
         if (parallel->fork.construct != NO_CONSTRUCT)
             rec_omp_skip();
-        parallel->body(parallel->data);
+        rec_gomp_run(parallel->body, parallel->data);
         if (REC_UNLIKELY(parallel->fork.master == rec_self_or_null)) /* paused since the fork */
             rec_omp_arrive(parallel->fork.master, &parallel->fork);
         return;
@@ -31,7 +31,7 @@ static void run(void *argument)
     rec_omp_begin(self, &parallel->fork);
     if (parallel->fork.construct != NO_CONSTRUCT)
         rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
-    parallel->body(parallel->data);
+    rec_gomp_run(parallel->body, parallel->data);
     rec_omp_arrive(self, &parallel->fork);
 }
 
@@ -43,10 +43,8 @@ static void begin_region(struct parallel *parallel, struct rec_thread *self, rec
     parallel->data = data;
     parallel->fork.construct = (int32_t)construct;
     parallel->fork.master = NULL;
-    const void *code;
-    __builtin_memcpy(&code, &body, sizeof code);
     if (REC_LIKELY(self != NULL))
-        rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, code);
+        rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, rec_gomp_place(body));
 }
 
 static void end_region(const struct parallel *parallel)
@@ -58,13 +56,14 @@ static void end_region(const struct parallel *parallel)
 /* `name` is called with the arguments after `data` as they came. A region that is not recorded runs
  * in our function, too: so each of its threads begins to live there, and leaves out the end of the
  * construct as it leaves out its beginning. */
-#define PARALLEL(construct, name, ...)                        \
-    do {                                                      \
-        struct rec_thread *self = rec_gomp_self();            \
-        struct parallel parallel;                             \
-        begin_region(&parallel, self, body, data, construct); \
-        rec_gomp.name(run, &parallel, __VA_ARGS__);           \
-        end_region(&parallel);                                \
+#define PARALLEL(construct, name, ...)                                   \
+    do {                                                                 \
+        const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body)); \
+        struct rec_thread *self = rec_gomp_self(gomp);                   \
+        struct parallel parallel;                                        \
+        begin_region(&parallel, self, body, data, construct);            \
+        gomp->name(run, &parallel, __VA_ARGS__);                         \
+        end_region(&parallel);                                           \
     } while (0)
 
 void GOMP_parallel(rec_body *body, void *data, unsigned threads, unsigned flags)
@@ -93,10 +92,11 @@ REC_GOMP_PARALLEL_BY_RUNTIME(BY_RUNTIME)
 
 unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, unsigned flags)
 {
-    struct rec_thread *self = rec_gomp_self();
+    const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));
+    struct rec_thread *self = rec_gomp_self(gomp);
     struct parallel parallel = {.first_word = *(void **)data};
     begin_region(&parallel, self, body, data, NO_CONSTRUCT);
-    unsigned result = rec_gomp.GOMP_parallel_reductions(run, &parallel, threads, flags);
+    unsigned result = gomp->GOMP_parallel_reductions(run, &parallel, threads, flags);
     end_region(&parallel);
     return result;
 }
@@ -111,9 +111,10 @@ static __thread struct {
     bool recorded[8];
 } old;
 
-static struct parallel *old_begin(rec_body *body, void *data, enum rec_omp_region construct)
+static struct parallel *old_begin(const struct rec_gomp *gomp, rec_body *body, void *data,
+                                  enum rec_omp_region construct)
 {
-    struct rec_thread *self = rec_gomp_self();
+    struct rec_thread *self = rec_gomp_self(gomp);
     unsigned at = old.depth++;
     if (at >= 8)
         return NULL;
@@ -132,17 +133,18 @@ static void old_begun(const struct parallel *parallel)
         rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
 }
 
-#define OLD_PARALLEL(construct, name, ...)                            \
-    do {                                                              \
-        struct parallel *parallel = old_begin(body, data, construct); \
-        if (!parallel) {                                              \
-            if ((construct) != NO_CONSTRUCT)                          \
-                rec_omp_skip();                                       \
-            rec_gomp.name(body, data, __VA_ARGS__);                   \
-            return;                                                   \
-        }                                                             \
-        rec_gomp.name(run, parallel, __VA_ARGS__);                    \
-        old_begun(parallel);                                          \
+#define OLD_PARALLEL(construct, name, ...)                                  \
+    do {                                                                    \
+        const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));    \
+        struct parallel *parallel = old_begin(gomp, body, data, construct); \
+        if (!parallel) {                                                    \
+            if ((construct) != NO_CONSTRUCT)                                \
+                rec_omp_skip();                                             \
+            gomp->name(body, data, __VA_ARGS__);                            \
+            return;                                                         \
+        }                                                                   \
+        gomp->name(run, parallel, __VA_ARGS__);                             \
+        old_begun(parallel);                                                \
     } while (0)
 
 void GOMP_parallel_start(rec_body *body, void *data, unsigned threads)
@@ -170,15 +172,15 @@ void GOMP_parallel_loop_runtime_start REC_OLD_PARALLEL_RUNTIME_ARGS
 
 void GOMP_parallel_end(void)
 {
-    rec_gomp_self();
+    REC_GOMP;
     unsigned at = old.depth > 0 ? --old.depth : 8;
     if (at >= 8 || !old.recorded[at]) {
-        rec_gomp.GOMP_parallel_end();
+        gomp->GOMP_parallel_end();
         return;
     }
     struct rec_fork *fork = &old.parallels[at].fork;
     rec_omp_arrive(fork->master, fork);
-    rec_gomp.GOMP_parallel_end();
+    gomp->GOMP_parallel_end();
     rec_omp_join(fork->master, fork);
 }
 
@@ -187,11 +189,12 @@ void GOMP_parallel_end(void)
 
 void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, unsigned flags)
 {
-    struct rec_thread *self = rec_gomp_self();
+    const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));
+    struct rec_thread *self = rec_gomp_self(gomp);
     if (self)
         rec_omp_enter(self, rec_omp_at(REC_OMP_TEAMS, REC_CALLER), rec_omp_now(self));
     else
         rec_omp_skip();
-    rec_gomp.GOMP_teams_reg(body, data, teams, limit, flags);
+    gomp->GOMP_teams_reg(body, data, teams, limit, flags);
     rec_omp_leave(REC_OMP_TEAMS, 0);
 }

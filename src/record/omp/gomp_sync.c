@@ -4,7 +4,8 @@
 
 /* A wait that begins a body. */
 #define BEGIN_BODY(region, body, call)                               \
-    struct rec_call made = rec_gomp_open(region, REC_CALLER);        \
+    REC_GOMP;                                                        \
+    struct rec_call made = rec_gomp_open(gomp, region, REC_CALLER);  \
     call;                                                            \
     uint64_t now = rec_gomp_close(&made);                            \
     if (made.self)                                                   \
@@ -14,31 +15,31 @@
 
 /* The body ends before the runtime is told, which has little to do then. */
 #define END_BODY(body, call) \
-    rec_gomp_self();         \
+    REC_GOMP;                \
     rec_omp_leave(body, 0);  \
     call
 
 void GOMP_barrier(void)
 {
-    REC_GOMP_CALL(REC_OMP_BARRIER, rec_gomp.GOMP_barrier());
+    REC_GOMP_CALL(REC_OMP_BARRIER, gomp->GOMP_barrier());
 }
 
 bool GOMP_barrier_cancel(void)
 {
     bool result;
-    REC_GOMP_CALL(REC_OMP_BARRIER, result = rec_gomp.GOMP_barrier_cancel());
+    REC_GOMP_CALL(REC_OMP_BARRIER, result = gomp->GOMP_barrier_cancel());
     return result;
 }
 
 void GOMP_workshare_task_reduction_unregister(bool cancelled)
 {
     REC_GOMP_CALL(REC_OMP_IMPLICIT_BARRIER,
-                  rec_gomp.GOMP_workshare_task_reduction_unregister(cancelled));
+                  gomp->GOMP_workshare_task_reduction_unregister(cancelled));
 }
 
 void GOMP_scope_start(uintptr_t *reductions)
 {
-    REC_GOMP_CALL(REC_OMP_WORKSHARE, rec_gomp.GOMP_scope_start(reductions));
+    REC_GOMP_CALL(REC_OMP_WORKSHARE, gomp->GOMP_scope_start(reductions));
 }
 
 /* ---- single: there is no call at its end ------------------------------------------------------
@@ -47,20 +48,20 @@ void GOMP_scope_start(uintptr_t *reductions)
 bool GOMP_single_start(void)
 {
     bool result;
-    REC_GOMP_CALL(REC_OMP_SINGLE, result = rec_gomp.GOMP_single_start());
+    REC_GOMP_CALL(REC_OMP_SINGLE, result = gomp->GOMP_single_start());
     return result;
 }
 
 void *GOMP_single_copy_start(void)
 {
     void *result;
-    REC_GOMP_CALL(REC_OMP_SINGLE_WAIT, result = rec_gomp.GOMP_single_copy_start());
+    REC_GOMP_CALL(REC_OMP_SINGLE_WAIT, result = gomp->GOMP_single_copy_start());
     return result;
 }
 
 void GOMP_single_copy_end(void *data)
 {
-    REC_GOMP_CALL(REC_OMP_SINGLE_WAIT, rec_gomp.GOMP_single_copy_end(data));
+    REC_GOMP_CALL(REC_OMP_SINGLE_WAIT, gomp->GOMP_single_copy_end(data));
 }
 
 /* ---- critical, atomic, ordered ----------------------------------------------------------------
@@ -68,44 +69,44 @@ void GOMP_single_copy_end(void *data)
 
 void GOMP_critical_start(void)
 {
-    BEGIN_BODY(REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_start());
+    BEGIN_BODY(REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY, gomp->GOMP_critical_start());
 }
 
 void GOMP_critical_end(void)
 {
-    END_BODY(REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_end());
+    END_BODY(REC_OMP_CRITICAL_BODY, gomp->GOMP_critical_end());
 }
 
 void GOMP_critical_name_start(void **name)
 {
-    BEGIN_BODY(REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_name_start(name));
+    BEGIN_BODY(REC_OMP_CRITICAL, REC_OMP_CRITICAL_BODY, gomp->GOMP_critical_name_start(name));
 }
 
 void GOMP_critical_name_end(void **name)
 {
-    END_BODY(REC_OMP_CRITICAL_BODY, rec_gomp.GOMP_critical_name_end(name));
+    END_BODY(REC_OMP_CRITICAL_BODY, gomp->GOMP_critical_name_end(name));
 }
 
 /* The body of an atomic is a few instructions. */
 void GOMP_atomic_start(void)
 {
-    REC_GOMP_CALL(REC_OMP_ATOMIC, rec_gomp.GOMP_atomic_start());
+    REC_GOMP_CALL(REC_OMP_ATOMIC, gomp->GOMP_atomic_start());
 }
 
 void GOMP_atomic_end(void)
 {
-    rec_gomp_self();
-    rec_gomp.GOMP_atomic_end();
+    REC_GOMP;
+    gomp->GOMP_atomic_end();
 }
 
 void GOMP_ordered_start(void)
 {
-    BEGIN_BODY(REC_OMP_ORDERED, REC_OMP_ORDERED_BODY, rec_gomp.GOMP_ordered_start());
+    BEGIN_BODY(REC_OMP_ORDERED, REC_OMP_ORDERED_BODY, gomp->GOMP_ordered_start());
 }
 
 void GOMP_ordered_end(void)
 {
-    END_BODY(REC_OMP_ORDERED_BODY, rec_gomp.GOMP_ordered_end());
+    END_BODY(REC_OMP_ORDERED_BODY, gomp->GOMP_ordered_end());
 }
 
 /* ---- locks: from C, and with an underscore from Fortran ---------------------------------------
@@ -122,20 +123,21 @@ static void tell_caller(void (*function)(void *), void *lock, const void *from)
         rec_omp_of(self)->lock_from = NULL;
 }
 
-#define LOCK(name, region)                                \
-    void name(void *lock)                                 \
-    {                                                     \
-        rec_gomp_self();                                  \
-        if (!rec_gomp_is_ours) {                          \
-            tell_caller(rec_gomp.name, lock, REC_CALLER); \
-            return;                                       \
-        }                                                 \
-        REC_GOMP_CALL(region, rec_gomp.name(lock));       \
+#define LOCK(name, region)                                              \
+    void name(void *lock)                                               \
+    {                                                                   \
+        REC_GOMP;                                                       \
+        if (!gomp->is_ours) {                                           \
+            tell_caller(gomp->name, lock, REC_CALLER);                  \
+            return;                                                     \
+        }                                                               \
+        struct rec_call made = rec_gomp_open(gomp, region, REC_CALLER); \
+        gomp->name(lock);                                               \
+        rec_gomp_close(&made);                                          \
     }
 /* Under the tools interface these are recorded here, too: it does not tell the end of a test. */
 static struct rec_call begin_test(enum rec_omp_region construct, const void *from)
 {
-    rec_gomp_self();
     struct rec_thread *self = rec_omp_self();
     struct rec_call made = rec_gomp_open_for(self, construct, from);
     if (self)
@@ -153,8 +155,9 @@ static void end_test(const struct rec_call *made)
 #define TEST(name, region)                                     \
     int name(void *lock)                                       \
     {                                                          \
+        REC_GOMP;                                              \
         struct rec_call made = begin_test(region, REC_CALLER); \
-        int result = rec_gomp.name(lock);                      \
+        int result = gomp->name(lock);                         \
         end_test(&made);                                       \
         return result;                                         \
     }

@@ -49,7 +49,7 @@ static void run(const struct head *head, void *data)
     struct rec_thread *self = rec_omp_self();
     if (self)
         rec_omp_task_begin(self, head->region);
-    head->body(data);
+    rec_gomp_run(head->body, data);
     if (self)
         rec_omp_task_end(self, head->region);
 }
@@ -73,12 +73,10 @@ static void prepare(struct source *source, rec_body *body, void *data, rec_copy 
 {
     if (*align < (long)_Alignof(struct head))
         *align = _Alignof(struct head);
-    const void *code;
-    memcpy(&code, &body, sizeof code);
     size_t head = (sizeof(struct head) + (size_t)*align - 1) / (size_t)*align * (size_t)*align;
     *source = (struct source){
         .head = {.body = body,
-                 .region = rec_omp_outlined(REC_OMP_TASK, code),
+                 .region = rec_omp_outlined(REC_OMP_TASK, rec_gomp_place(body)),
                  .offset = (uint32_t)head},
         .data = data,
         .copy = copier,
@@ -89,35 +87,36 @@ static void prepare(struct source *source, rec_body *body, void *data, rec_copy 
 void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long align, bool deferred,
                unsigned flags, void **depend, int priority, void *detach)
 {
-    struct rec_thread *self = rec_gomp_self();
+    const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));
+    struct rec_thread *self = rec_gomp_self(gomp);
     if (!self) {
-        rec_gomp.GOMP_task(body, data, copier, size, align, deferred, flags, depend, priority,
-                           detach);
+        gomp->GOMP_task(body, data, copier, size, align, deferred, flags, depend, priority, detach);
         return;
     }
     struct source source;
     prepare(&source, body, data, copier, size, &align);
     source.detaches = flags & DETACHES;
     rec_omp_open(self, rec_omp_ids[REC_OMP_TASK_CREATE]);
-    rec_gomp.GOMP_task(run_task, &source, copy, (long)(source.head.offset + source.size), align,
-                       deferred, flags, depend, priority, detach);
+    gomp->GOMP_task(run_task, &source, copy, (long)(source.head.offset + source.size), align,
+                    deferred, flags, depend, priority, detach);
     rec_omp_close(self, rec_omp_ids[REC_OMP_TASK_CREATE]);
 }
 
-#define TASKLOOP(name)                                                                            \
-    struct rec_thread *self = rec_gomp_self();                                                    \
-    if (!self) {                                                                                  \
-        rec_gomp.name(body, data, copier, size, align, flags, tasks, priority, begin, end, step); \
-        return;                                                                                   \
-    }                                                                                             \
-    struct source source;                                                                         \
-    prepare(&source, body, data, copier, size, &align);                                           \
-    if (flags & REDUCES)                                                                          \
-        memcpy(source.words, data, sizeof source.words);                                          \
-    struct rec_call made = rec_gomp_open_for(                                                     \
-        self, flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP, REC_CALLER);         \
-    rec_gomp.name(run_taskloop, &source, copy, (long)(source.head.offset + source.size), align,   \
-                  flags, tasks, priority, begin, end, step);                                      \
+#define TASKLOOP(name)                                                                         \
+    const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));                           \
+    struct rec_thread *self = rec_gomp_self(gomp);                                             \
+    if (!self) {                                                                               \
+        gomp->name(body, data, copier, size, align, flags, tasks, priority, begin, end, step); \
+        return;                                                                                \
+    }                                                                                          \
+    struct source source;                                                                      \
+    prepare(&source, body, data, copier, size, &align);                                        \
+    if (flags & REDUCES)                                                                       \
+        memcpy(source.words, data, sizeof source.words);                                       \
+    struct rec_call made = rec_gomp_open_for(                                                  \
+        self, flags & NOGROUP ? REC_OMP_TASKLOOP_NOGROUP : REC_OMP_TASKLOOP, REC_CALLER);      \
+    gomp->name(run_taskloop, &source, copy, (long)(source.head.offset + source.size), align,   \
+               flags, tasks, priority, begin, end, step);                                      \
     rec_gomp_close(&made)
 
 void GOMP_taskloop(rec_body *body, void *data, rec_copy *copier, long size, long align,
@@ -139,20 +138,20 @@ void GOMP_taskloop_ull(rec_body *body, void *data, rec_copy *copier, long size, 
 
 void GOMP_taskwait(void)
 {
-    REC_GOMP_CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait());
+    REC_GOMP_CALL(REC_OMP_TASK_WAIT, gomp->GOMP_taskwait());
 }
 
 void GOMP_taskwait_depend(void **depend)
 {
-    REC_GOMP_CALL(REC_OMP_TASK_WAIT, rec_gomp.GOMP_taskwait_depend(depend));
+    REC_GOMP_CALL(REC_OMP_TASK_WAIT, gomp->GOMP_taskwait_depend(depend));
 }
 
 void GOMP_taskyield(void)
 {
-    REC_GOMP_CALL(REC_OMP_TASK_YIELD, rec_gomp.GOMP_taskyield());
+    REC_GOMP_CALL(REC_OMP_TASK_YIELD, gomp->GOMP_taskyield());
 }
 
 void GOMP_taskgroup_end(void)
 {
-    REC_GOMP_CALL(REC_OMP_TASKGROUP, rec_gomp.GOMP_taskgroup_end());
+    REC_GOMP_CALL(REC_OMP_TASKGROUP, gomp->GOMP_taskgroup_end());
 }

@@ -1,5 +1,7 @@
 #include "record/site/site.h"
 
+#include "record/private.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -68,16 +70,6 @@ static void find_build_id(const char *notes, size_t size, struct search *search)
     }
 }
 
-static bool holds(const struct dl_phdr_info *info, uintptr_t address)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD && address - info->dlpi_addr - part->p_vaddr < part->p_memsz)
-            return true;
-    }
-    return false;
-}
-
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -98,7 +90,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct search *search = context;
     (void)size;
-    if (!holds(info, search->address))
+    if (!rec_file_holds(info, search->address))
         return 0;
     search->found = true;
     search->bias = info->dlpi_addr;
@@ -110,7 +102,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
     if (!realpath(name, search->path))
         snprintf(search->path, sizeof search->path, "%s", name);
     search->binding = is_binding(search->path) || is_binding(name);
-    search->own = holds(info, (uintptr_t)&object);
+    search->own = rec_file_holds(info, (uintptr_t)&object);
     return 1;
 }
 
