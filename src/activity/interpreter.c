@@ -61,6 +61,13 @@ void lull_interpreter_refresh_top(struct lull_interpreter *it)
 
 /* ---- the clock ----------------------------------------------------------------------------- */
 
+/* A window up to the end of the run has what begins at that moment, because nothing is behind it:
+ * the last call of a program that died has often taken less than the clock can tell. */
+static int64_t end_of_window(const struct lull_interpreter *it, const struct lull_interval *window)
+{
+    return window->end < it->shared->whole.end ? window->end : NEVER;
+}
+
 static void cross_window(struct lull_interpreter *it)
 {
     const struct lull_interval *intervals = lull_windows_of(it);
@@ -74,7 +81,8 @@ static void cross_window(struct lull_interpreter *it)
     }
     it->window_at = NEVER;
     if (it->window < count)
-        it->window_at = it->inside ? intervals[it->window].end : intervals[it->window].begin;
+        it->window_at =
+            it->inside ? end_of_window(it, &intervals[it->window]) : intervals[it->window].begin;
 }
 
 static void tick(struct lull_interpreter *it)

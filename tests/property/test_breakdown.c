@@ -138,13 +138,15 @@ static uint8_t decide(const struct lull_trace *trace, const struct lull_location
     return at->alive ? LULL_USEFUL : LULL_OTHER;
 }
 
+/* The last moment of the run has no window behind it that it could belong to. */
 static bool in_windows(const struct lull_windows *windows, uint32_t process, int64_t time)
 {
     if (!windows)
-        return time < DURATION;
+        return true;
     for (uint32_t i = 0; i < windows->counts[process]; i++) {
-        if (windows->intervals[process][i].begin <= time &&
-            time < windows->intervals[process][i].end)
+        const struct lull_interval *window = &windows->intervals[process][i];
+        if (window->begin <= time &&
+            (time < window->end || (time == DURATION && window->end == DURATION)))
             return true;
     }
     return false;

@@ -71,10 +71,35 @@ static void test_kernels_are_useful(void **state)
     lull_trace_close(trace);
 }
 
+/* The run ends with its last call, which has taken no time: of three visits, all count. */
+static void test_call_at_the_end(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"MPI_Barrier", NULL};
+    struct lull_trace *trace = memory_trace_simple(1, 1, 50, names);
+    add_call(trace, 0, 10, 0, 5);
+    add_call(trace, 0, 20, 0, 30);
+    add_call(trace, 0, 50, 0, 0);
+    struct lull_interval intervals[] = {{0, 15}, {18, 50}}, *whole = intervals;
+    uint32_t count = 2;
+    const struct lull_windows windows = {1, &whole, &count};
+    struct lull_breakdown_options options = {.regions = true};
+    struct lull_breakdown *breakdown;
+    struct lull_error err;
+    for (int turn = 0; turn < 2; turn++) {
+        options.windows = turn == 0 ? NULL : &windows;
+        assert_int_equal(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err),
+                         LULL_OK);
+        assert_int_equal(find_region(breakdown, "MPI_Barrier")->visits, 3);
+    }
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_are_useful),
+        cmocka_unit_test(test_call_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
