@@ -186,11 +186,13 @@ static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_
 }
 
 static lull_status told_compute(void *context, uint32_t stream, const struct lull_op *op,
-                                int64_t begin, int64_t end, int64_t noise, struct lull_error *err)
+                                int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                struct lull_error *err)
 {
     struct lull_wave_collector *collector = context;
     (void)op;
     (void)noise;
+    (void)delay;
     if (!end_gap(collector, stream, begin))
         return no_memory(collector, err);
     collector->told[stream].computed = end;

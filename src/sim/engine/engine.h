@@ -23,10 +23,10 @@ struct lull_delay {
  * stream. Any member may be NULL. Graph programs have one stream per rank. */
 struct lull_sim_sink {
     void *context;
-    /* A computation of a stream; noise (and delay) is the part of it that was added. `measured` is
+    /* A computation of a stream; noise and delay are the parts of it that were added. `measured` is
      * that of the operation. */
     lull_status (*compute)(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
-                           int64_t end, int64_t noise, struct lull_error *err);
+                           int64_t end, int64_t noise, int64_t delay, struct lull_error *err);
     /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS). Not for graphs: there, what is not
      * computation is communication. */
     lull_status (*call)(void *context, uint32_t stream, const struct lull_op *op, bool begins,

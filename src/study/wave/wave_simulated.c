@@ -70,10 +70,11 @@ struct both {
 };
 
 static lull_status both_compute(void *context, uint32_t stream, const struct lull_op *op,
-                                int64_t begin, int64_t end, int64_t noise, struct lull_error *err)
+                                int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                struct lull_error *err)
 {
     const struct lull_sim_sink *tape = ((struct both *)context)->sinks[1];
-    return tape->compute(tape->context, stream, op, begin, end, noise, err);
+    return tape->compute(tape->context, stream, op, begin, end, noise, delay, err);
 }
 
 static lull_status both_call(void *context, uint32_t stream, const struct lull_op *op, bool begins,
