@@ -19,7 +19,7 @@ enum { MOST_REPEATS = 10000 };
 /* What the user typed. */
 static struct {
     struct lull_simulation_settings simulation;
-    char *run, *least, *repeat, *chart, *amplitude;
+    char *run, *least, *marker, *repeat, *chart, *amplitude;
     int list, threads, application, no_replay, force;
 } settings = {.application = 1};
 static struct lull_output_settings output;
@@ -46,6 +46,10 @@ static const struct poptOption options[] = {
     {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace", "RUN"},
     {"least", '\0', POPT_ARG_STRING, &settings.least, 0,
      "the shortest delay that counts (one iteration)", "TIME"},
+    {"iterations", '\0', POPT_ARG_STRING, &settings.marker, 0,
+     "of a RUN: each event of this marker begins an iteration, such as 'iteration' for "
+     "lull_iteration (found in the messages)",
+     "MARKER"},
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
      "of a RUN: do not replay it, which tells what waves cost", NULL},
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0,
@@ -93,6 +97,8 @@ static int parse_options(struct lull_wave_options *wanted)
 
 static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *arena)
 {
+    if (settings.marker || settings.no_replay)
+        return lull_cli_usage("--iterations and --no-replay are for a RUN");
     inputs->simulate.tape = settings.run;
     inputs->simulate.out_of_memory = lull_cli_out_of_memory;
     int status = parse_repeat(&inputs->repeat);
@@ -173,8 +179,10 @@ static int analyse(const char *path, struct lull_arena *arena)
 {
     struct lull_progress progress;
     const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_wave_run_options wanted = {
-        .force = settings.force, .no_replay = settings.no_replay, .progress = &shown};
+    struct lull_wave_run_options wanted = {.marker = settings.marker,
+                                           .force = settings.force,
+                                           .no_replay = settings.no_replay,
+                                           .progress = &shown};
     int status = lull_option_application(settings.application);
     if (status == LULL_EXIT_OK)
         status = parse_options(&wanted.options);

@@ -88,6 +88,7 @@ void lull_wave_cases_release(const struct lull_wave_inputs *inputs, struct lull_
 
 struct lull_wave_run_options {
     uint32_t application;
+    const char *marker; /* that begins iterations; NULL: they are found in the messages */
     bool force, no_replay;
     struct lull_wave_options options;
     const struct lull_study_progress *progress;
