@@ -8,7 +8,8 @@
 #include "sim/network/network.h"
 #include "sim/program.h"
 
-struct lull_noise; /* sim/noise/noise.h */
+struct lull_noise;  /* sim/noise/noise.h */
+struct lull_memory; /* sim/memory/memory.h */
 
 /* A one-off delay: `length` ns longer a rank computes, from its first computation on that begins
  * at or after a time or iteration. */
@@ -42,7 +43,10 @@ struct lull_sim_sink {
 
 struct lull_sim_options {
     const struct lull_network *network;
-    const struct lull_noise *noise; /* NULL: none */
+    const struct lull_noise *noise;   /* NULL: none */
+    const struct lull_memory *memory; /* that computations share, by time and on one thread; NULL:
+                                         they do not. Not for graphs, nor for networks whose
+                                         messages take time of processors. */
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;

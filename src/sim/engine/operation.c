@@ -141,14 +141,13 @@ static void compute_over(struct lull_engine *engine, uint32_t id, struct lull_mo
                        engine->compat ? (struct lull_moment){engine->now, end.path} : end);
 }
 
-static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+void lull_computed(struct lull_engine *engine, uint32_t id, struct lull_moment start,
+                   int64_t duration, int64_t noise, int64_t delay)
 {
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     struct lull_fabric *fabric = &engine->fabric;
     struct lull_rank_state *rank = &fabric->ranks[transfer->source];
-    struct lull_clock cpu = lull_cpu(fabric, transfer->source, transfer->cpu);
-    struct lull_moment start = lull_free(moment, cpu), end = start;
-    int64_t noise, delay, duration = duration_of(engine, transfer, start.time, &noise, &delay);
+    struct lull_moment end = start;
     if (__builtin_add_overflow(end.time, duration, &end.time) ||
         __builtin_add_overflow(end.time, noise, &end.time) ||
         __builtin_add_overflow(end.time, delay, &end.time) || end.time > LULL_TIME_MOST)
@@ -157,7 +156,7 @@ static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment 
         end.path = lull_path_compute(fabric->path, end.path, transfer->tag, duration);
         end.path = lull_path_add(fabric->path, end.path, LULL_PATH_NOISE, noise + delay);
     }
-    lull_keep_busy(cpu, end);
+    lull_keep_busy(lull_cpu(fabric, transfer->source, transfer->cpu), end);
     rank->compute += duration;
     rank->noise += noise + delay;
     engine->result.n_computes++;
@@ -166,6 +165,18 @@ static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment 
             engine->sink->context, lull_stream_of(engine, transfer), &engine->transfer_ops[id],
             start.time, end.time, noise, delay, engine->err);
     compute_over(engine, id, start, end);
+}
+
+static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+{
+    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    struct lull_clock cpu = lull_cpu(&engine->fabric, transfer->source, transfer->cpu);
+    struct lull_moment start = lull_free(moment, cpu);
+    int64_t noise, delay, duration = duration_of(engine, transfer, start.time, &noise, &delay);
+    if (engine->domains && !(transfer->phase & LULL_OP_NOT_SCALED))
+        lull_domain_compute(engine, id, start, duration, noise, delay);
+    else
+        lull_computed(engine, id, start, duration, noise, delay);
 }
 
 /* --- sends and receives -------------------------------------------------------------------- */
