@@ -306,13 +306,13 @@ static inline int64_t lull_analysed(const struct lull_interpreter *it)
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
-     LULL_EVENTS_OF_THREADS)
+     LULL_MASK(LULL_EVENT_MARKER) | LULL_EVENTS_OF_THREADS)
 
 /* Not read unless somebody asks for them, so that they do not tell when a location ends. */
 #define LULL_SILENT_EVENTS                                                                   \
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
-     LULL_EVENTS_OF_THREADS)
+     LULL_MASK(LULL_EVENT_MARKER) | LULL_EVENTS_OF_THREADS)
 
 static inline bool lull_is_operation(const struct lull_event *event)
 {

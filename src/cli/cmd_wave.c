@@ -19,7 +19,7 @@ enum { MOST_REPEATS = 10000 };
 /* What the user typed. */
 static struct {
     struct lull_simulation_settings simulation;
-    char *run, *least, *repeat, *chart, *amplitude;
+    char *run, *least, *marker, *repeat, *chart, *amplitude;
     int list, threads, application, no_replay, force;
 } settings = {.application = 1};
 static struct lull_output_settings output;
@@ -40,12 +40,18 @@ static const struct poptOption options[] = {
      "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
     {"placement", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PLACEMENT], 0,
      "which ranks share sockets, nodes and switches (none)", "SPEC"},
+    {"memory", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_MEMORY], 0,
+     "how ranks that compute at the same time share memory bandwidth (they do not)", "SPEC"},
     {"seed", 's', POPT_ARG_STRING, &settings.simulation.seed, 0, "of all random numbers (1)", "N"},
     {"repeat", 'r', POPT_ARG_STRING, &settings.repeat, 0,
      "simulate N times with successive seeds, and give means with intervals (1)", "N"},
     {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace", "RUN"},
     {"least", '\0', POPT_ARG_STRING, &settings.least, 0,
      "the shortest delay that counts (one iteration)", "TIME"},
+    {"iterations", '\0', POPT_ARG_STRING, &settings.marker, 0,
+     "of a RUN: each event of this marker begins an iteration, such as 'iteration' for "
+     "lull_iteration (found in the messages)",
+     "MARKER"},
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
      "of a RUN: do not replay it, which tells what waves cost", NULL},
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0,
@@ -57,7 +63,7 @@ static const struct poptOption options[] = {
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "go on where the tracer disturbed a run too much", NULL},
     {"list", 'l', POPT_ARG_NONE, &settings.list, 0,
-     "list networks, noises, patterns and placements with their parameters", NULL},
+     "list networks, noises, patterns, placements and memories with their parameters", NULL},
     {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
      "simulations at the same time (all processors)", "N"},
     LULL_FORMAT_OPTION(output),
@@ -93,6 +99,8 @@ static int parse_options(struct lull_wave_options *wanted)
 
 static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *arena)
 {
+    if (settings.marker || settings.no_replay)
+        return lull_cli_usage("--iterations and --no-replay are for a RUN");
     inputs->simulate.tape = settings.run;
     inputs->simulate.out_of_memory = lull_cli_out_of_memory;
     int status = parse_repeat(&inputs->repeat);
@@ -173,8 +181,10 @@ static int analyse(const char *path, struct lull_arena *arena)
 {
     struct lull_progress progress;
     const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    struct lull_wave_run_options wanted = {
-        .force = settings.force, .no_replay = settings.no_replay, .progress = &shown};
+    struct lull_wave_run_options wanted = {.marker = settings.marker,
+                                           .force = settings.force,
+                                           .no_replay = settings.no_replay,
+                                           .progress = &shown};
     int status = lull_option_application(settings.application);
     if (status == LULL_EXIT_OK)
         status = parse_options(&wanted.options);

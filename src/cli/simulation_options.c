@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
-                                                              "placement"};
+                                                              "placement", "memory"};
 
 static int read_specs(const struct lull_simulation_settings *settings, const char *fallback,
                       const struct lull_sweep **ret_sweep, struct lull_arena *arena)

@@ -17,7 +17,7 @@ struct lull_sim_tape {
     struct lull_writer writer;
     struct lull_sim_sink sink;
     struct rank_state *ranks;
-    uint32_t compute, communication, finalize; /* regions */
+    uint32_t compute, noise, delay, communication, finalize; /* regions */
 };
 
 static lull_status put(struct lull_sim_tape *tape, uint32_t rank, struct lull_event *event,
@@ -66,19 +66,30 @@ static lull_status end_communication(struct lull_sim_tape *tape, uint32_t rank, 
 
 /* ---- sink ------------------------------------------------------------------------------------ */
 
+/* A region from `begin` to `end`; nothing where it has no length. */
+static lull_status put_span(struct lull_sim_tape *tape, uint32_t rank, uint32_t region,
+                            int64_t begin, int64_t end, struct lull_error *err)
+{
+    if (end <= begin)
+        return LULL_OK;
+    lull_status status = put_region(tape, rank, true, region, begin, err);
+    return status == LULL_OK ? put_region(tape, rank, false, region, end, err) : status;
+}
+
 static lull_status compute(void *context, uint32_t rank, const struct lull_op *op, int64_t begin,
-                           int64_t end, int64_t noise, struct lull_error *err)
+                           int64_t end, int64_t noise, int64_t delay, struct lull_error *err)
 {
     struct lull_sim_tape *tape = context;
-    (void)noise;
     lull_status status = end_communication(tape, rank, begin, err);
     uint32_t region = op->region < tape->program->n_regions ? op->region : tape->compute;
-    if (status == LULL_OK && end > tape->ranks[rank].last) {
-        status = put_region(tape, rank, true, region, begin, err);
-        if (status == LULL_OK)
-            status = put_region(tape, rank, false, region, end, err);
-    }
-    return status;
+    if (status != LULL_OK || end <= tape->ranks[rank].last)
+        return status;
+    status = put_region(tape, rank, true, region, begin, err);
+    if (status == LULL_OK)
+        status = put_span(tape, rank, tape->noise, end - delay - noise, end - delay, err);
+    if (status == LULL_OK)
+        status = put_span(tape, rank, tape->delay, end - delay, end, err);
+    return status == LULL_OK ? put_region(tape, rank, false, region, end, err) : status;
 }
 
 static lull_status call(void *context, uint32_t rank, const struct lull_op *op, bool begins,
@@ -210,7 +221,7 @@ static void define_regions(struct lull_sim_tape *tape)
     const struct lull_program *program = tape->program;
     struct lull_trace *trace = tape->trace;
     tape->compute = LULL_NONE;
-    trace->regions = lull_arena_zero(trace->arena, program->n_regions + 3, sizeof *trace->regions);
+    trace->regions = lull_arena_zero(trace->arena, program->n_regions + 5, sizeof *trace->regions);
     for (uint32_t r = 0; r < program->n_regions; r++) {
         add_region(trace, program->regions[r], strncmp(program->regions[r], "MPI_", 4) == 0);
         if (strcmp(program->regions[r], "compute") == 0)
@@ -218,6 +229,8 @@ static void define_regions(struct lull_sim_tape *tape)
     }
     if (tape->compute == LULL_NONE)
         tape->compute = add_region(trace, "compute", false);
+    tape->noise = add_region(trace, "noise", false);
+    tape->delay = add_region(trace, "delay", false);
     tape->finalize = add_region(trace, "MPI_Finalize", true);
     tape->communication = add_region(trace, "communication", true);
     trace->regions[tape->communication].role = LULL_ROLE_POINT2POINT;

@@ -88,6 +88,9 @@ lull_status lull_simulate_prepare(const struct lull_simulate_inputs *inputs, uin
     status = take_network(inputs, specs, point, &setup->network);
     if (status == LULL_OK)
         status = take_noise(inputs, specs[LULL_SIMULATE_NOISE], point, &setup->noise);
+    if (status == LULL_OK && specs[LULL_SIMULATE_MEMORY])
+        status = lull_memory_read(specs[LULL_SIMULATE_MEMORY], inputs->machine, point->arena,
+                                  &setup->memory, &point->err);
     return status == LULL_OK ? check_delays(inputs, n_ranks, &point->err) : status;
 }
 
@@ -104,6 +107,7 @@ static lull_status simulate(const struct lull_simulate_inputs *inputs,
     }
     struct lull_sim_options options = {.network = &setup->network,
                                        .noise = setup->noise,
+                                       .memory = setup->memory,
                                        .delays = inputs->delays,
                                        .n_delays = inputs->n_delays,
                                        .seed = inputs->seed,

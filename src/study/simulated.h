@@ -3,6 +3,7 @@
 #define LULL_STUDY_SIMULATED_H
 
 #include "machine/machine.h"
+#include "sim/memory/memory.h"
 #include "sim/noise/noise.h"
 #include "sim/setup.h"
 
@@ -11,6 +12,7 @@ enum lull_simulate_spec {
     LULL_SIMULATE_NETWORK,   /* NULL: the machine's */
     LULL_SIMULATE_NOISE,     /* NULL: the machine's, or none */
     LULL_SIMULATE_PLACEMENT, /* NULL: the machine's, or each rank on a node of its own */
+    LULL_SIMULATE_MEMORY,    /* NULL: computations share nothing */
     LULL_SIMULATE_SPECS
 };
 
@@ -46,7 +48,8 @@ struct lull_simulate_point {
 /* What the engine takes of one point. */
 struct lull_simulate_setup {
     struct lull_network network;
-    const struct lull_noise *noise; /* NULL: none */
+    const struct lull_noise *noise;   /* NULL: none */
+    const struct lull_memory *memory; /* NULL: none */
 };
 
 /* Everything that the user typed for point `number` becomes a program, in point->program, and its

@@ -20,6 +20,7 @@ struct lull_wave_collector {
     const struct lull_trace *trace; /* NULL: of a simulation */
     const char *name;
     uint32_t first_process;
+    uint32_t marker;                    /* that begins iterations; LULL_NONE: none does */
     struct lull_wave_builder *builders; /* [n_ranks] */
     struct told *told;                  /* [n_ranks], of a simulation */
     struct lull_sim_sink sink;
@@ -39,6 +40,7 @@ static lull_status create(uint32_t n_ranks, const char *name,
     if (collector) {
         collector->name = name;
         collector->field.n_ranks = n_ranks;
+        collector->marker = LULL_NONE;
         collector->builders = calloc(n_ranks + (size_t)1, sizeof *collector->builders);
         collector->field.rows = calloc(n_ranks + (size_t)1, sizeof *collector->field.rows);
         collector->told = calloc(n_ranks + (size_t)1, sizeof *collector->told);
@@ -73,11 +75,23 @@ void lull_wave_collector_destroy(struct lull_wave_collector *collector)
 /* ---- from a trace -----------------------------------------------------------------------------
  */
 
+/* Of that name; LULL_NONE: there is none. */
+static uint32_t find_marker(const struct lull_trace *trace, const char *name)
+{
+    for (uint32_t m = 0; m < trace->n_markers; m++)
+        if (strcmp(trace->markers[m].name, name) == 0)
+            return m;
+    return LULL_NONE;
+}
+
 lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t application,
+                                       const char *marker,
                                        struct lull_wave_collector **ret_collector,
                                        struct lull_error *err)
 {
-    uint32_t first = 0, count = 0;
+    uint32_t first = 0, count = 0, mark = marker ? find_marker(trace, marker) : LULL_NONE;
+    if (marker && mark == LULL_NONE)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: has no marker '%s'", trace->path, marker);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].application == application && count++ == 0)
             first = p;
@@ -87,6 +101,7 @@ lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t 
     struct lull_wave_collector *collector = *ret_collector;
     collector->trace = trace;
     collector->first_process = first;
+    collector->marker = mark;
     collector->field.clock_error = trace->clock_error;
     collector->field.first_origin = strcmp(trace->producer, "lull simulate") != 0;
     return LULL_OK;
@@ -124,7 +139,7 @@ static bool take_call(struct lull_wave_builder *builder, const struct lull_trace
 static bool finish_rank(struct lull_wave_collector *collector, uint32_t rank, int64_t begin)
 {
     return lull_wave_builder_finish(&collector->builders[rank], begin,
-                                    &collector->field.rows[rank]);
+                                    collector->marker != LULL_NONE, &collector->field.rows[rank]);
 }
 
 static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
@@ -152,6 +167,10 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         case LULL_STEP_CALL_END:
             good = take_call(builder, trace, step);
             break;
+        case LULL_STEP_MARKER:
+            if (step->comm == collector->marker)
+                good = lull_wave_builder_mark(builder);
+            break;
         case LULL_STEP_END:
             good = finish_rank(collector, rank, trace->processes[process].main_begin);
             break;
@@ -164,9 +183,10 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector)
 {
+    uint32_t marker = collector->marker != LULL_NONE ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0;
     return (struct lull_consumer){
         .context = collector,
-        .wants = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
+        .wants = marker | LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
                  LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
                  LULL_STEP_MASK(LULL_STEP_END),
         .steps = take_steps};
@@ -186,11 +206,13 @@ static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_
 }
 
 static lull_status told_compute(void *context, uint32_t stream, const struct lull_op *op,
-                                int64_t begin, int64_t end, int64_t noise, struct lull_error *err)
+                                int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                struct lull_error *err)
 {
     struct lull_wave_collector *collector = context;
     (void)op;
     (void)noise;
+    (void)delay;
     if (!end_gap(collector, stream, begin))
         return no_memory(collector, err);
     collector->told[stream].computed = end;
@@ -349,9 +371,12 @@ lull_status lull_wave_collector_conclude(struct lull_wave_collector *collector,
     field->n_iterations = field->rows[0].n_cells;
     for (uint32_t r = 0; r < field->n_ranks; r++) {
         if (field->rows[r].n_cells == 0)
-            return lull_fail(err, LULL_ERR_FORMAT,
-                             "%s: rank %u: no iterations: its messages do not repeat three times",
-                             collector->name, r);
+            return lull_fail(
+                err, LULL_ERR_FORMAT,
+                collector->marker != LULL_NONE
+                    ? "%s: rank %u: less than three iterations with messages are marked"
+                    : "%s: rank %u: no iterations: its messages do not repeat three times",
+                collector->name, r);
         if (field->rows[r].n_cells < field->n_iterations)
             field->n_iterations = field->rows[r].n_cells;
     }

@@ -66,8 +66,11 @@ uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iterati
 
 struct lull_wave_collector;
 
-/* The processes of one application are the ranks. */
+/* The processes of one application are the ranks. Each event of the marker begins an iteration;
+ * NULL: they are found in the messages. Fails with LULL_ERR_RANGE where the trace has no marker of
+ * that name. */
 lull_status lull_wave_collector_create(const struct lull_trace *trace, uint32_t application,
+                                       const char *marker,
                                        struct lull_wave_collector **ret_collector,
                                        struct lull_error *err);
 struct lull_consumer lull_wave_collector_consumer(struct lull_wave_collector *collector);

@@ -87,12 +87,22 @@ bool lull_wave_builder_collective(struct lull_wave_builder *builder, uint8_t ope
     return true;
 }
 
+bool lull_wave_builder_mark(struct lull_wave_builder *builder)
+{
+    if (!lull_array_reserve(&builder->marks, &builder->marks_room, builder->n_marks + 1,
+                            sizeof *builder->marks))
+        return false;
+    builder->marks[builder->n_marks++] = builder->n_phases;
+    return true;
+}
+
 void lull_wave_builder_free(struct lull_wave_builder *builder)
 {
     free(builder->phases);
     free(builder->kinds);
     free(builder->messages);
     free(builder->collectives);
+    free(builder->marks);
     *builder = (struct lull_wave_builder){0};
 }
 
@@ -157,6 +167,39 @@ static bool take_messages(const struct lull_wave_builder *builder, size_t first,
     return true;
 }
 
+static int64_t waited(const struct lull_wave_builder *builder, size_t first, size_t count)
+{
+    int64_t wait = 0;
+    for (size_t k = first; k < first + count; k++)
+        wait += builder->phases[k].end - builder->phases[k].begin;
+    return wait;
+}
+
+/* From mark to mark; what lies before the first one is in no iteration, and marks without a phase
+ * between them begin none. The messages are those of the iteration in the middle. */
+static bool cut_at_marks(const struct lull_wave_builder *builder, struct lull_wave_row *row)
+{
+    size_t middle = 0;
+    row->cells = malloc((builder->n_marks + 1) * sizeof *row->cells);
+    if (!row->cells)
+        return false;
+    for (size_t m = 0; m < builder->n_marks; m++) {
+        size_t first = builder->marks[m];
+        size_t next = m + 1 < builder->n_marks ? builder->marks[m + 1] : builder->n_phases;
+        if (next == first)
+            continue;
+        if (row->n_cells == 0 && first > 0)
+            row->begin = builder->phases[first - 1].end;
+        if (m <= builder->n_marks / 2 || row->n_cells == 0) {
+            middle = first;
+            row->n_phases = (uint32_t)(next - first);
+        }
+        row->cells[row->n_cells++] = (struct lull_wave_cell){builder->phases[next - 1].end,
+                                                             waited(builder, first, next - first)};
+    }
+    return take_messages(builder, middle, row);
+}
+
 /* Phases that are in no iteration belong to the one before them: they lengthen its wait. */
 static bool cut_iterations(const struct lull_wave_builder *builder, bool by_shape, uint32_t period,
                            struct lull_wave_row *row)
@@ -174,12 +217,9 @@ static bool cut_iterations(const struct lull_wave_builder *builder, bool by_shap
     for (size_t k = first; k < n;) {
         bool whole = same_phases(builder, by_shape, first, k, period);
         uint32_t taken = whole ? period : 1;
-        int64_t wait = 0;
-        for (uint32_t i = 0; i < taken; i++)
-            wait += builder->phases[k + i].end - builder->phases[k + i].begin;
         if (whole)
             row->cells[row->n_cells++] = (struct lull_wave_cell){0, 0};
-        row->cells[row->n_cells - 1].wait += wait;
+        row->cells[row->n_cells - 1].wait += waited(builder, k, taken);
         row->cells[row->n_cells - 1].end = builder->phases[k + taken - 1].end;
         k += taken;
     }
@@ -208,18 +248,23 @@ static bool take_collectives(const struct lull_wave_builder *builder, struct lul
     return true;
 }
 
-bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin,
-                              struct lull_wave_row *ret_row)
+static bool find_iterations(const struct lull_wave_builder *builder, struct lull_wave_row *row)
 {
-    struct lull_wave_row row = {.begin = begin};
-    bool by_shape = false, good = true;
+    bool by_shape = false;
     uint32_t period = find_period(builder, by_shape);
     if (!period) {
         by_shape = true;
         period = find_period(builder, by_shape);
     }
-    if (period)
-        good = cut_iterations(builder, by_shape, period, &row) && take_collectives(builder, &row);
+    return !period || cut_iterations(builder, by_shape, period, row);
+}
+
+bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin, bool marked,
+                              struct lull_wave_row *ret_row)
+{
+    struct lull_wave_row row = {.begin = begin};
+    bool good = marked ? cut_at_marks(builder, &row) : find_iterations(builder, &row);
+    good = good && (row.n_cells == 0 || take_collectives(builder, &row));
     lull_wave_builder_free(builder);
     if (row.n_cells < LEAST_ITERATIONS)
         row.n_cells = 0;

@@ -2,8 +2,8 @@
  *
  * A *phase* is a call that waits for messages, with all messages sent and received since the phase
  * before it. The phases of a rank repeat; the shortest sequence of phases that does is an
- * iteration. Memory while a rank is followed: 24 bytes per phase; afterwards 16 bytes per
- * iteration. */
+ * iteration. Where the program marks its iterations, they are what lies from mark to mark instead.
+ * Memory while a rank is followed: 24 bytes per phase; afterwards 16 bytes per iteration. */
 #ifndef LULL_WAVE_ROW_H
 #define LULL_WAVE_ROW_H
 
@@ -34,6 +34,8 @@ struct lull_wave_builder {
     uint32_t open_sent, open_received;
     struct lull_wave_collective *collectives;
     size_t n_collectives, collectives_room;
+    size_t *marks; /* how many phases there are before each */
+    size_t n_marks, marks_room;
 };
 
 /* All return false when memory runs out. */
@@ -43,9 +45,12 @@ bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uin
 bool lull_wave_builder_wait(struct lull_wave_builder *builder, int64_t begin, int64_t end);
 bool lull_wave_builder_collective(struct lull_wave_builder *builder, uint8_t operation,
                                   int64_t begin, int64_t end);
-/* Finds the iterations. `begin`: when the first one may have begun at the earliest. Empties the
- * builder. A rank without three iterations gets none. */
-bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin,
+/* The program says that an iteration begins. */
+bool lull_wave_builder_mark(struct lull_wave_builder *builder);
+/* Finds the iterations, those that were marked or those that repeat. `begin`: when the first one
+ * may have begun at the earliest. Empties the builder. A rank without three iterations gets none.
+ */
+bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin, bool marked,
                               struct lull_wave_row *ret_row);
 void lull_wave_builder_free(struct lull_wave_builder *builder);
 

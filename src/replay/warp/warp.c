@@ -16,12 +16,13 @@ struct lull_warp {
 /* ---- making -------------------------------------------------------------------------------- */
 
 static lull_status compute(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
-                           int64_t end, int64_t noise, struct lull_error *err)
+                           int64_t end, int64_t noise, int64_t delay, struct lull_error *err)
 {
     struct lull_warp *warp = context;
     uint32_t process = lull_replay_process(warp->program, stream);
     int64_t measured_begin, measured_end;
     (void)noise;
+    (void)delay;
     if (!lull_replay_is_master(warp->program, stream))
         return LULL_OK;
     lull_replay_measured(op, &measured_begin, &measured_end);

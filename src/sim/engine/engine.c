@@ -45,6 +45,12 @@ static lull_status check_options(const struct lull_program *program,
             return lull_fail(err, LULL_ERR_RANGE, "delay of rank %u: times must not be negative",
                              delay->rank);
     }
+    if (options->memory && (program->graph || !options->network->class->any_order))
+        return lull_fail(
+            err, LULL_ERR_RANGE,
+            "%s: ranks can share memory in patterns alone, on a network whose messages "
+            "take no time of processors (ideal, hockney)",
+            program->graph ? program->name : options->network->class->name);
     return lull_network_check(options->network, program->n_ranks, err);
 }
 
@@ -130,6 +136,8 @@ static lull_status open_shared(struct lull_engine *engine)
     if (!engine->delay_over)
         return lull_run_out_of_memory(engine);
     lull_status status = open_ranks(engine);
+    if (status == LULL_OK)
+        status = lull_domain_open(engine);
     if (status == LULL_OK && engine->class->open)
         status = engine->class->open(&engine->fabric, engine->err);
     if (status != LULL_OK)
@@ -176,6 +184,7 @@ static void close_shared(struct lull_engine *engine)
     free(fabric->extra);
     free(fabric->extra_path);
     free(engine->end_path);
+    lull_domain_close(engine);
     free(engine->delay_over);
 }
 
@@ -364,7 +373,7 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
 static bool may_take_any_order(const struct lull_program *program,
                                const struct lull_sim_options *options)
 {
-    return options->network->class->any_order && !program->graph &&
+    return options->network->class->any_order && !program->graph && !options->memory &&
            (program->n_streams == program->n_ranks || (!options->noise && !options->n_delays));
 }
 
@@ -388,7 +397,8 @@ static struct manner fastest(const struct lull_program *program,
 {
     const struct lull_network *network = options->network;
     struct manner manner = {.any_order = may_take_any_order(program, options)};
-    if (network->class->lookahead && network->collectives == LULL_COLLECTIVES_ALGORITHM)
+    if (network->class->lookahead && !options->memory &&
+        network->collectives == LULL_COLLECTIVES_ALGORITHM)
         manner.window = network->class->lookahead(network);
     if (manner.window > 1)
         manner.n_shards = count_shards(program, options);

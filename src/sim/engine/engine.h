@@ -8,7 +8,8 @@
 #include "sim/network/network.h"
 #include "sim/program.h"
 
-struct lull_noise; /* sim/noise/noise.h */
+struct lull_noise;  /* sim/noise/noise.h */
+struct lull_memory; /* sim/memory/memory.h */
 
 /* A one-off delay: `length` ns longer a rank computes, from its first computation on that begins
  * at or after a time or iteration. */
@@ -23,10 +24,10 @@ struct lull_delay {
  * stream. Any member may be NULL. Graph programs have one stream per rank. */
 struct lull_sim_sink {
     void *context;
-    /* A computation of a stream; noise (and delay) is the part of it that was added. `measured` is
+    /* A computation of a stream; noise and delay are the parts of it that were added. `measured` is
      * that of the operation. */
     lull_status (*compute)(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
-                           int64_t end, int64_t noise, struct lull_error *err);
+                           int64_t end, int64_t noise, int64_t delay, struct lull_error *err);
     /* A call begins / ends (LULL_OP_CALL_BEGINS / ENDS). Not for graphs: there, what is not
      * computation is communication. */
     lull_status (*call)(void *context, uint32_t stream, const struct lull_op *op, bool begins,
@@ -42,7 +43,10 @@ struct lull_sim_sink {
 
 struct lull_sim_options {
     const struct lull_network *network;
-    const struct lull_noise *noise; /* NULL: none */
+    const struct lull_noise *noise;   /* NULL: none */
+    const struct lull_memory *memory; /* that computations share, by time and on one thread; NULL:
+                                         they do not. Not for graphs, nor for networks whose
+                                         messages take time of processors. */
     const struct lull_delay *delays;
     uint32_t n_delays;
     uint64_t seed;

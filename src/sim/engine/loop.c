@@ -34,6 +34,9 @@ static void handle(struct lull_engine *engine, const struct lull_entry *entry)
     case LULL_RUN_SCRIPT:
         lull_script_step(engine, entry->id);
         break;
+    case LULL_RUN_DOMAIN:
+        lull_domain_event(engine, entry->id);
+        break;
     }
 }
 
@@ -153,6 +156,7 @@ static lull_status compact_path(struct lull_engine *engine)
         lull_graph_roots(engine);
     else
         lull_stream_roots(engine);
+    lull_domain_roots(engine);
     return lull_path_end_compact(path, engine->err);
 }
 

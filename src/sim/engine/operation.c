@@ -97,13 +97,14 @@ static int64_t take_delays(struct lull_engine *engine, uint32_t rank, uint64_t i
     return sum;
 }
 
-/* Duration without and with noise; `phase` of a computation holds the flags of its operation. */
+/* Duration without noise and delays, and these; `phase` of a computation holds the flags of its
+ * operation. */
 static int64_t duration_of(struct lull_engine *engine, const struct lull_transfer *transfer,
-                           int64_t begin, int64_t *ret_noise)
+                           int64_t begin, int64_t *ret_noise, int64_t *ret_delay)
 {
     int64_t duration = (int64_t)transfer->bytes;
     const struct lull_sim_options *options = engine->options;
-    *ret_noise = 0;
+    *ret_noise = *ret_delay = 0;
     if (transfer->phase & LULL_OP_NOT_SCALED)
         return duration;
     if (engine->scaled)
@@ -118,7 +119,7 @@ static int64_t duration_of(struct lull_engine *engine, const struct lull_transfe
     if (options->n_delays) {
         uint32_t stream = lull_stream_of(engine, transfer);
         uint64_t iteration = engine->graph ? 0 : engine->streams[stream].iteration;
-        *ret_noise += take_delays(engine, transfer->source, iteration, begin);
+        *ret_delay = take_delays(engine, transfer->source, iteration, begin);
     }
     return duration;
 }
@@ -140,30 +141,42 @@ static void compute_over(struct lull_engine *engine, uint32_t id, struct lull_mo
                        engine->compat ? (struct lull_moment){engine->now, end.path} : end);
 }
 
-static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+void lull_computed(struct lull_engine *engine, uint32_t id, struct lull_moment start,
+                   int64_t duration, int64_t noise, int64_t delay)
 {
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     struct lull_fabric *fabric = &engine->fabric;
     struct lull_rank_state *rank = &fabric->ranks[transfer->source];
-    struct lull_clock cpu = lull_cpu(fabric, transfer->source, transfer->cpu);
-    struct lull_moment start = lull_free(moment, cpu), end = start;
-    int64_t noise, duration = duration_of(engine, transfer, start.time, &noise);
+    struct lull_moment end = start;
     if (__builtin_add_overflow(end.time, duration, &end.time) ||
-        __builtin_add_overflow(end.time, noise, &end.time) || end.time > LULL_TIME_MOST)
+        __builtin_add_overflow(end.time, noise, &end.time) ||
+        __builtin_add_overflow(end.time, delay, &end.time) || end.time > LULL_TIME_MOST)
         end.time = LULL_TIME_MOST + 1;
     if (fabric->path) {
         end.path = lull_path_compute(fabric->path, end.path, transfer->tag, duration);
-        end.path = lull_path_add(fabric->path, end.path, LULL_PATH_NOISE, noise);
+        end.path = lull_path_add(fabric->path, end.path, LULL_PATH_NOISE, noise + delay);
     }
-    lull_keep_busy(cpu, end);
+    lull_keep_busy(lull_cpu(fabric, transfer->source, transfer->cpu), end);
     rank->compute += duration;
-    rank->noise += noise;
+    rank->noise += noise + delay;
     engine->result.n_computes++;
     if (engine->sink && engine->sink->compute && engine->status == LULL_OK)
         engine->status = engine->sink->compute(
             engine->sink->context, lull_stream_of(engine, transfer), &engine->transfer_ops[id],
-            start.time, end.time, noise, engine->err);
+            start.time, end.time, noise, delay, engine->err);
     compute_over(engine, id, start, end);
+}
+
+static void compute(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+{
+    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
+    struct lull_clock cpu = lull_cpu(&engine->fabric, transfer->source, transfer->cpu);
+    struct lull_moment start = lull_free(moment, cpu);
+    int64_t noise, delay, duration = duration_of(engine, transfer, start.time, &noise, &delay);
+    if (engine->domains && !(transfer->phase & LULL_OP_NOT_SCALED))
+        lull_domain_compute(engine, id, start, duration, noise, delay);
+    else
+        lull_computed(engine, id, start, duration, noise, delay);
 }
 
 /* --- sends and receives -------------------------------------------------------------------- */

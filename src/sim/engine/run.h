@@ -5,7 +5,7 @@
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
  * stream.c   streams and their requests       collect.c    collective operations
  * sync.c     threads of a rank                channel.c    messages that keep their order
- * diagnose.c what is left over at the end
+ * diagnose.c what is left over at the end  domain.c     computations that share bandwidth
  *
  * An event is handled to its end before the next; what it releases (streams that go on, operations
  * of a graph) is put into a list and started after it, so that nothing calls itself. Transfers do
@@ -28,7 +28,8 @@ enum lull_event_of_run {
     LULL_RUN_STARTED, /* an operation of a graph */
     LULL_RUN_DONE,    /* an operation of a graph */
     LULL_RUN_RESUME,  /* a stream */
-    LULL_RUN_SCRIPT   /* next step of a collective operation */
+    LULL_RUN_SCRIPT,  /* next step of a collective operation */
+    LULL_RUN_DOMAIN   /* of a memory domain: a computation begins or ends */
 };
 
 enum { LULL_RUN_KIND_BITS = 3, LULL_RUN_KINDS = 7, LULL_NUMBER_BITS = 33 };
@@ -123,6 +124,7 @@ struct lull_script {
 
 struct lull_collectives; /* collect.c */
 struct lull_syncs;       /* sync.c */
+struct lull_domain;      /* domain.c */
 struct lull_channels;    /* channel.c */
 struct lull_shards;      /* shard.c */
 
@@ -182,6 +184,8 @@ struct lull_engine {
     struct lull_channels *channels;
     bool holds_back; /* messages might overtake others of their channel otherwise */
 
+    struct lull_domain *domains; /* NULL: computations do not share memory */
+    uint32_t n_domains;
     uint32_t *end_path; /* [n_ranks]: of `end` */
     struct lull_delay *delays;
     bool *delay_over; /* of all engines of the simulation: a delay is of one rank */
@@ -264,6 +268,20 @@ static inline void lull_transfer_free(struct lull_engine *engine, uint32_t id)
 void lull_run_release(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
 /* Carries it out; with compat: its processor and NIC are free. */
 void lull_run_execute(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
+
+/* A computation from `start` on is over, before its noise and its delay. */
+void lull_computed(struct lull_engine *engine, uint32_t id, struct lull_moment start,
+                   int64_t duration, int64_t noise, int64_t delay);
+
+/* --- domain.c --- */
+
+lull_status lull_domain_open(struct lull_engine *engine);
+void lull_domain_close(struct lull_engine *engine);
+void lull_domain_roots(struct lull_engine *engine); /* of the longest path */
+/* A computation begins at `start`, which may be later than now; lull_computed ends it. */
+void lull_domain_compute(struct lull_engine *engine, uint32_t id, struct lull_moment start,
+                         int64_t duration, int64_t noise, int64_t delay);
+void lull_domain_event(struct lull_engine *engine, uint32_t domain);
 
 /* --- compat.c --- */
 

@@ -30,8 +30,9 @@ static lull_status add_consumers(struct session *session, const struct lull_trac
                                  unsigned workers, struct lull_consumer *consumers,
                                  uint32_t *n_consumers, struct lull_error *err)
 {
-    lull_status status = lull_wave_collector_create(trace, session->wanted->application,
-                                                    &session->run->measured.collector, err);
+    lull_status status =
+        lull_wave_collector_create(trace, session->wanted->application, session->wanted->marker,
+                                   &session->run->measured.collector, err);
     if (status == LULL_OK)
         status = lull_eager_evidence_create(trace, workers, &session->evidence, err);
     if (status != LULL_OK)

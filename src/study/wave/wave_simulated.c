@@ -42,6 +42,12 @@ static bool has_noise(const struct outcome *outcome)
     return outcome->setup.noise != NULL;
 }
 
+/* Whether runs without delays tell more than one with them. */
+static bool is_changed_by_waves(const struct outcome *outcome)
+{
+    return outcome->setup.noise || outcome->setup.memory;
+}
+
 /* ---- one simulation ---------------------------------------------------------------------------
  */
 
@@ -70,10 +76,11 @@ struct both {
 };
 
 static lull_status both_compute(void *context, uint32_t stream, const struct lull_op *op,
-                                int64_t begin, int64_t end, int64_t noise, struct lull_error *err)
+                                int64_t begin, int64_t end, int64_t noise, int64_t delay,
+                                struct lull_error *err)
 {
     const struct lull_sim_sink *tape = ((struct both *)context)->sinks[1];
-    return tape->compute(tape->context, stream, op, begin, end, noise, err);
+    return tape->compute(tape->context, stream, op, begin, end, noise, delay, err);
 }
 
 static lull_status both_call(void *context, uint32_t stream, const struct lull_op *op, bool begins,
@@ -161,10 +168,10 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
         return status;
     /* Without noise what is silent is also quiet, and a run with delays tells all but how long it
      * would have been. */
-    if (kind == SILENT && !has_noise(outcome))
+    if (kind == SILENT && !is_changed_by_waves(outcome))
         return LULL_OK;
     bool follows = !is_collective(work->inputs, number, outcome->arena) &&
-                   (has_noise(outcome) || kind >= DELAYED);
+                   (is_changed_by_waves(outcome) || kind >= DELAYED);
     if (follows)
         status = lull_wave_collector_of_simulation(outcome->point.program->n_ranks,
                                                    &outcome->scene.collector, err);
@@ -173,6 +180,7 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
     struct lull_sim_options options = {
         .network = &outcome->setup.network,
         .noise = kind == SILENT ? NULL : outcome->setup.noise,
+        .memory = outcome->setup.memory,
         .delays = inputs->delays,
         .n_delays = kind >= DELAYED ? inputs->n_delays : 0,
         .seed = inputs->seed + (kind > DELAYED ? kind - DELAYED : 0),
@@ -290,9 +298,9 @@ static lull_status predict(const struct lull_wave_inputs *inputs, const struct o
     const struct outcome *delayed = &outcomes[DELAYED];
     const struct lull_wave_field *field = delayed->scene.field;
     const struct lull_delay *delay = inputs->simulate.n_delays ? inputs->simulate.delays : NULL;
-    bool noisy = has_noise(delayed);
-    result->cycle = noisy ? outcomes[QUIET].cycle : delayed->scene.waves.usual.cycle;
-    result->cycle_silent = noisy ? outcomes[SILENT].cycle : result->cycle;
+    bool noisy = has_noise(delayed), apart = is_changed_by_waves(delayed);
+    result->cycle = apart ? outcomes[QUIET].cycle : delayed->scene.waves.usual.cycle;
+    result->cycle_silent = apart ? outcomes[SILENT].cycle : result->cycle;
     result->noise_mean = noisy ? outcomes[QUIET].noise_mean : 0;
     result->noise_sd = noisy ? spread_of_noise(inputs, &outcomes[QUIET]) : 0;
     const struct lull_wave *wave = find_wave(&delayed->scene.waves, delay);
@@ -301,10 +309,16 @@ static lull_status predict(const struct lull_wave_inputs *inputs, const struct o
     int32_t iteration = wave                            ? wave->iteration
                         : !delay || delay->at_iteration ? (int32_t)when
                                                         : (int32_t)(when / result->cycle);
-    return lull_wave_prediction_make(delayed->scene.graph, rank, iteration,
-                                     delay ? (double)delay->length : NAN,
-                                     result->cycle_silent + result->noise_mean, result->cycle,
-                                     arena, &result->predicted, &result->err);
+    lull_status status = lull_wave_prediction_make(
+        delayed->scene.graph, rank, iteration, delay ? (double)delay->length : NAN,
+        result->cycle_silent + result->noise_mean, result->cycle, arena, &result->predicted,
+        &result->err);
+    /* Which ranks share with whom decides how fast the front is: there is no rule but to simulate.
+     */
+    if (delayed->setup.memory)
+        result->predicted.decay = result->predicted.survival = result->predicted.up_per_second =
+            result->predicted.down_per_second = NAN;
+    return status;
 }
 
 /* ---- collective operations --------------------------------------------------------------------
@@ -331,6 +345,7 @@ static lull_status delay_each(const struct lull_wave_inputs *inputs, struct outc
         delay.rank = r;
         struct lull_sim_options options = {.network = &outcome->setup.network,
                                            .noise = outcome->setup.noise,
+                                           .memory = outcome->setup.memory,
                                            .delays = &delay,
                                            .n_delays = 1,
                                            .seed = inputs->simulate.seed,

@@ -16,7 +16,8 @@ struct lull_wave_prediction {
     struct lull_wave_value up, down;       /* ranks per iteration, by the graph from that rank on */
     double up_per_second, down_per_second; /* the same over T + mu */
     double up_most, down_most;             /* the speed of a wave that reaches all at once */
-    double decay;                          /* ns per rank: (T_cyc - T - mu) / kappa */
+    double decay;                          /* ns per rank: (T_cyc - T - mu) / kappa; NAN where
+                                              ranks share memory */
     double survival;                       /* ranks: length / decay, infinite on a silent system */
 };
 
@@ -88,6 +89,7 @@ void lull_wave_cases_release(const struct lull_wave_inputs *inputs, struct lull_
 
 struct lull_wave_run_options {
     uint32_t application;
+    const char *marker; /* that begins iterations; NULL: they are found in the messages */
     bool force, no_replay;
     struct lull_wave_options options;
     const struct lull_study_progress *progress;

@@ -34,11 +34,14 @@ static void add_settings(struct lull_document *document, const struct lull_simul
 {
     const char *noise = point->texts[LULL_SIMULATE_NOISE];
     const char *placement = point->texts[LULL_SIMULATE_PLACEMENT];
+    const char *memory = point->texts[LULL_SIMULATE_MEMORY];
     lull_document_fact(document, "program", "Program", lull_cell_text(point->program->name));
     lull_document_fact(document, "network", "Network",
                        lull_cell_text(point->texts[LULL_SIMULATE_NETWORK]));
     if (placement)
         lull_document_fact(document, "placement", "Placement", lull_cell_text(placement));
+    if (memory)
+        lull_document_fact(document, "memory", "Memory", lull_cell_text(memory));
     lull_document_fact(document, "noise", "Noise", lull_cell_text(noise ? noise : "none"));
     lull_document_fact(document, "seed", "Seed", lull_cell_count(inputs->seed));
 }

@@ -1,5 +1,6 @@
 /* lull simulate --list */
 #include "base/text.h"
+#include "sim/memory/memory.h"
 #include "sim/pattern/pattern.h"
 #include "view/simulation/simulation_document.h"
 
@@ -100,6 +101,17 @@ static void add_placements(struct lull_document *document)
                        lull_cell_text(kind->keys));
 }
 
+static void add_memories(struct lull_document *document)
+{
+    struct lull_table *table =
+        lull_document_table(document, "memories", "--memory", LULL_BY_COLUMN);
+    lull_table_corner(table, "Memory");
+    lull_table_column(table, "keys", "Keys");
+    for (const struct lull_memory_kind *kind = lull_memory_kinds; kind->name; kind++)
+        lull_table_set(table, lull_table_row(table, kind->name, kind->name, LULL_NO_ROW), 0,
+                       lull_cell_text(kind->keys));
+}
+
 struct lull_document *lull_simulate_list(struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-simulate-list/1", "");
@@ -107,6 +119,7 @@ struct lull_document *lull_simulate_list(struct lull_arena *arena)
     add_noises(document, arena);
     add_patterns(document, arena);
     add_placements(document);
+    add_memories(document);
     lull_document_note(
         document, LULL_NOTE_INFO,
         "Networks also know cpu-speed, collectives and algorithms; noises ranks, and "

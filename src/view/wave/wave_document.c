@@ -51,7 +51,8 @@ static void add_specs(struct lull_document *document, const struct lull_wave_inp
     } names[LULL_SIMULATE_SPECS] = {{"pattern", "Pattern"},
                                     {"network", "Network"},
                                     {"noise", "Noise"},
-                                    {"placement", "Placement"}};
+                                    {"placement", "Placement"},
+                                    {"memory", "Memory"}};
     for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++)
         if (result->texts[s])
             lull_document_fact(document, names[s].id, names[s].label,
@@ -84,6 +85,28 @@ static void add_noise(struct lull_document *document, const struct lull_wave_cas
         document, LULL_NOTE_INFO,
         "Noises of equal mean let a wave decay differently, by their shape; noises of equal "
         "standard deviation nearly alike (0.8 to 1.5 of it per rank). Compare noises by both.");
+}
+
+/* Mean waiting per iteration of the last quarter of the run: ranks that share memory do not go in
+ * step any more once a wave has passed. */
+static double waiting_at_the_end(const struct lull_wave_field *field)
+{
+    uint32_t first = field->n_iterations - (field->n_iterations + 3) / 4;
+    double sum = 0;
+    for (uint32_t r = 0; r < field->n_ranks; r++)
+        for (uint32_t i = first; i < field->n_iterations; i++)
+            sum += (double)field->rows[r].cells[i].wait;
+    return sum / field->n_ranks / (field->n_iterations - first);
+}
+
+static void add_memory(struct lull_document *document, const struct lull_wave_case *result)
+{
+    lull_document_fact(document, "end_wait_s", "Waiting per iteration, at the end",
+                       time_or_empty(waiting_at_the_end(result->scene.field)));
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "Ranks that are idle leave their memory bandwidth to the others, which "
+                       "catch up: waves decay without noise, and ranks go out of step behind them. "
+                       "For this there is no rule that predicts it, only the simulation.");
 }
 
 static void add_collective(struct lull_document *document, const struct lull_wave_case *result)
@@ -124,8 +147,9 @@ static void add_waves(struct lull_document *document, const struct lull_wave_inp
         struct lull_wave_prediction *predicted = lull_arena_zero(arena, 1, sizeof *predicted);
         *predicted = result->predicted;
         predicted->length = (double)waves->waves[w].length;
-        predicted->survival =
-            predicted->decay > 0 ? predicted->length / predicted->decay : INFINITY;
+        if (!isnan(predicted->survival))
+            predicted->survival =
+                predicted->decay > 0 ? predicted->length / predicted->decay : INFINITY;
         shown[w] =
             (struct lull_wave_shown){.wave = &waves->waves[w],
                                      .predicted = predicted,
@@ -158,6 +182,8 @@ struct lull_document *lull_wave_case_document(const struct lull_wave_inputs *inp
     }
     add_looked_for(document, &result->scene);
     add_noise(document, result);
+    if (result->texts[LULL_SIMULATE_MEMORY])
+        add_memory(document, result);
     add_waves(document, inputs, result, arena);
     if (result->note)
         lull_document_note(document, LULL_NOTE_INFO, "%s.", result->note);

@@ -5,6 +5,7 @@
 #include "replay/ideal/ideal.h"
 #include "replay/sim_tape.h"
 #include "sim/goal/goal.h"
+#include "sim/noise/noise.h"
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"
 #include "support/folder.h"
@@ -41,16 +42,18 @@ static struct lull_program *pattern(const char *text)
     return program;
 }
 
-/* Simulates the program into `path`, and opens that. */
-static struct lull_trace *taped(struct lull_program *program, const char *network_text,
-                                struct lull_sim_result *result)
+/* Simulates the program into `path`, with the noise and the delays of `options`, and opens that. */
+static struct lull_trace *taped_with(struct lull_program *program, const char *network_text,
+                                     struct lull_sim_options options,
+                                     struct lull_sim_result *result)
 {
     struct lull_network costs = network(network_text, program->n_ranks);
     struct lull_sim_tape *tape;
     struct lull_trace *trace = NULL;
     if (lull_sim_tape_open(program, path, false, &tape, &err) != LULL_OK)
         fail_msg("%s", err.text);
-    struct lull_sim_options options = {.network = &costs, .sink = lull_sim_tape_sink(tape)};
+    options.network = &costs;
+    options.sink = lull_sim_tape_sink(tape);
     if (lull_simulate(program, &options, arena, result, NULL, &err) != LULL_OK ||
         lull_sim_tape_close(tape, result, &err) != LULL_OK ||
         lull_trace_open(path, &trace, &err) != LULL_OK)
@@ -59,9 +62,16 @@ static struct lull_trace *taped(struct lull_program *program, const char *networ
     return trace;
 }
 
+static struct lull_trace *taped(struct lull_program *program, const char *network_text,
+                                struct lull_sim_result *result)
+{
+    return taped_with(program, network_text, (struct lull_sim_options){0}, result);
+}
+
 struct counts {
     uint64_t kinds[LULL_EVENT_KINDS];
     uint64_t bytes_sent, bytes_received, iterations;
+    int64_t in_region[16]; /* ns, inclusive */
 };
 
 static lull_status count(void *context, unsigned worker, const struct lull_block *block,
@@ -78,13 +88,19 @@ static lull_status count(void *context, unsigned worker, const struct lull_block
             counts->bytes_received += event->message.bytes;
         if (event->kind == LULL_EVENT_MARKER)
             counts->iterations += event->number + 1;
+        if (event->kind == LULL_EVENT_ENTER)
+            counts->in_region[event->id] -= event->time;
+        if (event->kind == LULL_EVENT_LEAVE)
+            counts->in_region[event->id] += event->time;
+        if (event->kind == LULL_EVENT_CALL)
+            counts->in_region[event->id] += event->duration;
     }
     return LULL_OK;
 }
 
 static struct counts counted(const struct lull_trace *trace)
 {
-    struct counts counts = {{0}, 0, 0, 0};
+    struct counts counts = {.iterations = 0};
     struct lull_visitor visitor = {.context = &counts, .block = count};
     struct lull_scan_options options = {.workers = 1, .application = LULL_NONE};
     if (lull_scan(trace, &options, &visitor, &err) != LULL_OK)
@@ -206,6 +222,45 @@ static void test_ideal_runtime(void **state)
     }
 }
 
+static int64_t time_in(const struct lull_trace *trace, const struct counts *counts,
+                       const char *name)
+{
+    int64_t sum = 0;
+    assert_true(trace->n_regions <= 16);
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (strcmp(trace->regions[r].name, name) == 0)
+            sum += counts->in_region[r];
+    return sum;
+}
+
+/* What a simulation adds to computations is told apart from them, and is useful time as before. */
+static void test_disturbed(void **state)
+{
+    (void)state;
+    const struct lull_noise *noise;
+    struct lull_noise_spec spec = lull_noise_spec_empty(lull_noise_find("exponential"));
+    spec.values[0] = 30000;
+    assert_int_equal(lull_noise_create(&spec, arena, &noise, &err), LULL_OK);
+    static const struct lull_delay delays[] = {{2, true, 3, 5000000}, {4, false, 2000000, 700000}};
+    struct lull_sim_result result;
+    struct lull_trace *trace = taped_with(
+        pattern("chain:ranks=6,exec=1ms,iterations=9,bytes=100"), "hockney",
+        (struct lull_sim_options){.noise = noise, .delays = delays, .n_delays = 2, .seed = 7},
+        &result);
+    struct counts counts = counted(trace);
+    int64_t computed = 0, added = 0;
+    for (uint32_t r = 0; r < result.n_ranks; r++) {
+        computed += result.ranks[r].compute;
+        added += result.ranks[r].noise;
+    }
+    assert_true(computed == 6 * 9 * INT64_C(1000000) && added > 5700000);
+    assert_true(time_in(trace, &counts, "delay") == 5700000);
+    assert_true(time_in(trace, &counts, "noise") == added - 5700000);
+    assert_true(time_in(trace, &counts, "compute") == computed + added);
+    check_useful(trace, &result);
+    lull_trace_close(trace);
+}
+
 static void test_graph(void **state)
 {
     (void)state;
@@ -268,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_imbalance, begin, end),
         cmocka_unit_test_setup_teardown(test_useful_time, begin, end),
         cmocka_unit_test_setup_teardown(test_ideal_runtime, begin, end),
+        cmocka_unit_test_setup_teardown(test_disturbed, begin, end),
         cmocka_unit_test_setup_teardown(test_graph, begin, end),
         cmocka_unit_test_setup_teardown(test_failure, begin, end),
     };
