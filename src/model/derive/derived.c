@@ -1,6 +1,6 @@
 #include "base/collective.h"
 #include "model/derive/deriving.h"
-#include "model/program/collective_form.h"
+#include "model/program/primitive/collective_form.h"
 
 #include <math.h>
 #include <string.h>

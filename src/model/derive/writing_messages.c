@@ -1,5 +1,5 @@
 #include "model/derive/deriving.h"
-#include "model/program/primitives.h"
+#include "model/program/primitive/primitives.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Program models against published numbers and hand calculations. */
-#include "model/program/maximum.h"
+#include "model/program/primitive/maximum.h"
 #include "model/program/program_model.h"
 #include "support/model_text.h"
 

@@ -1,4 +1,4 @@
-#include "model/program/maximum.h"
+#include "model/program/primitive/maximum.h"
 
 #include <math.h>
 
@@ -66,4 +66,25 @@ double lull_expected_maximum(const struct lull_distribution *distribution, doubl
     default:
         return by_integration(distribution, draws);
     }
+}
+
+/* E = Q(1) - integral of Q'(u) u^draws, with Q' constant between two quantiles. */
+double lull_expected_maximum_of_quantiles(const double *quantiles, size_t count, double draws)
+{
+    double parts = (double)count - 1, expected = quantiles[count - 1];
+    for (size_t i = 0; i + 1 < count; i++) {
+        double slope = (quantiles[i + 1] - quantiles[i]) * parts;
+        double from = (double)i / parts, to = (double)(i + 1) / parts;
+        expected -= slope * (pow(to, draws + 1) - pow(from, draws + 1)) / (draws + 1);
+    }
+    return expected;
+}
+
+double lull_quantiles_sample(const double *quantiles, size_t count, double probability)
+{
+    double at = probability * ((double)count - 1);
+    size_t i = (size_t)at;
+    if (i + 1 >= count)
+        return quantiles[count - 1];
+    return quantiles[i] + (at - (double)i) * (quantiles[i + 1] - quantiles[i]);
 }
