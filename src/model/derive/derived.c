@@ -84,12 +84,44 @@ static void write_computations(const struct deriving *deriving)
 
 /* ---- collective operations ------------------------------------------------------------------ */
 
-static const struct lull_collective_form *form_of(uint8_t operation)
+/* Operations whose parts may differ in size, and their like, are those of equal parts. */
+static const struct kin {
+    uint8_t operation, primitive;
+    const char *algorithm;
+} kin[] = {
+    {LULL_COLLECTIVE_GATHERV, LULL_COLLECTIVE_GATHER, "linear"},
+    {LULL_COLLECTIVE_SCATTERV, LULL_COLLECTIVE_SCATTER, "linear"},
+    {LULL_COLLECTIVE_ALLGATHERV, LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_PRESUMED},
+    {LULL_COLLECTIVE_ALLTOALLV, LULL_COLLECTIVE_ALLTOALL, "linear"},
+    {LULL_COLLECTIVE_ALLTOALLW, LULL_COLLECTIVE_ALLTOALL, "linear"},
+    {LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK, LULL_COLLECTIVE_REDUCE_SCATTER,
+     LULL_COLLECTIVE_PRESUMED},
+    {LULL_COLLECTIVE_EXSCAN, LULL_COLLECTIVE_SCAN, LULL_COLLECTIVE_PRESUMED},
+};
+
+/* The primitive for an operation, NULL: there is none, and the algorithm that it is presumed to
+ * take. */
+static const char *primitive_of(uint8_t operation, const char **ret_algorithm)
 {
     const struct lull_collective_form *form = lull_collective_forms;
+    *ret_algorithm = LULL_COLLECTIVE_PRESUMED;
+    for (size_t i = 0; i < sizeof kin / sizeof *kin; i++)
+        if (kin[i].operation == operation) {
+            operation = kin[i].primitive;
+            *ret_algorithm = kin[i].algorithm;
+            break;
+        }
     while (form->primitive && form->operation != operation)
         form++;
-    return form->primitive ? form : NULL;
+    return form->primitive;
+}
+
+static const struct lull_collective_form *form_at(const char *primitive, const char *algorithm,
+                                                  double processes, double bytes)
+{
+    return strcmp(algorithm, LULL_COLLECTIVE_PRESUMED) == 0
+               ? lull_collective_form_presume(primitive, processes, bytes)
+               : lull_collective_form_find(primitive, algorithm);
 }
 
 /* What the primitive calls bytes, from what a process sends on average. */
@@ -100,8 +132,10 @@ static double bytes_of(const struct lull_measured_collective *collective, size_t
     case LULL_COLLECTIVE_BCAST: /* the root alone sends */
         return collective->bytes[run] * processes;
     case LULL_COLLECTIVE_ALLTOALL:
+    case LULL_COLLECTIVE_ALLTOALLV:
+    case LULL_COLLECTIVE_ALLTOALLW:
         return collective->bytes[run] / processes;
-    default:
+    default: /* of a scatter, the root sends the parts of all: on average one each */
         return collective->bytes[run];
     }
 }
@@ -110,9 +144,9 @@ static void write_collective(struct deriving *deriving,
                              const struct lull_measured_collective *collective)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    const struct lull_collective_form *form = form_of(collective->operation);
-    const char *name = lull_collective_name(collective->operation);
-    if (!form) {
+    const char *name = lull_collective_name(collective->operation), *algorithm;
+    const char *primitive = primitive_of(collective->operation, &algorithm), *said = "";
+    if (!primitive) {
         fprintf(deriving->out, "    -- %s: no term explains it\n", name);
         return;
     }
@@ -120,19 +154,25 @@ static void write_collective(struct deriving *deriving,
     for (size_t i = 0; i < runs->n_runs; i++) {
         double processes = runs->links[i].processes;
         bytes[i] = bytes_of(collective, i, processes);
+        if (processes < 2)
+            continue;
+        const struct lull_collective_form *form =
+            form_at(primitive, algorithm, processes, bytes[i]);
         deriving->latencies[i] += collective->calls[i] * form->steps(processes);
         deriving->content[i] += collective->calls[i] * form->volume(processes, bytes[i]);
+        said = form->algorithm;
     }
     struct lull_derived_law calls = lull_derive_law_of_numbers(deriving, collective->calls);
     struct lull_derived_law size = lull_derive_law_of_numbers(deriving, bytes);
     fprintf(deriving->out,
-            "    -- %s: its calls %s, its bytes %s; runs do not tell the algorithm\n"
+            "    -- %s: its calls %s, its bytes %s. A run does not show the algorithm:\n"
+            "    -- presumed as MPICH chooses by size, %s at the largest run\n"
             "    {name = \"%s\", every = function(p) return measured_iterations / (",
             name, lull_derive_exactness(calls.residual, deriving->arena),
-            lull_derive_exactness(size.residual, deriving->arena), name);
+            lull_derive_exactness(size.residual, deriving->arena), *said ? said : algorithm, name);
     lull_derive_write_law(deriving, &calls);
-    fprintf(deriving->out, ") end, time = function(p)\n      return %s{", form->primitive);
-    fprintf(deriving->out, "algorithm = \"%s\"", form->algorithm);
+    fprintf(deriving->out, ") end, time = function(p)\n      return %s{", primitive);
+    fprintf(deriving->out, "algorithm = \"%s\"", algorithm);
     if (size.coefficient > 0) {
         fprintf(deriving->out, ", bytes = ");
         lull_derive_write_law(deriving, &size);
@@ -149,7 +189,7 @@ static double find_iterations(const struct deriving *deriving)
     const struct lull_measured_runs *runs = deriving->runs;
     double most = 1;
     for (size_t i = 0; i < runs->n_runs; i++)
-        if (deriving->shape.kind == LULL_SHAPE_GRID || deriving->shape.kind == LULL_SHAPE_ALL)
+        if (deriving->shape.kind != LULL_SHAPE_NONE && deriving->shape.kind != LULL_SHAPE_IRREGULAR)
             most = fmax(most, deriving->fitted[i].messages);
     if (most > 1)
         return most;
