@@ -8,80 +8,6 @@
 /* What messages cost where the runs cannot say it: their content, and all where there are none. */
 static const double assumed_bandwidth = 1e10, assumed_latency = 1e-6;
 
-/* ---- computation ---------------------------------------------------------------------------- */
-
-static double largest_share(const struct deriving *deriving, const double *seconds)
-{
-    double share = 0;
-    for (size_t i = 0; i < deriving->runs->n_runs; i++)
-        share = fmax(share, seconds[i] / deriving->runs->seconds[i]);
-    return share;
-}
-
-static void write_computation(const struct deriving *deriving, const char *name, const char *region,
-                              const double *seconds)
-{
-    struct lull_derived_law law = lull_derive_law_of_times(deriving, seconds);
-    fprintf(deriving->out, "    -- up to %.1f %% of the time of a run; the law is within %.1f %%",
-            100 * largest_share(deriving, seconds), 100 * law.residual);
-    if (isfinite(law.low) && law.high > law.low + 1e-6 * law.high)
-        fprintf(deriving->out, ", its coefficient between %.4g and %.4g s", law.low, law.high);
-    fprintf(deriving->out, "\n    {name = \"%s\", ", name);
-    if (region)
-        fprintf(deriving->out, "regions = {\"%s\"}, ", region);
-    fprintf(deriving->out, "time = function(p)\n      return compute{seconds = (");
-    lull_derive_write_law(deriving, &law);
-    fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
-}
-
-/* Names come from traces: quotes, backslashes and control characters would end a text. */
-static const char *quoted(const struct deriving *deriving, const char *name)
-{
-    char *copy = lull_arena_strdup(deriving->arena, name);
-    for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == '"' || *c == '\\' || *c == 127)
-            *c = '_';
-    return copy;
-}
-
-/* Terms have different names. */
-static const char *term_name(const struct deriving *deriving, size_t index)
-{
-    const char *name = quoted(deriving, deriving->runs->regions[index].name);
-    unsigned alike = 1;
-    for (size_t i = 0; i < index; i++)
-        alike += strcmp(quoted(deriving, deriving->runs->regions[i].name), name) == 0;
-    if (!*name)
-        return "computation";
-    return alike == 1 ? lull_arena_printf(deriving->arena, "computation in %s", name)
-                      : lull_arena_printf(deriving->arena, "computation in %s (%u)", name, alike);
-}
-
-static void write_computations(const struct deriving *deriving)
-{
-    const struct lull_measured_runs *runs = deriving->runs;
-    double *extra = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *extra);
-    for (size_t i = 0; i < runs->n_regions; i++) {
-        const struct lull_measured_region *region = &runs->regions[i];
-        const char *name = quoted(deriving, region->name);
-        bool is_alone = runs->n_regions == 1 && !*name;
-        if (!is_alone && largest_share(deriving, region->useful) < 0.001)
-            continue;
-        write_computation(deriving, term_name(deriving, i),
-                          is_alone           ? "useful"
-                          : region->is_whole ? name
-                                             : NULL,
-                          region->useful);
-    }
-    for (size_t i = 0; i < runs->n_runs; i++)
-        extra[i] = runs->most_useful[i] - runs->useful[i];
-    if (largest_share(deriving, extra) > 0.001) {
-        fprintf(deriving->out,
-                "    -- what the process that computes longest does beyond the mean\n");
-        write_computation(deriving, "imbalance", NULL, extra);
-    }
-}
-
 /* ---- collective operations ------------------------------------------------------------------ */
 
 /* Operations whose parts may differ in size, and their like, are those of equal parts. */
@@ -203,7 +129,7 @@ static double find_latency(const struct deriving *deriving)
 {
     double first = 0, second = 0;
     for (size_t i = 0; i < deriving->runs->n_runs; i++) {
-        double left = deriving->runs->seconds[i] - deriving->runs->most_useful[i] -
+        double left = deriving->runs->seconds[i] - deriving->computation[i] -
                       deriving->content[i] / assumed_bandwidth;
         first += fmax(0, left) * deriving->latencies[i];
         second += deriving->latencies[i] * deriving->latencies[i];
@@ -216,8 +142,8 @@ static void write_head(const struct deriving *deriving)
     const struct lull_measured_runs *runs = deriving->runs;
     fprintf(deriving->out, "-- Derived by lull from %zu runs:\n", runs->n_runs);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        fprintf(deriving->out, "--   %s: %u processes, ", quoted(deriving, runs->names[i]),
-                runs->links[i].processes);
+        fprintf(deriving->out, "--   %s: %u processes, ",
+                lull_derive_quoted(deriving, runs->names[i]), runs->links[i].processes);
         if (runs->size_name)
             fprintf(deriving->out, "%s = %.10g, ", runs->size_name, runs->size[i]);
         fprintf(deriving->out, "%.6g s\n", runs->seconds[i]);
@@ -263,10 +189,10 @@ static void write_rest(const struct deriving *deriving)
             "\"bandwidth\"},\n  },\n}\n",
             latency, assumed_bandwidth);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        double predicted = runs->most_useful[i] + deriving->latencies[i] * latency +
+        double predicted = deriving->computation[i] + deriving->latencies[i] * latency +
                            deriving->content[i] / assumed_bandwidth;
         fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
-                quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
+                lull_derive_quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
     }
 }
 
@@ -294,6 +220,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
         .fitted = lull_arena_zero(arena, n, sizeof *deriving.fitted),
         .by_processes = lull_arena_zero(arena, n, sizeof *deriving.by_processes),
         .by_extents = lull_arena_zero(arena, n, sizeof *deriving.by_extents),
+        .computation = lull_arena_zero(arena, n, sizeof *deriving.computation),
         .latencies = lull_arena_zero(arena, n, sizeof *deriving.latencies),
         .content = lull_arena_zero(arena, n, sizeof *deriving.content)};
     deriving.shape = lull_shape_find(runs->links, n, deriving.fitted);
@@ -303,10 +230,10 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
     fprintf(out,
             "return {\n  title = \"%s\",\n  processes = \"P\",\n  iterations = \"iterations\",\n"
             "  network = {latency = \"T\", bandwidth = \"B\"},\n",
-            quoted(&deriving, runs->title));
+            lull_derive_quoted(&deriving, runs->title));
     write_work(&deriving);
     fprintf(out, "  terms = {\n");
-    write_computations(&deriving);
+    lull_derive_write_computations(&deriving);
     lull_derive_write_messages(&deriving);
     for (size_t c = 0; c < runs->n_collectives; c++)
         write_collective(&deriving, &runs->collectives[c]);

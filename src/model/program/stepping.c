@@ -21,9 +21,8 @@ static int64_t draw(const struct model_program *data, struct rank_state *state,
     struct lull_random random;
     lull_random_seed(&random, data->seed + owner * UINT64_C(0x9e3779b97f4a7c15) +
                                   state->draws++ * UINT64_C(0xd1b54a32d192ed03));
-    return ns_of(operation->quantiles
-                     ? lull_quantiles_sample(operation->quantiles, operation->n_quantiles,
-                                             lull_random_uniform(&random))
+    return ns_of(operation->quantiles.count > 0
+                     ? lull_quantiles_sample(&operation->quantiles, lull_random_uniform(&random))
                      : lull_distribution_sample(&operation->noise, &random));
 }
 

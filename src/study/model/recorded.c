@@ -45,8 +45,7 @@ lull_status lull_recorded_region(void *context, const char *run, const char *reg
     struct lull_runs runs;
     options.region = region;
     options.regions = options.no_replay = true;
-    lull_status status =
-        lull_runs_load(&run, 1, &options, reader->notices, scratch, &runs, err);
+    lull_status status = lull_runs_load(&run, 1, &options, reader->notices, scratch, &runs, err);
     if (status == LULL_OK)
         status = take_time(&runs.runs[0], region, ret_time, err);
     lull_runs_close(&runs);

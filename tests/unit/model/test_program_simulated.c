@@ -155,7 +155,7 @@ static void test_sizes(void **state)
         "scan{bytes = 1e4, algorithm = 'mpich'}",
         "reduce_scatter{bytes = 1e5, algorithm = 'mpich'}",
     };
-    static const char *const processes[] = {"P=1",  "P=2",  "P=4", "P=7",  "P=16",
+    static const char *const processes[] = {"P=1",  "P=2",  "P=4", "P=7", "P=16",
                                             "P=31", "P=12", "P=3", "P=33"};
     enum { FOLDED = 6 }; /* numbers that operations which fold are compared at */
     double values[8];
@@ -239,7 +239,9 @@ static void test_noise(void **state)
 static void test_quantiles(void **state)
 {
     static const double ranks[] = {1, 2, 10, 1000};
-    const double quantiles[] = {-2e-4, -1e-4, 0, 1e-4, 2e-4};
+    static const double values[] = {-2e-4, -1e-4, 0, 1e-4, 2e-4};
+    static const double some[] = {-2e-4, 1e-4, 2e-4}, probabilities[] = {0, 0.75, 1};
+    const struct lull_quantiles all = {values, NULL, 5}, few = {some, probabilities, 3};
     struct lull_program_model model = model_of_text(
         "return {title = 't', processes = 'P', iterations = 'n', parameters = {{name = 'P', unit = "
         "'1', default = 1}, {name = 'n', unit = '1', default = 4000}}, terms = {{name = 'noise', "
@@ -251,16 +253,17 @@ static void test_quantiles(void **state)
     struct lull_error err = {""};
     struct lull_model_simulation simulated;
     struct lull_term_cost terms[3];
-    double values[2];
+    double point[2];
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
         double n = ranks[i], want = -2e-4 + 4e-4 * n / (n + 1);
-        double got = lull_expected_maximum_of_quantiles(quantiles, 5, n);
+        double got = lull_expected_maximum_of_quantiles(&all, n);
+        assert_true(fabs(lull_expected_maximum_of_quantiles(&few, n) - want) <= 1e-12);
         if (!(fabs(got - want) <= 1e-12))
             fail_msg("%g draws: expected maximum %.15g, uniform %.15g", n, got, want);
         model_set(&model, lull_arena_printf(*state, "P=%g", n));
-        lull_model_values(&model, values);
-        if (lull_model_evaluate(&model, values, terms, &err) != LULL_OK ||
-            lull_model_simulate(&model, values, &engine, *state, &simulated, &err) != LULL_OK)
+        lull_model_values(&model, point);
+        if (lull_model_evaluate(&model, point, terms, &err) != LULL_OK ||
+            lull_model_simulate(&model, point, &engine, *state, &simulated, &err) != LULL_OK)
             fail_msg("%s", err.text);
         assert_true(fabs(terms[0].seconds - 4000 * want) < 1e-9);
         /* what 4000 iterations add to 4 s, within 2 % of the largest that it can be */

@@ -4,12 +4,13 @@
 #include <string.h>
 
 static const char *const key_names[KEYS] = {
-    "flops",     "rate",        "seconds",  "bytes",     "bandwidth",    "latency",
-    "count",     "threads",     "overhead", "imbalance", "draws",        "mean",
-    "value",     "probability", "least",    "most",      "shape",        "sd",
-    "period",    "length",      "duration", "cores",     "periodic",     "grid",
-    "quantiles", "sizes",       "in_core",  "algorithm", "distribution", "kind",
-    "direction", "kernel",      "region",   "run",       "of",           "per"};
+    "flops",     "rate",          "seconds",  "bytes",     "bandwidth", "latency",
+    "count",     "threads",       "overhead", "imbalance", "draws",     "mean",
+    "value",     "probability",   "least",    "most",      "shape",     "sd",
+    "period",    "length",        "duration", "cores",     "periodic",  "grid",
+    "quantiles", "probabilities", "sizes",    "in_core",   "algorithm", "distribution",
+    "kind",      "direction",     "kernel",   "region",    "run",       "of",
+    "per"};
 
 bool lull_argument_given(const struct arguments *arguments, enum key key)
 {

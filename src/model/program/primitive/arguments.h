@@ -30,6 +30,7 @@ enum key {
     KEY_PERIODIC, /* the numbers end here */
     KEY_GRID,
     KEY_QUANTILES,
+    KEY_PROBABILITIES,
     KEY_SIZES,
     KEY_IN_CORE,
     KEY_WORDS, /* words from here on */

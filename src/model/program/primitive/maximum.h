@@ -12,10 +12,16 @@
  * 1 - F(x)^draws, to 1e-6. */
 double lull_expected_maximum(const struct lull_distribution *distribution, double draws);
 
-/* Exact, of a distribution given by count >= 2 quantiles of equally spaced probabilities from 0 to
- * 1, with lines between them: never above the last one. */
-double lull_expected_maximum_of_quantiles(const double *quantiles, size_t count, double draws);
+/* A distribution by its quantiles, with lines between them. */
+struct lull_quantiles {
+    const double *values;        /* [count], ascending */
+    const double *probabilities; /* [count], from 0 to 1, ascending; NULL: equally spaced */
+    size_t count;                /* 2 or more; 0: this is none */
+};
+
+/* Exact; never above the last quantile. */
+double lull_expected_maximum_of_quantiles(const struct lull_quantiles *quantiles, double draws);
 /* The quantile of a probability in [0, 1). */
-double lull_quantiles_sample(const double *quantiles, size_t count, double probability);
+double lull_quantiles_sample(const struct lull_quantiles *quantiles, double probability);
 
 #endif

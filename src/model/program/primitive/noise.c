@@ -57,30 +57,50 @@ static struct lull_distribution read_detours(const struct arguments *a, double *
     return made;
 }
 
-/* noise{quantiles}: of equal probabilities, ascending; between them lines. They may be below 0, a
- * computation that is shorter than on average. In memory of the operation, or of Lua. */
-static double *read_quantiles(const struct arguments *a, size_t *ret_count)
+/* A list of numbers that do not become smaller, in memory of the operation, or of Lua: then what
+ * holds it stays on the stack, and so alive, until the function ends. */
+static double *read_ascending(const struct arguments *a, const char *key, size_t *ret_count)
 {
     enum { MOST = 4096 };
     lua_State *L = a->L;
     struct lull_arena *arena = lull_tally_of(L)->recording;
-    lua_getfield(L, 1, "quantiles");
+    lua_getfield(L, 1, key);
     lua_Unsigned count = lua_rawlen(L, -1);
     if (count < 2 || count > MOST)
-        luaL_error(L, "noise: quantiles has %d numbers, expected 2 to %d",
+        luaL_error(L, "noise: %s has %d numbers, expected 2 to %d", key,
                    (int)(count > INT32_MAX ? INT32_MAX : count), MOST);
-    double *quantiles = arena ? lull_arena_zero(arena, count, sizeof *quantiles)
-                              : lua_newuserdatauv(L, count * sizeof *quantiles, 0);
-    int list = arena ? -1 : -2;
+    double *list = arena ? lull_arena_zero(arena, count, sizeof *list)
+                         : lua_newuserdatauv(L, count * sizeof *list, 0);
+    int table = arena ? -1 : -2;
     for (lua_Unsigned i = 0; i < count; i++) {
-        bool is_number = lua_rawgeti(L, list, (lua_Integer)i + 1) == LUA_TNUMBER;
-        quantiles[i] = lua_tonumber(L, -1);
-        if (!is_number || !isfinite(quantiles[i]) || (i > 0 && quantiles[i] < quantiles[i - 1]))
-            luaL_error(L, "noise: quantile %d: expected a number not below the one before it",
+        bool is_number = lua_rawgeti(L, table, (lua_Integer)i + 1) == LUA_TNUMBER;
+        list[i] = lua_tonumber(L, -1);
+        if (!is_number || !isfinite(list[i]) || (i > 0 && list[i] < list[i - 1]))
+            luaL_error(L, "noise: %s: number %d: expected one not below the one before it", key,
                        (int)i + 1);
         lua_pop(L, 1);
     }
-    *ret_count = count; /* the userdata stays on the stack, and so alive, until the function ends */
+    *ret_count = count;
+    return list;
+}
+
+/* noise{quantiles, probabilities}: they may be below 0, of computations that are shorter than on
+ * average. */
+static struct lull_quantiles read_quantiles(const struct arguments *a)
+{
+    lua_State *L = a->L;
+    struct lull_quantiles quantiles = {.count = 0};
+    size_t count;
+    quantiles.values = read_ascending(a, "quantiles", &quantiles.count);
+    if (!lull_argument_given(a, KEY_PROBABILITIES))
+        return quantiles;
+    const double *list = read_ascending(a, "probabilities", &count);
+    if (count != quantiles.count)
+        luaL_error(L, "noise: %d probabilities for %d quantiles", (int)count, (int)quantiles.count);
+    for (size_t i = 1; i < count; i++)
+        if (list[0] != 0 || list[count - 1] != 1 || list[i] == list[i - 1])
+            luaL_error(L, "noise: probabilities: expected different ones, from 0 to 1");
+    quantiles.probabilities = list;
     return quantiles;
 }
 
@@ -97,18 +117,18 @@ static double read_draws(const struct arguments *a)
  * that is disturbed most has to be waited for, at the next operation in which all wait for all. */
 int lull_primitive_noise(lua_State *L)
 {
-    struct arguments a = lull_arguments_read(L, "noise",
-                                             OF_DISTRIBUTIONS | KEY_BIT(KEY_PERIOD) |
-                                                 KEY_BIT(KEY_LENGTH) | KEY_BIT(KEY_DURATION) |
-                                                 KEY_BIT(KEY_DRAWS) | KEY_BIT(KEY_QUANTILES));
+    struct arguments a = lull_arguments_read(
+        L, "noise",
+        OF_DISTRIBUTIONS | KEY_BIT(KEY_PERIOD) | KEY_BIT(KEY_LENGTH) | KEY_BIT(KEY_DURATION) |
+            KEY_BIT(KEY_DRAWS) | KEY_BIT(KEY_QUANTILES) | KEY_BIT(KEY_PROBABILITIES));
     struct lull_tally *tally = lull_tally_of(L);
     double certain = 0, seconds;
     struct lull_operation operation = {
         .kind = LULL_OPERATION_NOISE, .count = 1, .draws = read_draws(&a)};
     if (lull_argument_given(&a, KEY_QUANTILES)) {
-        operation.quantiles = read_quantiles(&a, &operation.n_quantiles);
-        seconds = fmax(0, lull_expected_maximum_of_quantiles(
-                              operation.quantiles, operation.n_quantiles, operation.draws));
+        operation.quantiles = read_quantiles(&a);
+        seconds =
+            fmax(0, lull_expected_maximum_of_quantiles(&operation.quantiles, operation.draws));
     } else {
         operation.noise = lull_argument_given(&a, KEY_PERIOD) ? read_detours(&a, &certain)
                                                               : read_distribution(&a);

@@ -6,9 +6,9 @@
 #define LULL_MODEL_PROGRAM_PRIMITIVE_PRIMITIVES_H
 
 #include "model/program/primitive/collective_form.h"
+#include "model/program/primitive/maximum.h"
 #include "model/program/primitive/tree.h"
 #include "model/program/program_model.h"
-#include "stats/distribution.h"
 
 #include <lua.h>
 
@@ -35,8 +35,7 @@ struct lull_operation {
     const struct lull_collective_form *form; /* COLLECTIVE */
     bool presumed;                           /* COLLECTIVE: by size, as the simulator does it */
     struct lull_distribution noise;          /* NOISE, in seconds */
-    const double *quantiles;                 /* NOISE: instead, [n_quantiles]; NULL */
-    size_t n_quantiles;
+    struct lull_quantiles quantiles;         /* NOISE: instead, in seconds; count 0: none */
     double draws; /* NOISE: independent ones; ranks that are neighbours share them */
 };
 
