@@ -73,7 +73,10 @@ static void read_argument(struct arguments *arguments, enum key key)
 
 struct arguments lull_arguments_read(lua_State *L, const char *primitive, uint64_t allowed)
 {
+    enum { MOST = 1 << 17 }; /* operations that a simulation keeps */
     struct arguments arguments = {.L = L, .primitive = primitive};
+    if (lull_tally_of(L)->n_operations >= MOST)
+        luaL_error(L, "%s: more than %d primitives in one execution of a term", primitive, MOST);
     if (lua_type(L, 1) != LUA_TTABLE)
         luaL_error(L, "%s: expected a table: %s{...}", primitive, primitive);
     lua_pushnil(L);
