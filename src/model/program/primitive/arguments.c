@@ -121,9 +121,14 @@ unsigned lull_argument_choice(const struct arguments *arguments, enum key key,
     unsigned at = 0;
     while (word && known[at] && strcmp(known[at], word) != 0)
         at++;
-    if (word && !known[at])
-        luaL_error(arguments->L, "%s: %s is '%s', expected '%s' or another of its words",
-                   arguments->primitive, key_names[key], word, known[0]);
+    if (word && !known[at]) {
+        lua_pushstring(arguments->L, known[0]);
+        for (unsigned k = 1; known[k]; k++)
+            lua_pushfstring(arguments->L, "%s%s", known[k + 1] ? ", " : " or ", known[k]);
+        lua_concat(arguments->L, (int)at);
+        luaL_error(arguments->L, "%s: %s is '%s', expected %s", arguments->primitive,
+                   key_names[key], word, lua_tostring(arguments->L, -1));
+    }
     return at;
 }
 

@@ -115,7 +115,7 @@ int lull_primitive_tree(lua_State *L)
     read_network(&a, &latency, &bandwidth, &count);
     double ways = direction == LULL_TREE_BOTH ? 2 : 1;
     double steps = count * ways * lull_tree_depth(kind, tally->processes);
-    double messages = count * ways * (tally->processes - 1);
+    double messages = count * ways * fmax(0, tally->processes - 1);
     lull_tally_spend(tally, LULL_RESOURCE_LATENCY, steps * latency);
     lull_tally_spend(tally, LULL_RESOURCE_BANDWIDTH, steps * a.numbers[KEY_BYTES] / bandwidth);
     tally->cost.messages += messages;
@@ -140,9 +140,19 @@ static const struct lull_collective_form *find_form(const struct arguments *a, c
     const struct lull_collective_form *form =
         *ret_presumed ? lull_collective_form_presume(name, processes, a->numbers[KEY_BYTES])
                       : lull_collective_form_find(name, algorithm);
-    if (!form)
-        luaL_error(a->L, "%s: there is no algorithm '%s'", name, algorithm);
-    return form;
+    if (form)
+        return form;
+    int words = 1;
+    lua_pushstring(a->L, LULL_COLLECTIVE_PRESUMED);
+    for (form = lull_collective_forms; form->primitive; form++)
+        if (strcmp(form->primitive, name) == 0) {
+            lua_pushfstring(a->L, ", %s", form->algorithm);
+            words++;
+        }
+    lua_concat(a->L, words);
+    luaL_error(a->L, "%s: there is no algorithm '%s', known: %s", name, algorithm,
+               lua_tostring(a->L, -1));
+    return NULL;
 }
 
 /* allreduce{bytes, algorithm} and so on; the name of the function is its upvalue. */
