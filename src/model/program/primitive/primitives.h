@@ -48,7 +48,7 @@ struct lull_tally {
     struct lull_arena *recording; /* NULL: no operations are wanted */
     struct lull_operation *operations;
     size_t n_operations, capacity;
-    size_t kept; /* numbers of lists that operations hold */
+    size_t kept;           /* numbers of lists that operations hold */
     double grid_processes; /* the last grid that was asked for */
     uint32_t grid_dimensions, grid[LULL_GRID_DIMENSIONS];
 };
