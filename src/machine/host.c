@@ -128,3 +128,10 @@ void lull_machine_describe_host(struct lull_machine *machine, const struct lull_
     machine->numa = topology->numa;
     machine->n_numa = topology->count_numa;
 }
+
+bool lull_machine_is_here(const struct lull_machine *machine)
+{
+    char name[256] = "";
+    return machine->host.name && gethostname(name, sizeof name - 1) == 0 &&
+           strcmp(name, machine->host.name) == 0;
+}

@@ -334,20 +334,12 @@ int lull_kernel_settings_read(const struct lull_kernel_settings *settings, const
     return status;
 }
 
-/* Whether a machine file was measured where this runs. */
-static bool is_here(const struct lull_machine *machine)
-{
-    char name[256] = "";
-    return machine->host.name && gethostname(name, sizeof name - 1) == 0 &&
-           strcmp(name, machine->host.name) == 0;
-}
-
 int lull_kernel_wish_load(struct lull_kernel_wish *wish, struct lull_arena *arena)
 {
     struct lull_error err;
     if (lull_machine_read(wish->machine_path, arena, &wish->machine, &err) != LULL_OK ||
         lull_kernel_read(&wish->source, arena, &wish->kernel, &err) != LULL_OK)
         return lull_cli_fail("%s", err.text);
-    wish->options.incore.here = is_here(wish->machine);
+    wish->options.incore.here = lull_machine_is_here(wish->machine);
     return LULL_EXIT_OK;
 }

@@ -1,6 +1,6 @@
 #include "base/collective.h"
 #include "model/derive/deriving.h"
-#include "model/program/collective_form.h"
+#include "model/program/primitive/collective_form.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,88 +8,46 @@
 /* What messages cost where the runs cannot say it: their content, and all where there are none. */
 static const double assumed_bandwidth = 1e10, assumed_latency = 1e-6;
 
-/* ---- computation ---------------------------------------------------------------------------- */
-
-static double largest_share(const struct deriving *deriving, const double *seconds)
-{
-    double share = 0;
-    for (size_t i = 0; i < deriving->runs->n_runs; i++)
-        share = fmax(share, seconds[i] / deriving->runs->seconds[i]);
-    return share;
-}
-
-static void write_computation(const struct deriving *deriving, const char *name, const char *region,
-                              const double *seconds)
-{
-    struct lull_derived_law law = lull_derive_law_of_times(deriving, seconds);
-    fprintf(deriving->out, "    -- up to %.1f %% of the time of a run; the law is within %.1f %%",
-            100 * largest_share(deriving, seconds), 100 * law.residual);
-    if (isfinite(law.low) && law.high > law.low + 1e-6 * law.high)
-        fprintf(deriving->out, ", its coefficient between %.4g and %.4g s", law.low, law.high);
-    fprintf(deriving->out, "\n    {name = \"%s\", ", name);
-    if (region)
-        fprintf(deriving->out, "regions = {\"%s\"}, ", region);
-    fprintf(deriving->out, "time = function(p)\n      return compute{seconds = (");
-    lull_derive_write_law(deriving, &law);
-    fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
-}
-
-/* Names come from traces: quotes, backslashes and control characters would end a text. */
-static const char *quoted(const struct deriving *deriving, const char *name)
-{
-    char *copy = lull_arena_strdup(deriving->arena, name);
-    for (char *c = copy; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == '"' || *c == '\\' || *c == 127)
-            *c = '_';
-    return copy;
-}
-
-/* Terms have different names. */
-static const char *term_name(const struct deriving *deriving, size_t index)
-{
-    const char *name = quoted(deriving, deriving->runs->regions[index].name);
-    unsigned alike = 1;
-    for (size_t i = 0; i < index; i++)
-        alike += strcmp(quoted(deriving, deriving->runs->regions[i].name), name) == 0;
-    if (!*name)
-        return "computation";
-    return alike == 1 ? lull_arena_printf(deriving->arena, "computation in %s", name)
-                      : lull_arena_printf(deriving->arena, "computation in %s (%u)", name, alike);
-}
-
-static void write_computations(const struct deriving *deriving)
-{
-    const struct lull_measured_runs *runs = deriving->runs;
-    double *extra = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *extra);
-    for (size_t i = 0; i < runs->n_regions; i++) {
-        const struct lull_measured_region *region = &runs->regions[i];
-        const char *name = quoted(deriving, region->name);
-        bool is_alone = runs->n_regions == 1 && !*name;
-        if (!is_alone && largest_share(deriving, region->useful) < 0.001)
-            continue;
-        write_computation(deriving, term_name(deriving, i),
-                          is_alone           ? "useful"
-                          : region->is_whole ? name
-                                             : NULL,
-                          region->useful);
-    }
-    for (size_t i = 0; i < runs->n_runs; i++)
-        extra[i] = runs->most_useful[i] - runs->useful[i];
-    if (largest_share(deriving, extra) > 0.001) {
-        fprintf(deriving->out,
-                "    -- what the process that computes longest does beyond the mean\n");
-        write_computation(deriving, "imbalance", NULL, extra);
-    }
-}
-
 /* ---- collective operations ------------------------------------------------------------------ */
 
-static const struct lull_collective_form *form_of(uint8_t operation)
+/* Operations whose parts may differ in size, and their like, are those of equal parts. */
+static const struct kin {
+    uint8_t operation, primitive;
+    const char *algorithm;
+} kin[] = {
+    {LULL_COLLECTIVE_GATHERV, LULL_COLLECTIVE_GATHER, "linear"},
+    {LULL_COLLECTIVE_SCATTERV, LULL_COLLECTIVE_SCATTER, "linear"},
+    {LULL_COLLECTIVE_ALLGATHERV, LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_PRESUMED},
+    {LULL_COLLECTIVE_ALLTOALLV, LULL_COLLECTIVE_ALLTOALL, "linear"},
+    {LULL_COLLECTIVE_ALLTOALLW, LULL_COLLECTIVE_ALLTOALL, "linear"},
+    {LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK, LULL_COLLECTIVE_REDUCE_SCATTER,
+     LULL_COLLECTIVE_PRESUMED},
+    {LULL_COLLECTIVE_EXSCAN, LULL_COLLECTIVE_SCAN, LULL_COLLECTIVE_PRESUMED},
+};
+
+/* The primitive for an operation, NULL: there is none, and the algorithm that it is presumed to
+ * take. */
+static const char *primitive_of(uint8_t operation, const char **ret_algorithm)
 {
     const struct lull_collective_form *form = lull_collective_forms;
+    *ret_algorithm = LULL_COLLECTIVE_PRESUMED;
+    for (size_t i = 0; i < sizeof kin / sizeof *kin; i++)
+        if (kin[i].operation == operation) {
+            operation = kin[i].primitive;
+            *ret_algorithm = kin[i].algorithm;
+            break;
+        }
     while (form->primitive && form->operation != operation)
         form++;
-    return form->primitive ? form : NULL;
+    return form->primitive;
+}
+
+static const struct lull_collective_form *form_at(const char *primitive, const char *algorithm,
+                                                  double processes, double bytes)
+{
+    return strcmp(algorithm, LULL_COLLECTIVE_PRESUMED) == 0
+               ? lull_collective_form_presume(primitive, processes, bytes)
+               : lull_collective_form_find(primitive, algorithm);
 }
 
 /* What the primitive calls bytes, from what a process sends on average. */
@@ -100,8 +58,10 @@ static double bytes_of(const struct lull_measured_collective *collective, size_t
     case LULL_COLLECTIVE_BCAST: /* the root alone sends */
         return collective->bytes[run] * processes;
     case LULL_COLLECTIVE_ALLTOALL:
+    case LULL_COLLECTIVE_ALLTOALLV:
+    case LULL_COLLECTIVE_ALLTOALLW:
         return collective->bytes[run] / processes;
-    default:
+    default: /* of a scatter, the root sends the parts of all: on average one each */
         return collective->bytes[run];
     }
 }
@@ -110,9 +70,9 @@ static void write_collective(struct deriving *deriving,
                              const struct lull_measured_collective *collective)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    const struct lull_collective_form *form = form_of(collective->operation);
-    const char *name = lull_collective_name(collective->operation);
-    if (!form) {
+    const char *name = lull_collective_name(collective->operation), *algorithm;
+    const char *primitive = primitive_of(collective->operation, &algorithm), *said = "";
+    if (!primitive) {
         fprintf(deriving->out, "    -- %s: no term explains it\n", name);
         return;
     }
@@ -120,19 +80,25 @@ static void write_collective(struct deriving *deriving,
     for (size_t i = 0; i < runs->n_runs; i++) {
         double processes = runs->links[i].processes;
         bytes[i] = bytes_of(collective, i, processes);
+        if (processes < 2)
+            continue;
+        const struct lull_collective_form *form =
+            form_at(primitive, algorithm, processes, bytes[i]);
         deriving->latencies[i] += collective->calls[i] * form->steps(processes);
         deriving->content[i] += collective->calls[i] * form->volume(processes, bytes[i]);
+        said = form->algorithm;
     }
     struct lull_derived_law calls = lull_derive_law_of_numbers(deriving, collective->calls);
     struct lull_derived_law size = lull_derive_law_of_numbers(deriving, bytes);
     fprintf(deriving->out,
-            "    -- %s: its calls %s, its bytes %s; runs do not tell the algorithm\n"
+            "    -- %s: its calls %s, its bytes %s. A run does not show the algorithm:\n"
+            "    -- presumed as MPICH chooses by size, %s at the largest run\n"
             "    {name = \"%s\", every = function(p) return measured_iterations / (",
             name, lull_derive_exactness(calls.residual, deriving->arena),
-            lull_derive_exactness(size.residual, deriving->arena), name);
+            lull_derive_exactness(size.residual, deriving->arena), *said ? said : algorithm, name);
     lull_derive_write_law(deriving, &calls);
-    fprintf(deriving->out, ") end, time = function(p)\n      return %s{", form->primitive);
-    fprintf(deriving->out, "algorithm = \"%s\"", form->algorithm);
+    fprintf(deriving->out, ") end, time = function(p)\n      return %s{", primitive);
+    fprintf(deriving->out, "algorithm = \"%s\"", algorithm);
     if (size.coefficient > 0) {
         fprintf(deriving->out, ", bytes = ");
         lull_derive_write_law(deriving, &size);
@@ -149,7 +115,7 @@ static double find_iterations(const struct deriving *deriving)
     const struct lull_measured_runs *runs = deriving->runs;
     double most = 1;
     for (size_t i = 0; i < runs->n_runs; i++)
-        if (deriving->shape.kind == LULL_SHAPE_GRID || deriving->shape.kind == LULL_SHAPE_ALL)
+        if (deriving->shape.kind != LULL_SHAPE_NONE && deriving->shape.kind != LULL_SHAPE_IRREGULAR)
             most = fmax(most, deriving->fitted[i].messages);
     if (most > 1)
         return most;
@@ -163,7 +129,7 @@ static double find_latency(const struct deriving *deriving)
 {
     double first = 0, second = 0;
     for (size_t i = 0; i < deriving->runs->n_runs; i++) {
-        double left = deriving->runs->seconds[i] - deriving->runs->most_useful[i] -
+        double left = deriving->runs->seconds[i] - deriving->computation[i] -
                       deriving->content[i] / assumed_bandwidth;
         first += fmax(0, left) * deriving->latencies[i];
         second += deriving->latencies[i] * deriving->latencies[i];
@@ -176,8 +142,8 @@ static void write_head(const struct deriving *deriving)
     const struct lull_measured_runs *runs = deriving->runs;
     fprintf(deriving->out, "-- Derived by lull from %zu runs:\n", runs->n_runs);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        fprintf(deriving->out, "--   %s: %u processes, ", quoted(deriving, runs->names[i]),
-                runs->links[i].processes);
+        fprintf(deriving->out, "--   %s: %u processes, ",
+                lull_derive_quoted(deriving, runs->names[i]), runs->links[i].processes);
         if (runs->size_name)
             fprintf(deriving->out, "%s = %.10g, ", runs->size_name, runs->size[i]);
         fprintf(deriving->out, "%.6g s\n", runs->seconds[i]);
@@ -223,10 +189,10 @@ static void write_rest(const struct deriving *deriving)
             "\"bandwidth\"},\n  },\n}\n",
             latency, assumed_bandwidth);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        double predicted = runs->most_useful[i] + deriving->latencies[i] * latency +
+        double predicted = deriving->computation[i] + deriving->latencies[i] * latency +
                            deriving->content[i] / assumed_bandwidth;
         fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
-                quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
+                lull_derive_quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
     }
 }
 
@@ -254,6 +220,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
         .fitted = lull_arena_zero(arena, n, sizeof *deriving.fitted),
         .by_processes = lull_arena_zero(arena, n, sizeof *deriving.by_processes),
         .by_extents = lull_arena_zero(arena, n, sizeof *deriving.by_extents),
+        .computation = lull_arena_zero(arena, n, sizeof *deriving.computation),
         .latencies = lull_arena_zero(arena, n, sizeof *deriving.latencies),
         .content = lull_arena_zero(arena, n, sizeof *deriving.content)};
     deriving.shape = lull_shape_find(runs->links, n, deriving.fitted);
@@ -263,10 +230,10 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
     fprintf(out,
             "return {\n  title = \"%s\",\n  processes = \"P\",\n  iterations = \"iterations\",\n"
             "  network = {latency = \"T\", bandwidth = \"B\"},\n",
-            quoted(&deriving, runs->title));
+            lull_derive_quoted(&deriving, runs->title));
     write_work(&deriving);
     fprintf(out, "  terms = {\n");
-    write_computations(&deriving);
+    lull_derive_write_computations(&deriving);
     lull_derive_write_messages(&deriving);
     for (size_t c = 0; c < runs->n_collectives; c++)
         write_collective(&deriving, &runs->collectives[c]);

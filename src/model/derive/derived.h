@@ -4,6 +4,7 @@
 #define LULL_MODEL_DERIVE_DERIVED_H
 
 #include "base/arena.h"
+#include "model/derive/disturbance.h"
 #include "model/derive/graph.h"
 #include "model/derive/law.h"
 
@@ -38,6 +39,8 @@ struct lull_measured_runs {
     size_t n_regions;
     const struct lull_measured_collective *collectives;
     size_t n_collectives;
+    const struct lull_measured_marks *marks; /* [n_marks]: of the ranks of the last run */
+    size_t n_marks;
 };
 
 /* Writes the model: terms with laws, comments that say what each explains and what no term does.

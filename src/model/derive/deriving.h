@@ -13,6 +13,7 @@ struct deriving {
     double iterations;                        /* of the first run */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
     double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
+    double *computation;                      /* [n_runs]: seconds of all terms of computation */
     double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
 };
 
@@ -31,6 +32,13 @@ void lull_derive_write_law_of_bytes(const struct deriving *deriving,
                                     const struct lull_derived_law *law);
 /* "exactly", "within 3 %": whether the law repeats what was measured. */
 const char *lull_derive_exactness(double residual, struct lull_arena *arena);
+
+/* ---- writing_computations.c ---- */
+
+/* A name from a trace without what would end a text of Lua. */
+const char *lull_derive_quoted(const struct deriving *deriving, const char *name);
+/* The terms of computation, noise and unequal work; fills `computation`. */
+void lull_derive_write_computations(struct deriving *deriving);
 
 /* ---- writing_messages.c ---- */
 

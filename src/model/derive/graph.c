@@ -1,6 +1,6 @@
 #include "model/derive/graph.h"
 
-#include "model/program/primitives.h"
+#include "model/program/primitive/primitives.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +126,71 @@ static bool is_all_to_all(const struct lull_links *run, struct lull_fitted_graph
     return true;
 }
 
+/* To the next rank, and from the last to the first. */
+static bool is_shift(const struct lull_links *run, struct lull_fitted_graph *ret_fitted)
+{
+    uint64_t bytes = 0;
+    if (run->processes < 2 || run->count != run->processes)
+        return run->processes == 1 && run->count == 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct lull_link *link = &run->items[i];
+        if (link->target != (link->source + 1) % run->processes ||
+            link->messages != run->items[0].messages)
+            return false;
+        bytes += link->bytes;
+    }
+    double messages = (double)run->items[0].messages;
+    *ret_fitted = (struct lull_fitted_graph){.extents = {run->processes, 1, 1},
+                                             .messages = messages,
+                                             .bytes = {(double)bytes / messages / run->processes}};
+    return true;
+}
+
+static bool is_tree(const struct lull_links *run, const struct lull_graph_shape *shape,
+                    struct lull_fitted_graph *ret_fitted)
+{
+    size_t edges = run->processes - 1, found[2] = {0}; /* down, up */
+    double bytes[2] = {0};
+    for (size_t i = 0; i < run->count; i++) {
+        const struct lull_link *link = &run->items[i];
+        bool up = link->target < link->source;
+        uint32_t upper = up ? link->target : link->source;
+        uint32_t lower = up ? link->source : link->target;
+        if (lull_tree_parent(shape->tree, lower) != upper ||
+            link->messages != run->items[0].messages)
+            return false;
+        found[up]++;
+        bytes[up] += (double)link->bytes;
+    }
+    if (found[0] != (shape->direction == LULL_TREE_UP ? 0 : edges) ||
+        found[1] != (shape->direction == LULL_TREE_DOWN ? 0 : edges))
+        return false;
+    if (edges == 0)
+        return true;
+    double messages = (double)run->items[0].messages;
+    *ret_fitted = (struct lull_fitted_graph){
+        .extents = {run->processes, 1, 1},
+        .messages = messages,
+        .bytes = {bytes[0] / messages / (double)edges, bytes[1] / messages / (double)edges}};
+    return true;
+}
+
 /* ---- all runs ------------------------------------------------------------------------------- */
+
+static bool match_run(const struct lull_links *run, const struct lull_graph_shape *shape,
+                      struct lull_fitted_graph *ret_fitted)
+{
+    switch (shape->kind) {
+    case LULL_SHAPE_ALL:
+        return is_all_to_all(run, ret_fitted);
+    case LULL_SHAPE_SHIFT:
+        return is_shift(run, ret_fitted);
+    case LULL_SHAPE_TREE:
+        return is_tree(run, shape, ret_fitted);
+    default:
+        return match_any(run, shape->dimensions, shape->periodic, ret_fitted);
+    }
+}
 
 /* Whether all runs fit; *ret_alike: with the same number of messages to a neighbour. One process
  * has none and fits everything. */
@@ -138,10 +202,7 @@ static bool match_runs(const struct lull_links *runs, size_t count,
     *ret_alike = true;
     for (size_t i = 0; i < count; i++) {
         fitted[i] = (struct lull_fitted_graph){.extents = {1, 1, 1}};
-        bool is_match = shape->kind == LULL_SHAPE_ALL
-                            ? is_all_to_all(&runs[i], &fitted[i])
-                            : match_any(&runs[i], shape->dimensions, shape->periodic, &fitted[i]);
-        if (!is_match)
+        if (!match_run(&runs[i], shape, &fitted[i]))
             return false;
         if (runs[i].processes == 1)
             continue;
@@ -169,13 +230,43 @@ static bool all_in_pairs(const struct lull_links *runs, size_t count)
     return true;
 }
 
+#define GRID(n, is_periodic)                                                  \
+    {                                                                         \
+        .kind = LULL_SHAPE_GRID, .dimensions = (n), .periodic = (is_periodic) \
+    }
+#define TREE(name)                                                                      \
+    {.kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_DOWN},   \
+        {.kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_UP}, \
+    {                                                                                   \
+        .kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_BOTH  \
+    }
 static const struct lull_graph_shape candidates[] = {
-    {LULL_SHAPE_GRID, 1, false, false}, {LULL_SHAPE_GRID, 1, true, false},
-    {LULL_SHAPE_GRID, 2, false, false}, {LULL_SHAPE_GRID, 2, true, false},
-    {LULL_SHAPE_GRID, 3, false, false}, {LULL_SHAPE_GRID, 3, true, false},
-    {LULL_SHAPE_ALL, 1, false, false},
+    GRID(1, false),
+    GRID(1, true),
+    GRID(2, false),
+    GRID(2, true),
+    GRID(3, false),
+    GRID(3, true),
+    {.kind = LULL_SHAPE_ALL, .dimensions = 1},
+    {.kind = LULL_SHAPE_SHIFT, .dimensions = 1},
+    TREE(CHAIN),
+    TREE(STAR),
+    TREE(BINARY),
+    TREE(BINOMIAL),
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+
+/* Few processes do not tell a star from a tree. */
+static void settle_tree(const struct lull_links *runs, size_t count, struct lull_graph_shape *shape,
+                        struct lull_fitted_graph *fitted)
+{
+    bool alike;
+    for (size_t c = 0; shape->kind == LULL_SHAPE_TREE && c < CANDIDATES; c++)
+        if (candidates[c].kind == LULL_SHAPE_TREE && candidates[c].tree != shape->tree)
+            shape->is_ambiguous =
+                shape->is_ambiguous || match_runs(runs, count, &candidates[c], fitted, &alike);
+    match_runs(runs, count, shape, fitted, &alike);
+}
 
 static void settle_boundary(const struct lull_links *runs, size_t count,
                             struct lull_graph_shape *shape, struct lull_fitted_graph *fitted)
@@ -206,6 +297,7 @@ struct lull_graph_shape lull_shape_find(const struct lull_links *runs, size_t co
             if (!match_runs(runs, count, &shape, ret_fitted, &alike) || (must_be_alike && !alike))
                 continue;
             settle_boundary(runs, count, &shape, ret_fitted);
+            settle_tree(runs, count, &shape, ret_fitted);
             return shape;
         }
     return (struct lull_graph_shape){.kind = LULL_SHAPE_IRREGULAR};
@@ -217,7 +309,16 @@ const char *lull_shape_name(const struct lull_graph_shape *shape)
         {"chain", "ring"},
         {"2-D grid, open", "2-D grid, periodic"},
         {"3-D grid, open", "3-D grid, periodic"}};
+    static const char *const trees[LULL_TREES][3] = {
+        {"star, down", "star, up", "star, down and up"},
+        {"binary tree, down", "binary tree, up", "binary tree, down and up"},
+        {"binomial tree, down", "binomial tree, up", "binomial tree, down and up"},
+        {"chain, up the ranks", "chain, down the ranks", "chain"}};
     switch (shape->kind) {
+    case LULL_SHAPE_TREE:
+        return trees[shape->tree][shape->direction];
+    case LULL_SHAPE_SHIFT:
+        return "ring, one way";
     case LULL_SHAPE_GRID:
         return grids[shape->dimensions - 1][shape->periodic];
     case LULL_SHAPE_ALL:

@@ -2,6 +2,8 @@
 #ifndef LULL_MODEL_DERIVE_GRAPH_H
 #define LULL_MODEL_DERIVE_GRAPH_H
 
+#include "model/program/primitive/tree.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +24,11 @@ struct lull_links {
 };
 
 enum lull_shape_kind {
-    LULL_SHAPE_NONE, /* no messages at all */
-    LULL_SHAPE_GRID, /* chain, ring, grid: neighbours in each dimension */
-    LULL_SHAPE_ALL,  /* everyone to everyone */
+    LULL_SHAPE_NONE,  /* no messages at all */
+    LULL_SHAPE_GRID,  /* chain, ring, grid: neighbours in each dimension */
+    LULL_SHAPE_ALL,   /* everyone to everyone */
+    LULL_SHAPE_SHIFT, /* each to the next rank, the last to the first */
+    LULL_SHAPE_TREE,
     LULL_SHAPE_IRREGULAR
 };
 
@@ -32,17 +36,21 @@ struct lull_graph_shape {
     enum lull_shape_kind kind;
     unsigned dimensions;
     bool periodic;
-    bool is_ambiguous; /* the other boundary explains the runs as well */
+    bool is_ambiguous; /* the other boundary, or another tree, explains the runs as well */
+    enum lull_tree tree;
+    enum lull_tree_direction direction; /* of its messages: DOWN from the root */
 };
 
 /* How a run fits a shape. */
 struct lull_fitted_graph {
     uint32_t extents[LULL_SHAPE_DIMENSIONS]; /* neighbours along the first have successive ranks */
-    double messages;                         /* GRID: to one neighbour; ALL: to one process */
-    double bytes[LULL_SHAPE_DIMENSIONS];     /* of a message along that dimension, on average */
+    double messages;                         /* of each link; GRID: to one neighbour */
+    double bytes[LULL_SHAPE_DIMENSIONS];     /* of a message along that dimension, on average;
+                                                TREE: down, up */
 };
 
-/* "chain", "ring", "2-D grid, open", "everyone to everyone", "irregular" */
+/* "chain", "ring", "2-D grid, open", "everyone to everyone", "binomial tree, down", "star,
+ * up", "irregular" */
 const char *lull_shape_name(const struct lull_graph_shape *shape);
 
 /* The simplest shape that explains all runs: every link of it is there and no other, each with as

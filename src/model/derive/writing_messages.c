@@ -1,5 +1,5 @@
 #include "model/derive/deriving.h"
-#include "model/program/primitives.h"
+#include "model/program/primitive/primitives.h"
 
 #include <math.h>
 
@@ -73,6 +73,21 @@ static void write_count(const struct deriving *deriving, const struct lull_deriv
     fprintf(deriving->out, ") / measured_iterations, ");
 }
 
+/* Where ranks are next to each other; what primitives know, for people. */
+static void write_ranks(const struct deriving *deriving)
+{
+    const struct lull_graph_shape *shape = &deriving->shape;
+    if (shape->kind == LULL_SHAPE_TREE)
+        fprintf(deriving->out, "    -- rank 0 is the root; above rank r > 0 is rank %s\n",
+                lull_tree_parents[shape->tree]);
+    else if (shape->kind == LULL_SHAPE_SHIFT)
+        fprintf(deriving->out, "    -- rank r sends to rank (r + 1) %% P\n");
+    else
+        fprintf(deriving->out, "    -- rank r sends to ranks r - s and r + s, s = 1%s%s%s\n",
+                shape->dimensions > 1 ? ", g[1]" : "", shape->dimensions > 2 ? ", g[1] * g[2]" : "",
+                shape->periodic ? ", around each line of the grid" : ", inside of the grid");
+}
+
 static void write_halo(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -92,6 +107,7 @@ static void write_halo(struct deriving *deriving)
             lull_shape_name(&deriving->shape),
             lull_derive_exactness(count.residual, deriving->arena),
             lull_derive_exactness(worst, deriving->arena));
+    write_ranks(deriving);
     if (deriving->shape.is_ambiguous)
         fprintf(deriving->out,
                 "    -- (the runs do not tell an open boundary from a periodic one)\n");
@@ -135,6 +151,80 @@ static void write_all_to_all(struct deriving *deriving)
     fprintf(deriving->out, "}\n    end},\n");
 }
 
+/* Of one tree with messages alike in both directions, or of each direction. */
+static void write_tree_call(struct deriving *deriving, const struct lull_derived_law *count,
+                            enum lull_tree_direction direction, bool is_up)
+{
+    static const char *const directions[] = {"down", "up", "both"};
+    const struct lull_measured_runs *runs = deriving->runs;
+    double *y = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *y);
+    for (size_t i = 0; i < runs->n_runs; i++)
+        y[i] = deriving->fitted[i].bytes[is_up];
+    struct lull_derived_law bytes = lull_derive_law_of_numbers(deriving, y);
+    fprintf(deriving->out, "tree{kind = \"%s\", direction = \"%s\", ",
+            lull_tree_names[deriving->shape.tree], directions[direction]);
+    write_count(deriving, count);
+    fprintf(deriving->out, "bytes = ");
+    lull_derive_write_law(deriving, &bytes);
+    fprintf(deriving->out, "} -- bytes %s\n",
+            lull_derive_exactness(bytes.residual, deriving->arena));
+}
+
+static void write_tree(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    const struct lull_graph_shape *shape = &deriving->shape;
+    bool is_alike = true, is_both = shape->direction == LULL_TREE_BOTH;
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        const struct lull_fitted_graph *fitted = &deriving->fitted[i];
+        double depth = lull_tree_depth(shape->tree, runs->links[i].processes) * fitted->messages;
+        is_alike = is_alike && fitted->bytes[0] == fitted->bytes[1];
+        deriving->latencies[i] += (is_both ? 2 : 1) * depth;
+        deriving->content[i] += depth * (fitted->bytes[0] + fitted->bytes[1]);
+    }
+    struct lull_derived_law count =
+        lull_derive_law_of_numbers(deriving, messages_of_runs(deriving));
+    fprintf(deriving->out, "    -- messages of a %s: all of them; their number %s\n",
+            lull_shape_name(shape), lull_derive_exactness(count.residual, deriving->arena));
+    write_ranks(deriving);
+    if (shape->is_ambiguous)
+        fprintf(deriving->out, "    -- (the runs do not tell it from another tree)\n");
+    fprintf(deriving->out, "    {name = \"tree\", time = function(p)\n      return ");
+    if (is_both && !is_alike) {
+        fprintf(deriving->out, "0");
+        for (int up = 0; up < 2; up++) {
+            fprintf(deriving->out, "\n        + ");
+            write_tree_call(deriving, &count, up ? LULL_TREE_UP : LULL_TREE_DOWN, up);
+        }
+    } else {
+        write_tree_call(deriving, &count, shape->direction, shape->direction == LULL_TREE_UP);
+    }
+    fprintf(deriving->out, "    end},\n");
+}
+
+static void write_shift(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    double *y = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *y);
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        y[i] = deriving->fitted[i].bytes[0];
+        deriving->latencies[i] += deriving->fitted[i].messages;
+        deriving->content[i] += deriving->fitted[i].messages * y[i];
+    }
+    struct lull_derived_law bytes = lull_derive_law_of_numbers(deriving, y);
+    struct lull_derived_law count =
+        lull_derive_law_of_numbers(deriving, messages_of_runs(deriving));
+    fprintf(deriving->out, "    -- messages to the next rank: their number %s, their bytes %s\n",
+            lull_derive_exactness(count.residual, deriving->arena),
+            lull_derive_exactness(bytes.residual, deriving->arena));
+    write_ranks(deriving);
+    fprintf(deriving->out, "    {name = \"next\", time = function(p)\n      return message{");
+    write_count(deriving, &count);
+    fprintf(deriving->out, "bytes = ");
+    lull_derive_write_law(deriving, &bytes);
+    fprintf(deriving->out, "}\n    end},\n");
+}
+
 static void write_irregular(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -167,10 +257,12 @@ static void write_irregular(struct deriving *deriving)
 
 void lull_derive_write_messages(struct deriving *deriving)
 {
-    if (deriving->shape.kind == LULL_SHAPE_GRID)
-        write_halo(deriving);
-    else if (deriving->shape.kind == LULL_SHAPE_ALL)
-        write_all_to_all(deriving);
-    else if (deriving->shape.kind == LULL_SHAPE_IRREGULAR)
-        write_irregular(deriving);
+    static void (*const writers[])(struct deriving *) = {[LULL_SHAPE_NONE] = NULL,
+                                                         [LULL_SHAPE_GRID] = write_halo,
+                                                         [LULL_SHAPE_ALL] = write_all_to_all,
+                                                         [LULL_SHAPE_SHIFT] = write_shift,
+                                                         [LULL_SHAPE_TREE] = write_tree,
+                                                         [LULL_SHAPE_IRREGULAR] = write_irregular};
+    if (writers[deriving->shape.kind])
+        writers[deriving->shape.kind](deriving);
 }

@@ -3,7 +3,8 @@
 #define LULL_MODEL_PROGRAM_CODE_H
 
 #include "model/lua/sandbox.h"
-#include "model/program/primitives.h"
+#include "model/program/primitive/outside.h"
+#include "model/program/primitive/primitives.h"
 
 /* A number, a parameter, or a function of the parameters. */
 struct lull_model_number {
@@ -22,6 +23,7 @@ struct lull_term_code {
 struct lull_model_code {
     struct lull_sandbox *sandbox;
     struct lull_tally tally;
+    struct lull_outside outside;
     struct lull_term_code *terms; /* [n_terms] */
     struct lull_model_number work;
     uint32_t latency, bandwidth; /* parameters, LULL_MODEL_NONE: none */

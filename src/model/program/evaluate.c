@@ -228,7 +228,7 @@ lull_status lull_model_record(struct lull_program_model *model, const double *va
     struct lull_tally *tally = &model->code->tally;
     tally->recording = arena;
     tally->operations = NULL;
-    tally->n_operations = tally->capacity = 0;
+    tally->n_operations = tally->capacity = tally->kept = 0;
     lull_status status = ask(&request, record, err);
     tally->recording = NULL;
     if (status == LULL_OK) {

@@ -1,11 +1,10 @@
-/* From the operations of terms to those of ranks. */
+/* From the operations of terms to steps that all ranks take. */
 #include "base/collective.h"
 #include "model/program/code.h"
 #include "model/program/simulate.h"
-#include "stats/random.h"
+#include "model/program/stepping.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -14,221 +13,14 @@ enum {
     MOST_STEPS = 1 << 20 /* of one iteration */
 };
 
-/* What a rank does next: the same for all; one without such a neighbour passes over it. */
-struct step {
-    uint8_t kind;      /* enum lull_op_kind */
-    uint8_t dimension; /* SEND, RECV: of the grid */
-    bool up;           /* SEND: to the next rank of the dimension; RECV: from it */
-    bool draws;        /* COMPUTE: of noise */
-    const struct lull_operation *operation;
-};
-
-struct term {
-    const struct step *steps;
-    size_t n_steps;
-    double every;
-};
-
-struct rank_state {
-    uint32_t iteration, term, at, draws;
-};
-
-struct model_program {
-    uint64_t seed;
-    uint32_t iterations, n_terms;
-    struct term *terms;
-    struct rank_state *ranks;
-};
-
-/* ---- what a rank does ----------------------------------------------------------------------- */
-
-static int64_t ns_of(double seconds)
-{
-    return (int64_t)llround(fmin(seconds * 1e9, 0x1p61));
-}
-
-static int64_t draw(const struct model_program *data, struct rank_state *state,
-                    const struct lull_operation *operation, uint32_t rank, uint32_t n_ranks)
-{
-    uint64_t owner = (uint64_t)((double)rank * (operation->draws / n_ranks));
-    struct lull_random random;
-    lull_random_seed(&random, data->seed + owner * UINT64_C(0x9e3779b97f4a7c15) +
-                                  state->draws++ * UINT64_C(0xd1b54a32d192ed03));
-    return ns_of(lull_distribution_sample(&operation->noise, &random));
-}
-
-/* The neighbour in a grid, whose first extent has the ranks that follow each other; false: none. */
-static bool neighbour(const struct step *step, uint32_t rank, uint32_t n_ranks, uint32_t *ret_peer)
-{
-    const struct lull_operation *operation = step->operation;
-    bool is_shift = operation->kind == LULL_OPERATION_SHIFT;
-    uint32_t stride = 1, extent = is_shift ? n_ranks : operation->grid[step->dimension];
-    for (unsigned d = 0; d < step->dimension; d++)
-        stride *= operation->grid[d];
-    uint32_t at = rank / stride % extent, to = step->up ? at + 1 : at + extent - 1;
-    bool is_beyond = step->up ? at + 1 == extent : at == 0;
-    if (is_beyond && !is_shift && !operation->periodic)
-        return false;
-    *ret_peer = rank - at * stride + to % extent * stride;
-    return true;
-}
-
-/* What MPI counts as sent and received by a rank. */
-static void set_collective(const struct lull_operation *operation, uint32_t rank, uint32_t n_ranks,
-                           struct lull_op *op)
-{
-    uint64_t bytes = (uint64_t)operation->bytes[0];
-    op->collective = operation->form->operation;
-    op->bytes = op->received = bytes;
-    op->peer = LULL_OP_ANY;
-    switch (op->collective) {
-    case LULL_COLLECTIVE_BARRIER:
-        op->bytes = op->received = 0;
-        break;
-    case LULL_COLLECTIVE_BCAST:
-        op->peer = 0;
-        op->bytes = rank == 0 ? bytes : 0;
-        op->received = rank == 0 ? 0 : bytes;
-        break;
-    case LULL_COLLECTIVE_REDUCE:
-        op->peer = 0;
-        op->received = rank == 0 ? bytes : 0;
-        break;
-    case LULL_COLLECTIVE_ALLGATHER:
-        op->received = bytes * n_ranks;
-        break;
-    case LULL_COLLECTIVE_ALLTOALL:
-        op->bytes = op->received = bytes * n_ranks;
-        break;
-    default:
-        break;
-    }
-}
-
-/* The operation of a step; false: this rank has none. */
-static bool make(const struct lull_program *program, struct rank_state *state,
-                 const struct step *step, uint32_t rank, struct lull_op *op)
-{
-    *op = (struct lull_op){.kind = step->kind,
-                           .region = state->term,
-                           .request = LULL_OP_NO_REQUEST,
-                           .measured = state->iteration};
-    switch (step->kind) {
-    case LULL_OP_COMPUTE:
-        op->duration = step->draws
-                           ? draw(program->data, state, step->operation, rank, program->n_ranks)
-                           : ns_of(step->operation->seconds);
-        return true;
-    case LULL_OP_SEND:
-    case LULL_OP_RECV:
-        op->bytes = (uint64_t)llround(step->operation->bytes[step->dimension]);
-        op->tag = step->dimension * 2U + (step->kind == LULL_OP_SEND ? step->up : !step->up);
-        op->request = step->kind;
-        return neighbour(step, rank, program->n_ranks, &op->peer);
-    case LULL_OP_WAIT:
-        op->flags = LULL_OP_WAIT_ALL;
-        op->requests = NULL;
-        return true;
-    default: /* COLLECTIVE */
-        set_collective(step->operation, rank, program->n_ranks, op);
-        return true;
-    }
-}
-
-static bool is_due(const struct term *term, uint32_t iteration)
-{
-    return floor((iteration + 1.0) / term->every) > floor(iteration / term->every);
-}
-
-/* A term begins: a mark with its number, so that a sink knows. */
-static void make_mark(const struct rank_state *state, struct lull_op *op)
-{
-    *op = (struct lull_op){.kind = LULL_OP_MARK,
-                           .region = LULL_OP_NO_REGION,
-                           .request = LULL_OP_NO_REQUEST,
-                           .bytes = state->term,
-                           .measured = state->iteration};
-}
-
-/* To the first step of the next term that is due; false: the program is over. */
-static bool next_term(const struct model_program *data, struct rank_state *state)
-{
-    state->at = 0;
-    do {
-        if (++state->term >= data->n_terms) {
-            state->term = 0;
-            state->iteration++;
-        }
-    } while (state->iteration < data->iterations &&
-             !is_due(&data->terms[state->term], state->iteration));
-    return state->iteration < data->iterations;
-}
-
-static bool blocks(uint8_t kind)
-{
-    return kind == LULL_OP_COMPUTE || kind == LULL_OP_WAIT || kind == LULL_OP_COLLECTIVE;
-}
-
-/* state->at is 0 for the mark of a term, else the number of the step + 1. */
-static lull_status next(struct lull_program *program, uint32_t stream, struct lull_op *ret_ops,
-                        uint32_t room, uint32_t *ret_count, struct lull_error *err)
-{
-    const struct model_program *data = program->data;
-    struct rank_state *state = &data->ranks[stream];
-    uint32_t count = 0;
-    (void)err;
-    while (count < room && state->iteration < data->iterations) {
-        const struct term *term = &data->terms[state->term];
-        if (state->at == 0 && !is_due(term, state->iteration)) {
-            next_term(data, state);
-            continue;
-        }
-        if (state->at == 0) {
-            make_mark(state, &ret_ops[count++]);
-            state->at = 1;
-        } else if (state->at > term->n_steps) {
-            next_term(data, state);
-        } else {
-            const struct step *step = &term->steps[state->at++ - 1];
-            bool made = make(program, state, step, stream, &ret_ops[count]);
-            count += made;
-            if (made && blocks(step->kind))
-                break;
-        }
-    }
-    *ret_count = count;
-    return LULL_OK;
-}
-
-static lull_status start_again(struct lull_program *program, struct lull_error *err)
-{
-    const struct model_program *data = program->data;
-    (void)err;
-    memset(data->ranks, 0, program->n_ranks * sizeof *data->ranks);
-    return LULL_OK;
-}
-
-static const char *place(const struct lull_program *program, uint32_t rank,
-                         const struct lull_op *op, char *text, unsigned size)
-{
-    snprintf(text, size, "rank %u in term '%s', iteration %lld", rank,
-             op->region < program->n_regions ? program->regions[op->region] : "?",
-             (long long)op->measured);
-    return text;
-}
-
-static const struct lull_program_class class_model = {
-    .name = "model", .next = next, .rewind = start_again, .place = place};
-
-/* ---- from operations to steps --------------------------------------------------------------- */
-
 struct building {
     struct lull_program_model *model;
     const double *values;
     struct lull_arena *arena;
     struct step *steps; /* of the term at hand */
     size_t n_steps, capacity;
-    const char *algorithms; /* as struct lull_network has them; "": none yet */
+    const char *algorithms;          /* as struct lull_network has them, each behind a '+' */
+    bool presumed[LULL_COLLECTIVES]; /* operations that are left to the simulator's own choice */
 };
 
 static void add_step(struct building *building, const struct step *step)
@@ -254,21 +46,42 @@ static void add_exchange(struct building *building, const struct lull_operation 
     add_step(building, &wait);
 }
 
+/* From the parent and then to all children, or the other way round. */
+static void add_tree(struct building *building, const struct lull_operation *operation, bool up)
+{
+    const struct step shape = {.up = up, .operation = operation};
+    for (int half = 0; half < 2; half++) {
+        struct step step = shape, wait = shape;
+        step.kind = half == 0 ? LULL_OP_RECV : LULL_OP_SEND;
+        step.children = (half == 0) == up;
+        step.parent = !step.children;
+        wait.kind = LULL_OP_WAIT;
+        add_step(building, &step);
+        add_step(building, &wait);
+    }
+}
+
 static lull_status add_algorithm(struct building *building, const struct lull_operation *operation,
                                  struct lull_error *err)
 {
     const char *name = lull_collective_name(operation->form->operation);
-    const char *pair =
-        lull_arena_printf(building->arena, "%s:%s", name, operation->form->algorithm);
-    const char *said = strstr(building->algorithms, pair);
-    if (said)
+    const char *head = lull_arena_printf(building->arena, "+%s:", name);
+    const char *pair = lull_arena_printf(building->arena, "%s%s", head, operation->form->algorithm);
+    const char *said = strstr(building->algorithms, head);
+    bool *presumed = &building->presumed[operation->form->operation];
+    size_t length = strlen(pair);
+    if (said && !operation->presumed && strncmp(said, pair, length) == 0 &&
+        (said[length] == '+' || !said[length]))
         return LULL_OK;
-    if (strstr(building->algorithms, lull_arena_printf(building->arena, "%s:", name)))
+    if (operation->presumed && !said) {
+        *presumed = true;
+        return LULL_OK;
+    }
+    if (said || *presumed)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: %s by two algorithms cannot be simulated in one program",
                          building->model->path, name);
-    building->algorithms = lull_arena_printf(building->arena, "%s%s%s", building->algorithms,
-                                             *building->algorithms ? "+" : "", pair);
+    building->algorithms = lull_arena_printf(building->arena, "%s%s", building->algorithms, pair);
     return LULL_OK;
 }
 
@@ -289,6 +102,12 @@ static lull_status add_operation(struct building *building, const struct lull_op
         for (uint8_t d = 0; d < LULL_GRID_DIMENSIONS; d++)
             for (int up = 1; up >= 0 && operation->grid[d] > 1; up--)
                 add_exchange(building, operation, d, up);
+        break;
+    case LULL_OPERATION_TREE:
+        if (operation->direction != LULL_TREE_UP)
+            add_tree(building, operation, false);
+        if (operation->direction != LULL_TREE_DOWN)
+            add_tree(building, operation, true);
         break;
     case LULL_OPERATION_COLLECTIVE:
         step.kind = LULL_OP_COLLECTIVE;
@@ -393,7 +212,7 @@ static void fill_program(struct lull_program *program, const struct lull_program
     for (uint32_t t = 0; t < model->n_terms; t++)
         names[t] = lull_arena_strdup(program->arena, model->terms[t].name);
     group->size = n_ranks;
-    program->class = &class_model;
+    program->class = &lull_program_of_model;
     program->name = lull_arena_strdup(program->arena, model->path);
     program->n_ranks = program->n_streams = n_ranks;
     program->n_regions = model->n_terms;
@@ -442,7 +261,7 @@ lull_status lull_model_make_program(struct lull_program_model *model, const doub
     }
     *ret_made = (struct lull_model_made){
         .program = program,
-        .algorithms = *building.algorithms ? building.algorithms : NULL,
+        .algorithms = *building.algorithms ? building.algorithms + 1 : NULL,
         .iterations = ((struct model_program *)program->data)->iterations,
     };
     return LULL_OK;

@@ -336,6 +336,8 @@ lull_status lull_program_model_open(const char *path, struct lull_arena *arena,
         (struct lull_program_model){.arena = arena, .path = lull_arena_strdup(arena, path)};
     ret_model->code = lull_arena_zero(arena, 1, sizeof *ret_model->code);
     struct lull_model_code *code = ret_model->code;
+    code->outside = (struct lull_outside){.arena = arena, .path = ret_model->path};
+    code->tally.outside = &code->outside;
     lull_status status = lull_sandbox_open(path, NULL, &code->sandbox, err);
     if (status == LULL_OK)
         status = lull_sandbox_protect(code->sandbox, open_primitives, ret_model, err);
@@ -350,6 +352,13 @@ lull_status lull_program_model_open(const char *path, struct lull_arena *arena,
     if (status == LULL_OK)
         status = lull_sandbox_protect(code->sandbox, read_model, ret_model, err);
     return status;
+}
+
+void lull_model_set_reader(struct lull_program_model *model, lull_region_reader *read,
+                           void *context)
+{
+    model->code->outside.read_region = read;
+    model->code->outside.reader = context;
 }
 
 void lull_program_model_close(struct lull_program_model *model)

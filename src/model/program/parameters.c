@@ -1,5 +1,5 @@
 /* Where the values of parameters come from. */
-#include "model/program/program_model.h"
+#include "model/program/code.h"
 
 #include "base/suggest.h"
 
@@ -145,6 +145,7 @@ lull_status lull_model_take_machine(struct lull_program_model *model,
 {
     const char **missing = lull_arena_zero(model->arena, model->n_parameters + 1, sizeof *missing);
     size_t count = 0;
+    model->code->outside.machine = machine;
     for (uint32_t p = 0; p < model->n_parameters; p++) {
         struct lull_model_parameter *parameter = &model->parameters[p];
         if (!parameter->machine || parameter->source == LULL_PARAMETER_SET)

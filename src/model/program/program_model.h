@@ -88,12 +88,26 @@ uint32_t lull_model_parameter_find(const struct lull_program_model *model, const
 /* "NAME=VALUE": sets a parameter, a number or one of its words. LULL_ERR_RANGE. */
 lull_status lull_model_set(struct lull_program_model *model, const char *text,
                            enum lull_parameter_source source, struct lull_error *err);
-/* Takes what parameters name from a machine file; not those that the user has set. *ret_missing is
+/* Takes what parameters name from a machine file; not those that the user has set. Kernels of terms
+ * are predicted for this machine from now on, which must outlive the model. *ret_missing is
  * what the machine does not have, a line for each parameter, NULL at the end. Fails with
  * LULL_ERR_RANGE where the unit differs. */
 lull_status lull_model_take_machine(struct lull_program_model *model,
                                     const struct lull_machine *machine, const char *path,
                                     const char *const **ret_missing, struct lull_error *err);
+/* What a region of a recorded run took, with all that it calls. */
+struct lull_region_time {
+    double mean,
+        longest;   /* seconds of a process, all visits: of all, of the one that took longest */
+    double visits; /* of a process, on average; above 0 */
+};
+typedef lull_status lull_region_reader(void *context, const char *run, const char *region,
+                                       struct lull_region_time *ret_time, struct lull_error *err);
+/* Who reads recorded runs that terms name (compute{region = ...}), each region once; errors of
+ * `read` name the run. Without it such a term fails. */
+void lull_model_set_reader(struct lull_program_model *model, lull_region_reader *read,
+                           void *context);
+
 /* Fails with LULL_ERR_RANGE for the first parameter without a value, unless it is marked in `open`
  * ([n_parameters], NULL: none is). */
 lull_status lull_model_check_values(const struct lull_program_model *model, const bool *open,

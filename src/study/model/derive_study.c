@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "study/census.h"
 #include "study/compare.h"
+#include "study/model/marks.h"
 #include "trace/scan.h"
 
 #include <math.h>
@@ -286,7 +287,14 @@ static lull_status read_events(struct filling *filling, unsigned workers, struct
     }
     filling->measured->links = links;
     fill_collectives(filling, censuses);
-    return LULL_OK;
+    const struct lull_run *last = &runs->runs[runs->count - 1];
+    struct lull_measured_marks *marks;
+    lull_status status = lull_marks_find(last, workers, filling->arena, &marks, err);
+    if (status == LULL_OK) {
+        filling->measured->marks = marks;
+        filling->measured->n_marks = last->processes;
+    }
+    return status;
 }
 
 static lull_status fill(struct filling *filling, const char *size_name, const double *sizes,

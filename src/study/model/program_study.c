@@ -2,6 +2,7 @@
 
 #include "study/census.h"
 #include "study/compare.h"
+#include "study/model/recorded.h"
 
 #include <math.h>
 #include <string.h>
@@ -302,7 +303,9 @@ lull_status lull_program_study_make(struct lull_program_model *model,
                                     struct lull_notices *notices, struct lull_arena *arena,
                                     struct lull_program_study *ret_study, struct lull_error *err)
 {
+    struct lull_recorded_reader reader = {wish->runs, notices};
     *ret_study = (struct lull_program_study){.model = model};
+    lull_model_set_reader(model, lull_recorded_region, &reader);
     lull_status status = look_at_runs(model, wish, notices, arena, ret_study, err);
     if (status == LULL_OK)
         status = lull_model_check_values(model, NULL, err);
@@ -313,5 +316,6 @@ lull_status lull_program_study_make(struct lull_program_model *model,
         status = find_sensitivities(model, arena, ret_study, err);
     if (status == LULL_OK && wish->engine)
         status = simulate(model, wish->engine, arena, ret_study, err);
+    lull_model_set_reader(model, NULL, NULL);
     return status;
 }

@@ -159,6 +159,90 @@ static void test_others(void **state)
     free(planted);
 }
 
+/* Edges of a tree, by rank expressions of its own: 0; (r - 1) / 2; r without its lowest bit. */
+static uint32_t parent_of(const char *name, uint32_t rank)
+{
+    uint32_t bit = 1;
+    while (!(rank & bit))
+        bit *= 2;
+    return strncmp(name, "star", 4) == 0     ? 0
+           : strncmp(name, "binary", 6) == 0 ? (rank - 1) / 2
+                                             : rank - bit;
+}
+
+static void add_tree(struct planted *planted, const char *name, uint32_t processes)
+{
+    add_run(planted, processes);
+    for (uint32_t rank = 1; rank < processes; rank++) {
+        if (strstr(name, "down"))
+            add(planted, parent_of(name, rank), rank, 5, 64);
+        if (strstr(name, "up"))
+            add(planted, rank, parent_of(name, rank), 5, 32);
+    }
+}
+
+static void test_trees(void **state)
+{
+    static const char *const names[] = {"star, down",        "star, up",
+                                        "star, down and up", "binary tree, down",
+                                        "binary tree, up",   "binary tree, down and up",
+                                        "binomial tree, up", "binomial tree, down and up"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct planted *planted = calloc(1, sizeof *planted);
+        struct lull_fitted_graph fitted[MOST_RUNS];
+        assert_non_null(planted);
+        add_tree(planted, names[i], 4);
+        add_tree(planted, names[i], 7);
+        add_tree(planted, names[i], 16);
+        struct lull_graph_shape shape = find(planted, fitted);
+        if (strcmp(lull_shape_name(&shape), names[i]) != 0)
+            fail_msg("%s is found as %s", names[i], lull_shape_name(&shape));
+        assert_true(fitted[2].messages == 5 && !shape.is_ambiguous);
+        assert_true(fitted[2].bytes[0] == (strstr(names[i], "down") ? 64 : 0));
+        assert_true(fitted[2].bytes[1] == (strstr(names[i], "up") ? 32 : 0));
+        add(planted, 1, 9, 5, 64); /* no edge of any */
+        shape = find(planted, fitted);
+        assert_string_equal(lull_shape_name(&shape), "irregular");
+        free(planted);
+    }
+}
+
+static void test_one_way(void **state)
+{
+    struct planted *planted = calloc(1, sizeof *planted);
+    struct lull_fitted_graph fitted[MOST_RUNS];
+    (void)state;
+    assert_non_null(planted);
+    for (uint32_t processes = 4; processes <= 8; processes += 4) {
+        add_run(planted, processes);
+        for (uint32_t rank = 0; rank < processes; rank++)
+            add(planted, rank, (rank + 1) % processes, 3, 10);
+    }
+    struct lull_graph_shape shape = find(planted, fitted);
+    assert_string_equal(lull_shape_name(&shape), "ring, one way");
+    assert_true(fitted[1].messages == 3 && fitted[1].bytes[0] == 10);
+    planted->runs[0].count--; /* without what closes the rings: chains */
+    planted->runs[1].count--;
+    shape = find(planted, fitted);
+    assert_string_equal(lull_shape_name(&shape), "chain, up the ranks");
+    free(planted);
+}
+
+/* Three processes do not tell a star from the two other trees. */
+static void test_ambiguous_tree(void **state)
+{
+    struct planted *planted = calloc(1, sizeof *planted);
+    struct lull_fitted_graph fitted[MOST_RUNS];
+    (void)state;
+    assert_non_null(planted);
+    add_tree(planted, "star, up", 3);
+    struct lull_graph_shape shape = find(planted, fitted);
+    assert_string_equal(lull_shape_name(&shape), "star, up");
+    assert_true(shape.is_ambiguous);
+    free(planted);
+}
+
 /* A grid that lacks a link, has one too many, or one message more, is none. */
 static void test_spoilt(void **state)
 {
@@ -205,9 +289,10 @@ static void test_laws(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grids),  cmocka_unit_test(test_boundary),
-        cmocka_unit_test(test_others), cmocka_unit_test(test_spoilt),
-        cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_grids),          cmocka_unit_test(test_boundary),
+        cmocka_unit_test(test_others),         cmocka_unit_test(test_spoilt),
+        cmocka_unit_test(test_trees),          cmocka_unit_test(test_one_way),
+        cmocka_unit_test(test_ambiguous_tree), cmocka_unit_test(test_laws),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Program models against published numbers and hand calculations. */
-#include "model/program/maximum.h"
+#include "model/program/primitive/maximum.h"
 #include "model/program/program_model.h"
 #include "support/model_text.h"
 
@@ -172,7 +172,31 @@ static void test_bad_models(void **state)
         {HEAD TERMS "halo{bytes = 8, grid = {3}, latency = 1, bandwidth = 1} end}}}",
          "line 1: halo: the grid has 3 places for 4 processes"},
         {HEAD TERMS "allreduce{algorithm = 'fast'} end}}}",
-         "line 1: allreduce: there is no algorithm 'fast'"},
+         "line 1: allreduce: there is no algorithm 'fast', known: mpich, binomial, "
+         "recursive-doubling, rabenseifner, ring"},
+        {HEAD TERMS "tree{bytes = 1, kind = 'oak'} end}}}",
+         "line 1: tree: kind is 'oak', expected star, binary, binomial or chain"},
+        {HEAD TERMS "tree{bytes = 1} end}}}", "line 1: tree: no kind"},
+        {HEAD TERMS "noise{quantiles = {1}} end}}}",
+         "line 1: noise: quantiles has 1 numbers, expected 2 to 4096"},
+        {HEAD TERMS "noise{quantiles = {1, 0}} end}}}",
+         "line 1: noise: quantiles: number 2: expected one not below the one before it"},
+        {HEAD TERMS "noise{quantiles = {0, 1}, probabilities = {0, 0.5}} end}}}",
+         "line 1: noise: probabilities: expected different ones, from 0 to 1"},
+        {HEAD TERMS "noise{quantiles = {0, 1}, probabilities = {0, 0.5, 1}} end}}}",
+         "line 1: noise: 3 probabilities for 2 quantiles"},
+        {HEAD TERMS "compute{seconds = 1, region = 'a', run = 'b'} end}}}",
+         "line 1: compute: expected flops and rate, bytes and bandwidth, seconds, kernel and "
+         "sizes, or region and run"},
+        {HEAD TERMS "compute{seconds = 1, rate = 1} end}}}", NULL},
+        {HEAD TERMS "compute{region = 'a', run = 'b'} end}}}",
+         "line 1: compute: recorded runs are not read here"},
+        {HEAD TERMS "compute{region = 'a'} end}}}", "line 1: compute: no run"},
+        {HEAD TERMS "compute{kernel = 'a.c', sizes = {N = 0}} end}}}",
+         "line 1: compute: size N is 0.0, expected 1 to 1e15"},
+        {HEAD TERMS "compute{kernel = 'a.c', sizes = {1}} end}}}", NULL},
+        {HEAD TERMS "compute{kernel = 'a.c'} end}}}",
+         "line 1: compute: a kernel needs a machine; --machine FILE gives one"},
         {HEAD TERMS "noise{distribution = 'gamma', mean = 1} end}}}", NULL},
         {"return {title = 't', parameters = {{name = 'P', unit = '1'}" TERMS "1 end}}}",
          "does not say which parameter counts processes: processes = \"P\""},

@@ -1,4 +1,4 @@
-#include "model/program/maximum.h"
+#include "model/program/primitive/maximum.h"
 
 #include <math.h>
 
@@ -66,4 +66,33 @@ double lull_expected_maximum(const struct lull_distribution *distribution, doubl
     default:
         return by_integration(distribution, draws);
     }
+}
+
+static double probability_of(const struct lull_quantiles *quantiles, size_t i)
+{
+    return quantiles->probabilities ? quantiles->probabilities[i]
+                                    : (double)i / ((double)quantiles->count - 1);
+}
+
+/* E = Q(1) - integral of Q'(u) u^draws, with Q' constant between two quantiles. */
+double lull_expected_maximum_of_quantiles(const struct lull_quantiles *quantiles, double draws)
+{
+    const double *values = quantiles->values;
+    double expected = values[quantiles->count - 1];
+    for (size_t i = 0; i + 1 < quantiles->count; i++) {
+        double from = probability_of(quantiles, i), to = probability_of(quantiles, i + 1);
+        double slope = (values[i + 1] - values[i]) / (to - from);
+        expected -= slope * (pow(to, draws + 1) - pow(from, draws + 1)) / (draws + 1);
+    }
+    return expected;
+}
+
+double lull_quantiles_sample(const struct lull_quantiles *quantiles, double probability)
+{
+    size_t i = 0;
+    while (i + 2 < quantiles->count && probability_of(quantiles, i + 1) <= probability)
+        i++;
+    double from = probability_of(quantiles, i), to = probability_of(quantiles, i + 1);
+    return quantiles->values[i] +
+           (probability - from) / (to - from) * (quantiles->values[i + 1] - quantiles->values[i]);
 }

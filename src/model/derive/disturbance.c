@@ -1,0 +1,123 @@
+#include "model/derive/disturbance.h"
+
+#include "stats/quantile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { FEWEST_ITERATIONS = 8 };
+
+/* The computations between marks of all ranks: [n_ranks][n]. */
+struct table {
+    double *cells;
+    size_t n_ranks, n;
+};
+
+/* Marks of an iteration; 0: there is no such number. */
+static size_t marks_of_iteration(const struct lull_measured_marks *ranks, size_t n_ranks,
+                                 double iterations, size_t *ret_ranks)
+{
+    double each = 0;
+    *ret_ranks = 0;
+    for (size_t r = 0; r < n_ranks; r++) {
+        if (ranks[r].count == 0)
+            continue;
+        double here = (double)ranks[r].count / iterations;
+        if (here < 1 || here != floor(here) || (each > 0 && here != each))
+            return 0;
+        each = here;
+        ++*ret_ranks;
+    }
+    return (size_t)each;
+}
+
+static void fill(struct table *table, const struct lull_measured_marks *ranks, size_t n_ranks,
+                 size_t each)
+{
+    double *cell = table->cells;
+    for (size_t r = 0; r < n_ranks; r++)
+        for (size_t i = 0; i < table->n && ranks[r].count > 0; i++)
+            *cell++ = ranks[r].useful[(i + 1) * each] - ranks[r].useful[i * each];
+}
+
+static void take_means(struct table *table, double *of_ranks, double *of_iterations)
+{
+    double all = 0, cells = (double)table->n_ranks * (double)table->n;
+    for (size_t r = 0; r < table->n_ranks; r++)
+        for (size_t i = 0; i < table->n; i++) {
+            double value = table->cells[r * table->n + i];
+            of_ranks[r] += value / (double)table->n;
+            of_iterations[i] += value / (double)table->n_ranks;
+            all += value / cells;
+        }
+    double widened = sqrt((double)table->n_ranks / ((double)table->n_ranks - 1) * (double)table->n /
+                          ((double)table->n - 1));
+    for (size_t r = 0; r < table->n_ranks; r++)
+        for (size_t i = 0; i < table->n; i++) {
+            double *cell = &table->cells[r * table->n + i];
+            *cell = widened * (*cell - of_ranks[r] - of_iterations[i] + all);
+        }
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* 0, the powers of 1/2 as far as there are samples, 1/2, and the same from 1 downwards. */
+static size_t choose_probabilities(size_t n_samples, double *probabilities)
+{
+    size_t tail = 0, count = 0;
+    while (tail < LULL_DISTURBANCE_MOST / 2 - 2 && ldexp((double)n_samples, -(int)tail - 2) >= 1)
+        tail++;
+    probabilities[count++] = 0;
+    for (size_t i = tail; i > 0; i--)
+        probabilities[count++] = ldexp(1, -(int)i - 1);
+    probabilities[count++] = 0.5;
+    for (size_t i = 1; i <= tail; i++)
+        probabilities[count++] = 1 - ldexp(1, -(int)i - 1);
+    probabilities[count++] = 1;
+    return count;
+}
+
+static void summarise(struct table *table, struct lull_disturbance *disturbance)
+{
+    size_t n_samples = table->n_ranks * table->n;
+    double squares = 0, mean = 0;
+    for (size_t i = 0; i < n_samples; i++)
+        squares += table->cells[i] * table->cells[i];
+    qsort(table->cells, n_samples, sizeof *table->cells, compare);
+    disturbance->n_samples = n_samples;
+    disturbance->sd = sqrt(squares / (double)n_samples);
+    disturbance->count = choose_probabilities(n_samples, disturbance->probabilities);
+    for (size_t q = 0; q < disturbance->count; q++)
+        disturbance->quantiles[q] =
+            lull_quantile(table->cells, n_samples, disturbance->probabilities[q]);
+    for (size_t q = 0; q + 1 < disturbance->count; q++)
+        mean += (disturbance->probabilities[q + 1] - disturbance->probabilities[q]) *
+                (disturbance->quantiles[q] + disturbance->quantiles[q + 1]) / 2;
+    for (size_t q = 0; q < disturbance->count; q++)
+        disturbance->quantiles[q] -= mean;
+}
+
+bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ranks,
+                           double iterations, struct lull_disturbance *ret_disturbance)
+{
+    struct table table = {.n_ranks = 0};
+    size_t each = marks_of_iteration(ranks, n_ranks, iterations, &table.n_ranks);
+    if (each == 0 || table.n_ranks < 2 || iterations < FEWEST_ITERATIONS)
+        return false;
+    table.n = (size_t)iterations - 1;
+    table.cells = malloc(table.n_ranks * table.n * sizeof *table.cells);
+    double *means = calloc(table.n_ranks + table.n, sizeof *means);
+    bool found = table.cells && means;
+    if (found) {
+        fill(&table, ranks, n_ranks, each);
+        take_means(&table, means, means + table.n_ranks);
+        summarise(&table, ret_disturbance);
+    }
+    free(table.cells);
+    free(means);
+    return found;
+}

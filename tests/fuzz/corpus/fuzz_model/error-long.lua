@@ -1,0 +1,1 @@
+return {title = "t", processes = "P", network = {latency = "T", bandwidth = "B"}, parameters = {{name = "P", unit = "1", default = 6}, {name = "T", unit = "s", default = 1e-6}, {name = "B", unit = "B/s", default = 1e9}}, terms = {{name = "a", time = function(p) local s = "abc\\n\\0\\27[2J" for i = 1, 16 do s = s .. s end error(s) end}}}

@@ -1,0 +1,1 @@
+return {title = "t", processes = "P", network = {latency = "T", bandwidth = "B"}, parameters = {{name = "P", unit = "1", default = 6}, {name = "T", unit = "s", default = 1e-6}, {name = "B", unit = "B/s", default = 1e9}}, terms = {{name = "a", time = function(p) return compute{seconds = 1, sizes = {}} end}}}

@@ -1,0 +1,1 @@
+return setmetatable and 1 or {title = {}, parameters = 3}

@@ -1,0 +1,1 @@
+return {title = "t", processes = "P", network = {latency = "T", bandwidth = "B"}, parameters = {{name = "P", unit = "1", default = 6}, {name = "T", unit = "s", default = 1e-6}, {name = "B", unit = "B/s", default = 1e9}}, terms = {{name = "a", time = function(p) local q = {} for i = 1, 4096 do q[i] = i end for i = 1, 1000 do noise{quantiles = q} end return 1 end}}}

@@ -1,0 +1,1 @@
+return {title = "t", processes = "P", network = {latency = "T", bandwidth = "B"}, parameters = {{name = "P", unit = "1", default = 6}, {name = "T", unit = "s", default = 1e-6}, {name = "B", unit = "B/s", default = 1e9}}, terms = {{name = "a", time = function(p) local t = {} for i = 1, 1000 do t[i] = i end table.sort(t, function() return true end) return 1 end}}}

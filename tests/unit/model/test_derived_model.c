@@ -1,0 +1,162 @@
+/* Derived models of planted runs, read and evaluated where nothing ran: work in whole rows, and
+ * noise about unequal ranks and iterations. */
+#include "model/derive/derived.h"
+#include "model/program/primitive/maximum.h"
+#include "support/model_text.h"
+#include "support/seed.h"
+
+#include "stats/distribution.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int set_up(void **state)
+{
+    *state = lull_arena_create(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    lull_arena_destroy(*state);
+    return 0;
+}
+
+static struct lull_program_model derive(const struct lull_measured_runs *runs,
+                                        struct lull_arena *arena)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    lull_derived_write(runs, arena, out);
+    fclose(out);
+    struct lull_program_model model = model_of_text(text, arena);
+    free(text);
+    return model;
+}
+
+/* Seconds of the terms whose names begin so. */
+static double seconds_of(struct lull_program_model *model, const char *begin,
+                         struct lull_term_cost *ret_total)
+{
+    double values[16], seconds = 0;
+    struct lull_term_cost terms[16];
+    struct lull_error err = {""};
+    lull_model_values(model, values);
+    if (lull_model_evaluate(model, values, terms, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t t = 0; t < model->n_terms; t++)
+        if (strncmp(model->terms[t].name, begin, strlen(begin)) == 0)
+            seconds += terms[t].seconds;
+    *ret_total = lull_model_total(model, terms);
+    return seconds;
+}
+
+/* 45 rows of 1 ms each, in a chain whose neighbours swap rows of 360 bytes 10 times: on 6 processes
+ * three have 8 rows and three have 7. */
+static void test_rows(void **state)
+{
+    enum { RUNS = 3, ROWS = 45, TIMES = 10 };
+    static const uint32_t processes[RUNS] = {1, 2, 4};
+    static const char *const names[RUNS] = {"a", "b", "c"};
+    struct lull_link links[RUNS][6];
+    struct lull_links of_runs[RUNS];
+    double size[RUNS], seconds[RUNS], useful[RUNS], most[RUNS];
+    for (size_t i = 0; i < RUNS; i++) {
+        uint32_t p = processes[i], count = 0;
+        for (uint32_t r = 0; r + 1 < p; r++) {
+            links[i][count++] = (struct lull_link){r, r + 1, TIMES, TIMES * 360};
+            links[i][count++] = (struct lull_link){r + 1, r, TIMES, TIMES * 360};
+        }
+        of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
+        size[i] = ROWS;
+        useful[i] = TIMES * ROWS * 1e-3 / p;
+        most[i] = TIMES * (ROWS + p - 1) / p * 1e-3;
+        seconds[i] = most[i] + 1e-6;
+    }
+    struct lull_measured_region all = {.name = "", .useful = useful};
+    const struct lull_measured_runs runs = {.title = "rows",
+                                            .size_name = "rows",
+                                            .n_runs = RUNS,
+                                            .names = names,
+                                            .links = of_runs,
+                                            .size = size,
+                                            .seconds = seconds,
+                                            .useful = useful,
+                                            .most_useful = most,
+                                            .regions = &all,
+                                            .n_regions = 1};
+    struct lull_program_model model = derive(&runs, *state);
+    struct lull_term_cost total;
+    static const struct {
+        const char *processes;
+        double longest; /* rows */
+        double messages;
+    } cases[] = {{"P=3", 15, 4}, {"P=5", 9, 8}, {"P=6", 8, 10}, {"P=7", 7, 12}, {"P=40", 2, 78}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        model_set(&model, cases[i].processes);
+        double longest = seconds_of(&model, "computation", &total);
+        longest += seconds_of(&model, "imbalance", &total);
+        if (!(fabs(longest - TIMES * cases[i].longest * 1e-3) <= 1e-9))
+            fail_msg("%s: the longest computation is %.12g s, expected %g rows", cases[i].processes,
+                     longest, cases[i].longest);
+        assert_true(total.messages == TIMES * cases[i].messages);
+        assert_true(total.bytes == TIMES * cases[i].messages * 360);
+    }
+    lull_program_model_close(&model);
+}
+
+/* Ranks of different speed, every tenth iteration with more work, and exponential noise. */
+static void test_noise(void **state)
+{
+    enum { RANKS = 16, ITERATIONS = 2000 };
+    struct lull_measured_marks marks[RANKS];
+    struct lull_distribution noise;
+    struct lull_disturbance found;
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    lull_distribution_exponential(1e-4, &noise, NULL);
+    for (size_t r = 0; r < RANKS; r++) {
+        double *useful = lull_arena_zero(*state, 2 * ITERATIONS, sizeof *useful), at = 0;
+        for (size_t i = 0; i < ITERATIONS; i++) { /* two marks, the first without computation */
+            useful[2 * i] = at;
+            at += 1e-3 + 1e-5 * (double)r + (i % 10 == 0 ? 5e-3 : 0) +
+                  lull_distribution_sample(&noise, &random);
+            useful[2 * i + 1] = at;
+        }
+        marks[r] = (struct lull_measured_marks){useful, (size_t)2 * ITERATIONS};
+    }
+    assert_true(lull_disturbance_find(marks, RANKS, ITERATIONS, &found));
+    const struct lull_quantiles quantiles = {found.quantiles, found.probabilities, found.count};
+    /* the deviation of 32,000 draws is known to about 1 % */
+    if (!(fabs(found.sd - 1e-4) <= 0.05e-4))
+        fail_msg("standard deviation %g s, planted 1e-4 s", found.sd);
+    assert_true(fabs(lull_expected_maximum_of_quantiles(&quantiles, 1)) < 1e-15);
+    static const double draws[] = {16, 256};
+    for (size_t i = 0; i < 2; i++) {
+        double want = lull_expected_maximum(&noise, draws[i]) - 1e-4;
+        double got = lull_expected_maximum_of_quantiles(&quantiles, draws[i]);
+        if (!(fabs(got - want) <= 0.05 * want))
+            fail_msg("%g draws: expected maximum %g s, of what was planted %g s", draws[i], got,
+                     want);
+    }
+    assert_false(lull_disturbance_find(marks, RANKS, 7, &found));   /* too few */
+    assert_false(lull_disturbance_find(marks, RANKS, 150, &found)); /* no whole number of marks */
+    assert_false(lull_disturbance_find(marks, 1, ITERATIONS, &found));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
