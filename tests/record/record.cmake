@@ -158,7 +158,7 @@ if(Python3_FOUND)
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 600 SKIP_RETURN_CODE 77
                              RUN_SERIAL ON)
-        foreach(what full-disk budget live closed memory copy-on-write)
+        foreach(what full-disk budget live closed memory committed copy-on-write)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
