@@ -22,7 +22,8 @@ import launch
 LIMIT = 256 << 10
 
 # How one rank ends: as ends.c calls it, and the call that it is in then.
-ENDS = [("MPI_Abort", "abort", "MPI_Abort"),
+ENDS = [("return of one rank", "return", None),
+        ("MPI_Abort", "abort", "MPI_Abort"),
         ("SIGSEGV of one rank", "segv", None),
         ("SIGTERM of one rank", "term", None),
         ("SIGKILL of one rank", "kill", None),

@@ -1,9 +1,11 @@
 """Where room ends: a full file system, the size budget, descriptors that the program closes, little
 address space; and a run that is read while it is being written.
 
-    limits.py full-disk|copy-on-write|budget|live|closed|memory --lull LULL --check CHECK_RUN --bin FOLDER
+    limits.py full-disk|copy-on-write|budget|live|closed|memory|committed
+              --lull LULL --check CHECK_RUN --bin FOLDER
 
-FOLDER has the programs omp_barriers.gcc, many_regions.gcc, closing.gcc and live.gcc. `full-disk` mounts a small
+FOLDER has the programs omp_barriers.gcc, many_regions.gcc, closing.gcc and live.gcc, and ends.openmpi and
+ends.mpich where these are. `full-disk` mounts a small
 tmpfs in a name space of its own, `copy-on-write` a file as a file system that writes every change to another
 place (btrfs). Exit status 77: that is not allowed here.
 """
@@ -14,6 +16,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
 
 CHUNK, HEADER = 65536, 4096
 
@@ -183,28 +188,41 @@ class Test:
                         % sorted({len(content) for content in contents}))
             self.check_run(where, hints(recorded.stdout))
 
-    def least_space(self, program):
-        """MiB of address space that it needs alone, to the next half."""
+    def least(self, resource, program):
+        """MiB of a resource that it needs alone, to the next half."""
         low, high = 1, 1 << 16
         while low < high:
             middle = (low + high) // 2
-            done = run(["prlimit", "--as=%d" % (middle << 19), *program])
+            done = run(["prlimit", "--%s=%d" % (resource, middle << 19), *program],
+                       env=launch.environment())
             low, high = (low, middle) if done.returncode == 0 else (middle + 1, high)
         return low / 2
 
-    def memory(self):
-        program = [self.program("omp_barriers")]
-        alone, least = run(program), self.least_space(program)
-        for more in (4, 6, 8, 16, 64):  # the recorder itself and its libraries take some
+    def limited(self, resource, program, allowances):
+        """With so many MiB more than it needs alone, it is recorded whole."""
+        alone, least = run(program, env=launch.environment()), self.least(resource, program)
+        for more in allowances:
             with tempfile.TemporaryDirectory() as folder:
                 where = os.path.join(folder, "run")
-                limit = "--as=%d" % int((least + more) * (1 << 20))
+                limit = "--%s=%d" % (resource, int((least + more) * (1 << 20)))
                 recorded = run(["prlimit", limit, self.settings.lull, "record", "-o", where, "--",
-                                *program])
+                                *program], env=launch.environment())
                 self.demand((recorded.returncode, recorded.stdout) ==
                             (alone.returncode, alone.stdout), "%g MiB more than %g: status %d: %s" %
                             (more, least, recorded.returncode, recorded.stderr))
                 self.check_run(where, hints(alone.stdout))
+
+    def memory(self):  # the recorder itself and its libraries take some
+        self.limited("as", [self.program("omp_barriers")], (4, 6, 8, 16, 64))
+
+    def committed(self):
+        """Where the system promises no more memory than it has (vm.overcommit_memory=2) it counts what
+        a process may write to in private, wherever that is: as this limit does."""
+        self.limited("data", [self.program("omp_barriers")], (1, 2, 4))
+        for family in ("openmpi", "mpich"):
+            program = os.path.join(self.settings.bin, "ends." + family)
+            if os.path.exists(program):
+                self.limited("data", [program, "return"], (1, 2))
 
     # ---- while it is being written ---------------------------------------------------------------
 
@@ -231,7 +249,8 @@ class Test:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("full-disk", "copy-on-write", "budget", "live", "closed", "memory"))
+    parser.add_argument("what", choices=("full-disk", "copy-on-write", "budget", "live", "closed", "memory",
+                                         "committed"))
     for name in ("lull", "check", "bin"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--inside", action="store_true", help="of the name space")

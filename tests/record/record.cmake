@@ -70,6 +70,22 @@ if(Python3_FOUND)
             record_test(pause_threads.${form}.${short} quick --
                         ${record_bin}/pause_threads.${short} ${form})
         endforeach()
+        # Under the thread sanitizer, which exits with 66 when it blames the program for anything.
+        # Clang's makes a thread of its own in the program, which is recorded, too.
+        execute_process(COMMAND ${compiler} -fsanitize=thread -x c /dev/null -c -o ${record_bin}/probe.o
+                        RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(NOT failed AND short STREQUAL "gcc")
+            set(record_variant .tsan)
+            record_program(marked ${compiler} -pthread -fsanitize=thread)
+            record_program(short_threads ${compiler} -pthread -fsanitize=thread)
+            record_program(pause_threads ${compiler} -pthread -fsanitize=thread)
+            unset(record_variant)
+            record_test(marked.tsan.${short} quick -- ${record_bin}/marked.tsan.${short})
+            record_test(short_threads.tsan.${short} quick --
+                        ${record_bin}/short_threads.tsan.${short} few)
+            record_test(pause_threads.tsan.${short} quick --
+                        ${record_bin}/pause_threads.tsan.${short} turns)
+        endif()
     endforeach()
     find_program(LULL_GFORTRAN NAMES gfortran gfortran-12)
     if(LULL_GFORTRAN)
@@ -158,7 +174,7 @@ if(Python3_FOUND)
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 600 SKIP_RETURN_CODE 77
                              RUN_SERIAL ON)
-        foreach(what full-disk budget live closed memory copy-on-write)
+        foreach(what full-disk budget live closed memory committed copy-on-write)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>

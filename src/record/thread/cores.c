@@ -4,19 +4,29 @@
 #include "record/node.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PERIOD_NS INT64_C(50000000)
 
+static bool is_own(uint32_t thread)
+{
+    return thread == (uint32_t)gettid();
+}
+
 /* A file of the thread in /proc; false: the system does not have it. */
 static bool read_text(uint32_t thread, const char *name, char *text, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%u/%s", thread, name);
+    char path[64] = "/proc/thread-self/";
+    if (is_own(thread))
+        strcat(path, name);
+    else
+        snprintf(path, sizeof path, "/proc/self/task/%u/%s", thread, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
     if (fd >= 0)
@@ -33,17 +43,30 @@ static uint64_t number_behind(const char *text, const char *word)
     return colon ? strtoull(colon + 1, NULL, 10) : 0;
 }
 
+/* The calling thread has never left its core since it came there: no file is needed, each of which
+ * takes longer than all else that is done for a short life. What it waited for its first core is
+ * not known then, and is before anything that is recorded of it. */
+static bool look_at_once(struct lull_tape_cores *cores)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nvcsw > 0 || usage.ru_nivcsw > 0)
+        return false;
+    cores->on = (uint64_t)lull_clock_read(CLOCK_THREAD_CPUTIME_ID);
+    return true;
+}
+
 /* Since the thread began; the scheduler counts ns with a core, and ns in which it could have run.
  */
 static struct lull_tape_cores look(uint32_t thread)
 {
-    char text[4096];
-    unsigned long long on = 0, off = 0;
+    char text[4096], *rest;
     struct lull_tape_cores cores = {0};
-    if (read_text(thread, "schedstat", text, sizeof text))
-        sscanf(text, "%llu %llu", &on, &off);
-    cores.on = on;
-    cores.off = off;
+    if (is_own(thread) && look_at_once(&cores))
+        return cores;
+    if (read_text(thread, "schedstat", text, sizeof text)) {
+        cores.on = strtoull(text, &rest, 10);
+        cores.off = strtoull(rest, NULL, 10);
+    }
     if (read_text(thread, "status", text, sizeof text))
         cores.preempted = number_behind(text, "nonvoluntary_ctxt_switches");
     if (read_text(thread, "sched", text, sizeof text))
@@ -51,10 +74,34 @@ static struct lull_tape_cores look(uint32_t thread)
     return cores;
 }
 
+/* The cores that a thread may use are nearly always those of the thread before. */
+static void look_at_allowed(struct lull_tape_cores *total)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static cpu_set_t last;
+    static uint64_t which;
+    static uint32_t allowed, there;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    pthread_mutex_lock(&lock);
+    if (there == 0)
+        there = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    if (allowed == 0 || memcmp(&set, &last, sizeof set) != 0) {
+        last = set;
+        allowed = (uint32_t)CPU_COUNT(&set);
+        which = rec_hash(REC_HASH_BEGIN, &set, sizeof set);
+    }
+    total->allowed = allowed;
+    total->there = there;
+    total->which = which;
+    pthread_mutex_unlock(&lock);
+}
+
 void rec_cores_begin(struct rec_thread *self)
 {
     struct lull_tape_cores *total = &self->header->cores;
-    cpu_set_t set;
     self->thread_id = (uint32_t)gettid();
     self->cores_before = (struct lull_tape_cores){0};
     if (self->made_as == 0) /* else its life begins here */
@@ -65,12 +112,7 @@ void rec_cores_begin(struct rec_thread *self)
     self->cores_before.preempted -= total->preempted;
     self->cores_before.migrated -= total->migrated;
     self->cores_read = rec_node_clock();
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return;
-    total->allowed = (uint32_t)CPU_COUNT(&set);
-    total->there = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-    total->which = rec_hash(REC_HASH_BEGIN, &set, sizeof set);
+    look_at_allowed(total);
 }
 
 void rec_cores_end(struct rec_thread *self)

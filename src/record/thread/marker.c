@@ -1,6 +1,7 @@
 /* What programs mark by lull.h. */
 #include "record/core.h"
 #include "record/hash.h"
+#include "record/keep.h"
 #include "record/omp/team.h"
 
 #include <lull/lull.h>
@@ -22,10 +23,28 @@ static __thread struct {
     uint32_t regions[MOST_MARKED];
 } marked;
 
+/* Not the C library's functions: a program under the thread sanitizer has others in their place,
+ * which do not see how we hand a name over, and would blame the program for it. */
+static const char *keep_text(const char *text)
+{
+    char *kept = rec_keep(strlen(text) + 1), *to = kept;
+    while (to && (*to++ = *text++)) {
+    }
+    return kept;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    for (; *a == *b; a++, b++)
+        if (!*a)
+            return true;
+    return false;
+}
+
 /* With the lock held: other threads look at a place once its name is there. */
 static uint32_t take_place(uint32_t at, const char *name)
 {
-    const char *kept = strdup(name);
+    const char *kept = keep_text(name);
     const struct rec_region region = {
         .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
     if (!kept)
@@ -42,7 +61,7 @@ static uint32_t find_place(const char *name)
     for (uint32_t i = 0; i < PLACES; i++) {
         uint32_t at = (uint32_t)((hash + i) % PLACES);
         const char *there = __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE);
-        if (!there || strcmp(there, name) == 0)
+        if (!there || same_text(there, name))
             return at;
     }
     return PLACES;

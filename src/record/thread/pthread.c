@@ -39,7 +39,7 @@ static void *next_of(void **found, const char *name)
         next_;                                   \
     })
 
-static bool is_runtime(const void *caller)
+static bool is_in_runtime(const void *caller)
 {
     Dl_info info;
     if (dladdr(caller, &info) == 0 || !info.dli_fname)
@@ -52,6 +52,22 @@ static bool is_runtime(const void *caller)
     return false;
 }
 
+/* Who has called is asked of the loader once for each place. */
+static bool is_runtime(const void *caller)
+{
+    enum { PROGRAM = 1, RUNTIME };
+    static struct rec_map places;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const uintptr_t known = rec_map_get(&places, (uintptr_t)caller);
+    if (REC_LIKELY(known != 0))
+        return known == RUNTIME;
+    const bool runtime = is_in_runtime(caller);
+    pthread_mutex_lock(&lock);
+    rec_map_put(&places, (uintptr_t)caller, runtime ? RUNTIME : PROGRAM);
+    pthread_mutex_unlock(&lock);
+    return runtime;
+}
+
 /* ---- making -----------------------------------------------------------------------------------
  */
 
@@ -62,10 +78,33 @@ struct beginning {
     uint64_t number;
 };
 
+/* From when a thread is made until it begins. Not malloc's, as long as there are some: a thread
+ * that frees gets a cache from malloc, which most do not need. */
+enum { BEGINNINGS = 32 };
+static struct beginning beginnings[BEGINNINGS];
+static bool taken[BEGINNINGS]; /* atomic */
+
+static struct beginning *take_beginning(void)
+{
+    for (unsigned i = 0; i < BEGINNINGS; i++)
+        if (!__atomic_load_n(&taken[i], __ATOMIC_RELAXED) &&
+            !__atomic_exchange_n(&taken[i], true, __ATOMIC_ACQUIRE))
+            return &beginnings[i];
+    return malloc(sizeof(struct beginning));
+}
+
+static void give_back(struct beginning *beginning)
+{
+    if (beginning >= beginnings && beginning < beginnings + BEGINNINGS)
+        __atomic_store_n(&taken[beginning - beginnings], false, __ATOMIC_RELEASE);
+    else
+        free(beginning);
+}
+
 static struct beginning begin(void *argument)
 {
     struct beginning beginning = *(struct beginning *)argument;
-    free(argument);
+    give_back(argument);
     const struct rec_thread *self = rec_thread_begin_made(beginning.number);
     if (self != &rec_nobody)
         rec_thread_is(beginning.number, self->number);
@@ -91,7 +130,7 @@ static struct beginning *make(struct beginning what, const void *caller)
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
     if (self->gate & REC_GATE_INSIDE || rec_omp_is_forking(self) || is_runtime(caller))
         return NULL;
-    struct beginning *kept = malloc(sizeof *kept);
+    struct beginning *kept = take_beginning();
     if (!kept)
         return NULL;
     what.number = rec_process.on ? rec_thread_number() : 0;
@@ -112,7 +151,7 @@ REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
     const bool follows = rec_wait_begin(&wait, &function);
     const int result = NEXT(pthread_create)(thread, attributes, begin_pthread, beginning);
     if (result != 0)
-        free(beginning);
+        give_back(beginning);
     if (follows)
         rec_wait_end_made(&wait, result == 0 ? number : 0);
     return result;
@@ -130,7 +169,7 @@ REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
     const bool follows = rec_wait_begin(&wait, &function);
     const int result = NEXT(thrd_create)(thread, begin_c, beginning);
     if (result != thrd_success)
-        free(beginning);
+        give_back(beginning);
     if (follows)
         rec_wait_end_made(&wait, result == thrd_success ? number : 0);
     return result;
