@@ -3,7 +3,8 @@
 numbers of messages, bytes and collective calls with those that data/models/image.lua predicts: exactly.
 The times of all terms must have been found in the runs; how near they are is not a matter of a test
 on a machine that others use. Models derived from the first three runs, and from those of
-examples/heat.c, must say the numbers of the fourth.
+examples/heat.c, must say the numbers of the fourth; and those of a plate and processes that never ran,
+from runs of two smaller plates.
 
 usage: model.py --lull PROGRAM --recorder FILE --family openmpi|mpich   exit status 77: not possible
 """
@@ -63,6 +64,16 @@ def derived_differences(options, runs, shape):
     yield from differences(options, model, runs[-1])
 
 
+def sized_differences(options, runs, shape):
+    """The same, of a model whose law of the size is found, too; runs are pairs of folder and size."""
+    model = runs[0][0] + "-sized.lua"
+    named = ["%s,rows=%d" % run for run in runs]
+    run([options.lull, "model", "program", "--derive", "-o", model] + named[:-1])
+    if "-- Messages: %s.\n" % shape not in open(model).read():
+        yield "%s: is not a %s" % (model, shape)
+    yield from differences(options, model, named[-1])
+
+
 def compile_example(options, name, folder):
     program = os.path.join(folder, name)
     run(["mpicc." + options.family, "-O1", "-w", "-fopenmp", "-I" + os.path.join(ROOT, "include"),
@@ -97,9 +108,14 @@ def main():
         runs = [record(options, program, processes, "heat", (ITERATIONS, SIZE), folder)
                 for processes in PROCESSES]
         wrong += derived_differences(options, runs, "chain")
+        larger = [(record(options, program, processes, "plate", (ITERATIONS, 2 * SIZE), folder),
+                   2 * SIZE) for processes in PROCESSES[:3]]
+        last = record(options, program, PROCESSES[3], "last", (ITERATIONS, 3 * SIZE), folder)
+        wrong += sized_differences(options, [(where, SIZE) for where in runs[:3]] + larger +
+                                   [(last, 3 * SIZE)], "chain")
     for line in wrong:
         print(line)
-    print("12 runs, %d differences" % len(wrong))
+    print("16 runs, %d differences" % len(wrong))
     return 1 if wrong else 0
 
 

@@ -181,8 +181,8 @@ static void write_rest(const struct deriving *deriving)
                 runs->size_name, runs->size[runs->n_runs - 1]);
     fprintf(deriving->out,
             "    -- what computation leaves of the runs, for each message on the way of a process\n"
-            "    {name = \"T\", unit = \"s\", default = %.6g, fit = true, about = \"time of a "
-            "message\"},\n"
+            "    {name = \"T\", unit = \"s\", default = %.6g, fit = true, machine = "
+            "\"network.latency\", about = \"time of a message\"},\n"
             "    -- assumed: the runs were not asked\n"
             "    {name = \"B\", unit = \"B/s\", default = %.6g, machine = \"network.bandwidth\", "
             "about = "

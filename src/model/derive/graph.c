@@ -234,11 +234,9 @@ static bool all_in_pairs(const struct lull_links *runs, size_t count)
     {                                                                         \
         .kind = LULL_SHAPE_GRID, .dimensions = (n), .periodic = (is_periodic) \
     }
-#define TREE(name)                                                                      \
-    {.kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_DOWN},   \
-        {.kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_UP}, \
+#define TREE(name, way)                                                                 \
     {                                                                                   \
-        .kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_BOTH  \
+        .kind = LULL_SHAPE_TREE, .tree = LULL_TREE_##name, .direction = LULL_TREE_##way \
     }
 static const struct lull_graph_shape candidates[] = {
     GRID(1, false),
@@ -249,10 +247,18 @@ static const struct lull_graph_shape candidates[] = {
     GRID(3, true),
     {.kind = LULL_SHAPE_ALL, .dimensions = 1},
     {.kind = LULL_SHAPE_SHIFT, .dimensions = 1},
-    TREE(CHAIN),
-    TREE(STAR),
-    TREE(BINARY),
-    TREE(BINOMIAL),
+    TREE(CHAIN, DOWN),
+    TREE(CHAIN, UP),
+    TREE(CHAIN, BOTH),
+    TREE(STAR, DOWN),
+    TREE(STAR, UP),
+    TREE(STAR, BOTH),
+    TREE(BINARY, DOWN),
+    TREE(BINARY, UP),
+    TREE(BINARY, BOTH),
+    TREE(BINOMIAL, DOWN),
+    TREE(BINOMIAL, UP),
+    TREE(BINOMIAL, BOTH),
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 

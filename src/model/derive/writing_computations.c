@@ -13,8 +13,9 @@ static double largest_share(const struct deriving *deriving, const double *secon
     return share;
 }
 
+/* `alone` false: one process has nothing of it. */
 static void write_computation(const struct deriving *deriving, const char *name, const char *region,
-                              const double *seconds)
+                              const double *seconds, bool alone)
 {
     struct lull_derived_law law = lull_derive_law_of_times(deriving, seconds);
     fprintf(deriving->out, "    -- up to %.1f %% of the time of a run; the law is within %.1f %%",
@@ -24,7 +25,8 @@ static void write_computation(const struct deriving *deriving, const char *name,
     fprintf(deriving->out, "\n    {name = \"%s\", ", name);
     if (region)
         fprintf(deriving->out, "regions = {\"%s\"}, ", region);
-    fprintf(deriving->out, "time = function(p)\n      return compute{seconds = (");
+    fprintf(deriving->out, "time = function(p)\n      %sreturn compute{seconds = (",
+            alone ? "" : "if p.P == 1 then return 0 end\n      ");
     lull_derive_write_law(deriving, &law);
     fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
 }
@@ -113,8 +115,8 @@ static double rounding(const struct deriving *deriving, size_t run)
     return share - 1;
 }
 
-/* How much of the rounding the longest computation shows, by least squares of shares of the mean;
- * 0: another law meets it better. */
+/* How much of the rounding the longest computation shows, by least squares of shares of the mean,
+ * and no more than all of it; 0: another law meets it better. */
 static double find_rounding(const struct deriving *deriving, const double *extra,
                             const struct lull_derived_law *law)
 {
@@ -125,7 +127,7 @@ static double find_rounding(const struct deriving *deriving, const double *extra
         product += x * y;
         square += x * x;
     }
-    double factor = square > 0 ? product / square : 0;
+    double factor = square > 0 ? fmin(1, product / square) : 0;
     for (size_t i = 0; i < runs->n_runs; i++) {
         double y = extra[i] / runs->useful[i], power = law->coefficient / runs->useful[i];
         for (size_t f = 0; f < LULL_LAW_FACTORS; f++)
@@ -188,7 +190,7 @@ static void write_imbalance(const struct deriving *deriving, const struct lull_d
     if (factor > 0)
         write_rounding(deriving, factor);
     else
-        write_computation(deriving, "imbalance", NULL, extra);
+        write_computation(deriving, "imbalance", NULL, extra, false);
 }
 
 /* ---- all computation ------------------------------------------------------------------------ */
@@ -209,7 +211,7 @@ void lull_derive_write_computations(struct deriving *deriving)
                           is_alone           ? "useful"
                           : region->is_whole ? name
                                              : NULL,
-                          region->useful);
+                          region->useful, true);
     }
     write_imbalance(deriving, has_noise ? &noise : NULL);
 }

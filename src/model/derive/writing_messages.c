@@ -230,7 +230,8 @@ static void write_irregular(struct deriving *deriving)
     const struct lull_measured_runs *runs = deriving->runs;
     fprintf(
         deriving->out,
-        "    -- messages: the graph is irregular, no chain, ring, grid, or everyone to everyone.\n"
+        "    -- messages: the graph is irregular, no chain, ring, grid, tree, or everyone to "
+        "everyone.\n"
         "    -- For each number of processes that was measured: messages of a process, bytes of "
         "one.\n"
         "    {name = \"irregular messages\", time = function(p)\n      if p.P == 1 then return 0 "

@@ -29,7 +29,8 @@ struct lull_model_made {
 
 /* ret_replaced[n_terms]: terms that became computations. Fails with LULL_ERR_RANGE for processes,
  * iterations and counts that are not whole or too many, and where two primitives name different
- * algorithms for one operation; and as lull_model_evaluate. */
+ * algorithms for one operation, or one names it and the other does not; and as lull_model_evaluate.
+ */
 lull_status lull_model_make_program(struct lull_program_model *model, const double *values,
                                     uint64_t seed, bool *ret_replaced,
                                     struct lull_model_made *ret_made, struct lull_error *err);

@@ -1,4 +1,6 @@
--- Schoenauer's triad on 8 cores of a published machine, which share its memory, and on one.
+-- Schoenauer's triad on 8 cores of a published machine, which share its memory, and on one. By hand, for
+-- 10 million iterations: together 8 x 40 B an iteration over 38.41 GB/s, 83.3 ms; alone the published 48.5
+-- cycles for 8 iterations at 2.7 GHz, 22.45 ms, twice; small, in the first cache, 100 times 6 cycles, 222 ns.
 return {
   title = "triad",
   processes = "P",

@@ -59,18 +59,19 @@ static double seconds_of(struct lull_program_model *model, const char *begin,
     return seconds;
 }
 
-/* 45 rows of 1 ms each, in a chain whose neighbours swap rows of 360 bytes 10 times: on 6 processes
- * three have 8 rows and three have 7. */
-static void test_rows(void **state)
+enum { RUNS = 3, ROWS = 45, TIMES = 10 };
+
+/* A chain on 1, 2 and 4 processes whose neighbours swap rows of 360 bytes TIMES times, with 45 rows
+ * of 1 ms; `longest` is what one process takes at most in an iteration, seconds. */
+static struct lull_program_model derive_rows(double (*longest)(double processes),
+                                             struct lull_arena *arena)
 {
-    enum { RUNS = 3, ROWS = 45, TIMES = 10 };
-    static const uint32_t processes[RUNS] = {1, 2, 4};
     static const char *const names[RUNS] = {"a", "b", "c"};
     struct lull_link links[RUNS][6];
     struct lull_links of_runs[RUNS];
     double size[RUNS], seconds[RUNS], useful[RUNS], most[RUNS];
     for (size_t i = 0; i < RUNS; i++) {
-        uint32_t p = processes[i], count = 0;
+        uint32_t p = UINT32_C(1) << i, count = 0;
         for (uint32_t r = 0; r + 1 < p; r++) {
             links[i][count++] = (struct lull_link){r, r + 1, TIMES, TIMES * 360};
             links[i][count++] = (struct lull_link){r + 1, r, TIMES, TIMES * 360};
@@ -78,7 +79,7 @@ static void test_rows(void **state)
         of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
         size[i] = ROWS;
         useful[i] = TIMES * ROWS * 1e-3 / p;
-        most[i] = TIMES * (ROWS + p - 1) / p * 1e-3;
+        most[i] = TIMES * longest(p);
         seconds[i] = most[i] + 1e-6;
     }
     struct lull_measured_region all = {.name = "", .useful = useful};
@@ -93,23 +94,56 @@ static void test_rows(void **state)
                                             .most_useful = most,
                                             .regions = &all,
                                             .n_regions = 1};
-    struct lull_program_model model = derive(&runs, *state);
-    struct lull_term_cost total;
+    return derive(&runs, arena);
+}
+
+static double longest_of(struct lull_program_model *model, const char *processes,
+                         struct lull_term_cost *ret_total)
+{
+    model_set(model, processes);
+    return seconds_of(model, "computation", ret_total) + seconds_of(model, "imbalance", ret_total);
+}
+
+static double whole_rows(double processes)
+{
+    return ceil(ROWS / processes) * 1e-3;
+}
+
+/* On 6 processes three have 8 rows and three have 7. */
+static void test_rows(void **state)
+{
     static const struct {
         const char *processes;
         double longest; /* rows */
         double messages;
     } cases[] = {{"P=3", 15, 4}, {"P=5", 9, 8}, {"P=6", 8, 10}, {"P=7", 7, 12}, {"P=40", 2, 78}};
+    struct lull_program_model model = derive_rows(whole_rows, *state);
+    struct lull_term_cost total;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        model_set(&model, cases[i].processes);
-        double longest = seconds_of(&model, "computation", &total);
-        longest += seconds_of(&model, "imbalance", &total);
+        double longest = longest_of(&model, cases[i].processes, &total);
         if (!(fabs(longest - TIMES * cases[i].longest * 1e-3) <= 1e-9))
             fail_msg("%s: the longest computation is %.12g s, expected %g rows", cases[i].processes,
                      longest, cases[i].longest);
         assert_true(total.messages == TIMES * cases[i].messages);
         assert_true(total.bytes == TIMES * cases[i].messages * 360);
     }
+    lull_program_model_close(&model);
+}
+
+static double half_more(double processes)
+{
+    return ROWS * 1e-3 / processes * (processes > 1 ? 1.5 : 1);
+}
+
+/* Half more than the mean is not what rounding of rows makes; one process is alone with the mean.
+ */
+static void test_unequal(void **state)
+{
+    struct lull_program_model model = derive_rows(half_more, *state);
+    struct lull_term_cost total;
+    assert_true(fabs(longest_of(&model, "P=1", &total) - 0.45) < 1e-9);
+    assert_true(fabs(longest_of(&model, "P=2", &total) - 0.3375) < 1e-9);
+    assert_true(fabs(longest_of(&model, "P=9", &total) - 0.075) < 1e-9);
     lull_program_model_close(&model);
 }
 
@@ -156,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unequal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ const struct lull_collective_form *lull_collective_form_presume(const char *prim
                       first->operation == LULL_COLLECTIVE_ALLGATHER ||
                       first->operation == LULL_COLLECTIVE_ALLTOALL;
     uint32_t size = (uint32_t)fmin(processes, UINT32_MAX);
-    double all = fmin(has_blocks ? bytes * size : bytes, 0x1p63);
+    double all = fmin(floor(bytes) * (has_blocks ? size : 1), 0x1p63);
     uint8_t chosen = lull_collective_choose(&anything, first->operation, size, (uint64_t)all);
     return lull_collective_form_find(primitive, lull_collective_algorithm_name(chosen));
 }
