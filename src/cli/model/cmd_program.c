@@ -10,11 +10,8 @@
 #include "view/program/program_chart.h"
 #include "view/program/program_document.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What the user typed; lists are NULL or ended by NULL. */
 static struct {
@@ -73,37 +70,14 @@ struct wishes {
 
 /* ---- what was typed ------------------------------------------------------------------------- */
 
-/* "RUN,L=100,RUN2": pieces with '=' that are no files belong to the run before them. */
 static int read_runs(const char *option, const char *const *texts,
                      const struct lull_model_run_wish **ret_wishes, uint32_t *ret_count,
                      struct lull_arena *arena)
 {
-    struct lull_model_run_wish *wishes = NULL;
-    const char **pairs = NULL;
-    size_t capacity = 0, count = 0, n_pairs = 0, pairs_capacity = 0;
-    for (; texts && *texts; texts++)
-        for (const char *text = *texts; text;) {
-            size_t length = strcspn(text, ",");
-            bool is_whole = access(text, F_OK) == 0; /* a name with a comma */
-            const char *piece = is_whole ? text : lull_arena_strndup(arena, text, length);
-            text = !is_whole && text[length] ? text + length + 1 : NULL;
-            if (!strchr(piece, '=') || access(piece, F_OK) == 0) {
-                wishes = lull_arena_grow(arena, wishes, &capacity, count + 1, sizeof *wishes);
-                wishes[count++] = (struct lull_model_run_wish){piece, NULL};
-                pairs = NULL;
-                n_pairs = pairs_capacity = 0;
-                continue;
-            }
-            if (count == 0)
-                return lull_cli_usage("%s: '%s', expected a RUN before it", option, piece);
-            pairs = lull_arena_grow(arena, pairs, &pairs_capacity, n_pairs + 2, sizeof *pairs);
-            pairs[n_pairs++] = piece;
-            pairs[n_pairs] = NULL;
-            wishes[count - 1].settings = pairs;
-        }
-    *ret_wishes = wishes;
-    *ret_count = (uint32_t)count;
-    return LULL_EXIT_OK;
+    struct lull_error err;
+    return lull_model_runs_read(texts, arena, ret_wishes, ret_count, &err) == LULL_OK
+               ? LULL_EXIT_OK
+               : lull_cli_usage("%s: %s", option, err.text);
 }
 
 static int read_confidence(double *ret_confidence)
@@ -159,53 +133,6 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 
 /* ---- what needs the model ------------------------------------------------------------------- */
 
-static int read_free(const struct lull_program_model *model, struct wishes *wishes,
-                     struct lull_arena *arena)
-{
-    uint32_t *free = lull_arena_zero(arena, model->n_parameters, sizeof *free);
-    size_t count = 0;
-    for (uint32_t p = 0; p < model->n_parameters && !settings.free; p++)
-        if (model->parameters[p].is_free && model->parameters[p].source != LULL_PARAMETER_SET)
-            free[count++] = p;
-    for (const char *text = settings.free; text;) {
-        size_t length = strcspn(text, ",");
-        const char *name = lull_arena_strndup(arena, text, length);
-        uint32_t parameter = lull_model_parameter_find(model, name);
-        if (parameter == LULL_MODEL_NONE || model->parameters[parameter].choices)
-            return lull_cli_usage("--free: %s has no number '%s'", model->path, name);
-        for (size_t i = 0; i < count; i++)
-            if (free[i] == parameter)
-                return lull_cli_usage("--free: '%s' is there twice", name);
-        free[count++] = parameter;
-        text = text[length] ? text + length + 1 : NULL;
-    }
-    wishes->program.free = free;
-    wishes->program.n_free = count;
-    return LULL_EXIT_OK;
-}
-
-static int read_axes(struct lull_program_model *model, struct wishes *wishes,
-                     struct lull_arena *arena)
-{
-    struct lull_error err;
-    size_t count = 0;
-    while (settings.sweep && settings.sweep[count])
-        count++;
-    struct lull_model_axis *axes = lull_arena_zero(arena, count + 1, sizeof *axes);
-    for (size_t a = 0; a < count; a++) {
-        if (lull_model_axis_read(model, settings.sweep[a], arena, &axes[a], &err) != LULL_OK)
-            return lull_cli_usage("--sweep: %s", err.text);
-        struct lull_model_parameter *parameter = &model->parameters[axes[a].parameter];
-        if (parameter->source == LULL_PARAMETER_ABSENT) { /* it has values */
-            parameter->value = axes[a].values[0];
-            parameter->source = LULL_PARAMETER_SET;
-        }
-    }
-    wishes->program.axes = axes;
-    wishes->program.n_axes = count;
-    return LULL_EXIT_OK;
-}
-
 static int take_machine(struct lull_program_model *model, struct wishes *wishes,
                         struct lull_notices *notices, struct lull_arena *arena)
 {
@@ -231,9 +158,15 @@ static int read_with_model(struct lull_program_model *model, struct wishes *wish
         if (lull_model_set(model, *text, LULL_PARAMETER_SET, &err) != LULL_OK)
             return lull_cli_usage("--set: %s", err.text);
     int status = take_machine(model, wishes, notices, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_free(model, wishes, arena);
-    return status == LULL_EXIT_OK ? read_axes(model, wishes, arena) : status;
+    struct lull_program_wish *program = &wishes->program;
+    if (status == LULL_EXIT_OK && lull_model_free_read(model, settings.free, arena, &program->free,
+                                                       &program->n_free, &err) != LULL_OK)
+        return lull_cli_usage("--free: %s", err.text);
+    if (status == LULL_EXIT_OK &&
+        lull_model_axes_read(model, (const char *const *)settings.sweep, arena, &program->axes,
+                             &program->n_axes, &err) != LULL_OK)
+        return lull_cli_usage("--sweep: %s", err.text);
+    return status;
 }
 
 /* ---- derived models ------------------------------------------------------------------------- */
@@ -247,49 +180,6 @@ static void write_derived(const void *content, FILE *out)
 {
     const struct derived *derived = content;
     lull_derived_write(derived->runs, derived->arena, out);
-}
-
-/* A name of Lua that no other parameter of a derived model has. */
-static bool is_size_name(const char *name)
-{
-    static const char *const taken[] = {"P", "T", "B", "iterations"};
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (strcmp(name, taken[i]) == 0)
-            return false;
-    for (const char *c = name; *c; c++)
-        if (!isalpha((unsigned char)*c) && *c != '_' && (c == name || !isdigit((unsigned char)*c)))
-            return false;
-    return *name != '\0';
-}
-
-/* "N=1000" behind every run, with one name, or behind none. */
-static int read_sizes(const struct lull_model_run_wish *wishes, uint32_t count,
-                      const char **ret_name, const double **ret_sizes, struct lull_arena *arena)
-{
-    double *sizes = lull_arena_zero(arena, count, sizeof *sizes);
-    *ret_name = NULL;
-    *ret_sizes = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const char *const *texts = wishes[i].settings;
-        char *end;
-        if (!texts && !*ret_name)
-            continue;
-        if (!texts || texts[1])
-            return lull_cli_usage("--derive: %s: expected one size, as behind the other runs",
-                                  wishes[i].path);
-        const char *equals = strchr(texts[0], '=');
-        const char *name = lull_arena_strndup(arena, texts[0], (size_t)(equals - texts[0]));
-        sizes[i] = strtod(equals + 1, &end);
-        if (!is_size_name(name) || (*ret_name ? strcmp(name, *ret_name) != 0 : i > 0))
-            return lull_cli_usage("--derive: '%s': expected one name of a size behind every run, "
-                                  "and not P, T, B, iterations",
-                                  texts[0]);
-        if (end == equals + 1 || *end || !(sizes[i] > 0) || !isfinite(sizes[i]))
-            return lull_cli_usage("--derive: '%s', expected a number above 0", texts[0]);
-        *ret_name = name;
-        *ret_sizes = sizes;
-    }
-    return LULL_EXIT_OK;
 }
 
 static int derive(const char *const *operands, struct lull_arena *arena)
@@ -309,8 +199,9 @@ static int derive(const char *const *operands, struct lull_arena *arena)
     const double *sizes;
     uint32_t count;
     int status = read_runs("--derive", operands, &wishes, &count, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_sizes(wishes, count, &size_name, &sizes, arena);
+    if (status == LULL_EXIT_OK &&
+        lull_model_sizes_read(wishes, count, arena, &size_name, &sizes, &err) != LULL_OK)
+        return lull_cli_usage("--derive: %s", err.text);
     if (status == LULL_EXIT_OK)
         status = lull_option_threads(settings.threads);
     if (status != LULL_EXIT_OK)
