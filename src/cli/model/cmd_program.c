@@ -1,8 +1,6 @@
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/model/derive_study.h"
@@ -52,8 +50,7 @@ static const struct poptOption options[] = {
      "the operands are recorded runs, each with the size of its problem if these differ; write a "
      "model of them",
      NULL},
-    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0, "threads to read with (all processors)",
-     "N"},
+    LULL_THREADS_OPTION(settings.threads, "threads to read with"),
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "go on where the tracer disturbed a run too much, or where runs seem not to be of one program",
      NULL},
@@ -80,55 +77,33 @@ static int read_runs(const char *option, const char *const *texts,
                : lull_cli_usage("%s: %s", option, err.text);
 }
 
-static int read_confidence(double *ret_confidence)
-{
-    char *end;
-    double percent = settings.confidence ? strtod(settings.confidence, &end) : 95;
-    if (settings.confidence &&
-        (*end || end == settings.confidence || !(percent >= 50) || percent > 99.99))
-        return lull_cli_usage("--confidence is '%s', expected 50 to 99.99 percent",
-                              settings.confidence);
-    *ret_confidence = percent / 100;
-    return LULL_EXIT_OK;
-}
-
-static int read_engine(struct wishes *wishes)
-{
-    wishes->engine = (struct lull_model_engine){.network = settings.network, .seed = 1};
-    if (settings.seed &&
-        lull_parse_u64(settings.seed, strlen(settings.seed), &wishes->engine.seed) != LULL_OK)
-        return lull_cli_usage("--seed is '%s', expected a whole number", settings.seed);
-    if (settings.simulate)
-        wishes->program.engine = &wishes->engine;
-    else if (settings.network || settings.seed)
-        return lull_cli_usage("--%s is for --simulate", settings.network ? "network" : "seed");
-    return LULL_EXIT_OK;
-}
-
 static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
     static const char *const drawings[] = {"time", "speedup", "efficiency", "terms", NULL};
     struct lull_program_wish *program = &wishes->program;
+    struct lull_error err;
     unsigned drawing;
-    int status = lull_option_word("draw", settings.draw, drawings, &drawing);
-    if (status == LULL_EXIT_OK)
-        status = read_runs("--calibrate", (const char *const *)settings.calibrate,
-                           &program->calibrate, &program->n_calibrate, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_runs("--against", (const char *const *)settings.against, &program->against,
-                           &program->n_against, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_confidence(&program->confidence);
-    if (status == LULL_EXIT_OK)
-        status = read_engine(wishes);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_threads(settings.threads);
-    if (status == LULL_EXIT_OK && settings.free && program->n_calibrate == 0)
-        status = lull_cli_usage("--free is for --calibrate");
-    if (status == LULL_EXIT_OK && (settings.draw || settings.chart) && !settings.sweep)
-        status = lull_cli_usage("--%s is for --sweep", settings.chart ? "chart" : "draw");
+    wishes->engine = (struct lull_model_engine){.network = settings.network, .seed = 1};
+    program->engine = settings.simulate ? &wishes->engine : NULL;
+    program->confidence = 0.95;
+    if (lull_option_word("draw", settings.draw, drawings, &drawing, &err) != LULL_OK ||
+        lull_option_percent("confidence", settings.confidence, 50, 99.99, &program->confidence,
+                            &err) != LULL_OK ||
+        lull_option_number("seed", settings.seed, 0, UINT64_MAX, &wishes->engine.seed, &err) !=
+            LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    if (!settings.simulate && (settings.network || settings.seed))
+        return lull_cli_usage("--%s is for --simulate", settings.network ? "network" : "seed");
+    if (settings.free && !settings.calibrate)
+        return lull_cli_usage("--free is for --calibrate");
+    if ((settings.draw || settings.chart) && !settings.sweep)
+        return lull_cli_usage("--%s is for --sweep", settings.chart ? "chart" : "draw");
     wishes->drawing = (enum lull_program_drawing)drawing;
-    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
+    int status = read_runs("--calibrate", (const char *const *)settings.calibrate,
+                           &program->calibrate, &program->n_calibrate, arena);
+    return status == LULL_EXIT_OK ? read_runs("--against", (const char *const *)settings.against,
+                                              &program->against, &program->n_against, arena)
+                                  : status;
 }
 
 /* ---- what needs the model ------------------------------------------------------------------- */
@@ -202,8 +177,6 @@ static int derive(const char *const *operands, struct lull_arena *arena)
     if (status == LULL_EXIT_OK &&
         lull_model_sizes_read(wishes, count, arena, &size_name, &sizes, &err) != LULL_OK)
         return lull_cli_usage("--derive: %s", err.text);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_threads(settings.threads);
     if (status != LULL_EXIT_OK)
         return status;
     const char **paths = lull_arena_zero(arena, count, sizeof *paths);
@@ -220,11 +193,6 @@ static int derive(const char *const *operands, struct lull_arena *arena)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static void write_chart(const void *content, FILE *out)
-{
-    lull_chart_write(content, out);
-}
-
 static int draw(const struct lull_program_study *study, const struct wishes *wishes,
                 struct lull_arena *arena)
 {
@@ -232,7 +200,7 @@ static int draw(const struct lull_program_study *study, const struct wishes *wis
     if (!chart)
         return lull_cli_fail("--chart: is for a sweep of one number%s",
                              wishes->drawing == LULL_DRAW_TERMS ? " with up to 4096 values" : "");
-    return lull_output_save(settings.chart, write_chart, chart);
+    return lull_output_chart(settings.chart, chart);
 }
 
 static int report(struct lull_program_model *model, struct wishes *wishes,
@@ -277,19 +245,16 @@ static int evaluate(const char *path, struct lull_arena *arena)
     return status;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
+    uint32_t count;
+    const char *const *operands = lull_operands(context, &count);
     lull_limits_raise_files();
-    const char **operands = poptGetArgs(context);
-    if (!operands || !*operands)
+    if (!count)
         return lull_cli_usage("expected %s", settings.derive ? "RUNs" : "a model");
-    if (operands[1] && !settings.derive)
-        return lull_cli_usage("expected one model");
-    struct lull_arena *arena = lull_cli_arena();
-    int status = settings.derive ? derive((const char *const *)operands, arena)
-                                 : evaluate(operands[0], arena);
-    lull_arena_destroy(arena);
-    return status;
+    if (settings.derive)
+        return derive(operands, arena);
+    return count == 1 ? evaluate(operands[0], arena) : lull_cli_usage("expected one model");
 }
 
 const struct lull_command lull_cmd_model_program = {
@@ -303,5 +268,6 @@ const struct lull_command lull_cmd_model_program = {
                "  lull model program image.lua --set P=64 --simulate --network loggops\n"
                "  lull model program --derive run16 run64 run256 -o model.lua\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

@@ -1,5 +1,7 @@
 #include "study/model/program_wish.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -87,21 +89,19 @@ lull_status lull_model_free_read(const struct lull_program_model *model, const c
                                  size_t *ret_count, struct lull_error *err)
 {
     uint32_t *free = lull_arena_zero(arena, model->n_parameters, sizeof *free);
-    size_t count = 0;
+    size_t count = 0, n_names;
+    const char **names = lull_split(text, ",", arena, &n_names);
     for (uint32_t p = 0; p < model->n_parameters && !text; p++)
         if (model->parameters[p].is_free && model->parameters[p].source != LULL_PARAMETER_SET)
             free[count++] = p;
-    while (text) {
-        size_t length = strcspn(text, ",");
-        const char *name = lull_arena_strndup(arena, text, length);
-        uint32_t parameter = lull_model_parameter_find(model, name);
+    for (size_t n = 0; n < n_names; n++) {
+        uint32_t parameter = lull_model_parameter_find(model, names[n]);
         if (parameter == LULL_MODEL_NONE || model->parameters[parameter].choices)
-            return lull_fail(err, LULL_ERR_RANGE, "%s has no number '%s'", model->path, name);
+            return lull_fail(err, LULL_ERR_RANGE, "%s has no number '%s'", model->path, names[n]);
         for (size_t i = 0; i < count; i++)
             if (free[i] == parameter)
-                return lull_fail(err, LULL_ERR_RANGE, "'%s' is there twice", name);
+                return lull_fail(err, LULL_ERR_RANGE, "'%s' is there twice", names[n]);
         free[count++] = parameter;
-        text = text[length] ? text + length + 1 : NULL;
     }
     *ret_free = free;
     *ret_count = count;
