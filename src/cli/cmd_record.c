@@ -153,8 +153,8 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
         lull_cli_warn("%s", recording.warning);
     if (settings.verbose && recording.library)
         fprintf(stderr, "lull record: rank %u of %u: %s, recorded by %s into %s\n",
-                recording.job.rank, recording.job.size, recording.program.path, recording.library,
-                recording.run);
+                recording.job.rank, recording.job.size, recording.executable.path,
+                recording.library, recording.run);
     return LULL_EXIT_OK;
 }
 
