@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/arena.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -103,6 +105,22 @@ lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_e
         return lull_fail(err, LULL_ERR_RANGE, "'%s' is too large a size", text);
     *ret_bytes = (uint64_t)round(bytes);
     return LULL_OK;
+}
+
+const char **lull_split(const char *text, const char *separators, struct lull_arena *arena,
+                        size_t *ret_count)
+{
+    size_t capacity = 0, count = 0;
+    const char **pieces = NULL;
+    while (text) {
+        size_t length = strcspn(text, separators);
+        pieces = lull_arena_grow(arena, pieces, &capacity, count + 2, sizeof *pieces);
+        pieces[count++] = lull_arena_strndup(arena, text, length);
+        pieces[count] = NULL;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    *ret_count = count;
+    return pieces;
 }
 
 /* Three decimals' worth of digits: 1.234, 12.34, 123.4. */

@@ -22,6 +22,12 @@ lull_status lull_parse_time_real(const char *text, double bare_ns, double *ret_n
 /* A size with unit: "512", "1KiB", "4MB" (KiB, MiB, GiB binary; kB, MB, GB decimal). In bytes. */
 lull_status lull_parse_size(const char *text, uint64_t *ret_bytes, struct lull_error *err);
 
+struct lull_arena;
+/* The pieces between separators (each of the characters is one), in `arena`, NULL at the end; one
+ * of an empty text. For NULL there are none, and NULL is returned. */
+const char **lull_split(const char *text, const char *separators, struct lull_arena *arena,
+                        size_t *ret_count);
+
 /* "12.3 us", "1.234 s": three or four significant digits, written into `buffer`; returns it. */
 const char *lull_format_time(int64_t ns, char *buffer, size_t size);
 /* "12.3 MiB". */

@@ -51,3 +51,27 @@ const struct lull_bench_group *lull_bench_group_find(const char *name)
             return &lull_bench_groups[i];
     return NULL;
 }
+
+lull_status lull_benchmarks_choose(const char *const *names, struct lull_arena *arena,
+                                   const struct lull_benchmark *const **ret_wanted,
+                                   size_t *ret_count, struct lull_error *err)
+{
+    const struct lull_benchmark **wanted = NULL;
+    size_t count = 0, capacity = 0;
+    for (; *names; names++) {
+        const struct lull_bench_group *group = lull_bench_group_find(*names);
+        if (!group && !lull_benchmark_find(*names))
+            return lull_fail(err, LULL_ERR_RANGE, "there is no benchmark '%s'; --list names them",
+                             *names);
+        for (size_t i = 0; lull_benchmarks[i]; i++) {
+            const struct lull_benchmark *benchmark = lull_benchmarks[i];
+            if (strcmp(group ? benchmark->group : benchmark->name, *names) != 0)
+                continue;
+            wanted = lull_arena_grow(arena, wanted, &capacity, count + 1, sizeof *wanted);
+            wanted[count++] = benchmark;
+        }
+    }
+    *ret_wanted = wanted;
+    *ret_count = count;
+    return LULL_OK;
+}

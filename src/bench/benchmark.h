@@ -49,6 +49,12 @@ struct lull_bench_group {
 extern const struct lull_bench_group lull_bench_groups[]; /* name NULL at the end */
 const struct lull_bench_group *lull_bench_group_find(const char *name);
 
+/* Those that names (NULL at the end) of benchmarks and groups mean, in their order. Fails with
+ * LULL_ERR_RANGE for an unknown name. */
+lull_status lull_benchmarks_choose(const char *const *names, struct lull_arena *arena,
+                                   const struct lull_benchmark *const **ret_wanted,
+                                   size_t *ret_count, struct lull_error *err);
+
 struct lull_bench_settings {
     enum lull_effort effort;
     double precision; /* relative width of an interval; 0: LULL_BENCH_PRECISION */

@@ -4,7 +4,7 @@
 #include "bench/benchmark.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/output.h"
+#include "cli/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "launch/installed.h"
@@ -68,11 +68,6 @@ static void write_trace(const void *content, FILE *out)
     lull_noise_trace_write(content, out);
 }
 
-static void write_chart(const void *content, FILE *out)
-{
-    lull_chart_write(content, out);
-}
-
 /* One SVG file per chart in a folder that is made where it is missing. */
 static int export_charts(const struct lull_machine *machine, const char *folder,
                          struct lull_arena *arena)
@@ -85,8 +80,8 @@ static int export_charts(const struct lull_machine *machine, const char *folder,
         return lull_cli_fail("%s: is a file, expected a folder for charts", folder);
     int status = LULL_EXIT_OK;
     for (size_t i = 0; status == LULL_EXIT_OK && i < count; i++)
-        status = lull_output_save(lull_arena_printf(arena, "%s/%s.svg", folder, charts[i].name),
-                                  write_chart, charts[i].chart);
+        status = lull_output_chart(lull_arena_printf(arena, "%s/%s.svg", folder, charts[i].name),
+                                   charts[i].chart);
     return status;
 }
 
@@ -101,17 +96,13 @@ static int export_noise(const struct lull_machine *machine, struct lull_arena *a
 
 static int show(const struct lull_machine *machine, struct lull_arena *arena)
 {
-    if (settings.charts) {
-        int status = export_charts(machine, settings.charts, arena);
-        if (status != LULL_EXIT_OK)
-            return status;
-    }
-    if (settings.noise_trace) {
-        int status = export_noise(machine, arena);
-        if (status != LULL_EXIT_OK)
-            return status;
-    }
-    return lull_output_write(&output, lull_bench_document(machine, arena));
+    int status = LULL_EXIT_OK;
+    if (settings.charts)
+        status = export_charts(machine, settings.charts, arena);
+    if (settings.noise_trace && status == LULL_EXIT_OK)
+        status = export_noise(machine, arena);
+    return status == LULL_EXIT_OK ? lull_output_write(&output, lull_bench_document(machine, arena))
+                                  : status;
 }
 
 static int show_file(struct lull_arena *arena)
@@ -137,40 +128,12 @@ static int compare(poptContext context, struct lull_arena *arena)
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-/* The names of benchmarks, and of groups for all of theirs. */
-static int choose(poptContext context, struct lull_bench_settings *bench, struct lull_arena *arena)
-{
-    const struct lull_benchmark **wanted = NULL;
-    size_t count = 0, capacity = 0;
-    for (const char *name; (name = poptGetArg(context)) != NULL;) {
-        const struct lull_bench_group *group = lull_bench_group_find(name);
-        if (!group && !lull_benchmark_find(name))
-            return lull_cli_usage("there is no benchmark '%s'; --list names them", name);
-        for (size_t i = 0; lull_benchmarks[i]; i++) {
-            const struct lull_benchmark *benchmark = lull_benchmarks[i];
-            if (strcmp(group ? benchmark->group : benchmark->name, name) != 0)
-                continue;
-            wanted = lull_arena_grow(arena, wanted, &capacity, count + 1, sizeof *wanted);
-            wanted[count++] = benchmark;
-        }
-    }
-    bench->wanted = wanted;
-    bench->n_wanted = count;
-    return LULL_EXIT_OK;
-}
-
 static int set_limits(struct lull_bench_settings *bench)
 {
     struct lull_error err;
-    double percent;
-    char rest;
-    if (settings.precision) {
-        if (sscanf(settings.precision, "%lf%c", &percent, &rest) != 1 ||
-            !(percent >= 0.01 && percent <= 100))
-            return lull_cli_usage("--precision is '%s', expected 0.01 to 100 percent",
-                                  settings.precision);
-        bench->precision = percent / 100;
-    }
+    if (lull_option_percent("precision", settings.precision, 0.01, 100, &bench->precision, &err) !=
+        LULL_OK)
+        return lull_cli_usage("%s", err.text);
     if (settings.memory && lull_parse_size(settings.memory, &bench->memory, &err) != LULL_OK)
         return lull_cli_usage("--memory: %s", err.text);
     if (settings.memory && bench->memory < UINT64_C(1) << 20)
@@ -212,16 +175,18 @@ static int measure(poptContext context, struct lull_arena *arena)
                                         .mpi_launch = settings.mpi_launch,
                                         .progress = tell,
                                         .progress_context = &progress};
-    int status = choose(context, &bench, arena);
-    if (status == LULL_EXIT_OK)
-        status = set_limits(&bench);
+    struct lull_error err;
+    uint32_t count;
+    const char *const *names = lull_operands(context, &count);
+    if (lull_benchmarks_choose(names, arena, &bench.wanted, &bench.n_wanted, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    int status = set_limits(&bench);
     lull_interrupt_clean_up();
     if (status == LULL_EXIT_OK)
         status = check_outputs(arena);
     if (status != LULL_EXIT_OK)
         return status;
     struct lull_machine *machine;
-    struct lull_error err;
     lull_progress_begin(&progress, "bench");
     lull_status done = lull_bench_run(&bench, NULL, arena, &machine, &err);
     lull_progress_end(&progress);
@@ -254,25 +219,19 @@ static int check_usage(poptContext context)
         return lull_cli_usage("unexpected '%s'", poptPeekArg(context));
     if (settings.machine && lull_is_directory(settings.machine))
         return lull_cli_usage("--output '%s' is a directory, expected a file", settings.machine);
-    return lull_output_check(&output);
+    return LULL_EXIT_OK;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
     int status = check_usage(context);
     if (status != LULL_EXIT_OK)
         return status;
-    struct lull_arena *arena = lull_cli_arena();
     if (settings.list)
-        status = lull_output_write(&output, lull_bench_list(arena));
-    else if (settings.show)
-        status = show_file(arena);
-    else if (settings.compare)
-        status = compare(context, arena);
-    else
-        status = measure(context, arena);
-    lull_arena_destroy(arena);
-    return status;
+        return lull_output_write(&output, lull_bench_list(arena));
+    if (settings.show)
+        return show_file(arena);
+    return settings.compare ? compare(context, arena) : measure(context, arena);
 }
 
 const struct lull_command lull_cmd_bench = {
@@ -286,5 +245,6 @@ const struct lull_command lull_cmd_bench = {
                "  lull bench --show machine.json --charts charts\n"
                "  lull bench --compare before.json after.json\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

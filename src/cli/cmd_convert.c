@@ -78,7 +78,7 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     return status;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
     const char *from = poptGetArg(context), *to = poptGetArg(context);
     if (!from || !to)
@@ -86,18 +86,13 @@ static int run(poptContext context)
     if (poptPeekArg(context))
         return lull_cli_usage("expected two operands, IN and OUT, got also '%s'",
                               poptPeekArg(context));
-    struct lull_arena *arena = lull_cli_arena();
     const struct lull_format *format = settings.to ? lull_format_find(settings.to) : NULL;
-    int status;
     if (!settings.to)
-        status = lull_cli_usage("expected --to with one of %s", writable_formats(arena));
-    else if (!format || !format->writer_open)
-        status = lull_cli_usage("cannot write '%s', expected one of %s", settings.to,
-                                writable_formats(arena));
-    else
-        status = convert(from, to, format, arena);
-    lull_arena_destroy(arena);
-    return status;
+        return lull_cli_usage("expected --to with one of %s", writable_formats(arena));
+    if (!format || !format->writer_open)
+        return lull_cli_usage("cannot write '%s', expected one of %s", settings.to,
+                              writable_formats(arena));
+    return convert(from, to, format, arena);
 }
 
 const struct lull_command lull_cmd_convert = {

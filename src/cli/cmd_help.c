@@ -2,8 +2,9 @@
 #include "cli/help.h"
 #include "cli/message.h"
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
+    (void)arena;
     const char *word = poptGetArg(context);
     if (!word) {
         lull_help_overview(stdout);

@@ -1,7 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/census.h"
@@ -11,7 +10,7 @@ static struct lull_output_settings output;
 static int threads;
 
 static const struct poptOption options[] = {
-    LULL_THREADS_OPTION(threads),
+    LULL_THREADS_OPTION(threads, "threads to read with"),
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };
@@ -37,21 +36,14 @@ static int describe_run(const char *path, struct lull_arena *arena)
     return status;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
+    const char *path;
     lull_limits_raise_files();
-    const char *path = poptGetArg(context);
-    if (poptPeekArg(context))
-        return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));
-    int status = lull_option_threads(threads);
-    if (status == LULL_EXIT_OK)
-        status = lull_output_check(&output);
+    int status = lull_one_operand(context, "RUN", &path);
     if (status != LULL_EXIT_OK)
         return status;
-    struct lull_arena *arena = lull_cli_arena();
-    status = path ? describe_run(path, arena) : lull_output_write(&output, lull_info_build(arena));
-    lull_arena_destroy(arena);
-    return status;
+    return path ? describe_run(path, arena) : lull_output_write(&output, lull_info_build(arena));
 }
 
 const struct lull_command lull_cmd_info = {
@@ -62,5 +54,6 @@ const struct lull_command lull_cmd_info = {
                "  lull info epoch_4proc.prv.gz\n"
                "  lull info traces.otf2 --format json | jq .facts.duration\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

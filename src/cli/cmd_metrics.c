@@ -1,15 +1,11 @@
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "study/compare.h"
 #include "study/replay/measured.h"
 #include "view/metrics/metrics_document.h"
-
-#include <string.h>
 
 /* What the user typed. */
 static struct {
@@ -41,18 +37,16 @@ static const struct poptOption options[] = {
      "the "
      "end of MPI_Init to the begin of MPI_Finalize",
      NULL},
-    {"application", '\0', POPT_ARG_INT, &settings.application, 0,
-     "which program of a trace that holds several (1)", "N"},
+    LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
      "region|callsite|process|thread"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
-    {"raw-names", '\0', POPT_ARG_NONE, &settings.raw_names, 0,
-     "names of C++ and Fortran functions as the run has them", NULL},
+    LULL_RAW_NAMES_OPTION(settings.raw_names),
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
     LULL_DIGITS_OPTION(output),
     {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
      "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
-    LULL_THREADS_OPTION(settings.threads),
+    LULL_THREADS_OPTION(settings.threads, "threads to read with"),
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "go on where the tracer disturbed the run too much, or where runs seem not to be of one "
      "program",
@@ -76,65 +70,30 @@ static int read_words(struct wishes *wishes)
     static const char *const variants[] = {"bsc", "nag", NULL};
     static const char *const scalings[] = {"strong", "weak", "auto", NULL};
     unsigned scheme, variant, scaling;
-    int status = lull_option_word("scheme", settings.scheme, schemes, &scheme);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_word("variant", settings.variant, variants, &variant);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_word("scaling", settings.scaling, scalings, &scaling);
-    if (status != LULL_EXIT_OK)
-        return status;
+    struct lull_error err;
+    if (lull_option_word("scheme", settings.scheme, schemes, &scheme, &err) != LULL_OK ||
+        lull_option_word("variant", settings.variant, variants, &variant, &err) != LULL_OK ||
+        lull_option_word("scaling", settings.scaling, scalings, &scaling, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
     wishes->metrics.scheme = (enum lull_scheme_choice)scheme;
     wishes->metrics.nag = variant == 2;
     wishes->scaling = (enum lull_scaling_wish)scaling;
     wishes->metrics.part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
+    wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
     if (settings.by && !wishes->metrics.part)
         return lull_cli_usage("--by is '%s', expected region, callsite, process or thread",
                               settings.by);
     return LULL_EXIT_OK;
 }
 
-/* One end of the window; an empty text keeps what is there. */
-static int parse_end(const char *text, int64_t *value)
-{
-    struct lull_error err;
-    if (*text && lull_parse_time(text, 1e9, value, &err) != LULL_OK)
-        return lull_cli_usage("--window: %s", err.text);
-    return LULL_EXIT_OK;
-}
-
-static int parse_window(struct lull_arena *arena, struct lull_runs_options *wanted)
-{
-    if (!settings.window)
-        return LULL_EXIT_OK;
-    const char *colon = strchr(settings.window, ':');
-    if (!colon)
-        return lull_cli_usage("--window is '%s', expected FROM:TO as in 1.5s:3s", settings.window);
-    wanted->has_window = true;
-    wanted->to = INT64_MAX;
-    const char *from =
-        lull_arena_strndup(arena, settings.window, (size_t)(colon - settings.window));
-    int status = parse_end(from, &wanted->from);
-    if (status == LULL_EXIT_OK)
-        status = parse_end(colon + 1, &wanted->to);
-    if (status == LULL_EXIT_OK && wanted->from >= wanted->to)
-        status = lull_cli_usage("--window '%s' ends before it begins", settings.window);
-    return status;
-}
-
 static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
-    int status = read_words(wishes);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_threads(settings.threads);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_application(settings.application);
-    if (status == LULL_EXIT_OK)
-        status = lull_output_check(&output);
-    if (status == LULL_EXIT_OK)
-        status = parse_window(arena, &wishes->runs);
+    struct lull_error err;
+    if (settings.window &&
+        lull_runs_window_read(settings.window, arena, &wishes->runs, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
     wishes->runs.application = (uint32_t)settings.application - 1;
     wishes->runs.region = settings.region;
-    wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
     wishes->runs.force = settings.force;
     wishes->runs.whole = settings.whole;
     wishes->runs.no_replay = settings.no_replay;
@@ -146,7 +105,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
     wishes->metrics.reference_named = settings.reference != NULL;
     wishes->metrics.region = settings.region;
     wishes->metrics.window = settings.window;
-    return status;
+    return read_words(wishes);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -167,18 +126,22 @@ static lull_status compare(const char *const *paths, uint32_t count, const struc
     return lull_study_compute(runs, arena, err);
 }
 
-static int report(const char *const *paths, uint32_t count, struct lull_arena *arena)
+static int run(poptContext context, struct lull_arena *arena)
 {
     struct wishes wishes = {0};
+    struct lull_notices notices = {.arena = arena};
     struct lull_progress progress;
     const struct lull_study_progress shown = lull_progress_of_study(&progress);
-    int status = read_settings(&wishes, arena);
+    struct lull_runs runs;
+    struct lull_error err;
+    uint32_t count;
+    const char *const *paths = lull_operands(context, &count);
+    lull_limits_raise_files();
+    int status =
+        count ? read_settings(&wishes, arena) : lull_cli_usage("expected at least one RUN");
     if (status != LULL_EXIT_OK)
         return status;
     wishes.runs.progress = &shown;
-    struct lull_notices notices = {.arena = arena};
-    struct lull_runs runs;
-    struct lull_error err;
     lull_status done = compare(paths, count, &wishes, &notices, &runs, &err);
     lull_cli_warn_all(&notices);
     if (done == LULL_OK)
@@ -187,21 +150,6 @@ static int report(const char *const *paths, uint32_t count, struct lull_arena *a
     else
         status = lull_cli_fail("%s", err.text);
     lull_runs_close(&runs);
-    return status;
-}
-
-static int run(poptContext context)
-{
-    lull_limits_raise_files();
-    const char **paths = poptGetArgs(context);
-    uint32_t count = 0;
-    while (paths && paths[count])
-        count++;
-    if (!count)
-        return lull_cli_usage("expected at least one RUN");
-    struct lull_arena *arena = lull_cli_arena();
-    int status = report(paths, count, arena);
-    lull_arena_destroy(arena);
     return status;
 }
 
@@ -216,5 +164,6 @@ const struct lull_command lull_cmd_metrics = {
                "  lull metrics traces.otf2 --by process --raw\n"
                "  lull metrics run1.json run4.prv.gz --scheme all --format csv -o table.csv\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

@@ -51,28 +51,14 @@ static const struct poptOption options[] = {
 
 enum { MOST_CALLERS = 32 }; /* that the recorder follows */
 
-static bool is_number_of_callers(const char *text)
-{
-    uint64_t number;
-    return lull_parse_u64(text, strlen(text), &number) == LULL_OK && number >= 1 &&
-           number <= MOST_CALLERS;
-}
-
-static int read_mpi(struct lull_recording_wish *wish)
-{
-    static const char *const words[] = {"openmpi", "mpich", "none", NULL};
-    static const enum lull_mpi_family families[] = {LULL_MPI_OPENMPI, LULL_MPI_MPICH,
-                                                    LULL_MPI_NONE};
-    unsigned number;
-    int status = lull_option_word("mpi", settings.mpi, words, &number);
-    wish->mpi_named = number > 0;
-    wish->mpi = number > 0 ? families[number - 1] : LULL_MPI_NONE;
-    return status;
-}
-
 static int read_settings(const char *command, struct lull_recording_wish *wish)
 {
+    static const char *const words[] = {"openmpi", "mpich", "none", NULL};
+    static const enum lull_mpi_family families[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH,
+                                                    LULL_MPI_NONE};
     struct lull_error err;
+    uint64_t callers;
+    unsigned mpi;
     *wish = (struct lull_recording_wish){.output = settings.output,
                                          .replace = settings.force,
                                          .has_bytes = settings.max_size != NULL,
@@ -84,9 +70,13 @@ static int read_settings(const char *command, struct lull_recording_wish *wish)
         return lull_cli_usage("expected a COMMAND to run");
     if (settings.max_size && lull_parse_size(settings.max_size, &wish->bytes, &err) != LULL_OK)
         return lull_cli_usage("--max-size: %s", err.text);
-    if (settings.callpath && !is_number_of_callers(settings.callpath))
-        return lull_cli_usage("--callpath is '%s', expected 1 to 32", settings.callpath);
-    return read_mpi(wish);
+    if (lull_option_number("callpath", settings.callpath, 1, MOST_CALLERS, &callers, &err) !=
+            LULL_OK ||
+        lull_option_word("mpi", settings.mpi, words, &mpi, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    wish->mpi_named = mpi > 0;
+    wish->mpi = families[mpi];
+    return LULL_EXIT_OK;
 }
 
 /* ---- in front of mpirun -------------------------------------------------------------------- */
@@ -163,14 +153,13 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
         lull_cli_warn("%s", recording.warning);
     if (settings.verbose && recording.library)
         fprintf(stderr, "lull record: rank %u of %u: %s, recorded by %s into %s\n",
-                recording.job.rank, recording.job.size, recording.program.path, recording.library,
-                recording.run);
+                recording.job.rank, recording.job.size, recording.executable.path,
+                recording.library, recording.run);
     return LULL_EXIT_OK;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
-    struct lull_arena *arena = lull_cli_arena();
     struct lull_recording_wish wish;
     struct words words = {.arena = arena};
     for (const char *word; (word = poptGetArg(context));)
@@ -184,10 +173,7 @@ static int run(poptContext context)
     } else if (status == LULL_EXIT_OK) {
         status = prepare(argv[0], &wish, arena);
     }
-    if (status == LULL_EXIT_OK)
-        status = execute(argv);
-    lull_arena_destroy(arena);
-    return status;
+    return status == LULL_EXIT_OK ? execute(argv) : status;
 }
 
 const struct lull_command lull_cmd_record = {

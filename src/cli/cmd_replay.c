@@ -1,7 +1,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "sim/network/machine.h"
@@ -50,10 +49,8 @@ static const struct poptOption options[] = {
      "the whole run; without it, a run that lull recorded is replayed from the end of "
      "MPI_Init to the begin of MPI_Finalize",
      NULL},
-    {"application", '\0', POPT_ARG_INT, &settings.application, 0,
-     "which program of a trace that holds several (1)", "N"},
-    {"raw-names", '\0', POPT_ARG_NONE, &settings.raw_names, 0,
-     "names of C++ and Fortran functions as the run has them", NULL},
+    LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
+    LULL_RAW_NAMES_OPTION(settings.raw_names),
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "replace RUN if it is there, and go on where the tracer disturbed the run too much", NULL},
     LULL_FORMAT_OPTION(output),
@@ -88,27 +85,18 @@ static int read_regions(struct lull_what_if_options *what_if, struct lull_arena 
     return LULL_EXIT_OK;
 }
 
-static int read_scheme(enum lull_scheme_choice *ret_scheme)
-{
-    static const char *const words[] = {"additive", "multiplicative", NULL};
-    unsigned number;
-    int status = lull_option_word("scheme", settings.scheme, words, &number);
-    *ret_scheme = (enum lull_scheme_choice)number;
-    return status;
-}
-
 static int read_settings(struct lull_supposition *supposition, enum lull_scheme_choice *ret_scheme,
                          struct lull_arena *arena)
 {
+    static const char *const schemes[] = {"additive", "multiplicative", NULL};
     struct lull_what_if_options *what_if = &supposition->what_if;
-    int status = lull_option_application(settings.application);
-    if (status == LULL_EXIT_OK)
-        status = read_scheme(ret_scheme);
-    if (status != LULL_EXIT_OK)
-        return status;
+    struct lull_error err;
+    unsigned scheme;
+    if (lull_option_word("scheme", settings.scheme, schemes, &scheme, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
     if (settings.cpu_speed && !read_factor(settings.cpu_speed, &supposition->cpu_speed))
         return lull_cli_usage("--cpu-speed is '%s', expected a number above 0", settings.cpu_speed);
-    status = read_regions(what_if, arena);
+    *ret_scheme = (enum lull_scheme_choice)scheme;
     supposition->application = (uint32_t)settings.application - 1;
     supposition->force = settings.force;
     supposition->whole = settings.whole;
@@ -117,7 +105,7 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
-    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
+    return read_regions(what_if, arena);
 }
 
 /* That the machine has a network is known before a trace is read. */
@@ -197,16 +185,12 @@ static int replay(const char *path, struct lull_arena *arena)
     return status;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
+    uint32_t count;
+    const char *const *paths = lull_operands(context, &count);
     lull_limits_raise_files();
-    const char **paths = poptGetArgs(context);
-    if (!paths || !paths[0] || paths[1])
-        return lull_cli_usage("expected one RUN");
-    struct lull_arena *arena = lull_cli_arena();
-    int status = replay(paths[0], arena);
-    lull_arena_destroy(arena);
-    return status;
+    return count == 1 ? replay(paths[0], arena) : lull_cli_usage("expected one RUN");
 }
 
 const struct lull_command lull_cmd_replay = {
@@ -220,5 +204,6 @@ const struct lull_command lull_cmd_replay = {
                "  lull replay run.tape --network hockney:latency=1us,bandwidth=1e8:1e10:5\n"
                "  lull replay run.tape --balance --cpu-speed 2 -o balanced.tape\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

@@ -1,9 +1,7 @@
 #include "base/parallel.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/simulation_options.h"
 #include "sim/goal/goal.h"
@@ -23,33 +21,21 @@ static struct {
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"pattern", 'p', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PATTERN], 0,
-     "simulate a pattern instead of a file", "SPEC"},
-    {"network", 'n', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NETWORK], 0,
-     "what messages cost (loggops)", "SPEC"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.simulation.machine, 0,
-     "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
-    {"noise", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NOISE], 0,
-     "what lengthens computations (nothing)", "SPEC"},
-    {"delay", 'd', POPT_ARG_ARGV, &settings.simulation.delays, 0,
-     "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, a "
-     "time "
-     "or as i12 an iteration; may be given several times",
-     "RANK@WHEN:LENGTH"},
-    {"placement", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PLACEMENT], 0,
-     "which ranks share sockets, nodes and switches (none)", "SPEC"},
-    {"memory", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_MEMORY], 0,
-     "how ranks that compute at the same time share memory bandwidth (they do not)", "SPEC"},
-    {"seed", 's', POPT_ARG_STRING, &settings.simulation.seed, 0, "of all random numbers (1)", "N"},
+    LULL_PATTERN_OPTION(settings.simulation, "simulate a pattern instead of a file"),
+    LULL_NETWORK_OPTION(settings.simulation, "loggops"),
+    LULL_MACHINE_OPTION(settings.simulation),
+    LULL_NOISE_OPTION(settings.simulation),
+    LULL_DELAY_OPTION(settings.simulation),
+    LULL_PLACEMENT_OPTION(settings.simulation),
+    LULL_MEMORY_OPTION(settings.simulation),
+    LULL_SEED_OPTION(settings.simulation),
     {"output", 'o', POPT_ARG_STRING, &settings.tape, 0, "write the simulated run as a trace",
      "RUN"},
     {"per-rank", '\0', POPT_ARG_NONE, &settings.per_rank, 0, "add a row for every rank", NULL},
     {"no-path", '\0', POPT_ARG_NONE, &settings.no_path, 0,
      "do not follow the longest path, which costs time and memory", NULL},
-    {"list", 'l', POPT_ARG_NONE, &settings.list, 0,
-     "list networks, noises, patterns, placements and memories with their parameters", NULL},
-    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
-     "points of a sweep at the same time (all processors)", "N"},
+    LULL_SPECS_OPTION(settings.list, 'l'),
+    LULL_THREADS_OPTION(settings.threads, "points of a sweep at the same time"),
     LULL_FORMAT_OPTION(output),
     LULL_COLOUR_OPTION(output),
     POPT_TABLEEND,
@@ -62,14 +48,13 @@ static int parse_inputs(struct lull_simulate_inputs *inputs, struct lull_arena *
     inputs->path = !settings.no_path;
     inputs->tape = settings.tape;
     inputs->out_of_memory = lull_cli_out_of_memory;
-    int status = lull_option_threads(settings.threads);
-    if (status == LULL_EXIT_OK)
-        status = lull_simulation_read(&settings.simulation, "loggops", inputs, arena);
-    if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.tape)
-        status = lull_cli_usage("--output is for one simulation, not for a sweep");
-    if (status == LULL_EXIT_OK && inputs->sweep->n_axes > 0 && settings.per_rank)
-        status = lull_cli_usage("--per-rank is for one simulation, not for a sweep");
-    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
+    int status = lull_simulation_read(&settings.simulation, "loggops", inputs, arena);
+    if (status != LULL_EXIT_OK || inputs->sweep->n_axes == 0)
+        return status;
+    return settings.tape || settings.per_rank
+               ? lull_cli_usage("--%s is for one simulation, not for a sweep",
+                                settings.tape ? "output" : "per-rank")
+               : LULL_EXIT_OK;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -135,18 +120,15 @@ static int simulate_file(const char *path, struct lull_arena *arena)
     return simulate(&inputs, arena);
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
+    const char *path;
     lull_limits_raise_files();
-    const char *path = poptGetArg(context);
-    if (poptPeekArg(context))
-        return lull_cli_usage("expected one file, got also '%s'", poptPeekArg(context));
-    struct lull_arena *arena = lull_cli_arena();
-    int status = settings.list ? lull_output_check(&output) : simulate_file(path, arena);
-    if (settings.list && status == LULL_EXIT_OK)
-        status = lull_output_write(&output, lull_simulate_list(arena));
-    lull_arena_destroy(arena);
-    return status;
+    int status = lull_one_operand(context, "file", &path);
+    if (status != LULL_EXIT_OK)
+        return status;
+    return settings.list ? lull_output_write(&output, lull_simulate_list(arena))
+                         : simulate_file(path, arena);
 }
 
 const struct lull_command lull_cmd_simulate = {
@@ -165,5 +147,6 @@ const struct lull_command lull_cmd_simulate = {
         "  lull simulate --pattern collective:op=allreduce,ranks=4096,exec=1ms \\\n"
         "      --noise periodic:period=10ms,duration=100us --seed 7\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/simulation_options.h"
@@ -11,8 +10,6 @@
 #include "view/simulation/simulation_document.h"
 #include "view/wave/wave_charts.h"
 #include "view/wave/wave_document.h"
-
-#include <string.h>
 
 enum { MOST_REPEATS = 10000 };
 
@@ -25,24 +22,14 @@ static struct {
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
-    {"pattern", 'p', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PATTERN], 0,
-     "simulate a pattern instead of reading a run", "SPEC"},
-    {"delay", 'd', POPT_ARG_ARGV, &settings.simulation.delays, 0,
-     "one computation of a rank takes LENGTH longer: the first that begins at or after WHEN, a "
-     "time "
-     "or as i12 an iteration; may be given several times",
-     "RANK@WHEN:LENGTH"},
-    {"noise", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NOISE], 0,
-     "what lengthens computations (nothing)", "SPEC"},
-    {"network", 'n', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_NETWORK], 0,
-     "what messages cost (hockney)", "SPEC"},
-    {"machine", 'm', POPT_ARG_STRING, &settings.simulation.machine, 0,
-     "take network and noise of a machine file (lull bench) where they are not said", "FILE"},
-    {"placement", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_PLACEMENT], 0,
-     "which ranks share sockets, nodes and switches (none)", "SPEC"},
-    {"memory", '\0', POPT_ARG_STRING, &settings.simulation.specs[LULL_SIMULATE_MEMORY], 0,
-     "how ranks that compute at the same time share memory bandwidth (they do not)", "SPEC"},
-    {"seed", 's', POPT_ARG_STRING, &settings.simulation.seed, 0, "of all random numbers (1)", "N"},
+    LULL_PATTERN_OPTION(settings.simulation, "simulate a pattern instead of reading a run"),
+    LULL_DELAY_OPTION(settings.simulation),
+    LULL_NOISE_OPTION(settings.simulation),
+    LULL_NETWORK_OPTION(settings.simulation, "hockney"),
+    LULL_MACHINE_OPTION(settings.simulation),
+    LULL_PLACEMENT_OPTION(settings.simulation),
+    LULL_MEMORY_OPTION(settings.simulation),
+    LULL_SEED_OPTION(settings.simulation),
     {"repeat", 'r', POPT_ARG_STRING, &settings.repeat, 0,
      "simulate N times with successive seeds, and give means with intervals (1)", "N"},
     {"output", 'o', POPT_ARG_STRING, &settings.run, 0, "write the simulated run as a trace", "RUN"},
@@ -58,43 +45,26 @@ static const struct poptOption options[] = {
      "draw ranks over time with the waves as SVG", "FILE"},
     {"amplitude", '\0', POPT_ARG_STRING, &settings.amplitude, 0,
      "draw how long ranks were idle over their distance as SVG", "FILE"},
-    {"application", '\0', POPT_ARG_INT, &settings.application, 0,
-     "of a RUN: which program of the trace (1)", "N"},
+    LULL_APPLICATION_OPTION(settings.application, "of a RUN: which program of the trace"),
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
      "go on where the tracer disturbed a run too much", NULL},
-    {"list", 'l', POPT_ARG_NONE, &settings.list, 0,
-     "list networks, noises, patterns, placements and memories with their parameters", NULL},
-    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
-     "simulations at the same time (all processors)", "N"},
+    LULL_SPECS_OPTION(settings.list, 'l'),
+    LULL_THREADS_OPTION(settings.threads, "simulations at the same time"),
     LULL_FORMAT_OPTION(output),
     LULL_COLOUR_OPTION(output),
     POPT_TABLEEND,
 };
 
-/* ---- what was typed ---------------------------------------------------------------------------
- */
+/* ---- what was typed --------------------------------------------------------------------------*/
 
-static int parse_repeat(uint32_t *ret_repeat)
-{
-    uint64_t repeat = 1;
-    if (settings.repeat &&
-        (lull_parse_u64(settings.repeat, strlen(settings.repeat), &repeat) != LULL_OK ||
-         repeat < 1 || repeat > MOST_REPEATS))
-        return lull_cli_usage("--repeat is '%s', expected a whole number from 1 to %d",
-                              settings.repeat, MOST_REPEATS);
-    *ret_repeat = (uint32_t)repeat;
-    return LULL_EXIT_OK;
-}
-
-static int parse_options(struct lull_wave_options *wanted)
+static int parse_least(struct lull_wave_options *wanted)
 {
     struct lull_error err;
     if (settings.least && lull_parse_time(settings.least, 1, &wanted->least, &err) != LULL_OK)
         return lull_cli_usage("--least: %s", err.text);
     if (settings.least && wanted->least <= 0)
         return lull_cli_usage("--least is '%s', expected a time above 0", settings.least);
-    int status = lull_option_threads(settings.threads);
-    return status == LULL_EXIT_OK ? lull_output_check(&output) : status;
+    return LULL_EXIT_OK;
 }
 
 static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *arena)
@@ -103,9 +73,12 @@ static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *aren
         return lull_cli_usage("--iterations and --no-replay are for a RUN");
     inputs->simulate.tape = settings.run;
     inputs->simulate.out_of_memory = lull_cli_out_of_memory;
-    int status = parse_repeat(&inputs->repeat);
-    if (status == LULL_EXIT_OK)
-        status = parse_options(&inputs->options);
+    struct lull_error err;
+    uint64_t repeat = 1;
+    if (lull_option_number("repeat", settings.repeat, 1, MOST_REPEATS, &repeat, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    inputs->repeat = (uint32_t)repeat;
+    int status = parse_least(&inputs->options);
     if (status == LULL_EXIT_OK)
         status = lull_simulation_read(&settings.simulation, "hockney", &inputs->simulate, arena);
     if (status != LULL_EXIT_OK || inputs->simulate.sweep->n_axes == 0)
@@ -118,28 +91,21 @@ static int parse_inputs(struct lull_wave_inputs *inputs, struct lull_arena *aren
                : LULL_EXIT_OK;
 }
 
-/* ---- charts -----------------------------------------------------------------------------------
- */
-
-static void write_chart(const void *content, FILE *out)
-{
-    lull_chart_write(content, out);
-}
+/* ---- charts ----------------------------------------------------------------------------------*/
 
 static int save_charts(const struct lull_wave_scene *scene,
                        const struct lull_wave_prediction *predicted, struct lull_arena *arena)
 {
     int status = LULL_EXIT_OK;
     if (settings.chart)
-        status = lull_output_save(settings.chart, write_chart, lull_wave_chart(scene, arena));
+        status = lull_output_chart(settings.chart, lull_wave_chart(scene, arena));
     if (settings.amplitude && status == LULL_EXIT_OK)
-        status = lull_output_save(settings.amplitude, write_chart,
-                                  lull_wave_amplitude_chart(scene, predicted, arena));
+        status = lull_output_chart(settings.amplitude,
+                                   lull_wave_amplitude_chart(scene, predicted, arena));
     return status;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running ---------------------------------------------------------------------------------*/
 
 /* The first case that failed, whatever thread it ran on. */
 static int tell_failure(const struct lull_wave_case *cases, uint64_t count)
@@ -185,9 +151,7 @@ static int analyse(const char *path, struct lull_arena *arena)
                                            .force = settings.force,
                                            .no_replay = settings.no_replay,
                                            .progress = &shown};
-    int status = lull_option_application(settings.application);
-    if (status == LULL_EXIT_OK)
-        status = parse_options(&wanted.options);
+    int status = parse_least(&wanted.options);
     if (status != LULL_EXIT_OK)
         return status;
     wanted.application = (uint32_t)settings.application - 1;
@@ -207,25 +171,18 @@ static int analyse(const char *path, struct lull_arena *arena)
     return status;
 }
 
-static int run(poptContext context)
+static int run(poptContext context, struct lull_arena *arena)
 {
+    const char *path;
     lull_limits_raise_files();
-    const char *path = poptGetArg(context);
-    if (poptPeekArg(context))
-        return lull_cli_usage("expected one RUN, got also '%s'", poptPeekArg(context));
-    if (!settings.list && !path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
+    int status = lull_one_operand(context, "RUN", &path);
+    if (status != LULL_EXIT_OK)
+        return status;
+    if (settings.list)
+        return lull_output_write(&output, lull_simulate_list(arena));
+    if (!path == !settings.simulation.specs[LULL_SIMULATE_PATTERN])
         return lull_cli_usage("expected a RUN or --pattern%s", path ? ", not both" : "");
-    struct lull_arena *arena = lull_cli_arena();
-    int status;
-    if (settings.list) {
-        status = lull_output_check(&output);
-        if (status == LULL_EXIT_OK)
-            status = lull_output_write(&output, lull_simulate_list(arena));
-    } else {
-        status = path ? analyse(path, arena) : simulate(arena);
-    }
-    lull_arena_destroy(arena);
-    return status;
+    return path ? analyse(path, arena) : simulate(arena);
 }
 
 const struct lull_command lull_cmd_wave = {
@@ -241,5 +198,6 @@ const struct lull_command lull_cmd_wave = {
                "  lull wave --pattern collective:op=bcast,ranks=32,iterations=1 --delay 5@i0:10ms\n"
                "  lull wave run.lull --chart waves.svg\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

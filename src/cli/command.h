@@ -6,6 +6,8 @@
 #ifndef LULL_CLI_COMMAND_H
 #define LULL_CLI_COMMAND_H
 
+#include "cli/output.h"
+
 #include <popt.h>
 #include <stdbool.h>
 
@@ -17,9 +19,12 @@ struct lull_command {
     const char *operands;             /* "RUN..." */
     const char *details;              /* what --help says below the options; may be NULL */
     const struct poptOption *options; /* without the common ones; may be NULL */
-    /* `context` has consumed the options when this is called; operands are left in it. Returns an
-     * exit status. */
-    int (*run)(poptContext context);
+    /* Where its result goes: what these options say is right when `run` is called. NULL for a
+     * command whose result is no document. */
+    const struct lull_output_settings *output;
+    /* `context` has consumed the options when this is called; operands are left in it. Results live
+     * in `arena`, until the command has ended. Returns an exit status. */
+    int (*run)(poptContext context, struct lull_arena *arena);
     /* The operands are another program's command line: options end at the first of them, and
      * signals stay as they were. */
     bool launches;

@@ -55,14 +55,13 @@ int lull_unknown_command(const struct lull_command *const *commands, const char 
     return lull_cli_usage("unknown command '%s'", word);
 }
 
-enum { OPTION_HELP = 1 };
 #define MAX_OPTIONS 64
 
 /* The command's options with the common ones behind them. */
 static void gather_options(const struct lull_command *command, struct poptOption *table)
 {
     static const struct poptOption common[] = {
-        {"help", 'h', POPT_ARG_NONE, NULL, OPTION_HELP, "", NULL}, POPT_TABLEEND};
+        {"help", 'h', POPT_ARG_NONE, NULL, LULL_OPTION_HELP, "", NULL}, POPT_TABLEEND};
     size_t count = 0;
     for (const struct poptOption *option = command->options; option && option->longName; option++)
         if (count < MAX_OPTIONS - 2)
@@ -79,16 +78,16 @@ static int run_command(const struct lull_command *command, int argc, const char 
         signal(SIGPIPE, SIG_IGN);
     poptContext context = poptGetContext(NULL, argc, argv, options,
                                          command->launches ? POPT_CONTEXT_POSIXMEHARDER : 0);
-    int code = poptGetNextOpt(context);
-    int status;
-    if (code == OPTION_HELP) {
+    struct lull_arena *arena = lull_cli_arena();
+    bool help;
+    int status = lull_read_options(context, options, &help);
+    if (status == LULL_EXIT_OK && help)
         lull_help_command(command, stdout);
-        status = LULL_EXIT_OK;
-    } else if (code < -1) {
-        status = lull_bad_option(context, options, code);
-    } else {
-        status = command->run(context);
-    }
+    else if (status == LULL_EXIT_OK && command->output)
+        status = lull_output_check(command->output);
+    if (status == LULL_EXIT_OK && !help)
+        status = command->run(context, arena);
+    lull_arena_destroy(arena);
     poptFreeContext(context);
     return status;
 }

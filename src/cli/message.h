@@ -3,6 +3,7 @@
 #define LULL_CLI_MESSAGE_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "study/notices.h"
 
 /* From now on lines begin with "lull NAME: "; NULL: "lull: ". */
@@ -13,6 +14,9 @@ int lull_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* "lull metrics: <message> (see 'lull metrics --help')"; returns LULL_EXIT_USAGE. */
 int lull_cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* One of these two: LULL_ERR_RANGE is wrong usage. Returns the exit status. */
+int lull_cli_refuse(lull_status status, const struct lull_error *err);
 
 /* "lull metrics: warning: <message>". */
 void lull_cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

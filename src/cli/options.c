@@ -1,13 +1,17 @@
 #include "cli/options.h"
 
 #include "base/suggest.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CANDIDATES = 64, MOST_THREADS = 1024 };
+enum { MOST_CANDIDATES = 64 };
 
 static const char *similar_option(const struct poptOption *options, const char *typed)
 {
@@ -18,7 +22,8 @@ static const char *similar_option(const struct poptOption *options, const char *
     return lull_suggest(typed + strspn(typed, "-"), names, count);
 }
 
-int lull_bad_option(poptContext context, const struct poptOption *options, int code)
+/* A mistake that popt has found. */
+static int tell_mistake(poptContext context, const struct poptOption *options, int code)
 {
     const char *typed = poptBadOption(context, POPT_BADOPTION_NOALIAS);
     const char *meant = NULL;
@@ -39,6 +44,63 @@ int lull_bad_option(poptContext context, const struct poptOption *options, int c
     }
 }
 
+/* The limits of whole numbers that many commands take. */
+static const struct limits {
+    int id, least, most;
+    const char *expected;
+} all_limits[] = {
+    {LULL_OPTION_THREADS, 0, 1024, "1 to 1024"},
+    {LULL_OPTION_APPLICATION, 1, INT32_MAX, "1 or more"},
+    {LULL_OPTION_DIGITS, 0, 15, "1 to 15"},
+};
+
+static int check_limits(const struct poptOption *options, int id)
+{
+    const struct limits *limits = all_limits;
+    while (limits->id != id)
+        limits++;
+    while (options->val != id)
+        options++;
+    int value = *(const int *)options->arg;
+    if (value < limits->least || value > limits->most)
+        return lull_cli_usage("--%s is %d, expected %s", options->longName, value,
+                              limits->expected);
+    return LULL_EXIT_OK;
+}
+
+int lull_read_options(poptContext context, const struct poptOption *options, bool *ret_help)
+{
+    int code, status = LULL_EXIT_OK;
+    *ret_help = false;
+    while (status == LULL_EXIT_OK && (code = poptGetNextOpt(context)) > 0)
+        if (code == LULL_OPTION_HELP) {
+            *ret_help = true;
+            return status;
+        } else {
+            status = check_limits(options, code);
+        }
+    return status == LULL_EXIT_OK && code < -1 ? tell_mistake(context, options, code) : status;
+}
+
+const char *const *lull_operands(poptContext context, uint32_t *ret_count)
+{
+    static const char *const none[] = {NULL};
+    const char *const *operands = (const char *const *)poptGetArgs(context);
+    operands = operands ? operands : none;
+    *ret_count = 0;
+    while (operands[*ret_count])
+        ++*ret_count;
+    return operands;
+}
+
+int lull_one_operand(poptContext context, const char *what, const char **ret_operand)
+{
+    *ret_operand = poptGetArg(context);
+    return poptPeekArg(context)
+               ? lull_cli_usage("expected one %s, got also '%s'", what, poptPeekArg(context))
+               : LULL_EXIT_OK;
+}
+
 /* "additive, multiplicative or all" */
 static void join(const char *const *words, char *text, size_t size)
 {
@@ -50,30 +112,65 @@ static void join(const char *const *words, char *text, size_t size)
     }
 }
 
-int lull_option_word(const char *name, const char *value, const char *const *words,
-                     unsigned *ret_number)
+lull_status lull_option_word(const char *name, const char *value, const char *const *words,
+                             unsigned *ret_number, struct lull_error *err)
 {
     *ret_number = 0;
     for (unsigned i = 0; value && words[i]; i++)
         if (strcmp(value, words[i]) == 0)
             *ret_number = i + 1;
     if (!value || *ret_number)
-        return LULL_EXIT_OK;
+        return LULL_OK;
     char expected[256] = "";
     join(words, expected, sizeof expected);
-    return lull_cli_usage("--%s is '%s', expected %s", name, value, expected);
+    return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %s", name, value, expected);
 }
 
-int lull_option_threads(int threads)
+lull_status lull_option_number(const char *name, const char *text, uint64_t least, uint64_t most,
+                               uint64_t *value, struct lull_error *err)
 {
-    if (threads < 0 || threads > MOST_THREADS)
-        return lull_cli_usage("--threads is %d, expected 1 to %d", threads, MOST_THREADS);
-    return LULL_EXIT_OK;
+    uint64_t number;
+    if (!text)
+        return LULL_OK;
+    if (lull_parse_u64(text, strlen(text), &number) != LULL_OK || number < least || number > most)
+        return most == UINT64_MAX ? lull_fail(err, LULL_ERR_RANGE,
+                                              "--%s is '%s', expected a whole number", name, text)
+                                  : lull_fail(err, LULL_ERR_RANGE,
+                                              "--%s is '%s', expected %" PRIu64 " to %" PRIu64,
+                                              name, text, least, most);
+    *value = number;
+    return LULL_OK;
 }
 
-int lull_option_application(int application)
+static bool read_real(const char *text, double *ret_value)
 {
-    if (application < 1)
-        return lull_cli_usage("--application is %d, expected 1 or more", application);
-    return LULL_EXIT_OK;
+    char *end;
+    *ret_value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*ret_value);
+}
+
+lull_status lull_option_real(const char *name, const char *text, double least, double *value,
+                             struct lull_error *err)
+{
+    double number;
+    if (!text)
+        return LULL_OK;
+    if (!read_real(text, &number) || number < least)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected a number from %g up", name,
+                         text, least);
+    *value = number;
+    return LULL_OK;
+}
+
+lull_status lull_option_percent(const char *name, const char *text, double least, double most,
+                                double *value, struct lull_error *err)
+{
+    double percent;
+    if (!text)
+        return LULL_OK;
+    if (!read_real(text, &percent) || percent < least || percent > most)
+        return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %g to %g percent", name, text,
+                         least, most);
+    *value = percent / 100;
+    return LULL_OK;
 }

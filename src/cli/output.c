@@ -22,11 +22,12 @@
 /* In the order of the words, counted from 1; 0 is not said, which means auto. */
 enum colour { COLOUR_NOT_SAID, COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 
-static int read_colour(const struct lull_output_settings *settings, enum colour *ret_colour)
+static lull_status read_colour(const struct lull_output_settings *settings, enum colour *ret_colour,
+                               struct lull_error *err)
 {
     static const char *const words[] = {"auto", "always", "never", NULL};
     unsigned number;
-    int status = lull_option_word("color", settings->colour, words, &number);
+    lull_status status = lull_option_word("color", settings->colour, words, &number, err);
     *ret_colour = (enum colour)number;
     return status;
 }
@@ -34,13 +35,11 @@ static int read_colour(const struct lull_output_settings *settings, enum colour 
 int lull_output_check(const struct lull_output_settings *settings)
 {
     enum colour colour;
+    struct lull_error err;
     if (settings->format && !lull_renderer_find(settings->format))
         return lull_cli_usage("--format is '%s', expected text, json or csv", settings->format);
-    int status = read_colour(settings, &colour);
-    if (status != LULL_EXIT_OK)
-        return status;
-    if (settings->digits < 0 || settings->digits > 15)
-        return lull_cli_usage("--digits is %d, expected 1 to 15", settings->digits);
+    if (read_colour(settings, &colour, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
     if (settings->path && lull_is_directory(settings->path))
         return lull_cli_usage("--output '%s' is a directory, expected a file", settings->path);
     return LULL_EXIT_OK;
@@ -102,7 +101,7 @@ static struct rendering prepare(const struct lull_output_settings *settings,
                                 const struct lull_document *document, int fd)
 {
     enum colour colour;
-    read_colour(settings, &colour);
+    read_colour(settings, &colour, NULL);
     struct rendering rendering = {settings, document, describe_terminal(fd, colour)};
     rendering.options.digits = settings->digits;
     return rendering;
@@ -157,6 +156,16 @@ int lull_output_save(const char *path, void (*write)(const void *content, FILE *
     }
     return lull_output_commit(output, &err) == LULL_OK ? LULL_EXIT_OK
                                                        : lull_cli_fail("%s", err.text);
+}
+
+static void write_chart(const void *content, FILE *out)
+{
+    lull_chart_write(content, out);
+}
+
+int lull_output_chart(const char *path, const struct lull_chart *chart)
+{
+    return path ? lull_output_save(path, write_chart, chart) : LULL_EXIT_OK;
 }
 
 int lull_output_probe(const char *path)

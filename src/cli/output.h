@@ -3,6 +3,7 @@
 #ifndef LULL_CLI_OUTPUT_H
 #define LULL_CLI_OUTPUT_H
 
+#include "report/chart.h"
 #include "report/document.h"
 
 #include <popt.h>
@@ -22,7 +23,7 @@ struct lull_output_settings {
     {"color", '\0', POPT_ARG_STRING, &(settings).colour, 0, \
      "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"}
 #define LULL_DIGITS_OPTION(settings) \
-    {"digits", '\0', POPT_ARG_INT, &(settings).digits, 0, \
+    {"digits", '\0', POPT_ARG_INT, &(settings).digits, LULL_OPTION_DIGITS, \
      "decimals of efficiencies in text (2)", "N"}
 #define LULL_OUTPUT_OPTIONS(settings) \
     LULL_FORMAT_OPTION(settings), \
@@ -31,7 +32,7 @@ struct lull_output_settings {
     LULL_COLOUR_OPTION(settings)
 /* clang-format on */
 
-/* LULL_EXIT_OK, or LULL_EXIT_USAGE after a message. To be called before long work. */
+/* LULL_EXIT_OK, or LULL_EXIT_USAGE after a message. */
 int lull_output_check(const struct lull_output_settings *settings);
 
 /* Renders the document to standard output or to a file, which appears whole or not at all.
@@ -48,6 +49,9 @@ int lull_output_write(const struct lull_output_settings *settings,
  * nothing that was read. */
 int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
                      const void *content);
+
+/* A chart as SVG; NULL for the path: nothing is written. */
+int lull_output_chart(const char *path, const struct lull_chart *chart);
 
 /* Whether lull_output_save will be able to begin: to be asked before long work. Returns an exit
  * status; failure has been told. */

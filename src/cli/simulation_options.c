@@ -1,35 +1,8 @@
 #include "cli/simulation_options.h"
 
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
-
-#include <string.h>
-
-static const char *const option_names[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
-                                                              "placement", "memory"};
-
-static int read_specs(const struct lull_simulation_settings *settings, const char *fallback,
-                      const struct lull_sweep **ret_sweep, struct lull_arena *arena)
-{
-    struct lull_error err;
-    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
-    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
-        const char *text = settings->specs[s];
-        struct lull_spec *spec = NULL;
-        if (s == LULL_SIMULATE_NETWORK && !text && !settings->machine)
-            text = fallback;
-        lull_status status = text ? lull_spec_parse(text, arena, &spec, &err) : LULL_OK;
-        if (status == LULL_ERR_RANGE)
-            return lull_cli_usage("--%s: %s", option_names[s], err.text);
-        if (status != LULL_OK)
-            return lull_cli_fail("%s", err.text);
-        specs[s] = spec;
-    }
-    if (lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    return LULL_EXIT_OK;
-}
+#include "cli/options.h"
 
 static int read_delays(const struct lull_simulation_settings *settings,
                        struct lull_simulate_inputs *inputs, struct lull_arena *arena)
@@ -64,12 +37,20 @@ static int read_machine(const struct lull_simulation_settings *settings,
 int lull_simulation_read(const struct lull_simulation_settings *settings, const char *fallback,
                          struct lull_simulate_inputs *inputs, struct lull_arena *arena)
 {
+    struct lull_error err;
     inputs->seed = 1;
-    if (settings->seed &&
-        lull_parse_u64(settings->seed, strlen(settings->seed), &inputs->seed) != LULL_OK)
-        return lull_cli_usage("--seed is '%s', expected a whole number", settings->seed);
+    if (lull_option_number("seed", settings->seed, 0, UINT64_MAX, &inputs->seed, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    const char *specs[LULL_SIMULATE_SPECS];
+    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++)
+        specs[s] = settings->specs[s];
+    if (!specs[LULL_SIMULATE_NETWORK] && !settings->machine)
+        specs[LULL_SIMULATE_NETWORK] = fallback;
     int status = read_machine(settings, inputs, arena);
-    if (status == LULL_EXIT_OK)
-        status = read_specs(settings, fallback, &inputs->sweep, arena);
+    lull_status read = status == LULL_EXIT_OK
+                           ? lull_simulate_specs_read(specs, arena, &inputs->sweep, &err)
+                           : LULL_OK;
+    if (read != LULL_OK)
+        return lull_cli_refuse(read, &err);
     return status == LULL_EXIT_OK ? read_delays(settings, inputs, arena) : status;
 }

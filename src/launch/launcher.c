@@ -1,6 +1,6 @@
 #include "launch/launcher.h"
 
-#include "launch/program.h"
+#include "launch/executable.h"
 
 #include <limits.h>
 #include <string.h>
@@ -227,7 +227,7 @@ static size_t skip_option(const struct starter *starter, char *const *argv, size
         words = 1;
     for (int i = 0; i < words && argv[at]; i++)
         at++;
-    if (words < 0 && argv[at] && *argv[at] != '-' && !lull_program_find(argv[at], arena))
+    if (words < 0 && argv[at] && *argv[at] != '-' && !lull_executable_find(argv[at], arena))
         at++;
     return at;
 }

@@ -24,25 +24,26 @@ static const char *find_library(const char *name, struct lull_arena *arena)
 static enum lull_mpi_family family_of(const struct lull_recording *recording,
                                       const struct lull_recording_wish *wish)
 {
-    const struct lull_program *program = &recording->program;
+    const struct lull_executable *executable = &recording->executable;
     if (wish->mpi_named)
         return wish->mpi;
-    if (program->mpi != LULL_MPI_NONE)
-        return program->mpi;
+    if (executable->mpi != LULL_MPI_NONE)
+        return executable->mpi;
     /* What an interpreter or a shell loads later is most likely the launcher's. */
-    return program->interprets && recording->job.parallel ? recording->job.family : LULL_MPI_NONE;
+    return executable->interprets && recording->job.parallel ? recording->job.family
+                                                             : LULL_MPI_NONE;
 }
 
 /* What keeps a recorder out; NULL if nothing does. */
-static const char *obstacle(const struct lull_program *program)
+static const char *obstacle(const struct lull_executable *executable)
 {
-    if (!program->elf)
+    if (!executable->elf)
         return "is no program of this machine that could be looked into";
-    if (program->privileged)
+    if (executable->privileged)
         return "runs with the rights of its owner (setuid), where no recorder is let in";
-    if (program->static_mpi)
+    if (executable->static_mpi)
         return "has MPI linked into it: link it with the shared library of MPI to record it";
-    if (!program->dynamic)
+    if (!executable->dynamic)
         return "is linked statically, so that nothing can be recorded";
     return NULL;
 }
@@ -51,10 +52,10 @@ static const char *obstacle(const struct lull_program *program)
 static void find_recorder(struct lull_recording *recording, const struct lull_recording_wish *wish,
                           struct lull_arena *arena)
 {
-    const struct lull_program *program = &recording->program;
-    if (obstacle(program)) {
+    const struct lull_executable *executable = &recording->executable;
+    if (obstacle(executable)) {
         recording->warning = lull_arena_printf(arena, "'%s' %s; it runs without recording",
-                                               program->name, obstacle(program));
+                                               executable->name, obstacle(executable));
         return;
     }
     enum lull_mpi_family family = family_of(recording, wish);
@@ -65,26 +66,26 @@ static void find_recorder(struct lull_recording *recording, const struct lull_re
     if (!recording->library)
         recording->warning = lull_arena_printf(
             arena, "%s: not found beside lull%s; '%s' runs without recording", name,
-            family == LULL_MPI_NONE ? "" : " (built without that MPI)", program->name);
+            family == LULL_MPI_NONE ? "" : " (built without that MPI)", executable->name);
 }
 
 /* What will be recorded may be less than the user expects. */
 static const char *advice(const struct lull_recording *recording,
                           const struct lull_recording_wish *wish, struct lull_arena *arena)
 {
-    const struct lull_program *program = &recording->program;
-    if (program->shell && !wish->follow)
+    const struct lull_executable *executable = &recording->executable;
+    if (executable->shell && !wish->follow)
         return lull_arena_printf(
             arena,
             "'%s' is run by a shell: of what it starts, programs with MPI or OpenMP are recorded,"
             " and Python and its like (--follow: all)",
-            program->name);
+            executable->name);
     if (recording->job.parallel && family_of(recording, wish) == LULL_MPI_NONE &&
-        !program->interprets)
+        !executable->interprets)
         return lull_arena_printf(arena,
                                  "'%s' needs no MPI library that is known: its MPI calls, if any, "
                                  "will not be seen (see --mpi)",
-                                 program->name);
+                                 executable->name);
     return NULL;
 }
 
@@ -118,7 +119,7 @@ static const char *follow_mode(const struct lull_recording *recording,
 {
     if (wish->follow)
         return "1";
-    return recording->program.shell ? "program" : NULL;
+    return recording->executable.shell ? "program" : NULL;
 }
 
 static void set_environment(const struct lull_recording *recording,
@@ -144,7 +145,7 @@ static enum lull_target_found claim_target(struct lull_recording *recording,
     const struct lull_target_options how = {.replace = wish->replace, .number = !wish->output};
     const char *target = wish->output
                              ? wish->output
-                             : lull_target_default(&recording->program, &recording->job, arena);
+                             : lull_target_default(&recording->executable, &recording->job, arena);
     return lull_target_claim(target, &recording->job, &how, arena, &recording->run, err);
 }
 
@@ -154,9 +155,9 @@ static lull_status prepare(const char *word, const struct lull_recording_wish *w
                            struct lull_error *err)
 {
     struct lull_error refused;
-    lull_program_inspect(word, arena, &recording->program);
-    lull_job_describe(&recording->program, arena, &recording->job);
-    if (!recording->program.path)
+    lull_executable_inspect(word, arena, &recording->executable);
+    lull_job_describe(&recording->executable, arena, &recording->job);
+    if (!recording->executable.path)
         return LULL_OK; /* exec says it best */
     find_recorder(recording, wish, arena);
     if (!recording->library)
@@ -167,7 +168,7 @@ static lull_status prepare(const char *word, const struct lull_recording_wish *w
     case LULL_TARGET_FAILED:
         recording->library = NULL;
         recording->warning = lull_arena_printf(arena, "%s; '%s' runs without recording",
-                                               refused.text, recording->program.name);
+                                               refused.text, recording->executable.name);
         return LULL_OK;
     default:
         recording->warning = advice(recording, wish, arena);

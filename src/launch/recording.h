@@ -22,7 +22,7 @@ struct lull_recording_wish {
 };
 
 struct lull_recording {
-    struct lull_program program;
+    struct lull_executable executable;
     struct lull_job job;
     const char *library; /* the recorder; NULL: the program will run without recording */
     const char *run;     /* with `library`: the folder */

@@ -146,7 +146,7 @@ static bool is_shell(int pid)
     return false;
 }
 
-void lull_job_describe(const struct lull_program *program, struct lull_arena *arena,
+void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,
                        struct lull_job *ret_job)
 {
     struct lull_job *job = ret_job;
@@ -165,18 +165,18 @@ void lull_job_describe(const struct lull_program *program, struct lull_arena *ar
         job->key = key ? known_key(key, sized, job->size, arena) : parent_key(arena);
         return;
     }
-    job->siblings = program->mpi != LULL_MPI_NONE && !is_shell((int)getppid());
+    job->siblings = executable->mpi != LULL_MPI_NONE && !is_shell((int)getppid());
     job->key = job->siblings ? parent_key(arena)
                              : lull_arena_printf(arena, "%s/%d", parent_key(arena), (int)getpid());
 }
 
 /* ---- its name -------------------------------------------------------------------------------- */
 
-static uint32_t threads_of(const struct lull_program *program)
+static uint32_t threads_of(const struct lull_executable *executable)
 {
     const char *text = getenv("OMP_NUM_THREADS");
     long threads = text ? strtol(text, NULL, 10) : 0;
-    if (!program->openmp)
+    if (!executable->openmp)
         return 1;
     if (threads > 0 && threads < MOST_THREADS)
         return (uint32_t)threads;
@@ -184,10 +184,11 @@ static uint32_t threads_of(const struct lull_program *program)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-const char *lull_target_default(const struct lull_program *program, const struct lull_job *job,
-                                struct lull_arena *arena)
+const char *lull_target_default(const struct lull_executable *executable,
+                                const struct lull_job *job, struct lull_arena *arena)
 {
-    return lull_arena_printf(arena, "%s.%ux%u.lull", program->name, job->size, threads_of(program));
+    return lull_arena_printf(arena, "%s.%ux%u.lull", executable->name, job->size,
+                             threads_of(executable));
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "launch/program.h"
+#include "launch/executable.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,12 +20,12 @@ struct lull_job {
     const char *key;             /* the same for all processes of the job, and for no other job */
 };
 
-void lull_job_describe(const struct lull_program *program, struct lull_arena *arena,
+void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,
                        struct lull_job *ret_job);
 
 /* "heat.2x4.lull" for 2 processes of heat with 4 threads each. */
-const char *lull_target_default(const struct lull_program *program, const struct lull_job *job,
-                                struct lull_arena *arena);
+const char *lull_target_default(const struct lull_executable *executable,
+                                const struct lull_job *job, struct lull_arena *arena);
 
 enum lull_target_found {
     LULL_TARGET_MADE,   /* or found as another process of this job made it */

@@ -55,7 +55,7 @@ void lull_chart_y_axis(struct lull_chart *chart, const char *label, const char *
 void lull_chart_series(struct lull_chart *chart, const char *label, enum lull_chart_style style,
                        const struct lull_chart_point *points, size_t count)
 {
-    struct lull_series *series = lull_arena_zero(chart->arena, 1, sizeof *series);
+    struct lull_chart_layer *series = lull_arena_zero(chart->arena, 1, sizeof *series);
     series->label = lull_arena_strdup(chart->arena, label);
     series->style = style;
     series->points = lull_arena_alloc(chart->arena, (count ? count : 1) * sizeof *points);
@@ -71,7 +71,7 @@ void lull_chart_raster(struct lull_chart *chart, const char *label,
 {
     const struct lull_chart_point corners[2] = {{raster->left, raster->bottom, NAN, NAN},
                                                 {raster->right, raster->top, NAN, NAN}};
-    struct lull_series **series = chart->series_end;
+    struct lull_chart_layer **series = chart->series_end;
     lull_chart_series(chart, label, LULL_CHART_RASTER, corners, 2);
     (*series)->raster = *raster;
 }
@@ -174,7 +174,7 @@ static void draw_marker(FILE *out, unsigned number, double x, double y)
 }
 
 /* Curves and bands have the colour of the series before them, whose fit they are. */
-static unsigned number_of(const struct lull_series *series, unsigned before)
+static unsigned number_of(const struct lull_chart_layer *series, unsigned before)
 {
     return before +
            (before == 0 || (series->style != LULL_CHART_CURVE && series->style != LULL_CHART_BAND));
@@ -185,7 +185,7 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
 {
     double x = LEFT;
     unsigned row = 0, number = 0, shown = 0; /* colours count from 1 */
-    for (const struct lull_series *series = chart->series; series; series = series->next) {
+    for (const struct lull_chart_layer *series = chart->series; series; series = series->next) {
         number = number_of(series, number);
         if (!*series->label)
             continue;
@@ -277,7 +277,8 @@ static void draw_axes(const struct frame *frame)
     put_label(out, 16, (frame->top + frame->bottom) / 2, "middle", turn, chart->y.label);
 }
 
-static void draw_bars(const struct frame *frame, const struct lull_series *series, unsigned number)
+static void draw_bars(const struct frame *frame, const struct lull_chart_layer *series,
+                      unsigned number)
 {
     for (size_t i = 0; i < series->count; i++) {
         const struct lull_chart_point *point = &series->points[i];
@@ -292,7 +293,8 @@ static void draw_bars(const struct frame *frame, const struct lull_series *serie
     }
 }
 
-static void draw_spans(const struct frame *frame, const struct lull_series *series, unsigned number)
+static void draw_spans(const struct frame *frame, const struct lull_chart_layer *series,
+                       unsigned number)
 {
     for (size_t i = 0; i < series->count; i++) {
         const struct lull_chart_point *point = &series->points[i];
@@ -305,7 +307,8 @@ static void draw_spans(const struct frame *frame, const struct lull_series *seri
     }
 }
 
-static void draw_line(const struct frame *frame, const struct lull_series *series, unsigned number)
+static void draw_line(const struct frame *frame, const struct lull_chart_layer *series,
+                      unsigned number)
 {
     bool first = true;
     fprintf(frame->out, "<path class=\"s%u %s\" d=\"", colour_of(number),
@@ -324,7 +327,8 @@ static void draw_line(const struct frame *frame, const struct lull_series *serie
 }
 
 /* Along the upper edge and back along the lower one. */
-static void draw_band(const struct frame *frame, const struct lull_series *series, unsigned number)
+static void draw_band(const struct frame *frame, const struct lull_chart_layer *series,
+                      unsigned number)
 {
     const char *step = "M";
     fprintf(frame->out, "<path class=\"s%u band\" d=\"", colour_of(number));
@@ -343,7 +347,7 @@ static void draw_band(const struct frame *frame, const struct lull_series *serie
     fputs("\"/>\n", frame->out);
 }
 
-static void draw_raster(const struct frame *frame, const struct lull_series *series,
+static void draw_raster(const struct frame *frame, const struct lull_chart_layer *series,
                         unsigned number)
 {
     const struct lull_chart_raster *raster = &series->raster;
@@ -352,7 +356,7 @@ static void draw_raster(const struct frame *frame, const struct lull_series *ser
     lull_chart_draw_raster(frame->out, raster, colour_of(number), x, y);
 }
 
-static void draw_series(const struct frame *frame, const struct lull_series *series,
+static void draw_series(const struct frame *frame, const struct lull_chart_layer *series,
                         unsigned number)
 {
     if (series->style == LULL_CHART_RASTER) {
@@ -380,7 +384,7 @@ static void draw_series(const struct frame *frame, const struct lull_series *ser
 
 static bool has_points(const struct lull_chart *chart)
 {
-    for (const struct lull_series *series = chart->series; series; series = series->next)
+    for (const struct lull_chart_layer *series = chart->series; series; series = series->next)
         for (size_t i = 0; i < series->count; i++)
             if (lull_chart_shows(chart, &series->points[i]))
                 return true;
@@ -414,7 +418,7 @@ void lull_chart_write(const struct lull_chart *given, FILE *out)
     draw_marks(&frame, MARK_LINE);
     draw_marks(&frame, MARK_LABEL);
     unsigned number = 0;
-    for (const struct lull_series *series = chart.series; series; series = series->next) {
+    for (const struct lull_chart_layer *series = chart.series; series; series = series->next) {
         number = number_of(series, number);
         draw_series(&frame, series, number);
     }

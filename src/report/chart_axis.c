@@ -69,7 +69,8 @@ static void round_range(struct lull_axis *axis, bool is_y)
         axis->high = axis->low * base;
 }
 
-double lull_axis_bar_end(const struct lull_axis *axis, const struct lull_series *series, size_t i)
+double lull_axis_bar_end(const struct lull_axis *axis, const struct lull_chart_layer *series,
+                         size_t i)
 {
     const struct lull_chart_point *points = series->points;
     if (i + 1 < series->count)
@@ -84,7 +85,7 @@ void lull_chart_find_ranges(struct lull_chart *chart)
 {
     chart->x.low = chart->y.low = DBL_MAX;
     chart->x.high = chart->y.high = -DBL_MAX;
-    for (const struct lull_series *series = chart->series; series; series = series->next)
+    for (const struct lull_chart_layer *series = chart->series; series; series = series->next)
         for (size_t i = 0; i < series->count; i++) {
             const struct lull_chart_point *point = &series->points[i];
             if (!lull_chart_shows(chart, point))

@@ -12,8 +12,9 @@ struct lull_axis {
     double low, high; /* found from the points */
 };
 
-struct lull_series {
-    struct lull_series *next;
+/* One series of a chart, or one raster. */
+struct lull_chart_layer {
+    struct lull_chart_layer *next;
     const char *label;
     enum lull_chart_style style;
     struct lull_chart_point *points; /* of a raster: two of its corners */
@@ -31,7 +32,7 @@ struct lull_chart {
     struct lull_arena *arena;
     const char *title;
     struct lull_axis x, y;
-    struct lull_series *series, **series_end;
+    struct lull_chart_layer *series, **series_end;
     struct lull_mark *marks, **marks_end;
 };
 
@@ -49,7 +50,8 @@ void lull_chart_draw_raster(FILE *out, const struct lull_chart_raster *raster, u
                             const double x[2], const double y[2]);
 
 /* Where bar i ends: at the next point, the last one as wide as the one before it. */
-double lull_axis_bar_end(const struct lull_axis *axis, const struct lull_series *series, size_t i);
+double lull_axis_bar_end(const struct lull_axis *axis, const struct lull_chart_layer *series,
+                         size_t i);
 
 /* Where a value is: 0 at the low end, 1 at the high end. */
 double lull_axis_share(const struct lull_axis *axis, double value);

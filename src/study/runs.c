@@ -1,5 +1,6 @@
 #include "study/runs.h"
 
+#include "base/text.h"
 #include "study/analyse.h"
 #include "study/cores.h"
 #include "study/run_name.h"
@@ -7,6 +8,31 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* One end of the window; an empty text keeps what is there. */
+static lull_status read_end(const char *text, int64_t *value, struct lull_error *err)
+{
+    lull_status status = *text ? lull_parse_time(text, 1e9, value, err) : LULL_OK;
+    return status == LULL_OK ? status : lull_fail_prefix(err, LULL_ERR_RANGE, "--window");
+}
+
+lull_status lull_runs_window_read(const char *text, struct lull_arena *arena,
+                                  struct lull_runs_options *options, struct lull_error *err)
+{
+    const char *colon = strchr(text, ':');
+    if (!colon)
+        return lull_fail(err, LULL_ERR_RANGE, "--window is '%s', expected FROM:TO as in 1.5s:3s",
+                         text);
+    options->has_window = true;
+    options->to = INT64_MAX;
+    const char *from = lull_arena_strndup(arena, text, (size_t)(colon - text));
+    lull_status status = read_end(from, &options->from, err);
+    if (status == LULL_OK)
+        status = read_end(colon + 1, &options->to, err);
+    if (status == LULL_OK && options->from >= options->to)
+        status = lull_fail(err, LULL_ERR_RANGE, "--window '%s' ends before it begins", text);
+    return status;
+}
 
 static void warn_of_other_applications(const struct lull_run *run, uint32_t application,
                                        struct lull_notices *notices)

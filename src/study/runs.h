@@ -32,6 +32,11 @@ struct lull_runs_options {
     const struct lull_companion *companion; /* of the reading of each trace of events; NULL: none */
 };
 
+/* Sets the window of *options from "FROM:TO" as in "200ms:1.5s" (without unit: seconds; either may
+ * be left out), the value of --window. Fails with LULL_ERR_RANGE. */
+lull_status lull_runs_window_read(const char *text, struct lull_arena *arena,
+                                  struct lull_runs_options *options, struct lull_error *err);
+
 struct lull_run {
     const char *path;                   /* as the user gave it */
     uint32_t order;                     /* of the operands */

@@ -10,6 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+lull_status lull_simulate_specs_read(const char *const texts[LULL_SIMULATE_SPECS],
+                                     struct lull_arena *arena, const struct lull_sweep **ret_sweep,
+                                     struct lull_error *err)
+{
+    static const char *const options[LULL_SIMULATE_SPECS] = {"pattern", "network", "noise",
+                                                             "placement", "memory"};
+    const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
+    for (unsigned s = 0; s < LULL_SIMULATE_SPECS; s++) {
+        struct lull_spec *spec = NULL;
+        lull_status status = texts[s] ? lull_spec_parse(texts[s], arena, &spec, err) : LULL_OK;
+        if (status == LULL_ERR_RANGE)
+            return lull_fail_prefix(err, status, "--%s", options[s]);
+        if (status != LULL_OK)
+            return status;
+        specs[s] = spec;
+    }
+    return lull_sweep_make(specs, LULL_SIMULATE_SPECS, arena, ret_sweep, err);
+}
+
 static lull_status check_delays(const struct lull_simulate_inputs *inputs, uint32_t n_ranks,
                                 struct lull_error *err)
 {

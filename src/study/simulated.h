@@ -16,6 +16,12 @@ enum lull_simulate_spec {
     LULL_SIMULATE_SPECS
 };
 
+/* The texts of specs, NULL where there is none. Fails with LULL_ERR_RANGE for one that is not
+ * understood, after the name of its option, and as its JSON file is read. */
+lull_status lull_simulate_specs_read(const char *const texts[LULL_SIMULATE_SPECS],
+                                     struct lull_arena *arena, const struct lull_sweep **ret_sweep,
+                                     struct lull_error *err);
+
 struct lull_simulate_inputs {
     struct lull_program *goal;          /* shared by all points; NULL: a pattern */
     const struct lull_machine *machine; /* NULL: none */

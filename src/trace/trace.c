@@ -60,11 +60,11 @@ static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
     return HEAD_SIZE - stream.avail_out;
 }
 
-static const struct lull_format *recognise(const struct lull_probe *probe)
+static const struct lull_format *recognise(const struct lull_candidate *candidate)
 {
     for (int i = 0; lull_formats[i]; i++) {
         const struct lull_reader *reader = lull_formats[i]->reader;
-        if (reader && reader->recognise(probe))
+        if (reader && reader->recognise(candidate))
             return lull_formats[i];
     }
     return NULL;
@@ -91,20 +91,21 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
                                  struct lull_error *err)
 {
     uint8_t raw[HEAD_SIZE], unpacked[HEAD_SIZE];
-    struct lull_probe probe = {.path = path, .directory = lull_is_directory(path), .head = raw};
-    if (!probe.directory) {
-        lull_status status = lull_read_head(path, raw, sizeof raw, &probe.head_size, err);
+    struct lull_candidate candidate = {
+        .path = path, .directory = lull_is_directory(path), .head = raw};
+    if (!candidate.directory) {
+        lull_status status = lull_read_head(path, raw, sizeof raw, &candidate.head_size, err);
         if (status != LULL_OK)
             return status;
-        if (probe.head_size == 0)
+        if (candidate.head_size == 0)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: file is empty, expected a trace", path);
-        probe.gzip = probe.head_size > 2 && raw[0] == 0x1f && raw[1] == 0x8b;
-        if (probe.gzip) {
-            probe.head_size = inflate_head(raw, probe.head_size, unpacked);
-            probe.head = unpacked;
+        candidate.gzip = candidate.head_size > 2 && raw[0] == 0x1f && raw[1] == 0x8b;
+        if (candidate.gzip) {
+            candidate.head_size = inflate_head(raw, candidate.head_size, unpacked);
+            candidate.head = unpacked;
         }
     }
-    const struct lull_format *format = recognise(&probe);
+    const struct lull_format *format = recognise(&candidate);
     if (!format) {
         char expected[256];
         list_expected(expected, sizeof expected);

@@ -1,7 +1,8 @@
 /* The law of a real program's strong scaling, against what its published speedups say one by one.
  */
 #include "study/compare.h"
-#include "study/model/fit_study.h"
+#include "study/model/fit/fit_measured.h"
+#include "study/model/fit/fit_study.h"
 
 #include <math.h>
 #include <setjmp.h>

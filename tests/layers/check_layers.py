@@ -37,7 +37,7 @@ SEES = {
     "launch": ["base", "tape", "binary"],
     "report": ["base"],
     "study": ["base", "stats", "trace", "activity", "machine", "model", "metrics", "sim",
-              "replay", "wave"],
+              "replay", "wave", "bench"],
     "view": ["base", "stats", "trace", "machine", "model", "metrics", "sim", "replay", "wave",
              "bench", "study", "report"],
     "cli": EVERYTHING,

@@ -217,8 +217,9 @@ static struct lull_cache_spec draw_spec(struct lull_random *random)
         if (n && below(random, 2))
             sharers *= 1 + (uint32_t)below(random, 3);
         level->policy = below(random, 3) ? LULL_CACHE_LRU : LULL_CACHE_PLRU;
-        level->ways = level->policy == LULL_CACHE_PLRU ? 1u << below(random, 5)
-                                                       : 1 + (uint32_t)below(random, 18);
+        uint32_t most = below(random, 4) ? 18 : LULL_CACHE_MAX_WAYS;
+        level->ways = level->policy == LULL_CACHE_PLRU ? 1u << below(random, 7)
+                                                       : 1 + (uint32_t)below(random, most);
         level->bytes = (1 + below(random, 12) * (n + 1)) * level->ways * spec.line_bytes +
                        below(random, spec.line_bytes);
         level->filling = n ? (enum lull_cache_filling)below(random, 4) : LULL_CACHE_NORMAL;
@@ -227,12 +228,13 @@ static struct lull_cache_spec draw_spec(struct lull_random *random)
     return spec;
 }
 
-/* Addresses of a stream: mostly near the last one, at times anywhere in a region that the caches
- * hold in part. */
-static lull_cache_access draw_access(struct lull_random *random, uint64_t region, uint64_t *last)
+/* Addresses of a stream, above `base`: mostly near the last one, at times anywhere in a region that
+ * the caches hold in part. */
+static lull_cache_access draw_access(struct lull_random *random, uint64_t base, uint64_t region,
+                                     uint64_t *last)
 {
     *last = below(random, 4) ? (*last + 8 * below(random, 4)) % region : below(random, region);
-    return below(random, 3) ? lull_cache_read(*last) : lull_cache_write(*last);
+    return below(random, 3) ? lull_cache_read(base + *last) : lull_cache_write(base + *last);
 }
 
 static void check_counts(const struct lull_cache *cache, const struct slow *slow, const char *when)
@@ -273,12 +275,12 @@ static void run_one(struct lull_random *random)
         fail_msg("%s", err.text);
     slow_open(&slow, &spec);
     uint64_t region = spec.levels[spec.n_levels - 1].bytes * (1 + below(random, 3)) + 512;
-    uint64_t last = 0;
+    uint64_t base = below(random, 2) ? below(random, (UINT64_C(1) << 62) - region) : 0, last = 0;
     for (size_t done = 0; done < ACCESSES; done += BATCH) {
         lull_cache_access batch[BATCH];
         uint32_t core = (uint32_t)below(random, spec.cores);
         for (size_t i = 0; i < BATCH; i++) {
-            batch[i] = draw_access(random, region, &last);
+            batch[i] = draw_access(random, base, region, &last);
             slow_access(&slow, core, batch[i] >> 1, batch[i] & 1);
         }
         lull_cache_run(cache, core, batch, BATCH);

@@ -1,18 +1,17 @@
 #include "cli/command.h"
 #include "cli/message.h"
-#include "cli/model/kernel_options.h"
-#include "cli/model/kernel_run.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "view/kernel/kernel_document.h"
 
-#include <math.h>
-#include <string.h>
+enum { MOST_CORES = 4096 };
 
 /* What the user typed. */
-static struct lull_kernel_settings settings;
-static char *roofline_path, *cores_path, *sweep_path;
-static int ports;
+static struct {
+    char **sizes, **indices, **calls;
+    char *machine, *cores, *sweep, *traffic, *policy, *seed, *in_core, *compiler, *flags, *mca;
+    char *roofline_chart, *cores_chart, *sweep_chart;
+    int run, no_simulation, estimate, ports;
+} settings;
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
@@ -45,153 +44,120 @@ static const struct poptOption options[] = {
     {"mca", '\0', POPT_ARG_STRING, &settings.mca, 0, "llvm-mca (any version in PATH)", "PROGRAM"},
     {"estimate", '\0', POPT_ARG_NONE, &settings.estimate, 0,
      "do without llvm-mca: a rough estimate of the in-core times", NULL},
-    {"ports", '\0', POPT_ARG_NONE, &ports, 0, "show how busy each port is, and the loop", NULL},
-    {"roofline-chart", '\0', POPT_ARG_STRING, &roofline_path, 0, "draw the Roofline as SVG",
-     "FILE"},
-    {"cores-chart", '\0', POPT_ARG_STRING, &cores_path, 0, "draw performance over cores as SVG",
-     "FILE"},
-    {"sweep-chart", '\0', POPT_ARG_STRING, &sweep_path, 0, "draw cycles over the size as SVG",
-     "FILE"},
+    {"ports", '\0', POPT_ARG_NONE, &settings.ports, 0, "show how busy each port is, and the loop",
+     NULL},
+    {"roofline-chart", '\0', POPT_ARG_STRING, &settings.roofline_chart, 0,
+     "draw the Roofline as SVG", "FILE"},
+    {"cores-chart", '\0', POPT_ARG_STRING, &settings.cores_chart, 0,
+     "draw performance over cores as SVG", "FILE"},
+    {"sweep-chart", '\0', POPT_ARG_STRING, &settings.sweep_chart, 0,
+     "draw cycles over the size as SVG", "FILE"},
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };
 
-static void write_chart(const void *content, FILE *out)
+/* ---- what was typed ------------------------------------------------------------------------- */
+
+static lull_status read_options(struct lull_kernel_options *wanted, struct lull_error *err)
 {
-    lull_chart_write(content, out);
+    static const char *const traffic[] = {"conditions", "simulation", NULL};
+    static const char *const policies[] = {"lru", "plru", NULL};
+    unsigned chosen, policy;
+    uint64_t cores = 1;
+    wanted->seed = 1;
+    lull_status status = lull_option_number("cores", settings.cores, 1, MOST_CORES, &cores, err);
+    if (status == LULL_OK)
+        status = lull_option_number("seed", settings.seed, 0, UINT64_MAX, &wanted->seed, err);
+    if (status == LULL_OK)
+        status = lull_option_word("traffic", settings.traffic, traffic, &chosen, err);
+    if (status == LULL_OK)
+        status = lull_option_word("policy", settings.policy, policies, &policy, err);
+    if (status != LULL_OK)
+        return status;
+    wanted->cores = (unsigned)cores;
+    wanted->traffic = chosen == 2 ? LULL_TRAFFIC_SIMULATION : LULL_TRAFFIC_CONDITIONS;
+    wanted->policy = policy == 2 ? LULL_CACHE_PLRU : LULL_CACHE_LRU;
+    /* Of a sweep every point would take its second. */
+    wanted->simulate = !settings.no_simulation && !settings.sweep;
+    wanted->incore.compiler = settings.compiler;
+    wanted->incore.mca = settings.mca;
+    wanted->incore.estimate = settings.estimate;
+    return LULL_OK;
 }
 
-/* ---- one set of sizes ----------------------------------------------------------------------- */
-
-/* The same kernel on all cores of a memory domain, for the upper roofs. */
-static const struct lull_roofline *on_all_cores(const struct lull_kernel_wish *wish,
-                                                const struct lull_kernel_prediction *prediction,
-                                                struct lull_arena *arena)
+static int read_settings(const char *source, struct lull_kernel_wish *wish,
+                         struct lull_arena *arena)
 {
-    struct lull_kernel_options all = wish->options;
-    struct lull_kernel_prediction *other = lull_arena_alloc(arena, sizeof *other);
-    all.cores = (unsigned)prediction->n_points;
-    all.simulate = false;
-    all.traffic = LULL_TRAFFIC_CONDITIONS;
-    if (all.cores <= wish->options.cores ||
-        lull_kernel_predict(wish->kernel, wish->machine, &wish->source, &all, &prediction->incore,
-                            arena, other, NULL) != LULL_OK)
-        return NULL;
-    return &other->roofline;
+    const struct lull_kernel_texts texts = {.source = source,
+                                            .sizes = (const char *const *)settings.sizes,
+                                            .calls = (const char *const *)settings.calls,
+                                            .indices = (const char *const *)settings.indices,
+                                            .sweep = settings.sweep,
+                                            .in_core = settings.in_core,
+                                            .flags = settings.flags};
+    struct lull_error err;
+    if (!settings.machine)
+        return lull_cli_usage("expected --machine FILE; 'lull bench -o FILE' makes one of this "
+                              "machine");
+    lull_status status = read_options(&wish->options, &err);
+    if (status == LULL_OK)
+        status = lull_kernel_wish_read(&texts, arena, wish, &err);
+    if (status != LULL_OK)
+        return lull_cli_refuse(status, &err);
+    if (settings.no_simulation && wish->options.traffic == LULL_TRAFFIC_SIMULATION)
+        return lull_cli_usage("--no-simulation and --traffic simulation contradict each other");
+    if (wish->sweep && (settings.roofline_chart || settings.cores_chart))
+        return lull_cli_usage("--roofline-chart and --cores-chart are for one set of sizes");
+    if (!wish->sweep && settings.sweep_chart)
+        return lull_cli_usage("--sweep-chart is for --sweep");
+    return LULL_EXIT_OK;
 }
 
-static int draw(const struct lull_kernel_wish *wish,
-                const struct lull_kernel_prediction *prediction,
-                const struct lull_kernel_measured *measured, struct lull_arena *arena)
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int draw(const struct lull_kernel_wish *wish, const struct lull_kernel_study *study,
+                struct lull_arena *arena)
 {
+    const struct lull_kernel_prediction *prediction = study->predictions;
     int status = LULL_EXIT_OK;
-    if (roofline_path)
-        status = lull_output_save(roofline_path, write_chart,
-                                  lull_kernel_roofline_chart(prediction,
-                                                             on_all_cores(wish, prediction, arena),
-                                                             measured, arena));
-    if (cores_path && status == LULL_EXIT_OK)
+    if (settings.roofline_chart)
+        status = lull_output_chart(
+            settings.roofline_chart,
+            lull_kernel_roofline_chart(prediction, lull_kernel_all_cores(wish, prediction, arena),
+                                       study->measured, arena));
+    if (settings.cores_chart && status == LULL_EXIT_OK)
         status =
-            lull_output_save(cores_path, write_chart, lull_kernel_cores_chart(prediction, arena));
+            lull_output_chart(settings.cores_chart, lull_kernel_cores_chart(prediction, arena));
+    if (settings.sweep_chart && status == LULL_EXIT_OK)
+        status = lull_output_chart(settings.sweep_chart,
+                                   lull_kernel_sweep_chart(prediction, wish->values, study->count,
+                                                           wish->sweep, study->measured, arena));
     return status;
 }
 
-static int predict_one(const struct lull_kernel_wish *wish, struct lull_arena *arena)
+static int run(poptContext context, struct lull_arena *arena)
 {
     struct lull_notices notices = {.arena = arena};
-    struct lull_kernel_prediction prediction;
-    struct lull_kernel_measured measured;
-    struct lull_kernel_show show = {.ports = ports};
-    struct lull_error err;
-    if (lull_kernel_predict(wish->kernel, wish->machine, &wish->source, &wish->options, NULL, arena,
-                            &prediction, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    if (settings.run) {
-        if (lull_kernel_run_here(wish, arena, &measured, &err) != LULL_OK)
-            return lull_cli_fail("%s", err.text);
-        show.measured = &measured;
-    }
-    const struct lull_document *document =
-        lull_kernel_document(&prediction, &show, &notices, arena);
-    lull_cli_warn_all(&notices);
-    int status = draw(wish, &prediction, show.measured, arena);
-    return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
-}
-
-/* ---- a sweep -------------------------------------------------------------------------------- */
-
-static lull_status predict_at(struct lull_kernel_wish *wish, size_t number,
-                              struct lull_kernel_prediction *predictions,
-                              struct lull_kernel_measured *measured, struct lull_arena *arena,
-                              struct lull_error *err)
-{
-    struct lull_kernel *kernel = lull_arena_alloc(arena, sizeof *kernel);
-    *kernel = *wish->kernel; /* each prediction keeps its own sizes */
-    lull_kernel_resize(kernel, wish->sweep, wish->values[number]);
-    lull_status status = lull_kernel_check(kernel, err);
-    if (status == LULL_OK)
-        status = lull_kernel_predict(kernel, wish->machine, &wish->source, &wish->options,
-                                     number ? &predictions[0].incore : NULL, arena,
-                                     &predictions[number], err);
-    if (status == LULL_OK && settings.run) {
-        struct lull_kernel_wish one = *wish;
-        one.kernel = kernel;
-        status = lull_kernel_run_here(&one, arena, &measured[number], err);
-    }
-    return status == LULL_OK
-               ? status
-               : lull_fail_prefix(err, status, "%s=%.0f", wish->sweep, wish->values[number]);
-}
-
-static int predict_sweep(struct lull_kernel_wish *wish, struct lull_arena *arena)
-{
-    struct lull_notices notices = {.arena = arena};
-    struct lull_kernel_prediction *predictions =
-        lull_arena_zero(arena, wish->n_values, sizeof *predictions);
-    struct lull_kernel_measured *measured =
-        lull_arena_zero(arena, wish->n_values, sizeof *measured);
-    struct lull_error err;
-    for (size_t i = 0; i < wish->n_values; i++)
-        if (predict_at(wish, i, predictions, measured, arena, &err) != LULL_OK)
-            return lull_cli_fail("%s", err.text);
-    measured = settings.run ? measured : NULL;
-    const struct lull_document *document = lull_kernel_sweep_document(
-        predictions, wish->values, wish->n_values, wish->sweep, measured, &notices, arena);
-    lull_cli_warn_all(&notices);
-    int status = LULL_EXIT_OK;
-    if (sweep_path)
-        status = lull_output_save(sweep_path, write_chart,
-                                  lull_kernel_sweep_chart(predictions, wish->values, wish->n_values,
-                                                          wish->sweep, measured, arena));
-    return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
-}
-
-static int predict(const char *operand, struct lull_arena *arena)
-{
     struct lull_kernel_wish wish = {0};
-    int status = lull_output_check(&output);
-    if (status == LULL_EXIT_OK)
-        status = lull_kernel_settings_read(&settings, operand, arena, &wish);
-    if (status == LULL_EXIT_OK && wish.sweep && (roofline_path || cores_path))
-        status = lull_cli_usage("--roofline-chart and --cores-chart are for one set of sizes");
-    if (status == LULL_EXIT_OK && !wish.sweep && sweep_path)
-        status = lull_cli_usage("--sweep-chart is for --sweep");
-    if (status == LULL_EXIT_OK)
-        status = lull_kernel_wish_load(&wish, arena);
+    struct lull_kernel_study study;
+    struct lull_error err;
+    uint32_t count;
+    const char *const *operands = lull_operands(context, &count);
+    int status = count == 1 ? read_settings(operands[0], &wish, arena)
+                            : lull_cli_usage("expected one KERNEL");
     if (status != LULL_EXIT_OK)
         return status;
-    return wish.sweep ? predict_sweep(&wish, arena) : predict_one(&wish, arena);
-}
-
-static int run(poptContext context)
-{
-    const char **operands = poptGetArgs(context);
-    if (!operands || !operands[0] || operands[1])
-        return lull_cli_usage("expected one KERNEL");
-    struct lull_arena *arena = lull_cli_arena();
-    int status = predict(operands[0], arena);
-    lull_arena_destroy(arena);
-    return status;
+    if (lull_kernel_wish_load(&wish, settings.machine, arena, &err) != LULL_OK ||
+        lull_kernel_study_make(&wish, settings.run, arena, &study, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    const struct lull_kernel_show show = {.ports = settings.ports, .measured = study.measured};
+    const struct lull_document *document =
+        wish.sweep ? lull_kernel_sweep_document(study.predictions, wish.values, study.count,
+                                                wish.sweep, study.measured, &notices, arena)
+                   : lull_kernel_document(study.predictions, &show, &notices, arena);
+    lull_cli_warn_all(&notices);
+    status = draw(&wish, &study, arena);
+    return status == LULL_EXIT_OK ? lull_output_write(&output, document) : status;
 }
 
 const struct lull_command lull_cmd_model_kernel = {
@@ -208,5 +174,6 @@ const struct lull_command lull_cmd_model_kernel = {
         "  lull model kernel solver.c:relax -D n=4000 --machine machine.json --cflags '-O2 "
         "-Iinc'\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

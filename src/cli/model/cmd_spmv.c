@@ -3,16 +3,11 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "model/spmv/generate.h"
-#include "model/spmv/market.h"
 #include "view/spmv/spmv_document.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { MOST_CORES = 4096, USUAL_CHUNK = 32, USUAL_SIGMA = 256 };
+enum { USUAL_CHUNK = 32, USUAL_SIGMA = 256 };
 
 /* What the user typed. */
 static struct {
@@ -49,78 +44,14 @@ static const struct poptOption options[] = {
      "instead of a MATRIX: its rows, for intensities alone", "N"},
     {"nonzeros", '\0', POPT_ARG_STRING, &settings.nonzeros, 0, "and its nonzeros", "N"},
     {"list", '\0', POPT_ARG_NONE, &settings.list, 0, "list the matrices that can be made", NULL},
-    {"threads", 'j', POPT_ARG_INT, &settings.threads, 0,
-     "threads to read and simulate with (all processors)", "N"},
+    LULL_THREADS_OPTION(settings.threads, "threads to read and simulate with"),
     {"chart", '\0', POPT_ARG_STRING, &settings.chart, 0, "draw performance over cores as SVG",
      "FILE"},
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };
 
-struct work {
-    struct lull_arena *arena;
-    const char *name;
-    struct lull_machine *machine; /* NULL: none */
-    struct lull_matrix matrix;
-    struct lull_sell sell;
-    bool has_sell;
-    struct lull_spmv_shape shape;
-    struct lull_spmv_core core;
-    unsigned *cores;
-    size_t n_cores;
-    double seconds;
-    struct lull_spmv_view_point *points; /* n_cores */
-    struct lull_spmv_view view;
-};
-
-static const struct lull_sell *sell_of(const struct work *work)
-{
-    return work->has_sell ? &work->sell : NULL;
-}
-
 /* ---- what was typed ------------------------------------------------------------------------- */
-
-/* A number from `least` up, NAN where nothing was said. */
-static int read_number(const char *option, const char *text, double least, double *ret_value)
-{
-    char *stop;
-    if (!text)
-        return LULL_EXIT_OK;
-    *ret_value = strtod(text, &stop);
-    if (stop == text || *stop || !(*ret_value >= least) || !isfinite(*ret_value))
-        return lull_cli_usage("--%s is '%s', expected a number from %g up", option, text, least);
-    return LULL_EXIT_OK;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const unsigned *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
-static int read_cores(struct work *work)
-{
-    size_t capacity = 0, different = 0;
-    for (const char *text = settings.cores; text;) {
-        size_t length = strcspn(text, ",");
-        uint64_t number;
-        if (lull_parse_u64(text, length, &number) != LULL_OK || !number || number > MOST_CORES)
-            return lull_cli_usage("--cores is '%s', expected numbers from 1 to %d with commas",
-                                  settings.cores, MOST_CORES);
-        work->cores = lull_arena_grow(work->arena, work->cores, &capacity, work->n_cores + 1,
-                                      sizeof *work->cores);
-        work->cores[work->n_cores++] = (unsigned)number;
-        text = text[length] ? text + length + 1 : NULL;
-    }
-    if (!work->n_cores)
-        return LULL_EXIT_OK;
-    qsort(work->cores, work->n_cores, sizeof *work->cores, compare_numbers);
-    for (size_t i = 0; i < work->n_cores; i++)
-        if (!i || work->cores[i] != work->cores[i - 1])
-            work->cores[different++] = work->cores[i];
-    work->n_cores = different;
-    return LULL_EXIT_OK;
-}
 
 static int check_combinations(bool has_matrix, bool has_sizes)
 {
@@ -142,279 +73,104 @@ static int check_combinations(bool has_matrix, bool has_sizes)
     return LULL_EXIT_OK;
 }
 
-static int read_storage(struct work *work)
+static int read_storage(struct lull_spmv_wish *wish)
 {
     static const char *const storages[] = {"crs", "sell", NULL};
     unsigned storage;
-    int status = lull_option_word("storage", settings.storage, storages, &storage);
-    if (status != LULL_EXIT_OK)
-        return status;
-    work->has_sell = storage == 2;
-    if (work->has_sell && settings.transposed)
+    struct lull_error err;
+    if (lull_option_word("storage", settings.storage, storages, &storage, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    bool is_sell = storage == 2;
+    if (is_sell && settings.transposed)
         return lull_cli_usage("--transposed is for --storage crs");
-    if (!work->has_sell && (settings.chunk || settings.sigma))
+    if (!is_sell && (settings.chunk || settings.sigma))
         return lull_cli_usage("--chunk and --sigma are for --storage sell");
-    settings.chunk = settings.chunk ? settings.chunk : USUAL_CHUNK;
-    settings.sigma = settings.sigma ? settings.sigma : USUAL_SIGMA;
+    wish->chunk = !is_sell ? 0 : settings.chunk ? (uint32_t)settings.chunk : USUAL_CHUNK;
+    wish->sigma = settings.sigma ? (uint32_t)settings.sigma : USUAL_SIGMA;
     return LULL_EXIT_OK;
 }
 
-static int read_settings(poptContext context, struct work *work)
+static int read_numbers(struct lull_spmv_wish *wish, struct lull_arena *arena)
+{
+    struct lull_error err;
+    lull_status status = lull_option_real("t-ol", settings.t_ol, 0, &wish->core.t_ol, &err);
+    if (status == LULL_OK)
+        status = lull_option_real("t-nol", settings.t_nol, 0, &wish->core.t_nol, &err);
+    if (status == LULL_OK)
+        status = lull_option_real("seconds", settings.seconds, 0.01, &wish->seconds, &err);
+    if (status != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    if (settings.cores &&
+        lull_spmv_cores_read(settings.cores, arena, &wish->cores, &wish->n_cores, &err) != LULL_OK)
+        return lull_cli_usage("--cores is %s", err.text);
+    return LULL_EXIT_OK;
+}
+
+static int read_settings(struct lull_spmv_wish *wish, double *ret_volume, struct lull_arena *arena)
 {
     struct lull_error err;
     uint64_t bytes;
-    work->name = poptGetArg(context);
-    if (poptPeekArg(context))
-        return lull_cli_usage("expected one MATRIX");
-    int status = check_combinations(work->name != NULL, settings.rows || settings.nonzeros);
+    int status = check_combinations(wish->matrix != NULL, settings.rows || settings.nonzeros);
     if (status == LULL_EXIT_OK)
-        status = read_storage(work);
+        status = read_storage(wish);
     if (status == LULL_EXIT_OK)
-        status = read_number("t-ol", settings.t_ol, 0, &work->core.t_ol);
-    if (status == LULL_EXIT_OK)
-        status = read_number("t-nol", settings.t_nol, 0, &work->core.t_nol);
-    if (status == LULL_EXIT_OK)
-        status = read_number("seconds", settings.seconds, 0.01, &work->seconds);
-    if (status == LULL_EXIT_OK)
-        status = read_cores(work);
-    if (status == LULL_EXIT_OK)
-        status = lull_option_threads(settings.threads);
+        status = read_numbers(wish, arena);
     if (status != LULL_EXIT_OK)
         return status;
     if (settings.bytes && lull_parse_size(settings.bytes, &bytes, &err) != LULL_OK)
         return lull_cli_usage("--bytes: %s", err.text);
-    work->view.volume = settings.bytes ? (double)bytes : NAN;
-    return lull_output_check(&output);
-}
-
-/* ---- the matrix ----------------------------------------------------------------------------- */
-
-static int read_sizes(struct work *work)
-{
-    double rows = 0, nonzeros = 0;
-    int status = read_number("rows", settings.rows, 1, &rows);
-    if (status == LULL_EXIT_OK)
-        status = read_number("nonzeros", settings.nonzeros, 1, &nonzeros);
-    work->name = "sizes alone";
-    work->shape = (struct lull_spmv_shape){.rows = rows,
-                                           .columns = rows,
-                                           .nonzeros = nonzeros,
-                                           .value_bytes = 8,
-                                           .flops = 2,
-                                           .transposed = settings.transposed,
-                                           .stored = nonzeros};
-    work->view.storage = "CRS";
-    return status;
-}
-
-static lull_status read_matrix(struct work *work, struct lull_error *err)
-{
-    lull_status status =
-        lull_generator_find(work->name)
-            ? lull_generate(work->name, &work->matrix, err)
-            : lull_market_read(work->name, (unsigned)settings.threads, &work->matrix, err);
-    if (status != LULL_OK)
-        return status;
-    if (!lull_matrix_nonzeros(&work->matrix))
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: has no nonzeros", work->name);
-    work->view.storage = "CRS";
-    if (work->has_sell) {
-        status = lull_sell_build(&work->matrix, (uint32_t)settings.chunk, (uint32_t)settings.sigma,
-                                 &work->sell, err);
-        work->view.storage =
-            lull_arena_printf(work->arena, "SELL-%d-%d", settings.chunk, settings.sigma);
-    }
-    if (status == LULL_OK)
-        work->shape = lull_spmv_shape(&work->matrix, settings.transposed, sell_of(work));
-    return status;
-}
-
-/* ---- the predictions ------------------------------------------------------------------------ */
-
-/* 1, 2, 4, ... and all of a memory domain. */
-static void choose_cores(struct work *work)
-{
-    unsigned all = work->machine->cpu.cores_per_numa_domain;
-    if (!all)
-        all = work->machine->cpu.cores ? work->machine->cpu.cores : 1;
-    size_t capacity = 0;
-    for (unsigned n = 1; work->n_cores == 0 || work->cores[work->n_cores - 1] < all; n *= 2) {
-        work->cores = lull_arena_grow(work->arena, work->cores, &capacity, work->n_cores + 1,
-                                      sizeof *work->cores);
-        work->cores[work->n_cores++] = n < all ? n : all;
-    }
-}
-
-static lull_status predict(struct work *work, struct lull_error *err)
-{
-    struct lull_spmv_view_point *points =
-        lull_arena_zero(work->arena, work->n_cores, sizeof *points);
-    lull_status status = LULL_OK;
-    for (size_t i = 0; status == LULL_OK && i < work->n_cores; i++) {
-        struct lull_spmv_traffic traffic;
-        points[i].measured = NAN;
-        status =
-            lull_spmv_simulate(&work->matrix, sell_of(work), settings.transposed, work->machine,
-                               work->cores[i], (unsigned)settings.threads, &traffic, err);
-        if (status == LULL_OK)
-            status = lull_spmv_predict(&work->shape, &traffic, work->machine, work->cores[i],
-                                       &work->core, work->arena, &points[i].prediction, err);
-    }
-    work->view.points = work->points = points;
-    work->view.n_points = work->n_cores;
-    return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", settings.machine);
-}
-
-static lull_status reorder(struct work *work, struct lull_error *err)
-{
-    if (work->matrix.rows != work->matrix.columns)
-        return lull_fail(err, LULL_ERR_RANGE, "--reorder: %u x %u, expected a square matrix",
-                         work->matrix.rows, work->matrix.columns);
-    uint32_t *order = lull_arena_try(work->arena, work->matrix.rows, sizeof *order);
-    if (!order)
-        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory to reorder the matrix");
-    struct lull_matrix other;
-    struct lull_sell sell = {0};
-    struct lull_spmv_traffic traffic;
-    lull_status status = lull_matrix_rcm(&work->matrix, order, err);
-    if (status == LULL_OK)
-        status = lull_matrix_permute(&work->matrix, order, &other, err);
-    if (status != LULL_OK)
-        return status;
-    if (work->has_sell)
-        status =
-            lull_sell_build(&other, (uint32_t)settings.chunk, (uint32_t)settings.sigma, &sell, err);
-    if (status == LULL_OK)
-        status = lull_spmv_simulate(&other, work->has_sell ? &sell : NULL, settings.transposed,
-                                    work->machine, work->cores[work->n_cores - 1],
-                                    (unsigned)settings.threads, &traffic, err);
-    work->view.bandwidth[0] = lull_matrix_bandwidth(&work->matrix);
-    work->view.bandwidth[1] = lull_matrix_bandwidth(&other);
-    work->view.reordered_alpha = status == LULL_OK ? traffic.alpha : NAN;
-    work->view.reordered = true;
-    lull_sell_free(&sell);
-    lull_matrix_free(&other);
-    return status;
-}
-
-/* ---- the measurement ------------------------------------------------------------------------ */
-
-static struct lull_sparse sparse_of(const struct work *work)
-{
-    const struct lull_matrix *matrix = &work->matrix;
-    if (!work->has_sell)
-        return (struct lull_sparse){.rows = matrix->rows,
-                                    .columns = matrix->columns,
-                                    .starts = matrix->starts,
-                                    .column = matrix->column,
-                                    .values = matrix->values};
-    return (struct lull_sparse){.rows = matrix->rows,
-                                .columns = matrix->columns,
-                                .column = work->sell.column,
-                                .values = work->sell.values,
-                                .chunk = work->sell.chunk,
-                                .chunk_starts = work->sell.starts,
-                                .row = work->sell.row};
-}
-
-static lull_status measure_on(struct work *work, const struct lull_topology *topology,
-                              unsigned threads, double *ret_seconds, struct lull_error *err)
-{
-    const struct lull_sparse sparse = sparse_of(work);
-    struct lull_sparse_part *parts = lull_arena_zero(work->arena, threads, sizeof *parts);
-    for (unsigned t = 0; t < threads; t++)
-        lull_spmv_split(&work->matrix, sell_of(work), threads, t, &parts[t].first, &parts[t].last);
-    const struct lull_sparse_job job = {.sparse = &sparse,
-                                        .transposed = settings.transposed,
-                                        .threads = threads,
-                                        .parts = parts,
-                                        .seconds = work->seconds};
-    return lull_sparse_time(topology, &job, ret_seconds, err);
-}
-
-static lull_status measure(struct work *work, struct lull_error *err)
-{
-    struct lull_topology *topology;
-    if (work->matrix.complex)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED, "--run: %s: complex matrices are not measured",
-                         work->name);
-    lull_status status = lull_topology_open(work->arena, &topology, err);
-    if (status != LULL_OK)
-        return status;
-    for (size_t i = 0; status == LULL_OK && i < work->n_cores; i++)
-        if (work->cores[i] <= topology->n_cores)
-            status = measure_on(work, topology, work->cores[i], &work->points[i].measured, err);
-        else
-            lull_cli_warn("%u cores are not measured: this machine lends %zu", work->cores[i],
-                          topology->n_cores);
-    lull_topology_close(topology);
-    return status;
+    *ret_volume = settings.bytes ? (double)bytes : NAN;
+    wish->machine = settings.machine;
+    wish->transposed = settings.transposed;
+    wish->run = settings.run;
+    wish->reorder = settings.reorder;
+    wish->workers = (unsigned)settings.threads;
+    return LULL_EXIT_OK;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static lull_status study(struct work *work, struct lull_error *err)
-{
-    lull_status status = LULL_OK;
-    if (settings.machine)
-        status = lull_machine_read(settings.machine, work->arena, &work->machine, err);
-    if (status == LULL_OK)
-        status = read_matrix(work, err);
-    if (status != LULL_OK || !work->machine)
-        return status;
-    work->view.machine_name = work->machine->name ? work->machine->name : settings.machine;
-    if (!work->n_cores)
-        choose_cores(work);
-    status = predict(work, err);
-    if (status == LULL_OK && settings.run)
-        status = measure(work, err);
-    if (status == LULL_OK && settings.reorder)
-        status = reorder(work, err);
-    return status;
-}
-
-static void write_chart(const void *content, FILE *out)
-{
-    lull_chart_write(content, out);
-}
-
-static int report(poptContext context, struct work *work)
+static int study_sizes(struct lull_spmv_study *ret_study)
 {
     struct lull_error err;
-    int status = read_settings(context, work);
-    if (status != LULL_EXIT_OK)
-        return status;
-    if (!work->name)
-        status = read_sizes(work);
-    else if (study(work, &err) != LULL_OK)
-        status = lull_cli_fail("%s", err.text);
-    if (status != LULL_EXIT_OK)
-        return status;
-    work->view.name = work->name;
-    work->view.shape = &work->shape;
-    if (settings.chart)
-        status = lull_output_save(settings.chart, write_chart,
-                                  lull_spmv_chart(&work->view, work->arena));
-    return status == LULL_EXIT_OK
-               ? lull_output_write(&output, lull_spmv_document(&work->view, work->arena))
-               : status;
+    double rows, nonzeros;
+    if (lull_option_real("rows", settings.rows, 1, &rows, &err) != LULL_OK ||
+        lull_option_real("nonzeros", settings.nonzeros, 1, &nonzeros, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    *ret_study = lull_spmv_study_of_sizes(rows, nonzeros, settings.transposed);
+    return LULL_EXIT_OK;
 }
 
-static int run(poptContext context)
+static int study_matrix(const struct lull_spmv_wish *wish, struct lull_spmv_study *ret_study,
+                        struct lull_arena *arena)
 {
-    struct work work = {.arena = lull_cli_arena(), .core = {NAN, NAN}, .seconds = 2};
-    int status;
-    if (settings.list) {
-        status = lull_output_check(&output);
-        if (status == LULL_EXIT_OK)
-            status = lull_output_write(&output, lull_spmv_list(work.arena));
-    } else {
-        status = report(context, &work);
-    }
-    lull_sell_free(&work.sell);
-    lull_matrix_free(&work.matrix);
-    lull_arena_destroy(work.arena);
-    return status;
+    struct lull_notices notices = {.arena = arena};
+    struct lull_error err;
+    lull_status status = lull_spmv_study_make(wish, &notices, arena, ret_study, &err);
+    lull_cli_warn_all(&notices);
+    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err.text);
+}
+
+static int run(poptContext context, struct lull_arena *arena)
+{
+    struct lull_spmv_wish wish = {.core = {NAN, NAN}, .seconds = 2};
+    struct lull_spmv_study study;
+    double volume;
+    if (settings.list)
+        return lull_output_write(&output, lull_spmv_list(arena));
+    wish.matrix = poptGetArg(context);
+    if (poptPeekArg(context))
+        return lull_cli_usage("expected one MATRIX");
+    int status = read_settings(&wish, &volume, arena);
+    if (status == LULL_EXIT_OK)
+        status = wish.matrix ? study_matrix(&wish, &study, arena) : study_sizes(&study);
+    if (status != LULL_EXIT_OK)
+        return status;
+    study.volume = volume;
+    if (settings.chart)
+        status = lull_output_chart(settings.chart, lull_spmv_chart(&study, arena));
+    return status == LULL_EXIT_OK ? lull_output_write(&output, lull_spmv_document(&study, arena))
+                                  : status;
 }
 
 const struct lull_command lull_cmd_model_spmv = {
@@ -429,5 +185,6 @@ const struct lull_command lull_cmd_model_spmv = {
                "  lull model spmv random:n=1000000,row=8 -m machine.json --reorder\n"
                "  lull model spmv --rows 2063494 --nonzeros 14612663 --bytes 258MB\n",
     .options = options,
+    .output = &output,
     .run = run,
 };

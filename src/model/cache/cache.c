@@ -1,18 +1,19 @@
 #include "model/cache/cache.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "model/cache/set.h"
 
-/* A way holds twice the number of its line, plus 1 where it is dirty. */
-typedef uint64_t way;
-#define EMPTY UINT64_MAX
+#include <stdlib.h>
+
+enum { HOST_LINE = 64, AHEAD = 8 };
 
 struct level {
     struct lull_cache_level spec;
+    struct lull_set_layout layout;
     uint64_t sets;
-    uint64_t mask;  /* sets - 1 where that is a power of 2, else 0 */
-    way *entries;   /* instance by instance, set by set; with LRU the one used last comes first */
-    uint64_t *bits; /* of PLRU, one word per set; else NULL */
+    uint64_t mask;       /* sets - 1 where that is a power of 2, else 0 */
+    uint64_t reciprocal; /* (2^64 - 1) / sets, rounded down */
+    uint8_t *heads;      /* instance by instance, set by set */
+    lull_way *ways;
     uint32_t instances;
     struct lull_cache_traffic traffic;
 };
@@ -29,91 +30,28 @@ static bool is_power_of_2(uint64_t number)
     return number && !(number & (number - 1));
 }
 
-/* ---- one set -------------------------------------------------------------------------------- */
-
-struct set {
-    way *ways;
-    uint64_t *bits;
-};
-
-static inline struct set find_set(const struct level *level, uint32_t core, uint64_t line)
+static inline struct lull_set set_at(const struct level *level, uint64_t number)
 {
-    uint64_t number = level->mask ? line & level->mask : line % level->sets;
-    number += core / level->spec.sharers * level->sets;
-    return (struct set){.ways = level->entries + number * level->spec.ways,
-                        .bits = level->bits ? level->bits + number : NULL};
+    return (struct lull_set){.hashes = level->heads + number * level->layout.head_bytes,
+                             .ways = level->ways + number * level->layout.ways};
 }
 
-/* The position of a line, or the number of ways. */
-static inline uint32_t find_way(struct set set, uint32_t ways, uint64_t line)
+/* line % sets without a division: the quotient is found but for 1. */
+static inline uint64_t set_number(const struct level *level, uint64_t line)
 {
-    uint32_t i = 0;
-    while (i < ways && (set.ways[i] ^ line << 1) > 1)
-        i++;
-    return i;
+    if (level->mask)
+        return line & level->mask;
+    uint64_t quotient = (uint64_t)((unsigned __int128)line * level->reciprocal >> 64);
+    uint64_t rest = line - quotient * level->sets;
+    return rest < level->sets ? rest : rest - level->sets;
 }
 
-static inline void move_to_front(way *ways, uint32_t position, way entry)
+static inline struct lull_set find_set(const struct level *level, uint32_t core, uint64_t line)
 {
-    for (; position > 0; position--)
-        ways[position] = ways[position - 1];
-    ways[0] = entry;
-}
-
-/* Node 1 is the root, node n has the children 2n and 2n + 1; a bit says which half is to go. */
-static void point_away(uint64_t *bits, uint32_t ways, uint32_t position)
-{
-    for (uint32_t node = ways + position; node > 1; node >>= 1) {
-        uint64_t bit = UINT64_C(1) << (node >> 1);
-        *bits = node & 1 ? *bits & ~bit : *bits | bit;
-    }
-}
-
-static uint32_t pointed_at(uint64_t bits, uint32_t ways)
-{
-    uint32_t node = 1;
-    while (node < ways)
-        node = node << 1 | (bits >> node & 1);
-    return node - ways;
-}
-
-/* The line at `position` is used. */
-static inline void use_way(const struct level *level, struct set set, uint32_t position)
-{
-    if (level->bits)
-        point_away(set.bits, level->spec.ways, position);
-    else
-        move_to_front(set.ways, position, set.ways[position]);
-}
-
-static inline way remove_way(const struct level *level, struct set set, uint32_t position)
-{
-    way entry = set.ways[position];
-    if (!level->bits)
-        for (; position + 1 < level->spec.ways; position++)
-            set.ways[position] = set.ways[position + 1];
-    set.ways[position] = EMPTY;
-    return entry;
-}
-
-/* Puts a line in as used last and returns what had to leave, or EMPTY. */
-static inline way replace(const struct level *level, struct set set, way entry)
-{
-    uint32_t ways = level->spec.ways;
-    if (!level->bits) {
-        way leaving = set.ways[ways - 1];
-        move_to_front(set.ways, ways - 1, entry);
-        return leaving;
-    }
-    uint32_t position = 0;
-    while (position < ways && set.ways[position] != EMPTY)
-        position++;
-    if (position == ways)
-        position = pointed_at(*set.bits, ways);
-    way leaving = set.ways[position];
-    set.ways[position] = entry;
-    point_away(set.bits, ways, position);
-    return leaving;
+    uint64_t number = set_number(level, line);
+    if (level->instances > 1)
+        number += core / level->spec.sharers * level->sets;
+    return set_at(level, number);
 }
 
 /* ---- lines between levels ------------------------------------------------------------------- */
@@ -128,26 +66,35 @@ static inline bool takes_victims(const struct level *level)
 static bool remove_nearer(struct lull_cache *cache, uint32_t core, size_t number, uint64_t line)
 {
     uint32_t sharers = cache->levels[number].spec.sharers;
-    uint32_t first = core / sharers * sharers;
+    uint32_t first = cache->cores > 1 ? core / sharers * sharers : 0;
     bool dirty = false;
     for (size_t n = 0; n < number; n++) {
         struct level *level = &cache->levels[n];
         for (uint32_t c = first; c < first + sharers && c < cache->cores;
              c += level->spec.sharers) {
-            struct set set = find_set(level, c, line);
-            uint32_t position = find_way(set, level->spec.ways, line);
+            struct lull_set set = find_set(level, c, line);
+            uint32_t position = lull_set_find(&level->layout, set, line);
             if (position < level->spec.ways)
-                dirty |= remove_way(level, set, position) & 1;
+                dirty |= lull_set_remove(&level->layout, set, position) & 1;
         }
         level->traffic.writes += dirty;
     }
     return dirty;
 }
 
-static void insert(struct lull_cache *cache, uint32_t core, size_t number, way entry);
+static void leave(struct lull_cache *cache, uint32_t core, size_t number, lull_way entry);
+
+/* Puts a line into its set of a level. */
+static inline void insert(struct lull_cache *cache, uint32_t core, size_t number,
+                          struct lull_set set, lull_way entry)
+{
+    lull_way leaving = lull_set_replace(&cache->levels[number].layout, set, entry);
+    if (leaving != LULL_WAY_EMPTY)
+        leave(cache, core, number, leaving);
+}
 
 /* A line leaves a level. */
-static void leave(struct lull_cache *cache, uint32_t core, size_t number, way entry)
+static void leave(struct lull_cache *cache, uint32_t core, size_t number, lull_way entry)
 {
     struct level *level = &cache->levels[number];
     if (level->spec.filling == LULL_CACHE_INCLUSIVE)
@@ -160,23 +107,15 @@ static void leave(struct lull_cache *cache, uint32_t core, size_t number, way en
     struct level *next = level + 1;
     if (!dirty && !takes_victims(next))
         return;
-    struct set set = find_set(next, core, entry >> 1);
-    uint32_t position = find_way(set, next->spec.ways, entry >> 1);
+    struct lull_set set = find_set(next, core, entry >> 1);
+    uint32_t position = lull_set_find(&next->layout, set, entry >> 1);
     bool present = position < next->spec.ways;
     level->traffic.writes += dirty;
     level->traffic.victims += !dirty && !present;
     if (present)
         set.ways[position] |= dirty;
     else
-        insert(cache, core, number + 1, entry);
-}
-
-static void insert(struct lull_cache *cache, uint32_t core, size_t number, way entry)
-{
-    struct level *level = &cache->levels[number];
-    way leaving = replace(level, find_set(level, core, entry >> 1), entry);
-    if (leaving != EMPTY)
-        leave(cache, core, number, leaving);
+        insert(cache, core, number + 1, set, entry);
 }
 
 /* A line is wanted by the level before `number`. Returns whether it comes dirty. */
@@ -185,33 +124,46 @@ static bool fetch(struct lull_cache *cache, uint32_t core, size_t number, uint64
     if (number == cache->n_levels)
         return false;
     struct level *level = &cache->levels[number];
-    struct set set = find_set(level, core, line);
-    uint32_t position = find_way(set, level->spec.ways, line);
+    struct lull_set set = find_set(level, core, line);
+    uint32_t position = lull_set_find(&level->layout, set, line);
     level->traffic.accesses++;
     if (position < level->spec.ways) {
         level->traffic.hits++;
         if (level->spec.filling == LULL_CACHE_EXCLUSIVE)
-            return remove_way(level, set, position) & 1;
-        use_way(level, set, position);
+            return lull_set_remove(&level->layout, set, position) & 1;
+        lull_set_use(&level->layout, set, position);
         return false;
     }
     level->traffic.misses++;
     bool dirty = fetch(cache, core, number + 1, line);
     if (takes_victims(level))
         return dirty;
-    insert(cache, core, number, line << 1 | dirty);
+    insert(cache, core, number, set, line << 1 | dirty);
     return false;
 }
 
-static void miss_first(struct lull_cache *cache, uint32_t core, uint64_t line, bool write)
+static void miss_first(struct lull_cache *cache, uint32_t core, struct lull_set set, uint64_t line,
+                       bool write)
 {
-    struct level *level = &cache->levels[0];
-    level->traffic.misses++;
+    cache->levels[0].traffic.misses++;
     bool dirty = fetch(cache, core, 1, line);
-    insert(cache, core, 0, line << 1 | (dirty || write));
+    insert(cache, core, 0, set, line << 1 | (dirty || write));
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
+
+/* What a miss in the first level will touch of the others. */
+static inline void expect(const struct lull_cache *cache, uint32_t core, uint64_t line)
+{
+    for (size_t n = 1; n < cache->n_levels; n++) {
+        const struct level *level = &cache->levels[n];
+        struct lull_set set = find_set(level, core, line);
+        __builtin_prefetch(set.hashes, 1);
+        __builtin_prefetch(set.ways, 1);
+        if (level->layout.ways > 8)
+            __builtin_prefetch(set.ways + 8, 1);
+    }
+}
 
 void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                     size_t count)
@@ -221,15 +173,21 @@ void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_ac
     for (size_t i = 0; i < count; i++) {
         uint64_t line = accesses[i] >> cache->shift;
         bool write = accesses[i] & 1;
-        struct set set = find_set(level, core, line);
-        uint32_t position = find_way(set, level->spec.ways, line);
+        struct lull_set set = find_set(level, core, line);
+        lull_way *recent = lull_set_recent(&level->layout, set, line);
+        if (recent) {
+            *recent |= write;
+            continue;
+        }
+        uint32_t position = lull_set_find(&level->layout, set, line);
         if (position == level->spec.ways) {
-            miss_first(cache, core, line, write);
+            if (i + AHEAD < count)
+                expect(cache, core, accesses[i + AHEAD] >> cache->shift);
+            miss_first(cache, core, set, line, write);
             continue;
         }
         set.ways[position] |= write;
-        if (position || level->bits)
-            use_way(level, set, position);
+        lull_set_use(&level->layout, set, position);
     }
     level->traffic.accesses += count;
     level->traffic.hits += count - (level->traffic.misses - before);
@@ -251,12 +209,18 @@ static void write_through(struct lull_cache *cache, size_t number, uint32_t core
 {
     for (size_t n = number; n < cache->n_levels; n++) {
         struct level *level = &cache->levels[n];
-        struct set set = find_set(level, core, line);
-        uint32_t position = find_way(set, level->spec.ways, line);
+        struct lull_set set = find_set(level, core, line);
+        uint32_t position = lull_set_find(&level->layout, set, line);
         if (position < level->spec.ways)
-            set.ways[position] &= ~(way)1;
+            set.ways[position] &= ~(lull_way)1;
         level->traffic.writes++;
     }
+}
+
+static void clear_level(struct level *level)
+{
+    for (uint64_t i = 0; i < level->sets * level->instances; i++)
+        lull_set_clear(&level->layout, set_at(level, i));
 }
 
 void lull_cache_flush(struct lull_cache *cache)
@@ -265,17 +229,12 @@ void lull_cache_flush(struct lull_cache *cache)
         struct level *level = &cache->levels[n];
         uint64_t per_instance = level->sets * level->spec.ways;
         for (uint64_t i = 0; i < per_instance * level->instances; i++)
-            if (level->entries[i] != EMPTY && level->entries[i] & 1)
+            if (level->ways[i] != LULL_WAY_EMPTY && level->ways[i] & 1)
                 write_through(cache, n, (uint32_t)(i / per_instance) * level->spec.sharers,
-                              level->entries[i] >> 1);
+                              level->ways[i] >> 1);
     }
-    for (size_t n = 0; n < cache->n_levels; n++) {
-        struct level *level = &cache->levels[n];
-        uint64_t sets = level->sets * level->instances;
-        memset(level->entries, 0xff, sets * level->spec.ways * sizeof(way));
-        if (level->bits)
-            memset(level->bits, 0, sets * sizeof *level->bits);
-    }
+    for (size_t n = 0; n < cache->n_levels; n++)
+        clear_level(&cache->levels[n]);
 }
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -324,18 +283,20 @@ static bool allocate_level(struct level *level, const struct lull_cache_spec *sp
 {
     level->sets = level->spec.bytes / level->spec.ways / spec->line_bytes;
     level->mask = is_power_of_2(level->sets) ? level->sets - 1 : 0;
+    level->reciprocal = UINT64_MAX / level->sets;
+    level->layout = lull_set_layout(level->spec.ways, level->spec.policy);
     level->instances = (spec->cores + level->spec.sharers - 1) / level->spec.sharers;
     uint64_t sets = level->sets * level->instances;
     if (sets / level->instances != level->sets ||
-        sets > SIZE_MAX / sizeof(way) / LULL_CACHE_MAX_WAYS)
+        sets > SIZE_MAX / sizeof(lull_way) / LULL_CACHE_MAX_WAYS)
         return false;
-    level->entries = malloc(sets * level->spec.ways * sizeof(way));
-    if (!level->entries)
+    level->heads = aligned_alloc(HOST_LINE, (sets * level->layout.head_bytes + HOST_LINE - 1) /
+                                                HOST_LINE * HOST_LINE);
+    level->ways = malloc(sets * level->layout.ways * sizeof *level->ways);
+    if (!level->heads || !level->ways)
         return false;
-    memset(level->entries, 0xff, sets * level->spec.ways * sizeof(way));
-    if (level->spec.policy == LULL_CACHE_PLRU)
-        level->bits = calloc(sets, sizeof *level->bits);
-    return level->bits || level->spec.policy != LULL_CACHE_PLRU;
+    clear_level(level);
+    return true;
 }
 
 lull_status lull_cache_create(const struct lull_cache_spec *spec, struct lull_cache **ret_cache,
@@ -368,8 +329,8 @@ lull_status lull_cache_create(const struct lull_cache_spec *spec, struct lull_ca
 void lull_cache_free(struct lull_cache *cache)
 {
     for (size_t n = 0; cache && n < cache->n_levels; n++) {
-        free(cache->levels[n].entries);
-        free(cache->levels[n].bits);
+        free(cache->levels[n].heads);
+        free(cache->levels[n].ways);
     }
     free(cache);
 }

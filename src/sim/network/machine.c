@@ -248,7 +248,7 @@ lull_status lull_noise_from_machine(const struct lull_machine *machine, struct l
         return status;
     struct lull_recorded_detour *detours =
         lull_arena_alloc(arena, (trace.count + 1) * sizeof *detours);
-    struct lull_recording recording = {trace.duration, 0, trace.count, detours};
+    struct lull_noise_recording recording = {trace.duration, 0, trace.count, detours};
     for (size_t i = 0; i < trace.count; i++) {
         detours[i] = (struct lull_recorded_detour){trace.detours[i].begin, trace.detours[i].length,
                                                    recording.lost};

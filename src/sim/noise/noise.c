@@ -13,8 +13,8 @@ struct lull_noise {
     const struct lull_noise_class *class;
     struct lull_distribution distribution; /* of what draws */
     double per;
-    int64_t period, length;          /* periodic */
-    struct lull_recording recording; /* recorded */
+    int64_t period, length;                /* periodic */
+    struct lull_noise_recording recording; /* recorded */
     bool synchronised;
     uint32_t n_ranges;
     const struct lull_rank_range *ranges; /* sorted, apart from each other */
@@ -263,7 +263,7 @@ lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_ar
     } else if (status == LULL_OK && spec->class->has_file) {
         if (!spec->file)
             return lull_fail(err, LULL_ERR_RANGE, "noise '%s' needs file", spec->class->name);
-        status = lull_recording_read(spec->file, arena, &noise->recording, err);
+        status = lull_noise_recording_read(spec->file, arena, &noise->recording, err);
     }
     if (status == LULL_OK)
         status = take_ranges(spec, arena, noise, err);
@@ -338,7 +338,7 @@ int64_t lull_noise_extend(const struct lull_noise *noise, uint64_t seed, uint32_
         return 0;
     int64_t at = (begin % period + phase(noise, seed, rank, period)) % period;
     return class == &periodic ? extend_periodic(noise, at, duration)
-                              : lull_recording_extend(&noise->recording, at, duration);
+                              : lull_noise_recording_extend(&noise->recording, at, duration);
 }
 
 double lull_noise_mean(const struct lull_noise *noise, bool *ret_share)

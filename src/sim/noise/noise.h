@@ -15,7 +15,7 @@
 enum { LULL_NOISE_VALUES = 4 };
 
 struct lull_noise;
-struct lull_recording; /* sim/noise/recording.h */
+struct lull_noise_recording; /* sim/noise/recording.h */
 
 /* One constant struct per class. */
 struct lull_noise_class {
@@ -48,9 +48,9 @@ struct lull_noise_spec {
                           random part of the period (of the recording) */
     const struct lull_rank_range *ranges; /* ranks with noise, in any order; n_ranges == 0: all */
     uint32_t n_ranges;
-    const char *file;                       /* recorded: path of the recording */
-    const struct lull_recording *recording; /* recorded: or the recording itself, whose detours are
-                                               borrowed */
+    const char *file;                             /* recorded: path of the recording */
+    const struct lull_noise_recording *recording; /* recorded: or the recording itself, whose
+                                               detours are borrowed */
 };
 
 /* A spec of the class with nothing said. */

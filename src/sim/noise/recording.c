@@ -43,7 +43,7 @@ static lull_status append(struct list *list, int64_t begin, int64_t length, stru
     return LULL_OK;
 }
 
-static lull_status finish(const struct list *list, struct lull_recording *ret_recording,
+static lull_status finish(const struct list *list, struct lull_noise_recording *ret_recording,
                           struct lull_error *err)
 {
     int64_t duration = list->duration ? list->duration : list->end;
@@ -53,7 +53,8 @@ static lull_status finish(const struct list *list, struct lull_recording *ret_re
                          (long long)duration, (long long)list->end);
     if (duration <= list->lost)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: detours leave no time in between", list->path);
-    *ret_recording = (struct lull_recording){duration, list->lost, list->count, list->detours};
+    *ret_recording =
+        (struct lull_noise_recording){duration, list->lost, list->count, list->detours};
     return LULL_OK;
 }
 
@@ -155,8 +156,9 @@ static lull_status read_csv(struct list *list, const struct lull_mapping *map,
     return LULL_OK;
 }
 
-lull_status lull_recording_read(const char *path, struct lull_arena *arena,
-                                struct lull_recording *ret_recording, struct lull_error *err)
+lull_status lull_noise_recording_read(const char *path, struct lull_arena *arena,
+                                      struct lull_noise_recording *ret_recording,
+                                      struct lull_error *err)
 {
     struct lull_mapping map;
     struct list list = {.path = path, .arena = arena};
@@ -175,7 +177,7 @@ lull_status lull_recording_read(const char *path, struct lull_arena *arena,
 }
 
 /* Time lost to detours before `at` in [0, duration). */
-static int64_t lost_before(const struct lull_recording *recording, int64_t at)
+static int64_t lost_before(const struct lull_noise_recording *recording, int64_t at)
 {
     uint64_t low = 0, high = recording->count;
     while (low < high) {
@@ -194,7 +196,7 @@ static int64_t lost_before(const struct lull_recording *recording, int64_t at)
 
 /* Time lost when as much work as `work` in (0, duration - lost] is done since the start of the
  * recording: that of all detours that begin before the work is at its end. */
-static int64_t lost_after(const struct lull_recording *recording, int64_t work)
+static int64_t lost_after(const struct lull_noise_recording *recording, int64_t work)
 {
     uint64_t low = 0, high = recording->count;
     while (low < high) { /* the first detour with as much work or more before it */
@@ -208,7 +210,8 @@ static int64_t lost_after(const struct lull_recording *recording, int64_t work)
     return low == recording->count ? recording->lost : recording->detours[low].before;
 }
 
-int64_t lull_recording_extend(const struct lull_recording *recording, int64_t at, int64_t work)
+int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording, int64_t at,
+                                    int64_t work)
 {
     int64_t round = recording->duration - recording->lost, total;
     if (work <= 0)

@@ -21,7 +21,7 @@ struct lull_recorded_detour {
     int64_t before;        /* sum of the lengths of those before it */
 };
 
-struct lull_recording {
+struct lull_noise_recording {
     int64_t duration; /* ns, > lost */
     int64_t lost;     /* sum of the lengths */
     uint64_t count;
@@ -30,11 +30,13 @@ struct lull_recording {
 
 /* Fails with LULL_ERR_IO or LULL_ERR_FORMAT and "FILE: line N: cause" or "FILE: detour N: cause".
  */
-lull_status lull_recording_read(const char *path, struct lull_arena *arena,
-                                struct lull_recording *ret_recording, struct lull_error *err);
+lull_status lull_noise_recording_read(const char *path, struct lull_arena *arena,
+                                      struct lull_noise_recording *ret_recording,
+                                      struct lull_error *err);
 
 /* What detours add to a computation that begins at `at` in [0, duration) of the recording, with
  * those that hit what was added; `work` >= 0, at most 2^61. The sum is cut at 2^62. */
-int64_t lull_recording_extend(const struct lull_recording *recording, int64_t at, int64_t work);
+int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording, int64_t at,
+                                    int64_t work);
 
 #endif

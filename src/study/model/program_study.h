@@ -4,14 +4,8 @@
 
 #include "model/program/calibrate.h"
 #include "model/program/simulate.h"
-#include "model/program/sweep.h"
+#include "study/model/program_wish.h"
 #include "study/runs.h"
-
-/* A run as the user named it, with values that hold for it alone. */
-struct lull_model_run_wish {
-    const char *path;
-    const char *const *settings; /* "L=500", NULL at the end; NULL: none */
-};
 
 struct lull_model_run {
     const char *path, *name;

@@ -12,8 +12,8 @@
 #include "trace/sums.h"
 #include "trace/trace.h"
 
-/* What is known of a file before a format has been found. */
-struct lull_probe {
+/* A file whose format is not known yet. */
+struct lull_candidate {
     const char *path;
     bool directory;
     const uint8_t *head; /* the first bytes of a file, decompressed if it is a gzip file */
@@ -29,7 +29,7 @@ struct lull_reader {
     const char *expected;   /* "a Paraver trace": what the user is told if nothing fits */
     bool leaves_out_damage; /* of the location where it is; otherwise the trace is refused */
     /* Looks at the content rather than at names. */
-    bool (*recognise)(const struct lull_probe *probe);
+    bool (*recognise)(const struct lull_candidate *candidate);
     /* Fills the definitions of a created trace whose path is set and calls lull_trace_complete. */
     lull_status (*open)(struct lull_trace *trace, struct lull_error *err);
     void (*close)(struct lull_trace *trace); /* releases format_data; also after a failed open */

@@ -2,18 +2,10 @@
 #ifndef LULL_VIEW_KERNEL_KERNEL_DOCUMENT_H
 #define LULL_VIEW_KERNEL_KERNEL_DOCUMENT_H
 
-#include "model/kernel/predict.h"
 #include "report/chart.h"
 #include "report/document.h"
+#include "study/model/kernel/kernel_study.h"
 #include "study/notices.h"
-
-/* What was measured by running the kernel. */
-struct lull_kernel_measured {
-    double seconds, low, high; /* for one execution of the nest, and the interval */
-    double cycle;              /* s per cycle of the clock meanwhile; NAN: unknown */
-    unsigned cores;
-    const char *disturbed; /* by what; NULL: it was quiet */
-};
 
 struct lull_kernel_show {
     bool ports;                                  /* a table of ports, and the loop */

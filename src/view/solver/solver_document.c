@@ -19,12 +19,12 @@ static const struct lull_solver_scale *last_scale(const struct lull_solver_predi
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static void add_facts(struct lull_document *document, const struct lull_solver_view *view,
+static void add_facts(struct lull_document *document, const struct lull_solver_study *study,
                       struct lull_arena *arena)
 {
-    const struct lull_solver_prediction *prediction = view->prediction;
+    const struct lull_solver_prediction *prediction = study->prediction;
     const struct lull_solver *solver = prediction->solver;
-    lull_document_fact(document, "machine", "Machine", lull_cell_text(view->machine_name));
+    lull_document_fact(document, "machine", "Machine", lull_cell_text(study->machine_name));
     lull_document_fact(document, "clock", "Clock", lull_cell_quantity(prediction->clock, "Hz"));
     lull_document_fact(document, "cores", "Cores", lull_cell_count(prediction->n_scales));
     lull_document_fact(document, "points", "Points", lull_cell_number(solver->points, 0));
@@ -85,10 +85,10 @@ static void add_kernel_row(struct lull_table *table,
                    lull_cell_share(all->kernels[number] / all->seconds));
 }
 
-static void add_kernels(struct lull_document *document, const struct lull_solver_view *view,
+static void add_kernels(struct lull_document *document, const struct lull_solver_study *study,
                         struct lull_arena *arena)
 {
-    const struct lull_solver_prediction *prediction = view->prediction;
+    const struct lull_solver_prediction *prediction = study->prediction;
     size_t links = prediction->kernels[0].ecm.n_links;
     struct lull_table *table =
         lull_document_table(document, "kernels",
@@ -129,10 +129,10 @@ static struct lull_cell sync_cell(const struct lull_solver_prediction *predictio
                                   : lull_cell_absent("cost of a barrier unknown");
 }
 
-static void add_cores(struct lull_document *document, const struct lull_solver_view *view,
+static void add_cores(struct lull_document *document, const struct lull_solver_study *study,
                       struct lull_arena *arena)
 {
-    const struct lull_solver_prediction *prediction = view->prediction;
+    const struct lull_solver_prediction *prediction = study->prediction;
     size_t levels = prediction->solver->kernels[0].n_lines;
     bool pipeline = has_pipeline(prediction->solver);
     double flops = flops_of(prediction->solver);
@@ -167,23 +167,23 @@ static void add_cores(struct lull_document *document, const struct lull_solver_v
     }
 }
 
-static void add_sweep(struct lull_document *document, const struct lull_solver_view *view,
+static void add_sweep(struct lull_document *document, const struct lull_solver_study *study,
                       struct lull_arena *arena)
 {
     struct lull_table *table = lull_document_table(
-        document, "sweep", lull_arena_printf(arena, "Over %s", view->swept), LULL_BY_COLUMN);
-    size_t cores = view->prediction->n_scales;
-    lull_table_corner(table, view->swept);
+        document, "sweep", lull_arena_printf(arena, "Over %s", study->swept), LULL_BY_COLUMN);
+    size_t cores = study->prediction->n_scales;
+    lull_table_corner(table, study->swept);
     lull_table_column(table, "level", "Data in");
     lull_table_column(table, "cycles_one", "Cycles per line\n1 core");
     lull_table_column(table, "time_one", "Time\n1 core");
     lull_table_column(table, "time_all", lull_arena_printf(arena, "Time\n%zu cores", cores));
     lull_table_column(table, "speedup", "Speedup");
     lull_table_column(table, "sync", "Barriers\nand regions");
-    for (size_t i = 0; i < view->n_sweep; i++) {
-        const struct lull_solver_prediction *prediction = &view->sweep[i].prediction;
+    for (size_t i = 0; i < study->n_sweep; i++) {
+        const struct lull_solver_prediction *prediction = &study->sweep[i].prediction;
         const struct lull_solver_scale *one = prediction->scales, *all = last_scale(prediction);
-        const char *value = lull_arena_printf(arena, "%.10g", view->sweep[i].value);
+        const char *value = lull_arena_printf(arena, "%.10g", study->sweep[i].value);
         uint32_t row = lull_table_row(table, value, value, LULL_NO_ROW);
         lull_table_set(
             table, row, 0,
@@ -196,17 +196,17 @@ static void add_sweep(struct lull_document *document, const struct lull_solver_v
     }
 }
 
-struct lull_document *lull_solver_document(const struct lull_solver_view *view,
+struct lull_document *lull_solver_document(const struct lull_solver_study *study,
                                            struct lull_arena *arena)
 {
-    const struct lull_solver_prediction *prediction = view->prediction;
+    const struct lull_solver_prediction *prediction = study->prediction;
     struct lull_document *document =
         lull_document_create(arena, "lull-model-solver/1", prediction->solver->title);
-    add_facts(document, view, arena);
-    add_kernels(document, view, arena);
-    add_cores(document, view, arena);
-    if (view->swept)
-        add_sweep(document, view, arena);
+    add_facts(document, study, arena);
+    add_kernels(document, study, arena);
+    add_cores(document, study, arena);
+    if (study->swept)
+        add_sweep(document, study, arena);
     if (!prediction->sync_known)
         lull_document_note(document, LULL_NOTE_WARNING,
                            "the machine file does not say what barriers and parallel regions cost: "
@@ -216,30 +216,30 @@ struct lull_document *lull_solver_document(const struct lull_solver_view *view,
 
 /* ---- chart ---------------------------------------------------------------------------------- */
 
-static const struct lull_chart *sweep_chart(const struct lull_solver_view *view,
+static const struct lull_chart *sweep_chart(const struct lull_solver_study *study,
                                             struct lull_arena *arena)
 {
     struct lull_chart *chart = lull_chart_create(
         arena, lull_arena_printf(arena, "%s: barriers and regions on %zu cores",
-                                 view->prediction->solver->title, view->prediction->n_scales));
-    struct lull_chart_point *points = lull_arena_zero(arena, view->n_sweep, sizeof *points);
-    for (size_t i = 0; i < view->n_sweep; i++) {
-        const struct lull_solver_scale *all = last_scale(&view->sweep[i].prediction);
-        points[i] = (struct lull_chart_point){view->sweep[i].value, 100 * all->sync / all->seconds,
+                                 study->prediction->solver->title, study->prediction->n_scales));
+    struct lull_chart_point *points = lull_arena_zero(arena, study->n_sweep, sizeof *points);
+    for (size_t i = 0; i < study->n_sweep; i++) {
+        const struct lull_solver_scale *all = last_scale(&study->sweep[i].prediction);
+        points[i] = (struct lull_chart_point){study->sweep[i].value, 100 * all->sync / all->seconds,
                                               NAN, NAN};
     }
-    lull_chart_x_axis(chart, view->swept, "", LULL_CHART_LOG);
+    lull_chart_x_axis(chart, study->swept, "", LULL_CHART_LOG);
     lull_chart_y_axis(chart, "share of the time in %", "", LULL_CHART_LINEAR);
-    lull_chart_series(chart, "barriers and regions", LULL_CHART_LINE, points, view->n_sweep);
+    lull_chart_series(chart, "barriers and regions", LULL_CHART_LINE, points, study->n_sweep);
     return chart;
 }
 
-const struct lull_chart *lull_solver_chart(const struct lull_solver_view *view,
+const struct lull_chart *lull_solver_chart(const struct lull_solver_study *study,
                                            struct lull_arena *arena)
 {
-    if (view->swept)
-        return sweep_chart(view, arena);
-    const struct lull_solver_prediction *prediction = view->prediction;
+    if (study->swept)
+        return sweep_chart(study, arena);
+    const struct lull_solver_prediction *prediction = study->prediction;
     struct lull_chart *chart = lull_chart_create(arena, prediction->solver->title);
     struct lull_chart_point *naive = lull_arena_zero(arena, prediction->n_scales, sizeof *naive);
     struct lull_chart_point *latency =

@@ -56,7 +56,7 @@ static void test_missing_program(void **state)
 {
     (void)state;
     struct lull_recording recording = prepare(folder_path("missing"));
-    assert_null(recording.program.path);
+    assert_null(recording.executable.path);
     assert_null(recording.warning); /* who starts it says it best */
 }
 

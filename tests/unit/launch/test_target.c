@@ -43,12 +43,12 @@ static int tear_down(void **state)
 /* A process as its launcher describes it. */
 static struct lull_job job_of(const char *key, const char *rank, const char *size)
 {
-    const struct lull_program program = {.mpi = LULL_MPI_MPICH};
+    const struct lull_executable executable = {.mpi = LULL_MPI_MPICH};
     struct lull_job job;
     setenv("PMI_JOBID", key, 1);
     setenv("PMI_RANK", rank, 1);
     setenv("PMI_SIZE", size, 1);
-    lull_job_describe(&program, arena, &job);
+    lull_job_describe(&executable, arena, &job);
     return job;
 }
 
@@ -103,7 +103,8 @@ static void test_siblings(void **state)
 {
     (void)state;
     const char *first, *second;
-    const struct lull_program program = {.mpi = LULL_MPI_MPICH}, serial = {.mpi = LULL_MPI_NONE};
+    const struct lull_executable executable = {.mpi = LULL_MPI_MPICH},
+                                 serial = {.mpi = LULL_MPI_NONE};
     struct lull_job job = {.siblings = true, .size = 1, .key = "host/1/2"}, alone;
     assert_int_equal(claim(&job, false, &first), LULL_TARGET_MADE);
     assert_int_equal(claim(&job, false, &second), LULL_TARGET_MADE);
@@ -112,7 +113,7 @@ static void test_siblings(void **state)
     assert_int_equal(claim(&job, false, &first), LULL_TARGET_EXISTS);
     lull_job_describe(&serial, arena, &alone);
     assert_false(alone.siblings || alone.parallel);
-    lull_job_describe(&program, arena, &job);
+    lull_job_describe(&executable, arena, &job);
     assert_false(job.parallel);
     assert_string_not_equal(job.key, alone.key);
 }

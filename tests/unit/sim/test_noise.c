@@ -84,7 +84,7 @@ static void recorded_detours(void **state)
     lull_random_seed(&random, seed);
     for (unsigned trial = 0; trial < 300; trial++) {
         struct lull_recorded_detour detours[40];
-        struct lull_recording recording = {.detours = detours};
+        struct lull_noise_recording recording = {.detours = detours};
         bool away[40];
         recording.duration = 1 + (int64_t)lull_random_below(&random, 40);
         for (int64_t t = 0; t < recording.duration; t++) {
@@ -103,7 +103,7 @@ static void recorded_detours(void **state)
         }
         for (int64_t at = 0; at < recording.duration; at++)
             for (int64_t work = 0; work < 100; work++)
-                assert_int_equal(lull_recording_extend(&recording, at, work),
+                assert_int_equal(lull_noise_recording_extend(&recording, at, work),
                                  brute_force(away, recording.duration, at, work));
     }
 }
@@ -303,14 +303,14 @@ static void refuses_bad_specs(void **state)
 
 static char path[] = "/tmp/lull-noise-XXXXXX";
 
-static lull_status read_text(const char *text, struct lull_recording *recording,
+static lull_status read_text(const char *text, struct lull_noise_recording *recording,
                              struct lull_error *err)
 {
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     fputs(text, out);
     fclose(out);
-    lull_status status = lull_recording_read(path, arena, recording, err);
+    lull_status status = lull_noise_recording_read(path, arena, recording, err);
     unlink(path);
     return status;
 }
@@ -325,7 +325,7 @@ static void reads_recordings(void **state)
     };
     close(mkstemp(path));
     for (unsigned i = 0; i < 3; i++) {
-        struct lull_recording recording;
+        struct lull_noise_recording recording;
         struct lull_error err = {""};
         if (read_text(texts[i], &recording, &err) != LULL_OK)
             fail_msg("%s", err.text);
@@ -361,7 +361,7 @@ static void refuses_bad_recordings(void **state)
         {"10,99999999999999999999\n", ": line 1: expected begin,length in whole ns"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct lull_recording recording;
+        struct lull_noise_recording recording;
         struct lull_error err = {""};
         assert_int_equal(read_text(bad[i].text, &recording, &err), LULL_ERR_FORMAT);
         if (!strstr(err.text, bad[i].message))

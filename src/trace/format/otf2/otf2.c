@@ -134,12 +134,12 @@ static void find_anchors(const char *folder, struct anchors *ret_anchors)
     closedir(directory);
 }
 
-static bool recognise(const struct lull_probe *probe)
+static bool recognise(const struct lull_candidate *candidate)
 {
-    if (!probe->directory)
-        return !probe->gzip && is_anchor(probe->head, probe->head_size);
+    if (!candidate->directory)
+        return !candidate->gzip && is_anchor(candidate->head, candidate->head_size);
     struct anchors anchors;
-    find_anchors(probe->path, &anchors);
+    find_anchors(candidate->path, &anchors);
     return anchors.count > 0;
 }
 

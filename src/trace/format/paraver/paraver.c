@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool recognise(const struct lull_probe *probe)
+static bool recognise(const struct lull_candidate *candidate)
 {
-    return !probe->directory && probe->head_size >= 8 && memcmp(probe->head, "#Paraver", 8) == 0;
+    return !candidate->directory && candidate->head_size >= 8 && memcmp(candidate->head, "#Paraver", 8) == 0;
 }
 
 static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)

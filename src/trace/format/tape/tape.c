@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool recognise(const struct lull_probe *probe)
+static bool recognise(const struct lull_candidate *candidate)
 {
-    if (!probe->directory)
-        return probe->head_size >= strlen(LULL_TAPE_ANCHOR) &&
-               memcmp(probe->head, "lull-tape ", 10) == 0;
+    if (!candidate->directory)
+        return candidate->head_size >= strlen(LULL_TAPE_ANCHOR) &&
+               memcmp(candidate->head, "lull-tape ", 10) == 0;
     char path[LULL_TAPE_PATH];
-    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, probe->path);
+    snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, candidate->path);
     return access(path, F_OK) == 0;
 }
 

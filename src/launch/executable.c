@@ -1,4 +1,4 @@
-#include "launch/program.h"
+#include "launch/executable.h"
 
 #include "base/file.h"
 #include "base/starters.h"
@@ -52,7 +52,7 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-const char *lull_program_find(const char *word, struct lull_arena *arena)
+const char *lull_executable_find(const char *word, struct lull_arena *arena)
 {
     if (strchr(word, '/'))
         return is_file(word) ? word : NULL;
@@ -87,7 +87,7 @@ static const char *interpreter_of(const char *path, struct lull_arena *arena)
         do
             word = strtok_r(NULL, " \t", &rest);
         while (word && (*word == '-' || strchr(word, '=')));
-        return word ? lull_program_find(word, arena) : NULL;
+        return word ? lull_executable_find(word, arena) : NULL;
     }
     return word ? lull_arena_strdup(arena, word) : NULL;
 }
@@ -104,19 +104,19 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
     return false;
 }
 
-/* Moves program->path to the file that is executed in the end. */
-static void follow_scripts(struct lull_program *program, struct lull_arena *arena)
+/* Moves executable->path to the file that is executed in the end. */
+static void follow_scripts(struct lull_executable *executable, struct lull_arena *arena)
 {
     for (int level = 0; level < SCRIPT_LEVELS; level++) {
-        const char *interpreter = interpreter_of(program->path, arena);
+        const char *interpreter = interpreter_of(executable->path, arena);
         if (!interpreter)
             break;
-        program->interpreter = program->path = interpreter;
+        executable->interpreter = executable->path = interpreter;
     }
-    const char *name = last_part(program->path);
-    program->shell = is_one_of(name, shells, sizeof shells / sizeof *shells, false);
-    program->interprets =
-        program->interpreter || program->shell ||
+    const char *name = last_part(executable->path);
+    executable->shell = is_one_of(name, shells, sizeof shells / sizeof *shells, false);
+    executable->interprets =
+        executable->interpreter || executable->shell ||
         is_one_of(name, interpreters, sizeof interpreters / sizeof *interpreters, true);
 }
 
@@ -124,14 +124,14 @@ static void follow_scripts(struct lull_program *program, struct lull_arena *aren
 
 static void see_library(void *context, const char *name)
 {
-    struct lull_program *program = context;
+    struct lull_executable *executable = context;
     for (size_t i = 0; i < sizeof known_libraries / sizeof *known_libraries; i++) {
         if (strncmp(last_part(name), known_libraries[i].prefix,
                     strlen(known_libraries[i].prefix)) != 0)
             continue;
-        program->openmp |= known_libraries[i].openmp;
-        if (program->mpi == LULL_MPI_NONE)
-            program->mpi = known_libraries[i].mpi;
+        executable->openmp |= known_libraries[i].openmp;
+        if (executable->mpi == LULL_MPI_NONE)
+            executable->mpi = known_libraries[i].mpi;
     }
 }
 
@@ -145,21 +145,21 @@ static bool is_privileged(const char *path)
     return changes || (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
-void lull_program_inspect(const char *word, struct lull_arena *arena,
-                          struct lull_program *ret_program)
+void lull_executable_inspect(const char *word, struct lull_arena *arena,
+                             struct lull_executable *ret_executable)
 {
-    struct lull_program *program = ret_program;
-    *program = (struct lull_program){.path = lull_program_find(word, arena),
-                                     .name = lull_arena_strdup(arena, last_part(word))};
-    if (!program->path)
+    struct lull_executable *executable = ret_executable;
+    *executable = (struct lull_executable){.path = lull_executable_find(word, arena),
+                                           .name = lull_arena_strdup(arena, last_part(word))};
+    if (!executable->path)
         return;
-    follow_scripts(program, arena);
-    program->privileged = is_privileged(program->path);
+    follow_scripts(executable, arena);
+    executable->privileged = is_privileged(executable->path);
     struct lull_elf elf;
-    if (lull_elf_read(program->path, arena, &elf, NULL) != LULL_OK || !elf.executable)
+    if (lull_elf_read(executable->path, arena, &elf, NULL) != LULL_OK || !elf.executable)
         return;
-    program->elf = true;
-    program->dynamic = elf.dynamic;
-    lull_elf_libraries(program->path, &elf, arena, see_library, program);
-    program->static_mpi = elf.has_mpi && program->mpi == LULL_MPI_NONE;
+    executable->elf = true;
+    executable->dynamic = elf.dynamic;
+    lull_elf_libraries(executable->path, &elf, arena, see_library, executable);
+    executable->static_mpi = elf.has_mpi && executable->mpi == LULL_MPI_NONE;
 }

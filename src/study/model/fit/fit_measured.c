@@ -1,22 +1,14 @@
-#include "study/model/fit_study.h"
+#include "study/model/fit/fit_measured.h"
+
+#include "model/fit/read.h"
+#include "study/compare.h"
 
 #include <math.h>
 #include <string.h>
 
-struct lull_fit_y lull_fit_y_read(const char *text)
-{
-    if (!text || strcmp(text, "runtime") == 0)
-        return (struct lull_fit_y){LULL_FIT_RUNTIME, "runtime"};
-    if (strncmp(text, "region:", 7) == 0)
-        return (struct lull_fit_y){LULL_FIT_REGION, text + 7};
-    if (strncmp(text, "metric:", 7) == 0)
-        return (struct lull_fit_y){LULL_FIT_METRIC, text + 7};
-    return (struct lull_fit_y){LULL_FIT_COLUMN, text};
-}
-
 /* ---- what runs measure ---------------------------------------------------------------------- */
 
-static const char *const axes[] = {"processes", "threads", "size"};
+static const char *const axes[] = {"processes", "threads", LULL_FIT_SIZE};
 enum axis { AXIS_PROCESSES, AXIS_THREADS, AXIS_SIZE, AXES };
 
 static double axis_value(const struct lull_run *run, const struct lull_fit_wish *wish,
@@ -268,60 +260,64 @@ lull_status lull_fit_find_series(const struct lull_fit_table *table, struct lull
                      by_metric ? "metric" : "region", y.name, known);
 }
 
-/* ---- the fits ------------------------------------------------------------------------------- */
+/* ---- from files ----------------------------------------------------------------------------- */
 
-static double last_measured(const struct lull_fit_part *part)
+static lull_status read_runs(const char *const *paths, uint32_t count,
+                             const struct lull_fit_wish *wish,
+                             const struct lull_runs_options *options, struct lull_notices *notices,
+                             struct lull_fit_table **ret_table, struct lull_error *err)
 {
-    return part->series->points[part->series->count - 1].y;
+    struct lull_runs_options wanted = *options;
+    struct lull_arena *arena = notices->arena;
+    struct lull_runs runs;
+    wanted.regions = wish->by_region || wish->y.subject == LULL_FIT_REGION;
+    wanted.no_replay = wish->y.subject != LULL_FIT_METRIC;
+    lull_status status = lull_runs_load(paths, count, &wanted, notices, arena, &runs, err);
+    if (status == LULL_OK)
+        status = lull_study_check(&runs, wanted.force, notices, arena, err);
+    if (status == LULL_OK)
+        status = lull_study_compute(&runs, arena, err);
+    if (status == LULL_OK)
+        status = lull_fit_table_of_runs(&runs, wish, arena, ret_table, err);
+    lull_runs_close(&runs);
+    return status;
 }
 
-/* Of parts that stop at the same place the one that takes longest. */
-static void find_first_stop(struct lull_fit_study *study, struct lull_arena *arena)
+static lull_status read_table(const char *path, const struct lull_fit_format *format,
+                              const struct lull_fit_wish *wish, struct lull_arena *arena,
+                              struct lull_fit_table **ret_table, size_t *ret_front,
+                              struct lull_error *err)
 {
-    double first = INFINITY;
-    study->stops_first = study->n_parts;
-    if (study->table->n_params > 1 || strcmp(study->table->params[0], axes[AXIS_SIZE]) == 0)
-        return;
-    for (size_t i = 0; i < study->n_parts; i++) {
-        const struct lull_fit_part *part = &study->parts[i];
-        if (!part->fit || !*part->series->region || part->series->kind == LULL_FIT_QUANTITY)
-            continue;
-        double half = lull_fit_turning(part->fit, lull_fit_reach(part->fit, arena)).half;
-        bool same = isfinite(first) && fabs(half - first) <= 1e-9 * first;
-        if ((same && last_measured(part) > last_measured(&study->parts[study->stops_first])) ||
-            (!same && half < first)) {
-            first = half;
-            study->stops_first = i;
-        }
-    }
+    const enum lull_fit_subject subject = wish->y.subject;
+    bool names_series = subject == LULL_FIT_REGION || subject == LULL_FIT_METRIC;
+    const struct lull_fit_read_options wanted = {
+        .params = wish->x, .n_params = wish->n_x, .y = names_series ? NULL : wish->column};
+    lull_status status = lull_fit_read(path, format, &wanted, arena, ret_table, err);
+    if (status == LULL_OK)
+        status = lull_fit_find_series(*ret_table, wish->y, arena, ret_front, err);
+    for (size_t s = 0; status == LULL_OK && wish->has_kind && s < (*ret_table)->n_series; s++)
+        (*ret_table)->series[s].kind = wish->kind;
+    return status;
 }
 
-lull_status lull_fit_study_make(const struct lull_fit_table *table, size_t front,
-                                const struct lull_fit_options *options, struct lull_arena *arena,
-                                struct lull_fit_study *ret_study, struct lull_error *err)
+lull_status lull_fit_measured_read(const char *const *paths, uint32_t count,
+                                   const struct lull_fit_wish *wish,
+                                   const struct lull_runs_options *options,
+                                   struct lull_notices *notices, struct lull_fit_table **ret_table,
+                                   size_t *ret_front, struct lull_error *err)
 {
-    const struct lull_fit_series *first = &table->series[front];
-    struct lull_fit *fit;
-    struct lull_fit_study study = {.table = table};
-    lull_status status =
-        lull_fit_series_fit(first, table->params, table->n_params, options, arena, &fit, err);
-    if (status != LULL_OK)
-        return status;
-    study.fit = fit;
-    study.parts = lull_arena_zero(arena, table->n_series, sizeof *study.parts);
-    for (size_t i = 0; i < table->n_series; i++) {
-        const struct lull_fit_series *series = &table->series[i];
-        struct lull_error why;
-        struct lull_fit_part part = {.series = series, .fit = series == first ? fit : NULL};
-        if (series != first && strcmp(series->metric, first->metric) != 0 &&
-            strcmp(series->metric, "exclusive time") != 0)
-            continue;
-        if (!part.fit && lull_fit_series_fit(series, table->params, table->n_params, options, arena,
-                                             &part.fit, &why) != LULL_OK)
-            part.why_not = lull_arena_strdup(arena, why.text);
-        study.parts[study.n_parts++] = part;
-    }
-    find_first_stop(&study, arena);
-    *ret_study = study;
-    return LULL_OK;
+    const struct lull_fit_format *format = NULL;
+    uint32_t number = 0;
+    while (number < count && !(format = lull_fit_recognise(paths[number])))
+        number++;
+    *ret_front = 0;
+    if (!format && wish->has_kind)
+        return lull_fail(err, LULL_ERR_RANGE, "--kind is for tables; of runs it is known");
+    if (!format)
+        return read_runs(paths, count, wish, options, notices, ret_table, err);
+    if (count > 1)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: is a table of measurements (%s), expected it alone", paths[number],
+                         format->name);
+    return read_table(paths[0], format, wish, notices->arena, ret_table, ret_front, err);
 }

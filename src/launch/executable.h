@@ -1,7 +1,7 @@
 /* What is known about a program before it is started: which libraries it needs, and what keeps a
  * recorder out of it. */
-#ifndef LULL_LAUNCH_PROGRAM_H
-#define LULL_LAUNCH_PROGRAM_H
+#ifndef LULL_LAUNCH_EXECUTABLE_H
+#define LULL_LAUNCH_EXECUTABLE_H
 
 #include "base/arena.h"
 
@@ -9,7 +9,7 @@
 
 enum lull_mpi_family { LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH, LULL_MPI_FAMILIES };
 
-struct lull_program {
+struct lull_executable {
     const char *path;        /* of the file that runs; NULL: not found */
     const char *name;        /* last part of what the user called it */
     const char *interpreter; /* of a script: its path; else NULL */
@@ -24,11 +24,11 @@ struct lull_program {
 };
 
 /* Finds `word` as exec would and looks into it. */
-void lull_program_inspect(const char *word, struct lull_arena *arena,
-                          struct lull_program *ret_program);
+void lull_executable_inspect(const char *word, struct lull_arena *arena,
+                             struct lull_executable *ret_executable);
 
 /* The path of `word`, found as execvp does, or NULL. */
-const char *lull_program_find(const char *word, struct lull_arena *arena);
+const char *lull_executable_find(const char *word, struct lull_arena *arena);
 
 /* "openmpi", "mpich", "none". */
 const char *lull_mpi_family_name(enum lull_mpi_family family);

@@ -1,7 +1,7 @@
 /* What is seen in programs before they are started: in ELF files made here byte by byte, whole and
  * damaged; in scripts; and in the program of this test, of which the linker tells the truth. */
 #include "binary/elf.h"
-#include "launch/program.h"
+#include "launch/executable.h"
 #include "support/folder.h"
 
 #include <elf.h>
@@ -242,11 +242,11 @@ static void test_this_program(void **state)
 /* ---- programs ---------------------------------------------------------------------------------
  */
 
-static struct lull_program inspect(const char *path)
+static struct lull_executable inspect(const char *path)
 {
-    struct lull_program program;
-    lull_program_inspect(path, arena, &program);
-    return program;
+    struct lull_executable executable;
+    lull_executable_inspect(path, arena, &executable);
+    return executable;
 }
 
 static void test_families(void **state)
@@ -272,10 +272,10 @@ static void test_families(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct wish wish = {.needed = {cases[i].library}};
-        struct lull_program program = inspect(write_image("program", &wish));
-        assert_true(program.elf && program.dynamic && !program.static_mpi);
-        assert_int_equal(program.mpi, cases[i].mpi);
-        assert_int_equal(program.openmp, cases[i].openmp);
+        struct lull_executable executable = inspect(write_image("program", &wish));
+        assert_true(executable.elf && executable.dynamic && !executable.static_mpi);
+        assert_int_equal(executable.mpi, cases[i].mpi);
+        assert_int_equal(executable.openmp, cases[i].openmp);
     }
 }
 
@@ -283,15 +283,15 @@ static void test_static(void **state)
 {
     (void)state;
     const struct wish wish = {.is_static = true};
-    struct lull_program program = inspect(write_image("static", &wish));
-    assert_true(program.elf && !program.dynamic && !program.static_mpi);
+    struct lull_executable executable = inspect(write_image("static", &wish));
+    assert_true(executable.elf && !executable.dynamic && !executable.static_mpi);
     const struct wish with_mpi = {.symbol = "PMPI_Init"};
-    program = inspect(write_image("with-mpi", &with_mpi));
-    assert_true(program.elf && program.dynamic && program.static_mpi);
+    executable = inspect(write_image("with-mpi", &with_mpi));
+    assert_true(executable.elf && executable.dynamic && executable.static_mpi);
     /* the same in a program that has the library, too: a wrapper of its own */
     const struct wish both = {.needed = {"libmpi.so.40"}, .symbol = "MPI_Init"};
-    program = inspect(write_image("both", &both));
-    assert_true(!program.static_mpi && program.mpi == LULL_MPI_OPENMPI);
+    executable = inspect(write_image("both", &both));
+    assert_true(!executable.static_mpi && executable.mpi == LULL_MPI_OPENMPI);
 }
 
 static const char *write_script(const char *name, const char *text)
@@ -308,18 +308,18 @@ static void test_scripts(void **state)
     char text[4200];
     const struct wish wish = {.needed = {"libmpi.so.40"}};
     char *interpreter = strdup(write_image("python3.11", &wish));
-    struct lull_program program = inspect(write_script("sh", "#!/bin/sh\nexit 0\n"));
-    assert_true(program.shell && program.interprets && program.elf);
-    assert_string_equal(program.interpreter, "/bin/sh");
-    assert_string_equal(program.name, "sh");
+    struct lull_executable executable = inspect(write_script("sh", "#!/bin/sh\nexit 0\n"));
+    assert_true(executable.shell && executable.interprets && executable.elf);
+    assert_string_equal(executable.interpreter, "/bin/sh");
+    assert_string_equal(executable.name, "sh");
 
     snprintf(text, sizeof text, "#! %s -u\nprint()\n", interpreter);
-    program = inspect(write_script("py", text));
-    assert_true(!program.shell && program.interprets && program.mpi == LULL_MPI_OPENMPI);
-    assert_string_equal(program.interpreter, interpreter);
+    executable = inspect(write_script("py", text));
+    assert_true(!executable.shell && executable.interprets && executable.mpi == LULL_MPI_OPENMPI);
+    assert_string_equal(executable.interpreter, interpreter);
 
-    program = inspect(write_script("env", "#!/usr/bin/env -S A=b sh -e\n"));
-    assert_true(program.shell && program.interpreter);
+    executable = inspect(write_script("env", "#!/usr/bin/env -S A=b sh -e\n"));
+    assert_true(executable.shell && executable.interpreter);
 
     /* a script whose interpreter is a script; one that is its own, which must come to an end */
     snprintf(text, sizeof text, "#!%s\n", folder_path("sh"));
@@ -364,12 +364,12 @@ static void test_find(void **state)
     assert_int_equal(chmod(folder_path("no-program"), 0644), 0);
     snprintf(list, sizeof list, "/no/such/folder:%.*s", (int)(strrchr(path, '/') - path), path);
     setenv("PATH", list, 1);
-    assert_string_equal(lull_program_find("only-here", arena), path);
-    assert_null(lull_program_find("no-program", arena));
-    assert_null(lull_program_find("", arena));
-    assert_null(lull_program_find("/", arena)); /* a folder */
+    assert_string_equal(lull_executable_find("only-here", arena), path);
+    assert_null(lull_executable_find("no-program", arena));
+    assert_null(lull_executable_find("", arena));
+    assert_null(lull_executable_find("/", arena)); /* a folder */
     setenv("PATH", before, 1);
-    assert_null(lull_program_find("only-here", arena));
+    assert_null(lull_executable_find("only-here", arena));
     free(before);
     free(path);
 }

@@ -1,4 +1,4 @@
-#include "cli/model/kernel_run.h"
+#include "study/model/kernel/kernel_run.h"
 
 #include "base/file.h"
 #include "bench/loaded.h"

@@ -1,0 +1,47 @@
+/* The texts by which users name what is fitted, over what, and by which laws. Those that can fail
+ * do so with LULL_ERR_RANGE; results live in `arena`. */
+#ifndef LULL_STUDY_MODEL_FIT_FIT_WISH_H
+#define LULL_STUDY_MODEL_FIT_FIT_WISH_H
+
+#include "model/fit/fit.h"
+
+/* What "--y" names. */
+enum lull_fit_subject { LULL_FIT_RUNTIME, LULL_FIT_REGION, LULL_FIT_METRIC, LULL_FIT_COLUMN };
+struct lull_fit_y {
+    enum lull_fit_subject subject;
+    const char *name; /* of the region, the metric or the column; of the runtime "runtime" */
+};
+
+/* Reads "runtime" (or NULL), "region:NAME", "metric:ID"; anything else is a column of a table. The
+ * name is borrowed from `text`. */
+struct lull_fit_y lull_fit_y_read(const char *text);
+
+/* What is measured, over what. */
+struct lull_fit_wish {
+    const char *const *x; /* "processes", "threads", "size"; NULL: processes if they differ, then
+                             threads, then size */
+    size_t n_x;
+    struct lull_fit_y y; /* not a column */
+    bool by_region;      /* also each region's exclusive time, and what is outside of all */
+    const double *sizes; /* [n_sizes] of the problem, by the order of the operands; NULL: unknown */
+    size_t n_sizes;
+    const char *column; /* of a CSV that y is, if it is none of the others; NULL: the last */
+    bool has_kind;      /* of a table: what y is, which otherwise follows from its name */
+    enum lull_fit_kind kind;
+};
+
+/* Names of laws with commas, in the order of lull_fit_laws, each once; NULL for "all" and NULL. */
+lull_status lull_fit_laws_read(const char *text, struct lull_arena *arena,
+                               const struct lull_fit_law *const **ret_laws, struct lull_error *err);
+
+/* Sizes of problems with commas, all above 0; for NULL there are none. */
+lull_status lull_fit_sizes_read(const char *text, struct lull_arena *arena,
+                                const double **ret_sizes, size_t *ret_count,
+                                struct lull_error *err);
+
+/* Coordinates with commas, of several parameters as "64:1000,128:1000"; for NULL there are none. */
+lull_status lull_fit_places_read(const char *text, size_t n_params, struct lull_arena *arena,
+                                 const double (**ret_places)[LULL_FIT_PARAMETERS],
+                                 size_t *ret_count, struct lull_error *err);
+
+#endif

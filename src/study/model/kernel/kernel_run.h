@@ -1,0 +1,19 @@
+/* A kernel compiled and run on this machine. */
+#ifndef LULL_STUDY_MODEL_KERNEL_KERNEL_RUN_H
+#define LULL_STUDY_MODEL_KERNEL_KERNEL_RUN_H
+
+#include "study/model/kernel/kernel_wish.h"
+
+struct lull_kernel_measured {
+    double seconds, low, high; /* for one execution of the nest, and the interval */
+    double cycle;              /* s per cycle of the clock meanwhile; NAN: unknown */
+    unsigned cores;
+    const char *disturbed; /* by what; NULL: it was quiet */
+};
+
+/* Runs wish->kernel with its sizes on as many cores as the options say. Fails as compiling and
+ * timing do, and with LULL_ERR_RANGE where it is not known what an index array holds. */
+lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lull_arena *arena,
+                                 struct lull_kernel_measured *ret_measured, struct lull_error *err);
+
+#endif

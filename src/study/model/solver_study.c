@@ -1,0 +1,126 @@
+#include "study/model/solver_study.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static bool is_number(const char *text, double *ret_value)
+{
+    char *stop;
+    *ret_value = strtod(text, &stop);
+    return *text && !*stop && isfinite(*ret_value);
+}
+
+/* "NAME=REST": the rest; NULL: it is no such thing. */
+static const char *split(const char *text, struct lull_arena *arena, const char **ret_name)
+{
+    const char *sign = strchr(text, '=');
+    if (!sign || sign == text)
+        return NULL;
+    *ret_name = lull_arena_strndup(arena, text, (size_t)(sign - text));
+    return sign + 1;
+}
+
+lull_status lull_solver_values_read(const char *const *texts, struct lull_arena *arena,
+                                    struct lull_solver_wish *wish, struct lull_error *err)
+{
+    size_t count = 0;
+    while (texts && texts[count])
+        count++;
+    struct lull_solver_parameter *values = lull_arena_zero(arena, count + 1, sizeof *values);
+    for (size_t i = 0; i < count; i++) {
+        const char *number = split(texts[i], arena, &values[i].name);
+        if (!number || !is_number(number, &values[i].value))
+            return lull_fail(err, LULL_ERR_RANGE, "'%s', expected NAME=NUMBER", texts[i]);
+    }
+    wish->values = values;
+    wish->n_values = count;
+    return LULL_OK;
+}
+
+lull_status lull_solver_sweep_read(const char *text, struct lull_arena *arena,
+                                   struct lull_solver_wish *wish, struct lull_error *err)
+{
+    const char *rest = split(text, arena, &wish->swept);
+    size_t count;
+    if (!rest)
+        return lull_fail(err, LULL_ERR_RANGE, "'%s', expected NAME=V1,V2,...", text);
+    const char **pieces = lull_split(rest, ",", arena, &count);
+    double *values = lull_arena_zero(arena, count, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        if (!is_number(pieces[i], &values[i]))
+            return lull_fail(err, LULL_ERR_RANGE, "'%s', expected numbers with commas", text);
+    wish->sweep = values;
+    wish->n_sweep = count;
+    return LULL_OK;
+}
+
+/* ---- predictions ---------------------------------------------------------------------------- */
+
+/* With these values of the user's; a description may make other kernels of others. */
+static lull_status predict(const struct lull_solver_wish *wish, const struct lull_machine *machine,
+                           const struct lull_solver_parameter *values, size_t n_values,
+                           struct lull_arena *arena, struct lull_solver_prediction *ret_prediction,
+                           struct lull_error *err)
+{
+    struct lull_solver *solver = lull_arena_zero(arena, 1, sizeof *solver);
+    lull_status status =
+        lull_solver_read(wish->path, machine, values, n_values, arena, solver, err);
+    if (status != LULL_OK)
+        return status;
+    status = lull_solver_predict(solver, machine, &wish->options, arena, ret_prediction, err);
+    return status == LULL_OK ? status : lull_fail_prefix(err, status, "%s", wish->machine_path);
+}
+
+static lull_status predict_sweep(const struct lull_solver_wish *wish,
+                                 const struct lull_machine *machine, struct lull_arena *arena,
+                                 struct lull_solver_study *study, struct lull_error *err)
+{
+    struct lull_solver_sweep_point *points =
+        lull_arena_zero(arena, wish->n_sweep + 1, sizeof *points);
+    struct lull_solver_parameter *values =
+        lull_arena_zero(arena, wish->n_values + 1, sizeof *values);
+    for (size_t v = 0; v < wish->n_values; v++)
+        values[v] = wish->values[v];
+    lull_status status = LULL_OK;
+    for (size_t i = 0; status == LULL_OK && i < wish->n_sweep; i++) {
+        points[i].value = wish->sweep[i];
+        values[wish->n_values] =
+            (struct lull_solver_parameter){.name = wish->swept, .value = wish->sweep[i]};
+        status =
+            predict(wish, machine, values, wish->n_values + 1, arena, &points[i].prediction, err);
+    }
+    study->swept = wish->swept;
+    study->sweep = points;
+    study->n_sweep = wish->n_sweep;
+    return status;
+}
+
+lull_status lull_solver_study_make(const struct lull_solver_wish *wish,
+                                   struct lull_notices *notices, struct lull_arena *arena,
+                                   struct lull_solver_study *ret_study, struct lull_error *err)
+{
+    struct lull_solver_prediction *prediction = lull_arena_zero(arena, 1, sizeof *prediction);
+    struct lull_machine *machine;
+    struct lull_solver_study study = {.prediction = prediction};
+    lull_status status = lull_machine_read(wish->machine_path, arena, &machine, err);
+    if (status == LULL_OK)
+        status = predict(wish, machine, wish->values, wish->n_values, arena, prediction, err);
+    if (status == LULL_OK)
+        status = predict_sweep(wish, machine, arena, &study, err);
+    if (status != LULL_OK)
+        return status;
+    if (!prediction->sync_known)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: does not say what barriers and parallel regions cost, they count "
+                         "nothing; --barrier sets it",
+                         wish->machine_path);
+    study.machine = machine;
+    study.machine_name = machine->name ? machine->name : wish->machine_path;
+    *ret_study = study;
+    return LULL_OK;
+}

@@ -1,0 +1,46 @@
+/* A solver predicted on a machine, also for several values of one of its parameters. */
+#ifndef LULL_STUDY_MODEL_SOLVER_STUDY_H
+#define LULL_STUDY_MODEL_SOLVER_STUDY_H
+
+#include "model/solver/solver.h"
+#include "study/notices.h"
+
+struct lull_solver_wish {
+    const char *path, *machine_path; /* of the description, and of the machine file */
+    struct lull_solver_options options;
+    const struct lull_solver_parameter *values; /* [n_values] that the user sets */
+    size_t n_values;
+    const char *swept;   /* parameter; NULL: no sweep */
+    const double *sweep; /* [n_sweep] its values */
+    size_t n_sweep;
+};
+
+/* Sets values of *wish from texts such as "Nx=1000" (NULL at the end, or NULL), and its sweep from
+ * "Nx=100,1000". What they hold lives in `arena`. LULL_ERR_RANGE for anything else. */
+lull_status lull_solver_values_read(const char *const *texts, struct lull_arena *arena,
+                                    struct lull_solver_wish *wish, struct lull_error *err);
+lull_status lull_solver_sweep_read(const char *text, struct lull_arena *arena,
+                                   struct lull_solver_wish *wish, struct lull_error *err);
+
+/* One value of the parameter that a sweep goes over. */
+struct lull_solver_sweep_point {
+    double value;
+    struct lull_solver_prediction prediction;
+};
+
+struct lull_solver_study {
+    const struct lull_machine *machine;
+    const char *machine_name;
+    const struct lull_solver_prediction *prediction;
+    const char *swept; /* parameter; NULL: no sweep */
+    const struct lull_solver_sweep_point *sweep;
+    size_t n_sweep;
+};
+
+/* Notices say what the machine file does not know. Fails as the machine file and the description
+ * are read, and as the predictions do. */
+lull_status lull_solver_study_make(const struct lull_solver_wish *wish,
+                                   struct lull_notices *notices, struct lull_arena *arena,
+                                   struct lull_solver_study *ret_study, struct lull_error *err);
+
+#endif

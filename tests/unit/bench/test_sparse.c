@@ -1,0 +1,96 @@
+/* The product of a sparse matrix on parts against one that is written plainly with OpenMP: the same
+ * result, and, where all rows are equally long, the rows that a static schedule gives each thread.
+ */
+#include "bench/sparse/sparse.h"
+#include "model/spmv/generate.h"
+#include "model/spmv/spmv.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <cmocka.h>
+
+#ifdef _OPENMP
+/* owner[row] becomes the thread that computed the row. */
+static void multiply_openmp(const struct lull_matrix *matrix, int threads, const double *x,
+                            double *y, int *owner)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (uint32_t row = 0; row < matrix->rows; row++) {
+        double sum = 0;
+        for (uint32_t i = matrix->starts[row]; i < matrix->starts[row + 1]; i++)
+            sum += matrix->values[i] * x[matrix->column[i]];
+        y[row] = sum;
+        owner[row] = omp_get_thread_num();
+    }
+}
+
+static void check(const char *spec, unsigned threads, bool equal_rows)
+{
+    struct lull_matrix matrix;
+    struct lull_error err;
+    if (lull_generate(spec, &matrix, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    const struct lull_sparse sparse = {.rows = matrix.rows,
+                                       .columns = matrix.columns,
+                                       .starts = matrix.starts,
+                                       .column = matrix.column,
+                                       .values = matrix.values};
+    double *x = calloc(matrix.columns, sizeof *x), *y = calloc(matrix.rows, sizeof *y);
+    double *expected = calloc(matrix.rows, sizeof *expected);
+    int *owner = calloc(matrix.rows, sizeof *owner);
+    assert_true(x && y && expected && owner);
+    for (uint32_t i = 0; i < matrix.columns; i++)
+        x[i] = 1 + 0.25 * (i % 7);
+    omp_set_dynamic(0);
+    multiply_openmp(&matrix, (int)threads, x, expected, owner);
+    uint32_t next = 0;
+    for (unsigned t = 0; t < threads; t++) {
+        struct lull_sparse_part part;
+        lull_spmv_split(&matrix, NULL, threads, t, &part.first, &part.last);
+        assert_int_equal(part.first, next); /* no row twice, none left out */
+        next = part.last;
+        lull_sparse_multiply(&sparse, part, x, y);
+        for (uint32_t row = part.first; equal_rows && row < part.last; row++)
+            assert_int_equal(owner[row], t);
+    }
+    assert_int_equal(next, matrix.rows);
+    for (uint32_t row = 0; row < matrix.rows; row++)
+        assert_true(fabs(y[row] - expected[row]) <= 1e-12 * fabs(expected[row]) + 1e-14);
+    free(x);
+    free(y);
+    free(expected);
+    free(owner);
+    lull_matrix_free(&matrix);
+}
+
+static void test_openmp(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 8; threads *= 2) {
+        check("dense:n=64", threads, true);
+        check("stencil5:nx=40,ny=30", threads, false);
+        check("random:n=1000,row=9", threads, false);
+    }
+    check("dense:n=60", 3, true);
+}
+#else
+static void test_openmp(void **state)
+{
+    (void)state;
+    printf("skipped: this compiler has no OpenMP\n");
+    skip();
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_openmp)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
