@@ -24,6 +24,16 @@ lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value)
     return LULL_OK;
 }
 
+lull_status lull_parse_real(const char *text, double *ret_value)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value))
+        return LULL_ERR_RANGE;
+    *ret_value = value;
+    return LULL_OK;
+}
+
 struct unit {
     const char *name;
     double factor;

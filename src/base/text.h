@@ -10,6 +10,9 @@
 /* Decimal digits only, the whole of [text, text + length); LULL_ERR_RANGE on overflow. */
 lull_status lull_parse_u64(const char *text, size_t length, uint64_t *ret_value);
 
+/* A finite number, the whole of the text; else LULL_ERR_RANGE. */
+lull_status lull_parse_real(const char *text, double *ret_value);
+
 /* A time with unit: "250ns", "1.5us", "3ms", "2s", "1min"; a bare number counts in `bare_ns`
  * nanoseconds each. Result in ns, rounded to the nearest; may be negative. */
 lull_status lull_parse_time(const char *text, double bare_ns, int64_t *ret_ns,

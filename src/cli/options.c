@@ -6,9 +6,7 @@
 #include "cli/message.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CANDIDATES = 64 };
@@ -142,20 +140,13 @@ lull_status lull_option_number(const char *name, const char *text, uint64_t leas
     return LULL_OK;
 }
 
-static bool read_real(const char *text, double *ret_value)
-{
-    char *end;
-    *ret_value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*ret_value);
-}
-
 lull_status lull_option_real(const char *name, const char *text, double least, double *value,
                              struct lull_error *err)
 {
     double number;
     if (!text)
         return LULL_OK;
-    if (!read_real(text, &number) || number < least)
+    if (lull_parse_real(text, &number) != LULL_OK || number < least)
         return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected a number from %g up", name,
                          text, least);
     *value = number;
@@ -168,7 +159,7 @@ lull_status lull_option_percent(const char *name, const char *text, double least
     double percent;
     if (!text)
         return LULL_OK;
-    if (!read_real(text, &percent) || percent < least || percent > most)
+    if (lull_parse_real(text, &percent) != LULL_OK || percent < least || percent > most)
         return lull_fail(err, LULL_ERR_RANGE, "--%s is '%s', expected %g to %g percent", name, text,
                          least, most);
     *value = percent / 100;

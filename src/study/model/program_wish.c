@@ -3,8 +3,6 @@
 #include "base/text.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -61,7 +59,6 @@ lull_status lull_model_sizes_read(const struct lull_model_run_wish *wishes, uint
     const char *size_name = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const char *const *texts = wishes[i].settings;
-        char *end;
         if (!texts && !size_name)
             continue;
         if (!texts || texts[1])
@@ -69,13 +66,13 @@ lull_status lull_model_sizes_read(const struct lull_model_run_wish *wishes, uint
                              wishes[i].path);
         const char *equals = strchr(texts[0], '=');
         const char *name = lull_arena_strndup(arena, texts[0], (size_t)(equals - texts[0]));
-        sizes[i] = strtod(equals + 1, &end);
+        bool is_number = lull_parse_real(equals + 1, &sizes[i]) == LULL_OK;
         if (!is_size_name(name) || (size_name ? strcmp(name, size_name) != 0 : i > 0))
             return lull_fail(err, LULL_ERR_RANGE,
                              "'%s': expected one name of a size behind every run, and not P, T, B, "
                              "iterations",
                              texts[0]);
-        if (end == equals + 1 || *end || !(sizes[i] > 0) || !isfinite(sizes[i]))
+        if (!is_number || sizes[i] <= 0)
             return lull_fail(err, LULL_ERR_RANGE, "'%s', expected a number above 0", texts[0]);
         size_name = name;
     }

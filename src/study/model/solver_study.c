@@ -2,18 +2,9 @@
 
 #include "base/text.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- texts ---------------------------------------------------------------------------------- */
-
-static bool is_number(const char *text, double *ret_value)
-{
-    char *stop;
-    *ret_value = strtod(text, &stop);
-    return *text && !*stop && isfinite(*ret_value);
-}
 
 /* "NAME=REST": the rest; NULL: it is no such thing. */
 static const char *split(const char *text, struct lull_arena *arena, const char **ret_name)
@@ -34,7 +25,7 @@ lull_status lull_solver_values_read(const char *const *texts, struct lull_arena 
     struct lull_solver_parameter *values = lull_arena_zero(arena, count + 1, sizeof *values);
     for (size_t i = 0; i < count; i++) {
         const char *number = split(texts[i], arena, &values[i].name);
-        if (!number || !is_number(number, &values[i].value))
+        if (!number || lull_parse_real(number, &values[i].value) != LULL_OK)
             return lull_fail(err, LULL_ERR_RANGE, "'%s', expected NAME=NUMBER", texts[i]);
     }
     wish->values = values;
@@ -52,7 +43,7 @@ lull_status lull_solver_sweep_read(const char *text, struct lull_arena *arena,
     const char **pieces = lull_split(rest, ",", arena, &count);
     double *values = lull_arena_zero(arena, count, sizeof *values);
     for (size_t i = 0; i < count; i++)
-        if (!is_number(pieces[i], &values[i]))
+        if (lull_parse_real(pieces[i], &values[i]) != LULL_OK)
             return lull_fail(err, LULL_ERR_RANGE, "'%s', expected numbers with commas", text);
     wish->sweep = values;
     wish->n_sweep = count;

@@ -1,5 +1,6 @@
 #include "view/kernel/kernel_document.h"
 
+#include "view/kernel/kernel_facts.h"
 #include "view/notices_document.h"
 
 #include <math.h>
@@ -13,11 +14,6 @@ struct drawing {
 };
 
 /* ---- cells and texts ------------------------------------------------------------------------ */
-
-static const char *rate_unit(const struct lull_kernel_prediction *prediction)
-{
-    return prediction->flops > 0 ? "flop/s" : "it/s";
-}
 
 /* "16.9" and "7" */
 static const char *cycles_text(double cycles, struct lull_arena *arena)
@@ -58,27 +54,6 @@ static const char *sizes_text(const struct lull_kernel *kernel, struct lull_aren
     return *text ? text : "fixed";
 }
 
-static const char *machine_text(const struct lull_machine *machine)
-{
-    return machine->name        ? machine->name
-           : machine->host.name ? machine->host.name
-           : machine->cpu.model ? machine->cpu.model
-                                : "unnamed";
-}
-
-static const char *in_core_text(const struct lull_incore *incore, struct lull_arena *arena)
-{
-    switch (incore->source) {
-    case LULL_INCORE_GIVEN:
-        return "given";
-    case LULL_INCORE_ESTIMATE:
-        return "rough estimate from counted instructions";
-    case LULL_INCORE_MCA:
-        break;
-    }
-    return lull_arena_printf(arena, "llvm-mca for %s", incore->cpu);
-}
-
 /* ---- facts ---------------------------------------------------------------------------------- */
 
 static const char *bottleneck_text(const struct lull_roofline *roofline, struct lull_arena *arena)
@@ -86,28 +61,6 @@ static const char *bottleneck_text(const struct lull_roofline *roofline, struct 
     if (roofline->limit != LULL_KERNEL_NONE)
         return lull_arena_printf(arena, "bandwidth of %s", roofline->roofs[roofline->limit].level);
     return roofline->peak <= roofline->in_core ? "peak arithmetic" : "the core's execution";
-}
-
-static void add_in_core(const struct drawing *drawing)
-{
-    const struct lull_incore *incore = &drawing->prediction->incore;
-    struct lull_document *document = drawing->document;
-    lull_document_fact(document, "in_core", "In-core times",
-                       lull_cell_text(in_core_text(incore, drawing->arena)));
-    if (incore->flags)
-        lull_document_fact(document, "compiled", "Compiled with",
-                           lull_cell_text(lull_arena_printf(drawing->arena, "%s %s",
-                                                            incore->compiler, incore->flags)));
-    if (incore->source == LULL_INCORE_GIVEN)
-        return;
-    lull_document_fact(document, "iterations_per_pass", "Iterations per pass",
-                       lull_cell_number(incore->per_pass, 0));
-    if (isfinite(incore->chain))
-        lull_document_fact(document, "chain", "Loop-carried chain (cy)",
-                           lull_cell_number(incore->chain, 1));
-    if (isfinite(incore->alone))
-        lull_document_fact(document, "alone", "llvm-mca's own time (cy)",
-                           lull_cell_number(incore->alone, 1));
 }
 
 static void add_facts(const struct drawing *drawing)
@@ -120,14 +73,14 @@ static void add_facts(const struct drawing *drawing)
     lull_document_fact(document, "kernel", "Kernel", lull_cell_text(kernel->name));
     lull_document_fact(document, "sizes", "Sizes", lull_cell_text(sizes_text(kernel, arena)));
     lull_document_fact(document, "machine", "Machine",
-                       lull_cell_text(machine_text(prediction->machine)));
+                       lull_cell_text(lull_kernel_machine_text(prediction->machine)));
     lull_document_fact(document, "clock", "Clock", lull_cell_quantity(prediction->clock, "Hz"));
     lull_document_fact(document, "unit_iterations", "Unit of work (iterations)",
                        lull_cell_number(prediction->unit, 0));
     lull_document_fact(document, "flops", "Flop per iteration", lull_cell_number(per_iteration, 1));
     lull_document_fact(document, "footprint", "All arrays",
                        lull_cell_bytes((uint64_t)prediction->layers.footprint));
-    add_in_core(drawing);
+    lull_kernel_add_in_core(document, &prediction->incore, arena);
     lull_document_fact(document, "ecm", "ECM", lull_cell_text(tuple_text(prediction, arena)));
     lull_document_fact(document, "ecm_prediction", "ECM prediction",
                        lull_cell_text(ladder_text(prediction, arena)));
@@ -135,17 +88,18 @@ static void add_facts(const struct drawing *drawing)
                        lull_cell_number(prediction->cycles, 1));
     lull_document_fact(document, "performance", "Performance, 1 core",
                        lull_cell_quantity(lull_prediction_rate(prediction, prediction->cycles),
-                                          rate_unit(prediction)));
+                                          lull_kernel_rate_unit(prediction)));
     if (prediction->saturation)
         lull_document_fact(document, "saturation", "Memory saturates at (cores)",
                            lull_cell_count(prediction->saturation));
     else
         lull_document_fact(document, "saturation", "Memory saturates at (cores)",
                            lull_cell_absent("never: no traffic with memory"));
-    lull_document_fact(document, "roofline",
-                       lull_arena_printf(arena, "Roofline, %u core%s", prediction->roofline.cores,
-                                         prediction->roofline.cores == 1 ? "" : "s"),
-                       lull_cell_quantity(prediction->roofline.performance, rate_unit(prediction)));
+    lull_document_fact(
+        document, "roofline",
+        lull_arena_printf(arena, "Roofline, %u core%s", prediction->roofline.cores,
+                          prediction->roofline.cores == 1 ? "" : "s"),
+        lull_cell_quantity(prediction->roofline.performance, lull_kernel_rate_unit(prediction)));
     lull_document_fact(document, "bottleneck", "Roofline's bottleneck",
                        lull_cell_text(bottleneck_text(&prediction->roofline, arena)));
 }
@@ -245,7 +199,7 @@ static void add_roofline(const struct drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
     const struct lull_roofline *roofline = &prediction->roofline;
-    const char *unit = rate_unit(prediction);
+    const char *unit = lull_kernel_rate_unit(prediction);
     struct lull_table *table =
         lull_document_table(drawing->document, "roofline",
                             lull_arena_printf(drawing->arena, "Roofline, %u core%s",
@@ -299,8 +253,10 @@ static void add_cores(const struct drawing *drawing)
         const struct lull_core_point *point = &prediction->points[i];
         const char *id = lull_arena_printf(drawing->arena, "%u", point->cores);
         uint32_t row = lull_table_row(table, id, id, LULL_NO_ROW);
-        lull_table_set(table, row, 0, lull_cell_quantity(point->naive, rate_unit(prediction)));
-        lull_table_set(table, row, 1, lull_cell_quantity(point->latency, rate_unit(prediction)));
+        lull_table_set(table, row, 0,
+                       lull_cell_quantity(point->naive, lull_kernel_rate_unit(prediction)));
+        lull_table_set(table, row, 1,
+                       lull_cell_quantity(point->latency, lull_kernel_rate_unit(prediction)));
     }
 }
 
@@ -325,20 +281,6 @@ static void add_ports(const struct drawing *drawing)
 
 /* ---- measurement ---------------------------------------------------------------------------- */
 
-static double predicted_seconds(const struct lull_kernel_prediction *prediction, unsigned cores)
-{
-    const struct lull_kernel *kernel = prediction->kernel;
-    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
-    return cores * units * lull_ecm_scale(prediction->cycles, prediction->ecm.shared, cores) /
-           prediction->clock;
-}
-
-double lull_kernel_error(const struct lull_kernel_prediction *prediction,
-                         const struct lull_kernel_measured *measured)
-{
-    return predicted_seconds(prediction, measured->cores) / measured->seconds - 1;
-}
-
 static void add_measured(const struct drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
@@ -349,7 +291,7 @@ static void add_measured(const struct drawing *drawing)
     double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
     double work =
         measured->cores * units * (prediction->flops > 0 ? prediction->flops : prediction->unit);
-    double predicted = predicted_seconds(prediction, measured->cores);
+    double predicted = lull_kernel_seconds(prediction, measured->cores);
     struct lull_table *table =
         lull_document_table(drawing->document, "measured",
                             lull_arena_printf(drawing->arena, "Measured on this machine, %u core%s",
@@ -367,9 +309,10 @@ static void add_measured(const struct drawing *drawing)
     lull_table_set(table, row, 3, lull_cell_quantity(measured->high, "s"));
     lull_table_set(table, row, 4, lull_cell_share(lull_kernel_error(prediction, measured)));
     row = lull_table_row(table, "performance", "Performance", LULL_NO_ROW);
-    lull_table_set(table, row, 0, lull_cell_quantity(work / predicted, rate_unit(prediction)));
+    lull_table_set(table, row, 0,
+                   lull_cell_quantity(work / predicted, lull_kernel_rate_unit(prediction)));
     lull_table_set(table, row, 1,
-                   lull_cell_quantity(work / measured->seconds, rate_unit(prediction)));
+                   lull_cell_quantity(work / measured->seconds, lull_kernel_rate_unit(prediction)));
     if (isfinite(measured->cycle)) {
         row = lull_table_row(table, "cycles", "Cycles per unit", LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_number(predicted * prediction->clock / units, 2));
@@ -443,62 +386,4 @@ struct lull_document *lull_kernel_document(const struct lull_kernel_prediction *
     tell_disagreements(&drawing);
     lull_document_add_notices(drawing.document, notices);
     return drawing.document;
-}
-
-struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_prediction *predictions,
-                                                 const double *values, size_t count,
-                                                 const char *size,
-                                                 const struct lull_kernel_measured *measured,
-                                                 struct lull_notices *notices,
-                                                 struct lull_arena *arena)
-{
-    struct lull_document *document = lull_document_create(arena, "lull-model-kernel-sweep/1", "");
-    const struct drawing first = {document, &predictions[0], NULL, notices, arena};
-    size_t links = predictions[0].ecm.n_links;
-    lull_document_fact(document, "kernel", "Kernel", lull_cell_text(predictions[0].kernel->name));
-    lull_document_fact(document, "machine", "Machine",
-                       lull_cell_text(machine_text(predictions[0].machine)));
-    lull_document_fact(document, "unit_iterations", "Unit of work (iterations)",
-                       lull_cell_number(predictions[0].unit, 0));
-    add_in_core(&first);
-    struct lull_table *table =
-        lull_document_table(document, "sweep", "Cycles per unit of work", LULL_BY_COLUMN);
-    lull_table_corner(table, size);
-    lull_table_column(table, "footprint", "Arrays");
-    lull_table_column(table, "t_ol", "T_OL");
-    lull_table_column(table, "t_nol", "T_nOL");
-    for (size_t i = 0; i < links; i++)
-        lull_table_column(table, predictions[0].ecm.links[i].name,
-                          predictions[0].ecm.links[i].name);
-    lull_table_column(table, "cycles", "ECM");
-    lull_table_column(table, "performance", "Performance");
-    if (measured) {
-        lull_table_column(table, "measured", "Measured");
-        lull_table_column(table, "error", "Error");
-    }
-    for (size_t p = 0; p < count; p++) {
-        const struct lull_kernel_prediction *prediction = &predictions[p];
-        const char *id = lull_arena_printf(arena, "%.0f", values[p]);
-        uint32_t row = lull_table_row(table, id, id, LULL_NO_ROW), column = 0;
-        lull_table_set(table, row, column++,
-                       lull_cell_bytes((uint64_t)prediction->layers.footprint));
-        lull_table_set(table, row, column++, lull_cell_number(prediction->ecm.t_ol, 1));
-        lull_table_set(table, row, column++, lull_cell_number(prediction->ecm.t_nol, 1));
-        for (size_t i = 0; i < links; i++)
-            lull_table_set(table, row, column++,
-                           lull_cell_number(prediction->ecm.links[i].cycles, 1));
-        lull_table_set(table, row, column++, lull_cell_number(prediction->cycles, 1));
-        double rate = lull_prediction_rate(prediction, prediction->cycles);
-        lull_table_set(table, row, column++, lull_cell_quantity(rate, rate_unit(prediction)));
-        if (!measured)
-            continue;
-        double error = lull_kernel_error(prediction, &measured[p]);
-        lull_table_set(table, row, column++,
-                       lull_cell_quantity(rate * (1 + error), rate_unit(prediction)));
-        lull_table_set(table, row, column, lull_cell_share(error));
-    }
-    for (size_t i = 0; i < predictions[0].incore.n_notes; i++)
-        lull_document_note(document, LULL_NOTE_INFO, "%s", predictions[0].incore.notes[i]);
-    lull_document_add_notices(document, notices);
-    return document;
 }

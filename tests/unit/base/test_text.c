@@ -1,5 +1,7 @@
-/* Numbers in text. */
+/* Numbers and pieces of text. */
 #include "base/text.h"
+
+#include "base/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -246,10 +248,50 @@ static void test_format_quantity(void **state)
             cases[i].text);
 }
 
+static void test_real(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "x", "1x", "1 ", "inf", "nan", "1e999", "1,5"};
+    double value = 7;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(lull_parse_real(wrong[i], &value), LULL_ERR_RANGE);
+    assert_true(value == 7); /* written only on success */
+    assert_int_equal(lull_parse_real("-2.5e3", &value), LULL_OK);
+    assert_true(value == -2500);
+}
+
+static void test_split(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    static const struct {
+        const char *text, *separators;
+        size_t count;
+        const char *pieces[4];
+    } cases[] = {{"a,bc,d", ",", 3, {"a", "bc", "d"}},
+                 {"abc", ",", 1, {"abc"}},
+                 {"", ",", 1, {""}},
+                 {",a,", ",", 3, {"", "a", ""}},
+                 {"a b\tc", " \t", 3, {"a", "b", "c"}}};
+    size_t count = 7;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char **pieces = lull_split(cases[i].text, cases[i].separators, arena, &count);
+        assert_int_equal(count, cases[i].count);
+        for (size_t k = 0; k < count; k++)
+            assert_string_equal(pieces[k], cases[i].pieces[k]);
+        assert_null(pieces[count]);
+    }
+    assert_null(lull_split(NULL, ",", arena, &count));
+    assert_int_equal(count, 0);
+    lull_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_u64),
+        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_split),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_size),
         cmocka_unit_test(test_format_time),

@@ -1,5 +1,5 @@
 /* Test minus reference, on rounds whose difference is known. */
-#include "bench/overhead.h"
+#include "bench/openmp/overhead.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -136,3 +136,17 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lul
     lull_remove_tree(folder, NULL);
     return status;
 }
+
+double lull_kernel_seconds(const struct lull_kernel_prediction *prediction, unsigned cores)
+{
+    const struct lull_kernel *kernel = prediction->kernel;
+    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
+    return cores * units * lull_ecm_scale(prediction->cycles, prediction->ecm.shared, cores) /
+           prediction->clock;
+}
+
+double lull_kernel_error(const struct lull_kernel_prediction *prediction,
+                         const struct lull_kernel_measured *measured)
+{
+    return lull_kernel_seconds(prediction, measured->cores) / measured->seconds - 1;
+}

@@ -16,4 +16,10 @@ struct lull_kernel_measured {
 lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lull_arena *arena,
                                  struct lull_kernel_measured *ret_measured, struct lull_error *err);
 
+/* Predicted seconds of one execution of the nest, on each of so many cores at the same time. */
+double lull_kernel_seconds(const struct lull_kernel_prediction *prediction, unsigned cores);
+/* Relative error of the predicted time. */
+double lull_kernel_error(const struct lull_kernel_prediction *prediction,
+                         const struct lull_kernel_measured *measured);
+
 #endif

@@ -11,13 +11,6 @@
 
 enum { MOST_VALUES = 1000 };
 
-static bool is_number(const char *text, double *ret_value)
-{
-    char *end;
-    *ret_value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*ret_value);
-}
-
 static bool is_name(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -53,7 +46,7 @@ static lull_status read_sizes(const char *const *texts, struct lull_arena *arena
     struct lull_kernel_size *sizes = lull_arena_zero(arena, count + 2, sizeof *sizes);
     for (size_t i = 0; i < count; i++) {
         const char *value = split(texts[i], arena, &sizes[i].name);
-        if (!value || !is_number(value, &sizes[i].value) ||
+        if (!value || lull_parse_real(value, &sizes[i].value) != LULL_OK ||
             sizes[i].value != floor(sizes[i].value) || fabs(sizes[i].value) > 1e15)
             return lull_fail(err, LULL_ERR_RANGE,
                              "-D: '%s', expected NAME=VALUE with a whole number", texts[i]);
@@ -73,7 +66,7 @@ static lull_status read_calls(const char *const *texts, struct lull_arena *arena
     struct lull_kernel_cost *costs = lull_arena_zero(arena, count + 1, sizeof *costs);
     for (size_t i = 0; i < count; i++) {
         const char *value = split(texts[i], arena, &costs[i].name);
-        if (!value || !is_number(value, &costs[i].cycles) || costs[i].cycles < 0)
+        if (!value || lull_parse_real(value, &costs[i].cycles) != LULL_OK || costs[i].cycles < 0)
             return lull_fail(err, LULL_ERR_RANGE, "--call: '%s', expected NAME=CYCLES", texts[i]);
     }
     wish->source.costs = costs;
@@ -136,7 +129,8 @@ static lull_status read_index(const char *text, struct lull_arena *arena,
     if (strncmp(what, "band:", 5) != 0)
         return read_sample(what, arena, index, err);
     index->kind = LULL_INDEX_BAND;
-    if (!is_number(what + 5, &index->width) || index->width < 0 || index->width > 1e15)
+    if (lull_parse_real(what + 5, &index->width) != LULL_OK || index->width < 0 ||
+        index->width > 1e15)
         return lull_fail(err, LULL_ERR_RANGE,
                          "--index: '%s', expected band:WIDTH with a number of elements", text);
     return LULL_OK;
@@ -179,8 +173,8 @@ static bool read_list(const char *text, struct lull_arena *arena, struct lull_ke
     const char **pieces = lull_split(text, ",", arena, &count);
     for (size_t i = 0; i < count; i++) {
         double value;
-        if (wish->n_values == MOST_VALUES || !is_number(pieces[i], &value) || value < 1 ||
-            value != floor(value) || value > 1e15)
+        if (wish->n_values == MOST_VALUES || lull_parse_real(pieces[i], &value) != LULL_OK ||
+            value < 1 || value != floor(value) || value > 1e15)
             return false;
         wish->values[wish->n_values++] = value;
     }

@@ -2,7 +2,7 @@
 #include "bench/benchmark.h"
 #include "bench/helper_output.h"
 #include "bench/launch.h"
-#include "bench/overhead.h"
+#include "bench/openmp/overhead.h"
 
 #include <math.h>
 #include <string.h>

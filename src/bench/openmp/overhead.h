@@ -1,6 +1,6 @@
 /* What a construct costs: its time minus that of a reference, the same work without it. */
-#ifndef LULL_BENCH_OVERHEAD_H
-#define LULL_BENCH_OVERHEAD_H
+#ifndef LULL_BENCH_OPENMP_OVERHEAD_H
+#define LULL_BENCH_OPENMP_OVERHEAD_H
 
 #include "base/arena.h"
 #include "bench/timing.h"

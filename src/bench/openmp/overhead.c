@@ -1,4 +1,4 @@
-#include "bench/overhead.h"
+#include "bench/openmp/overhead.h"
 
 #include "base/text.h"
 #include "bench/number.h"
