@@ -74,3 +74,38 @@ foreach(name omp_constructs pause_omp nested_threads)
                        -- ${record_bin}/${name}.clang)
     endif()
 endforeach()
+
+# The same by clang, whose sanitizers look at other things, with a recorder that it has made. `lull`
+# takes the recorder that lies beside it.
+if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(by_clang ${record_bin}/by_clang)
+    get_target_property(sources liblull-record SOURCES)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/record/*.h
+         ${PROJECT_SOURCE_DIR}/src/tape/*.h)
+    add_custom_command(OUTPUT ${by_clang}/liblull-record.so DEPENDS ${sources} ${headers}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${by_clang}
+        COMMAND ${LULL_CLANG} -std=c17 -D_GNU_SOURCE -DLULL_VERSION="${PROJECT_VERSION}" -O1 -g -fPIC -shared
+                -fvisibility=hidden ${sanitized}
+                -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include ${sources}
+                -o ${by_clang}/liblull-record.so -ldl -lpthread VERBATIM)
+    add_custom_command(OUTPUT ${by_clang}/lull DEPENDS lull ${by_clang}/liblull-record.so
+        COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:lull> ${by_clang}/lull VERBATIM)
+    add_custom_target(record.by_clang ALL DEPENDS ${by_clang}/lull)
+    set(record_variant .by_clang)
+    foreach(name marked pause_threads short_threads forks)
+        record_program(${name} ${LULL_CLANG} -pthread ${sanitized})
+    endforeach()
+    foreach(name omp_constructs pause_omp nested_threads)
+        record_program(${name} ${LULL_CLANG} -fopenmp ${sanitized})
+    endforeach()
+    unset(record_variant)
+    get_filename_component(clang ${LULL_CLANG} NAME_WE)
+    foreach(test marked "pause_threads long" "pause_threads turns" "short_threads few" forks
+            omp_constructs pause_omp nested_threads)
+        separate_arguments(words UNIX_COMMAND ${test})
+        list(POP_FRONT words name)
+        string(REPLACE " " "." title ${test})
+        sanitized_test(by_clang.${title} --lull ${by_clang}/lull
+                       -- ${record_bin}/${name}.by_clang.${clang} ${words})
+    endforeach()
+endif()

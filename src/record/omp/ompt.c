@@ -48,6 +48,16 @@ static void push_task(struct rec_omp *omp, const union ompt_data *task)
     omp->n_tasks++;
 }
 
+/* A worker comes out of the pool, where it runs nothing: the runtime tells the end of its share of
+ * the region before with another address, by which that is not found. */
+static void push_implicit(struct rec_omp *omp, const struct rec_fork *fork,
+                          const union ompt_data *task)
+{
+    if (fork->ends != omp->ring)
+        omp->n_tasks = 0;
+    push_task(omp, task);
+}
+
 /* How many tasks have begun inside of this one and not ended; UINT32_MAX: it does not run here. */
 static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *task)
 {
@@ -130,7 +140,7 @@ static REC_COLD void begin_unseen(struct rec_thread *self, struct rec_fork *fork
     task->ptr = fork;
     if (self)
         rec_omp_begin(self, fork);
-    push_task(rec_current()->omp, task);
+    push_implicit(rec_current()->omp, fork, task);
 }
 
 static void begin_implicit(union ompt_data *parallel, union ompt_data *task, bool initial)
@@ -140,7 +150,7 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task, boo
     task->ptr = fork;
     if (REC_LIKELY(fork && self)) {
         rec_omp_begin(self, fork);
-        push_task(self->omp, task);
+        push_implicit(self->omp, fork, task);
         return;
     }
     task->ptr = NULL;
