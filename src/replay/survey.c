@@ -34,10 +34,12 @@ struct lull_survey {
     struct visitor *visitors;          /* these three by process of the trace */
     struct lull_passages *passages;
     int64_t *shifts;
-    pthread_mutex_t lock;      /* of roots */
+    pthread_mutex_t lock;      /* of roots and unreceived */
     struct roots *roots;       /* [n_comms] */
     struct requests *requests; /* by location */
     atomic_bool completes_receives, completes_sends;
+    bool gives_up; /* receives may be given up */
+    struct lull_unreceived unreceived;
 };
 
 static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
@@ -142,6 +144,24 @@ static void take_request(struct lull_survey *survey, uint32_t location,
     }
 }
 
+static bool take_message(struct lull_survey *survey, const struct lull_steps *steps,
+                         const struct lull_step *step)
+{
+    if (!survey->gives_up || step->channel == LULL_NONE)
+        return true;
+    pthread_mutex_lock(&survey->lock);
+    bool fits = lull_unreceived_count(&survey->unreceived,
+                                      lull_channels_at(steps->channels, step->channel),
+                                      step->kind == LULL_STEP_SEND);
+    pthread_mutex_unlock(&survey->lock);
+    return fits;
+}
+
+const struct lull_unreceived *lull_survey_unreceived(const struct lull_survey *survey)
+{
+    return &survey->unreceived;
+}
+
 bool lull_survey_completes_receives(const struct lull_survey *survey)
 {
     return atomic_load(&survey->completes_receives);
@@ -163,6 +183,7 @@ bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
 #define OF_REQUESTS                                                         \
     (LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) | \
      LULL_STEP_MASK(LULL_STEP_SEND_DONE) | LULL_STEP_MASK(LULL_STEP_CANCEL))
+#define OF_MESSAGES (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV))
 #define OF_COLLECTIVES \
     (LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 
@@ -188,6 +209,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (LULL_STEP_MASK(step->kind) & OF_MESSAGES && !take_message(survey, steps, step))
+            return no_memory(survey, err);
         if (LULL_STEP_MASK(step->kind) & OF_REQUESTS)
             take_request(survey, steps->location, step);
         else if (master && LULL_STEP_MASK(step->kind) & OF_COLLECTIVES &&
@@ -199,8 +222,10 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
 {
-    return (struct lull_consumer){
-        .context = survey, .wants = OF_REQUESTS | OF_COLLECTIVES, .steps = take_steps};
+    return (struct lull_consumer){.context = survey,
+                                  .wants = OF_REQUESTS | OF_COLLECTIVES |
+                                           (survey->gives_up ? OF_MESSAGES : 0),
+                                  .steps = take_steps};
 }
 
 lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
@@ -234,6 +259,9 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     pthread_mutex_init(&survey->lock, NULL);
     survey->trace = trace;
     survey->application = application;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        survey->gives_up |= trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
+                            lull_call_of_region(&trace->regions[r]) == LULL_CALL_REQUEST_FREE;
     survey->n_processes = lull_count_processes(trace, application);
     survey->visitors = calloc(n, sizeof *survey->visitors);
     survey->passages = calloc(n, sizeof *survey->passages);
@@ -261,6 +289,7 @@ void lull_survey_destroy(struct lull_survey *survey)
     for (uint32_t c = 0; survey->roots && c < survey->trace->n_comms; c++)
         free(survey->roots[c].processes);
     pthread_mutex_destroy(&survey->lock);
+    lull_unreceived_free(&survey->unreceived);
     free(survey->visitors);
     free(survey->passages);
     free(survey->shifts);

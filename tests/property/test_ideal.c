@@ -45,7 +45,7 @@ struct program {
     struct message messages[MESSAGES];
     uint32_t n_messages;
     uint64_t requests;
-    int64_t last_ideal; /* of the last events */
+    int64_t last_ideal; /* of the end */
     int64_t phases;     /* collective operations so far */
 };
 
@@ -239,16 +239,14 @@ static void draw_program(struct lull_random *random, struct program *p)
         step(p);
     while (p->n_messages)
         receive(p);
-    for (uint32_t r = 0; r < p->n_ranks; r++) /* the last computation is seen, too */
-        add(p, r, LULL_EVENT_ENTER, LOOP), add(p, r, LULL_EVENT_LEAVE, LOOP);
     for (uint32_t r = 0; r < p->n_ranks; r++)
         if (p->clocks[r].measured > p->trace->duration)
             p->trace->duration = p->clocks[r].measured;
-    for (uint32_t r = 0; r < p->n_ranks; r++)
+    for (uint32_t r = 0; r < p->n_ranks; r++) { /* the rest of the run is no MPI */
+        p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
         if (p->clocks[r].ideal > p->last_ideal)
             p->last_ideal = p->clocks[r].ideal;
-    for (uint32_t r = 0; r < p->n_ranks; r++) /* the rest of the run is no MPI */
-        p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
+    }
 }
 
 static void check_bounds(const struct program *p, int64_t ideal, struct lull_arena *arena)
@@ -286,14 +284,15 @@ static int64_t simulate(const struct program *p, double cpu_speed, struct lull_a
     return result.runtime;
 }
 
-/* The event-driven engine comes to the same, and processors of twice the speed to half of it. */
+/* The event-driven engine comes to the same, and processors of twice the speed to half of it: of
+ * what is computed only the time behind the last event may be odd, which is rounded. */
 static void check_engine(const struct program *p, uint64_t seed, struct lull_arena *arena)
 {
     int64_t runtime = simulate(p, 1, arena);
     if (runtime != p->last_ideal)
         fail_msg("seed %lu: the engine has %ld ns, the reference %ld", seed, runtime,
                  p->last_ideal);
-    assert_int_equal(2 * simulate(p, 2, arena), runtime);
+    assert_true(llabs(2 * simulate(p, 2, arena) - runtime) <= 1);
 }
 
 static struct lull_breakdown *break_down(const struct lull_trace *trace, struct lull_arena *arena)
@@ -378,9 +377,7 @@ static void check_program(struct lull_random *random, uint64_t seed)
     struct lull_ideal_options options = {0};
     struct lull_ideal_result result;
     struct lull_error err;
-    int64_t wanted = 0;
-    for (uint32_t r = 0; r < p.n_ranks; r++)
-        wanted = p.clocks[r].ideal > wanted ? p.clocks[r].ideal : wanted;
+    const int64_t wanted = p.last_ideal;
     if (lull_ideal_runtime(p.trace, &options, arena, &result, &err) != LULL_OK)
         fail_msg("seed %lu: %s", seed, err.text);
     if (result.absent)

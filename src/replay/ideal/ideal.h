@@ -1,7 +1,9 @@
 /* Ideal runtime: how long a measured run would have taken on a network that costs nothing.
  *
  * All that is not MPI stays as measured, and so do one-sided and file operations (activity/step.h
- * says what the kept time is). A call of MPI takes no time, except that it waits for what it needs
+ * says what the kept time is), up to the end of the run on all processes: what comes behind the last
+ * event of one is its own computation, as in all efficiencies, whose longest time outside MPI must
+ * not be longer than this runtime. A call of MPI takes no time, except that it waits for what it needs
  * from others: a receive for its message to be sent; a barrier, allreduce, allgather, alltoall or
  * reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at its root for
  * all; a scan for the ranks before. Sends are complete at once. MPI inside an OpenMP parallel

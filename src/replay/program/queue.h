@@ -60,6 +60,7 @@ struct lull_replay_stream {
     uint32_t phase, ordinal;
     uint32_t syncs;
     struct lull_hash collectives; /* by communicator: blocking ones so far */
+    struct lull_hash given_up;    /* by channel: messages that receives took which were given up */
 };
 
 typedef struct lull_replay_stream stream_t;

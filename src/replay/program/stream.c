@@ -331,5 +331,6 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
     free(s->call_waits);
     free(s->waits);
     lull_hash_free(&s->collectives);
+    lull_hash_free(&s->given_up);
     free(s);
 }

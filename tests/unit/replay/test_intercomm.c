@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-enum { BCAST, REDUCE, BARRIER };
-static const char *const names[] = {"MPI_Bcast", "MPI_Reduce", "MPI_Barrier", NULL};
+enum { BCAST, REDUCE, BARRIER, FINALIZE };
+static const char *const names[] = {"MPI_Bcast", "MPI_Reduce", "MPI_Barrier", "MPI_Finalize", NULL};
 static const uint8_t operations[] = {LULL_COLLECTIVE_BCAST, LULL_COLLECTIVE_REDUCE,
                                      LULL_COLLECTIVE_BARRIER};
 
@@ -47,7 +47,7 @@ static void take_part(struct lull_trace *trace, uint32_t process, uint32_t regio
     }
 }
 
-/* On the ideal network; closes the trace. */
+/* On the ideal network; closes the trace. What comes behind the last event of a process is MPI. */
 static void replay(struct lull_trace *trace, int64_t ret_ends[4])
 {
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -57,6 +57,7 @@ static void replay(struct lull_trace *trace, int64_t ret_ends[4])
     struct lull_sim_options wanted = {.network = &network};
     struct lull_sim_result result;
     struct lull_error err = {""};
+    memory_trace_end_in(trace, FINALIZE);
     lull_network_init(&network, lull_network_find("ideal"));
     if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
         lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
