@@ -209,12 +209,6 @@ static lull_status take_item(stream_t *s, const struct lull_item *item, struct l
 
 /* ---- pulling ------------------------------------------------------------------------------- */
 
-static bool is_blocking(const struct lull_op *op)
-{
-    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT || op->kind == LULL_OP_SYNC ||
-           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
-}
-
 /* Too many operations wait for the first: a receive will be posted when it completes. */
 static void give_up_first(stream_t *s)
 {
@@ -283,7 +277,7 @@ lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t r
             op->requests = &s->waits[s->waits_first];
             s->waits_first += op->n_requests;
         }
-        if (is_blocking(op)) {
+        if (lull_op_blocks(op)) {
             s->first++;
             break;
         }
