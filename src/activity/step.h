@@ -107,6 +107,10 @@ enum lull_step_kind {
      LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |           \
      LULL_STEP_MASK(LULL_STEP_FREE) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+#define LULL_STEPS_OF_THREADS                                                             \
+    (LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |   \
+     LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
+     LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
 /* All but CALL, which says nothing that the others do not. */
 #define LULL_STEPS_ALL ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL))
 
@@ -215,6 +219,9 @@ struct lull_step {
         int64_t last_time; /* END: of the location's last region, state or message */
     };
 };
+
+/* Whether a run may have steps of threads that the program makes: it calls what makes them. */
+bool lull_makes_threads(const struct lull_trace *trace);
 
 /* Of an MPI region, from its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
 enum lull_call lull_call_of_region(const struct lull_region *region);

@@ -19,10 +19,10 @@ bool lull_unreceived_count(struct lull_unreceived *unreceived, const struct lull
                            bool sent);
 void lull_unreceived_free(struct lull_unreceived *unreceived);
 
-/* The channel of a message that a receive may have taken, which is posted for `wanted`, whose source
- * may be LULL_NONE and whose tag may be LULL_ANY, for any; of several the one whose numbers are the
- * lowest. `taken` are those that were taken so far, and counts this one. False: there is none, or
- * no memory, which *ret_fits tells. */
+/* The channel of a message that a receive may have taken, which is posted for `wanted`, whose
+ * source may be LULL_NONE and whose tag may be LULL_ANY, for any; of several the one whose numbers
+ * are the lowest. `taken` are those that were taken so far, and counts this one. False: there is
+ * none, or no memory, which *ret_fits tells. */
 bool lull_unreceived_take(const struct lull_unreceived *unreceived,
                           const struct lull_channel *wanted, struct lull_hash *taken,
                           struct lull_channel *ret_channel, bool *ret_fits);

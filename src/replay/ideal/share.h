@@ -10,8 +10,10 @@
  * reader.c   workers of the pass: who evaluates
  * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
+ * posts.c    when receives begin, for synchronous sends
  * gather.c   collective operations; circle.c: the members of communicators
- * crew.c     the threads of one process: their common order, and where they meet
+ * crew.c     the threads of one process: their common order, and where they meet their master
+ * lives.c    threads that the program makes: their lives, joins and barriers
  * losses.c   calls of which nothing was recorded
  * post.c     letters, rest, and how shares find out that all is over
  * explain.c  the result, and why there is none
@@ -40,18 +42,24 @@ struct message {
     uint32_t next;      /* in the queue, or of the free ones */
 };
 
-/* A channel at its receiver: messages by number, a list in share->messages. */
+/* A channel at its receiver: messages by number, a list in share->messages. Where sends may be
+ * synchronous, two lists of the same kind: */
 struct queue {
     uint32_t first, last; /* LULL_NONE: empty */
     uint32_t received;    /* receives so far, each with the next number */
+    uint32_t begun;       /* receives whose message has not been taken: `time` is when they began */
+    uint32_t asked; /* synchronous messages whose receive has not begun: `sent` is the share of
+                       the sender, and in the lower half its link */
     struct stream *waiting;
 };
 
 /* A channel at its sender. */
 struct link {
-    uint32_t share; /* of the receiver; LULL_NONE: nobody receives */
-    uint32_t queue; /* in this share: its queue; else the port that the other share knows it by */
-    uint32_t sent;  /* sends so far, each with the next number */
+    uint32_t share;   /* of the receiver; LULL_NONE: nobody receives */
+    uint32_t queue;   /* in this share: its queue; else the port that the other share knows it by */
+    uint32_t sent;    /* sends so far, each with the next number */
+    uint32_t answers; /* a list in share->messages: when receives of synchronous sends began */
+    struct stream *waiting; /* for such an answer */
 };
 
 /* What a channel of a location is, or LULL_NONE. */
@@ -109,16 +117,17 @@ struct member {
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ON_THREADS, ENDED };
+enum blocked { RUNNABLE, ON_MESSAGE, ON_RECEIVE, ON_GATHERING, ON_THREADS, ON_LIFE, ENDED };
 
 /* What a call waits for at its end. */
 struct pending {
-    uint32_t what;   /* queue or series */
+    uint32_t what;   /* queue, series, or link */
     uint32_t number; /* in it */
     uint32_t rank;   /* in the communicator */
     uint32_t comm;   /* LULL_NONE: a message */
     uint8_t op;
     bool is_root;
+    bool is_send;   /* a synchronous message of its own */
     int64_t time;   /* a message: received, measured; else of the own arrival, ideal */
     uint64_t bytes; /* of a message */
 };
@@ -129,6 +138,26 @@ struct open_collective {
     int64_t time; /* ideal, when it began */
     bool arrived; /* else its communicator is not known yet */
     struct pending pending;
+};
+
+/* A synchronous send that does not block, until it is waited for. */
+struct open_send {
+    uint64_t request;
+    uint32_t link, number;
+};
+
+/* A receive that does not block, where it is read. */
+struct read_post {
+    uint64_t request;
+    uint32_t post; /* how many were before */
+};
+
+/* The same, from where its post is read to where the thread comes to its completion. */
+struct posting {
+    int64_t time; /* ideal, when it began; -1: the thread has not come there */
+    uint32_t post;
+    uint32_t queue;  /* that it takes its message from; LULL_NONE: not read so far */
+    uint32_t number; /* in the queue */
 };
 
 enum { FORMS_OF_CALLS = LULL_CALLS };
@@ -145,6 +174,7 @@ struct reading {
     int64_t call_began; /* measured */
     int64_t call_kept;  /* when the call began */
     uint8_t posts;      /* receives since the last note */
+    uint8_t call;       /* enum lull_call */
     bool in_call;
     bool completed;                /* something in this call */
     bool sends;                    /* this call waits for sends */
@@ -153,6 +183,9 @@ struct reading {
     bool lost;                     /* of a call that has ended nothing was recorded */
     bool lost_collective;          /* nothing is known of a non-blocking one */
     bool recorded[FORMS_OF_CALLS]; /* a call of this kind has records */
+    struct read_post *open;        /* where posts matter: receives that are open */
+    size_t n_open, open_capacity;
+    uint32_t n_posts;
 };
 
 /* A thread that may call MPI. */
@@ -177,6 +210,10 @@ struct stream {
     size_t pending_at, n_pending, pending_capacity;
     struct open_collective *open;
     size_t n_open, open_capacity;
+    struct open_send *sends;
+    size_t n_sends, send_capacity;
+    struct posting *postings; /* in the order of their posts */
+    size_t n_postings, posting_capacity;
     uint64_t open_receives; /* posted, not complete */
     uint32_t epoch;         /* collective operations of all processes so far */
     struct losses *losses;
@@ -189,6 +226,7 @@ struct stream {
     int64_t point_time, point_kept; /* of the last step */
     uint32_t meeting;               /* its next one */
     uint32_t awaits;                /* the meeting whose end it waits for */
+    struct note waited;             /* ON_LIFE: for what */
 };
 
 /* A fork or join of a master, counted from 1. */
@@ -202,6 +240,22 @@ struct meeting {
 struct turn {
     int64_t time;    /* measured */
     uint32_t thread; /* among those at the same time the lowest comes first */
+};
+
+/* A thread that the program has made, by its number. */
+struct life {
+    bool made, ended;          /* in the common order */
+    int64_t made_at, ended_at; /* ideal; -1: not yet */
+    struct stream *waiting;
+};
+
+/* A barrier of pthreads that threads come to, until all have left. */
+struct barrier {
+    uint64_t number;
+    uint32_t size, ordered; /* who comes; came in the common order, */
+    uint32_t arrived, left; /* and in ideal time */
+    int64_t latest;
+    struct stream *waiting;
 };
 
 /* The threads of a process that has several. */
@@ -220,6 +274,12 @@ struct crew {
     struct stream *waiting; /* for the end of a meeting */
     uint32_t arrived;       /* at the next one ... */
     int64_t latest;         /* ... and when */
+
+    struct lull_hash lives_by_number;
+    struct life *lives;
+    size_t n_lives, life_capacity;
+    struct barrier *barriers; /* size 0: free */
+    size_t n_barriers, barrier_capacity;
 };
 
 struct process {
@@ -233,6 +293,8 @@ struct process {
 enum letter_kind {
     LETTER_CHANNEL, /* a: port; b, c: source and target; time: comm; measured: tag */
     LETTER_MESSAGE, /* a: port; b: number; time, measured */
+    LETTER_ASK,     /* before a synchronous one; a: port; b: number; c: the sender's link */
+    LETTER_ANSWER,  /* a: link; b: number; time: its receive has begun */
     LETTER_ARRIVAL, /* a: comm; b: number; c: rank; op, series, is_root; time, measured */
     LETTER_ROOT,    /* to the members: a: comm; b: number; series; time: its root has arrived */
     LETTER_ALL,     /* likewise: all have, the last of them at `time` */
@@ -359,6 +421,9 @@ struct lull_ideal {
     struct process **processes;      /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
+    bool presumes_masters;
+    bool synchronous;             /* sends may be: posts of receives matter */
+    bool makes_threads;           /* the program may */
     bool brief;                   /* asks for CALLs */
     struct stream *first_blocked; /* when stuck: who tells it best */
     pthread_mutex_t lost_lock;
@@ -374,6 +439,11 @@ struct lull_ideal {
 };
 
 enum { NOBODY = UINT16_MAX };
+
+static inline bool lull_is_of_threads(uint8_t kind)
+{
+    return LULL_STEPS_OF_THREADS >> kind & 1;
+}
 
 static inline void lull_stream_set(struct stream *stream, enum blocked blocked)
 {
@@ -428,6 +498,31 @@ void lull_crew_resume(struct share *share, struct stream *stream);
 bool lull_crew_is_blocked(const struct crew *crew);
 /* Whether a thread that is not blocked may yet do what others wait for, when more has been read. */
 bool lull_crew_has_more(const struct crew *crew);
+
+/* posts.c. Where sends may be synchronous: */
+/* A note as it is read, before those behind it: which message a receive will take is known before
+ * the thread comes there. A RECV has its number. */
+void lull_posts_foresee(struct share *share, struct stream *stream, const struct note *note);
+/* The thread comes to a post, to a receive of a message (its number), and to a CANCEL or FREE. */
+void lull_posts_post(struct share *share, struct stream *stream, const struct note *note);
+void lull_posts_receive(struct share *share, struct stream *stream, const struct note *note);
+void lull_posts_drop(struct stream *stream, uint32_t post);
+/* Message `number` of a queue has been taken. */
+void lull_posts_taken(struct share *share, uint32_t queue, uint32_t number);
+/* Asks for the receive of a synchronous message that is sent next. */
+void lull_posts_ask(struct share *share, uint32_t link, uint32_t number);
+void lull_posts_letter(struct share *share, uint32_t from, const struct letter *letter);
+/* When the receive began, if that is known; then it is gone. */
+bool lull_posts_answer(struct share *share, uint32_t link, uint32_t number, int64_t *ret_time);
+/* Those whose message nobody is known to receive go on. All sleep; whether there were any. */
+bool lull_posts_release(struct lull_ideal *ideal);
+
+/* lives.c */
+/* In the common order: gives the note its life or barrier. */
+void lull_lives_order(struct share *share, struct crew *crew, struct note *note);
+/* The thread comes to the note; it may be ON_LIFE then. */
+void lull_lives_take(struct share *share, struct stream *stream, const struct note *note);
+void lull_lives_free(struct crew *crew);
 
 /* losses.c: what should have been recorded of a call that ends. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,

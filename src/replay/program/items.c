@@ -82,6 +82,11 @@ static void take_other(struct lull_items *m, const struct lull_step *step)
         }
         return;
     case LULL_STEP_CALL_END:
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
         hand_out_all(m, step->time);
         break;
     case LULL_STEP_END:
@@ -107,8 +112,6 @@ uint32_t lull_items_take(struct lull_items *m, const struct lull_step *step,
 
 void lull_items_init(struct lull_items *items, const struct lull_items_options *options)
 {
-    *items = (struct lull_items){.options = *options,
-                                 .kind = NOT_KEPT,
-                                 .user = LULL_NONE,
-                                 .ns[FIXED] = options->shift};
+    *items = (struct lull_items){
+        .options = *options, .kind = NOT_KEPT, .user = LULL_NONE, .ns[FIXED] = options->shift};
 }

@@ -16,7 +16,7 @@
 enum lull_item_kind {
     LULL_ITEM_BURST, /* from begin to end: ns, less than end - begin where some of it was neither */
     LULL_ITEM_FIXED, /* likewise */
-    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing */
+    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing or of threads */
     LULL_ITEM_MEET   /* the master forks or joins */
 };
 
@@ -31,7 +31,7 @@ struct lull_item {
 /* The kinds of steps that items are made from. */
 #define LULL_ITEMS_WANT                                                                          \
     ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_STRETCH) | \
-     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |                           \
+     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEPS_OF_THREADS |   \
      LULL_STEP_MASK(LULL_STEP_END))
 
 struct lull_items_options {

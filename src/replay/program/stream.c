@@ -194,6 +194,8 @@ static lull_status take_step(stream_t *s, const struct lull_step *step, struct l
         s->in_call_time = 0;
         return LULL_OK;
     }
+    if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS)
+        return lull_replay_take_thread(s, step, err);
     lull_status status = lull_replay_take_operation(s, step, err);
     return status == LULL_OK && !s->in_call ? lull_request_push_wait(s, err) : status;
 }

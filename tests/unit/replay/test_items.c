@@ -108,7 +108,8 @@ static void marked_regions_have_bursts_of_their_own(void **state)
     struct lull_trace *trace = make_two_sends();
     check(trace, 0, marks, &options,
           "burst 0-10=10; burst 10-20=10:7@3; burst 20-30=10; call begin 30; fixed 30-50=20; "
-          "call end 50; burst 50-55=5; call begin 55; call end 70; call begin 70; call end 80; burst 80-100=20");
+          "call end 50; burst 50-55=5; call begin 55; call end 70; call begin 70; call end 80; "
+          "burst 80-100=20");
     lull_trace_close(trace);
 }
 
@@ -136,7 +137,8 @@ static void what_is_behind_the_last_event_counts(void **state)
     memory_trace_add(trace, 0, &flushes[0]);
     visit(trace, 0, WORK, 30, 50);
     memory_trace_add(trace, 0, &flushes[1]);
-    check(trace, 0, NULL, &options, "burst 0-20=20; fixed 20-25=5; burst 25-60=35; fixed 60-75=15; "
+    check(trace, 0, NULL, &options,
+          "burst 0-20=20; fixed 20-25=5; burst 25-60=35; fixed 60-75=15; "
           "burst 75-100=25");
     lull_trace_close(trace);
 }

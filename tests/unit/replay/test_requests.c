@@ -29,11 +29,10 @@ enum {
     FINALIZE
 };
 static const char *const names[] = {
-    "MPI_Send",    "MPI_Recv",         "MPI_Isend",     "MPI_Irecv",
-    "MPI_Wait",    "MPI_Waitall",      "MPI_Bsend",     "MPI_Ibsend",
-    "MPI_Barrier", "MPI_Request_free", "MPI_Comm_idup", "MPI_Start",
-    "MPI_Test",    "MPI_Iprobe",       "MPI_Probe",     "MPI_Barrier",
-    NULL};
+    "MPI_Send",      "MPI_Recv",  "MPI_Isend",  "MPI_Irecv",   "MPI_Wait",
+    "MPI_Waitall",   "MPI_Bsend", "MPI_Ibsend", "MPI_Barrier", "MPI_Request_free",
+    "MPI_Comm_idup", "MPI_Start", "MPI_Test",   "MPI_Iprobe",  "MPI_Probe",
+    "MPI_Barrier",   NULL};
 enum { LARGE = 1000000, LATENCY = 10 };
 
 static struct lull_event message(unsigned kind, int32_t peer, int32_t tag, uint64_t bytes,
@@ -339,8 +338,8 @@ static void a_receive_that_was_given_up_takes_no_message(void **state)
 }
 
 /* One message more was sent than received: a receive that was given up took it, and the next one
- * takes the next message, which leaves at 150. Whether the receive names its source and tag or takes
- * any makes no difference, nor does a second one that is given up and takes nothing. */
+ * takes the next message, which leaves at 150. Whether the receive names its source and tag or
+ * takes any makes no difference, nor does a second one that is given up and takes nothing. */
 static void a_receive_that_was_given_up_may_take_a_message(void **state)
 {
     (void)state;

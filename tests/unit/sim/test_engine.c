@@ -333,8 +333,9 @@ static void threads_of_a_rank_join(void **state)
     check_ends(&network, (const int64_t[]){210});
 }
 
-/* The second thread begins at 100, when the first makes it, and ends after `work`: the first has come
- * to the join at 150 and goes on for 10. The end waits for nobody: 5 ns behind it count from there. */
+/* The second thread begins at 100, when the first makes it, and ends after `work`: the first has
+ * come to the join at 150 and goes on for 10. The end waits for nobody: 5 ns behind it count from
+ * there. */
 static int64_t end_of_join(int64_t work)
 {
     static const uint32_t first_stream[] = {0, 2};
