@@ -7,18 +7,21 @@
 
 enum { PROCESSES = RUN_PROCESSES, THREADS = RUN_THREADS, COMMS = 4, TAGS = 2, PLAN = 40 };
 
-enum region { P2P, COLLECTIVE, RANK, PARALLEL };
-static const char *const names[] = {"MPI_Sendrecv", "MPI_Allreduce", "MPI_Comm_rank",
-                                    "OpenMP Parallel", NULL};
+enum region { P2P, COLLECTIVE, RANK, PARALLEL, SYNCHRONOUS };
+static const char *const names[] = {"MPI_Sendrecv",    "MPI_Allreduce", "MPI_Comm_rank",
+                                    "OpenMP Parallel", "MPI_Ssend",     NULL};
 
 struct sent {
     int64_t ideal;
+    int64_t begun; /* ideal, when its receive began; -1: it has not */
     struct sent *next;
 };
 
 /* Between two processes, on a communicator, with a tag. */
 struct channel {
     struct sent *first, *last;
+    const struct thread *poster; /* whose receive takes the next message */
+    bool dead;                   /* nobody receives any more */
 };
 
 /* A collective operation that all members come to in turn. */
@@ -30,7 +33,17 @@ struct gathering {
     int64_t ideal[2 * PROCESSES];
 };
 
-enum doing { AT_WORK, SENDING, RECEIVING, GATHERING, WAITING, LEAVING, DONE };
+enum doing {
+    AT_WORK,
+    SENDING,
+    RECEIVING,
+    GATHERING,
+    WAITING,
+    SENDING_SYNCHRONOUSLY,
+    COMPLETING,
+    LEAVING,
+    DONE
+};
 
 struct thread {
     uint32_t process, index;
@@ -50,6 +63,14 @@ struct thread {
     int64_t flying_began; /* ideal */
     bool flying_arrived;
     uint64_t requests;
+    struct sent *synchronous; /* its own that it waits for, or will; NULL: none */
+    struct channel *sent_on;
+    uint64_t sent_request;  /* LULL_NO_REQUEST: it blocks */
+    struct channel *posted; /* where a receive of its own waits; NULL: nowhere */
+    uint64_t post_request;
+    uint32_t post_source, post_comm;
+    int32_t post_tag;
+    int64_t post_ideal;
     struct run_steps *steps;
 };
 
@@ -68,6 +89,7 @@ struct program {
     struct thread threads[PROCESSES * THREADS];
     struct channel channels[PROCESSES][PROCESSES][COMMS][TAGS];
     struct gathering plan[PLAN];
+    bool synchronous; /* some of the sends are */
     bool late_comms;  /* non-blocking operations tell their communicator when they end */
     uint64_t forgets; /* this send is not recorded; 0: none */
 };
@@ -150,6 +172,14 @@ static void message_step(struct program *p, struct thread *t, unsigned kind, uin
     step->message.tag = t->tag;
 }
 
+/* A synchronous message whose receive is there already has begun. */
+static void see_begin(struct channel *channel)
+{
+    struct sent *first = channel->first;
+    if (first && channel->poster && first->begun < 0)
+        first->begun = channel->poster->post_ideal;
+}
+
 static void send(struct program *p, struct thread *t)
 {
     uint32_t target = (uint32_t)draw(p, p->n_processes);
@@ -158,13 +188,54 @@ static void send(struct program *p, struct thread *t)
     struct channel *channel = &p->channels[t->process][target][t->comm][t->tag];
     struct sent *sent = lull_arena_zero(p->run->arena, 1, sizeof *sent);
     sent->ideal = t->ideal;
+    sent->begun = -1;
     if (channel->first)
         channel->last->next = sent;
     else
         channel->first = sent;
     channel->last = sent;
+    see_begin(channel);
     if (++p->run->sent != p->forgets)
         message_step(p, t, LULL_STEP_SEND, target);
+}
+
+/* In a call of its own; one that does not block is waited for later. */
+static void send_synchronously(struct program *p, struct thread *t)
+{
+    const bool blocks = draw(p, 2);
+    const size_t before = t->steps->count + 1;
+    begin_call(p, t, blocks ? LULL_CALL_SSEND : LULL_CALL_ISSEND, SYNCHRONOUS);
+    send(p, t);
+    if (t->steps->count == before) { /* it is not recorded */
+        leave_call(p, t);
+        return;
+    }
+    struct lull_step *step = &t->steps->steps[before];
+    struct channel *channel = &p->channels[t->process][step->message.peer][t->comm][t->tag];
+    t->synchronous = channel->last;
+    t->sent_on = channel;
+    t->sent_request = blocks ? LULL_NO_REQUEST : 5000 + t->requests++;
+    step->op = LULL_SEND_SYNCHRONOUS;
+    step->message.request = t->sent_request;
+    t->tries = 15;
+    t->doing = blocks ? SENDING_SYNCHRONOUSLY : LEAVING;
+}
+
+/* Until its receive has begun; one that nobody receives for too long is never received. */
+static void go_on_sending(struct program *p, struct thread *t)
+{
+    if (t->synchronous->begun < 0 && t->tries-- > 0) {
+        spend(t, 1 + draw(p, 20), true);
+        return;
+    }
+    t->sent_on->dead |= t->synchronous->begun < 0;
+    t->done = t->synchronous->begun > t->done ? t->synchronous->begun : t->done;
+    t->synchronous = NULL;
+    if (t->sent_request != LULL_NO_REQUEST) {
+        struct lull_step *step = add(t, LULL_STEP_SEND_DONE);
+        step->message.request = t->sent_request;
+    }
+    leave_call(p, t);
 }
 
 static void choose_channel(struct program *p, struct thread *t)
@@ -174,7 +245,7 @@ static void choose_channel(struct program *p, struct thread *t)
         t->comm = (uint32_t)draw(p, COMMS - 2);
         t->tag = (int32_t)draw(p, TAGS);
         t->channel = &p->channels[t->source][t->process][t->comm][t->tag];
-        if (t->channel->first)
+        if (t->channel->first && !t->channel->poster)
             break;
     }
 }
@@ -183,13 +254,77 @@ static void choose_channel(struct program *p, struct thread *t)
 static bool receive(struct program *p, struct thread *t)
 {
     struct sent *sent = t->channel->first;
-    if (!sent)
+    if (!sent || t->channel->dead || t->channel->poster)
         return false;
+    sent->begun = t->ideal;
     t->channel->first = sent->next;
     t->done = sent->ideal > t->done ? sent->ideal : t->done;
     p->run->received++;
     message_step(p, t, LULL_STEP_RECV, t->source);
     return true;
+}
+
+/* A receive that does not block: the next message of a channel is its own. */
+static void post(struct program *p, struct thread *t)
+{
+    choose_channel(p, t);
+    begin_call(p, t, LULL_CALL_OTHER, P2P);
+    if (!t->channel->poster && !t->channel->dead) {
+        t->posted = t->channel;
+        t->posted->poster = t;
+        t->post_request = 9000 + t->requests++;
+        t->post_source = t->source;
+        t->post_comm = t->comm;
+        t->post_tag = t->tag;
+        t->post_ideal = t->ideal;
+        see_begin(t->posted);
+        const bool named = draw(p, 2);
+        struct lull_step *step = add(t, LULL_STEP_RECV_POST);
+        step->comm = t->comm;
+        step->message.peer = named ? (int32_t)t->source : LULL_ANY;
+        step->message.tag = named ? t->tag : LULL_ANY;
+        step->message.request = t->post_request;
+    }
+    leave_call(p, t);
+}
+
+/* The end of a receive that does not block, or its cancellation. */
+static void complete_post(struct program *p, struct thread *t)
+{
+    struct channel *channel = t->posted;
+    struct sent *sent = channel->first;
+    if (!sent && t->tries-- > 0 && draw(p, 8)) {
+        spend(t, 1 + draw(p, 20), true);
+        return;
+    }
+    channel->poster = NULL;
+    t->posted = NULL;
+    if (sent) {
+        channel->first = sent->next;
+        sent->begun = t->post_ideal;
+        t->done = sent->ideal > t->done ? sent->ideal : t->done;
+        p->run->received++;
+        t->comm = t->post_comm;
+        t->tag = t->post_tag;
+        message_step(p, t, LULL_STEP_RECV, t->post_source);
+        t->steps->steps[t->steps->count - 1].message.request = t->post_request;
+    } else {
+        add(t, draw(p, 2) ? LULL_STEP_CANCEL : LULL_STEP_FREE)->message.request = t->post_request;
+    }
+    leave_call(p, t);
+}
+
+/* What does not block and is open. */
+static void complete(struct program *p, struct thread *t)
+{
+    begin_call(p, t, LULL_CALL_OTHER, P2P);
+    t->tries = 15;
+    t->doing = t->posted ? COMPLETING : SENDING_SYNCHRONOUSLY;
+}
+
+static bool has_open(const struct thread *t)
+{
+    return t->posted || t->synchronous;
 }
 
 static void go_on_receiving(struct program *p, struct thread *t)
@@ -398,7 +533,8 @@ static void change_region(struct program *p, struct thread *t)
 {
     struct thread *master = threads_of(p, t->process);
     bool leaves = t->in_region;
-    if (t->free || t->flying != LULL_NONE || (t != master && !leaves && !master->in_region))
+    if (t->free || has_open(t) || t->flying != LULL_NONE ||
+        (t != master && !leaves && !master->in_region))
         return;
     for (uint32_t i = 1; t == master && leaves && i < p->processes[t->process].n_threads; i++)
         if (master[i].in_region)
@@ -433,6 +569,10 @@ static void begin_something(struct program *p, struct thread *t)
         change_region(p, t);
         return;
     case 1:
+        if (p->synchronous && !t->posted && draw(p, 3) > 0) {
+            post(p, t);
+            return;
+        }
         begin_call(p, t, LULL_CALL_OTHER, RANK);
         leave_call(p, t);
         return;
@@ -445,7 +585,9 @@ static void begin_something(struct program *p, struct thread *t)
             return;
         break;
     case 5:
-        if (t->flying != LULL_NONE)
+        if (has_open(t) && draw(p, 2))
+            complete(p, t);
+        else if (t->flying != LULL_NONE)
             begin_wait(p, t);
         return;
     case 6:
@@ -456,6 +598,10 @@ static void begin_something(struct program *p, struct thread *t)
         t->doing = RECEIVING;
         return;
     default:
+        if (p->synchronous && !t->synchronous && draw(p, 2)) {
+            send_synchronously(p, t);
+            return;
+        }
         begin_call(p, t, LULL_CALL_OTHER, P2P);
         t->doing = SENDING;
     }
@@ -467,6 +613,8 @@ static void finish_up(struct program *p, struct thread *t)
 {
     if (t->flying != LULL_NONE)
         begin_wait(p, t);
+    else if (has_open(t))
+        complete(p, t);
     else if (t->index == 0 && next_of_plan(p, t->process) != LULL_NONE)
         begin_gathering(p, t);
     else if (t->in_region)
@@ -491,6 +639,12 @@ static void act(struct program *p, struct thread *t)
     case GATHERING:
     case WAITING:
         go_on_gathering(p, t);
+        return;
+    case SENDING_SYNCHRONOUSLY:
+        go_on_sending(p, t);
+        return;
+    case COMPLETING:
+        complete_post(p, t);
         return;
     default:
         if (t->left > 0) {
@@ -607,7 +761,10 @@ void random_run_draw(struct random_run *run, struct lull_random *random, bool fo
     p->n_processes = 1 + (uint32_t)draw(p, PROCESSES);
     uint32_t threads = 1 + (uint32_t)draw(p, 2) * (uint32_t)draw(p, THREADS);
     run->n_locations = p->n_threads = p->n_processes * threads;
-    run->trace = memory_trace_simple(p->n_processes, threads, 0, names);
+    p->synchronous = draw(p, 2);
+    const char *known[SYNCHRONOUS + 2] = {NULL};
+    memcpy(known, names, (SYNCHRONOUS + p->synchronous) * sizeof *known);
+    run->trace = memory_trace_simple(p->n_processes, threads, 0, known);
     for (uint32_t l = 0; l < p->n_threads; l++)
         if (l % threads > 0)
             run->trace->locations[l].role = draw(p, 3) ? LULL_THREAD_WORKER : LULL_THREAD_FREE;

@@ -61,21 +61,6 @@ bool lull_posts_answer(struct share *share, uint32_t link, uint32_t number, int6
     return true;
 }
 
-bool lull_posts_release(struct lull_ideal *ideal)
-{
-    bool any = false;
-    for (unsigned s = 0; ideal->synchronous && s < ideal->n_shares; s++) {
-        struct share *share = ideal->shares[s];
-        for (size_t l = 0; l < share->links_by_channel.count; l++)
-            while (share->links[l].waiting) {
-                const struct stream *stream = share->links[l].waiting;
-                take_answer(share, (uint32_t)l, stream->pending[stream->pending_at].number, 0);
-                any = true;
-            }
-    }
-    return any;
-}
-
 /* ---- the receiver -------------------------------------------------------------------------- */
 
 static void tell_sender(struct share *share, uint64_t asker, uint32_t number, int64_t time)
@@ -141,6 +126,51 @@ void lull_posts_letter(struct share *share, uint32_t from, const struct letter *
     else
         take_question(share, share->ports[from].queues[letter->a], letter->b,
                       (uint64_t)from << 32 | letter->c);
+}
+
+/* Whether there were any; `all`: also those whose message will be received. */
+static bool release_asked(struct share *share, struct queue *queue, bool all)
+{
+    bool any = false;
+    for (uint32_t *at = &queue->asked; *at != LULL_NONE;) {
+        const uint32_t place = *at;
+        const struct message asked = share->messages[place];
+        if (!all && (int32_t)(asked.number - queue->received) < 0) {
+            at = &share->messages[place].next;
+            continue;
+        }
+        *at = asked.next;
+        share->messages[place].next = share->free_message;
+        share->free_message = place;
+        tell_sender(share, (uint64_t)asked.sent, asked.number, 0);
+        any = true;
+    }
+    return any;
+}
+
+static bool release(struct lull_ideal *ideal, bool all)
+{
+    bool any = false;
+    for (unsigned s = 0; s < ideal->n_shares; s++) {
+        struct share *share = ideal->shares[s];
+        for (size_t q = 0; q < share->queues_by_channel.count; q++)
+            any |= release_asked(share, &share->queues[q], all);
+        lull_post_flush(share);
+    }
+    return any;
+}
+
+/* Who gets a letter wakes, but does nothing before all are done with. */
+bool lull_posts_release(struct lull_ideal *ideal)
+{
+    if (!ideal->synchronous)
+        return false;
+    for (unsigned s = 0; s < ideal->n_shares; s++)
+        pthread_mutex_lock(&ideal->shares[s]->evaluation);
+    const bool any = release(ideal, false) || release(ideal, true);
+    for (unsigned s = 0; s < ideal->n_shares; s++)
+        pthread_mutex_unlock(&ideal->shares[s]->evaluation);
+    return any;
 }
 
 /* ---- posts --------------------------------------------------------------------------------- */
