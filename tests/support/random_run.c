@@ -253,7 +253,8 @@ static void begin_something(struct program *p, struct thread *t)
         return;
     default:
         if (p->synchronous && !t->synchronous && draw(p, 2)) {
-            run_send_synchronously(p, t);
+            begin_call(p, t, draw(p, 2) ? LULL_CALL_SSEND : LULL_CALL_ISSEND, SYNCHRONOUS);
+            t->doing = SENDING;
             return;
         }
         begin_call(p, t, LULL_CALL_OTHER, P2P);
@@ -281,6 +282,10 @@ static void act(struct program *p, struct thread *t)
 {
     switch (t->doing) {
     case SENDING:
+        if (t->call_region == SYNCHRONOUS) {
+            run_send_synchronously(p, t);
+            return;
+        }
         run_send(p, t);
         leave_call(p, t);
         return;

@@ -42,12 +42,11 @@ void run_send(struct program *p, struct thread *t)
         message_step(p, t, LULL_STEP_SEND, target);
 }
 
-/* In a call of its own; one that does not block is waited for later. */
+/* In a call of its own, which has begun; one that does not block is waited for later. */
 void run_send_synchronously(struct program *p, struct thread *t)
 {
-    const bool blocks = draw(p, 2);
-    const size_t before = t->steps->count + 1;
-    begin_call(p, t, blocks ? LULL_CALL_SSEND : LULL_CALL_ISSEND, SYNCHRONOUS);
+    const bool blocks = t->call == LULL_CALL_SSEND;
+    const size_t before = t->steps->count;
     run_send(p, t);
     if (t->steps->count == before) { /* it is not recorded */
         leave_call(p, t);
