@@ -27,9 +27,25 @@ static uint32_t rank_of(const struct lull_trace *trace, uint32_t comm, uint32_t 
     return rank == LULL_NONE ? LULL_NONE : trace->comms[comm].size + rank;
 }
 
+static bool has_root(uint8_t op)
+{
+    return op == LULL_COLLECTIVE_BCAST || op == LULL_COLLECTIVE_SCATTER ||
+           op == LULL_COLLECTIVE_REDUCE || op == LULL_COLLECTIVE_GATHER;
+}
+
+/* Between two groups data goes from the root to the other group or back. */
+static bool needs_between(const struct gathering *g, uint32_t rank, uint32_t other)
+{
+    const bool down = g->op == LULL_COLLECTIVE_BCAST || g->op == LULL_COLLECTIVE_SCATTER;
+    const uint32_t root = down ? other : rank, needed = down ? rank : other;
+    return g->root_known && root == g->root && (needed < g->between) != (root < g->between);
+}
+
 /* Which others a rank needs. */
 static bool needs(const struct gathering *g, uint32_t rank, uint32_t other)
 {
+    if (g->between && has_root(g->op))
+        return needs_between(g, rank, other);
     switch (g->op) {
     case LULL_COLLECTIVE_BCAST:
     case LULL_COLLECTIVE_SCATTER:
@@ -84,6 +100,11 @@ static void collective_step(struct program *p, struct thread *t, unsigned kind,
     for (uint32_t process = 0; g->root_known && process < p->n_processes; process++)
         if (rank_of(p->run->trace, g->comm, process) == g->root)
             step->collective.root = (int32_t)process;
+    if (!g->between)
+        return;
+    step->collective.sent = g->root_known && rank == g->root ? 8 : 0;
+    if ((rank < g->between) == (g->root < g->between)) /* as MPI has it */
+        step->collective.root = LULL_ANY;
 }
 
 /* The next of the plan that a process takes part in; LULL_NONE: there is none. */
@@ -377,6 +398,8 @@ static void define_plan(struct program *p)
         g->op = ops[draw(p, sizeof ops)];
         g->root = (uint32_t)draw(p, size_of(p->run->trace, g->comm));
         g->root_known = draw(p, 4);
+        if (g->comm == 2)
+            g->between = p->run->trace->comms[2].size;
         g->non_blocking = draw(p, 3) == 0;
     }
 }

@@ -28,6 +28,7 @@ struct channel {
 struct gathering {
     uint8_t op;
     uint32_t comm, root; /* ranks */
+    uint32_t between;    /* of two groups: ranks of the first one; 0: in one group */
     bool non_blocking, root_known;
     bool arrived[2 * PROCESSES]; /* by rank */
     int64_t ideal[2 * PROCESSES];

@@ -35,6 +35,7 @@ enum note_flags {
     NOTE_REQUEST = 4,     /* a message or collective operation that does not block */
     NOTE_LOST = 8,        /* CALL_END: nothing of the call was recorded */
     NOTE_SENDS = 16,      /* CALL_END: the call waited for sends */
+    NOTE_ROOT = 64,       /* COLLECTIVE_*: its process is the root between two groups */
     NOTE_SYNCHRONOUS = 32 /* SEND: is over when its receive has begun */
 };
 

@@ -118,6 +118,14 @@ bool lull_read_is_alone(const struct share *share, uint32_t comm)
     return c->size == 1 && c->remote == LULL_NONE;
 }
 
+bool lull_read_is_root_between(const struct share *share, const struct lull_step *step)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    return step->collective.root < 0 && step->comm < trace->n_comms &&
+           trace->comms[step->comm].remote != LULL_NONE &&
+           (step->collective.sent > 0 || step->collective.received > 0);
+}
+
 bool lull_read_gathers(const struct share *share, const struct note *note)
 {
     bool begins = note->kind == LULL_STEP_COLLECTIVE_BEGIN;

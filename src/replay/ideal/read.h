@@ -30,6 +30,8 @@ bool lull_read_is_beyond(const struct share *share, const struct reading *readin
 bool lull_read_is_known(const struct share *share, const struct note *note);
 /* Tracers may give all the communicators of one process the same definition. */
 bool lull_read_is_alone(const struct share *share, uint32_t comm);
+/* Between two groups the root names nobody, as the others of its group do, but it has data. */
+bool lull_read_is_root_between(const struct share *share, const struct lull_step *step);
 /* Whether it is known where its process arrives with this note. */
 bool lull_read_gathers(const struct share *share, const struct note *note);
 
@@ -216,6 +218,7 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         ret_note->ticket = LULL_NONE;
         ret_note->value = step->collective.request;
         ret_note->flags |= step->collective.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+        ret_note->flags |= lull_read_is_root_between(share, step) ? NOTE_ROOT : 0;
         reading->waits |= step->kind == LULL_STEP_COLLECTIVE_END;
         reading->completed |=
             step->kind == LULL_STEP_COLLECTIVE_BEGIN || lull_read_is_known(share, ret_note);

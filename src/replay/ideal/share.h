@@ -82,6 +82,10 @@ struct gathering {
     uint32_t first_missing; /* scans, at home: the first rank that has not arrived */
     uint32_t root_share;    /* of the root that waits for all, or LULL_NONE */
     bool all;               /* have arrived */
+    uint32_t root_rank;     /* between two groups, at home: of the root that waits for the other */
+    uint32_t arrived_of[2]; /* between two groups, at home: those of each, ... */
+    int64_t latest_of[2];   /* ... and the latest of them */
+    int64_t other_at;       /* all of the group that the root waits for have arrived; -1: not yet */
     uint8_t low_op, other_op;
     uint32_t low_rank, other_rank; /* the lowest rank, and the lowest with another operation */
     int64_t low_measured, other_measured;
@@ -127,6 +131,7 @@ struct pending {
     uint32_t comm;   /* LULL_NONE: a message */
     uint8_t op;
     bool is_root;
+    bool passes;    /* between two groups: one of the root's group, for whom nothing comes */
     bool is_send;   /* a synchronous message of its own */
     int64_t time;   /* a message: received, measured; else of the own arrival, ideal */
     uint64_t bytes; /* of a message */
@@ -298,6 +303,7 @@ enum letter_kind {
     LETTER_ARRIVAL, /* a: comm; b: number; c: rank; op, series, is_root; time, measured */
     LETTER_ROOT,    /* to the members: a: comm; b: number; series; time: its root has arrived */
     LETTER_ALL,     /* likewise: all have, the last of them at `time` */
+    LETTER_OTHER,   /* to the root between two groups: all of the other one have */
     LETTER_BELOW    /* likewise: all up to rank c have */
 };
 
@@ -533,6 +539,7 @@ struct arrival {
     uint32_t comm;
     uint8_t op;
     bool non_blocking;
+    bool is_root_between; /* two groups */
     int32_t root;
     uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
     int64_t time, measured; /* ideal; measured */

@@ -128,6 +128,7 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
     const struct arrival arrival = {.comm = note->what,
                                     .op = note->op,
                                     .non_blocking = (note->flags & NOTE_REQUEST),
+                                    .is_root_between = (note->flags & NOTE_ROOT),
                                     .root = (int32_t)note->number,
                                     .ticket = note->ticket,
                                     .time = time,
