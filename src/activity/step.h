@@ -30,8 +30,8 @@
  *
  *  Threads. THREAD_CREATE, THREAD_BEGIN, THREAD_END and THREAD_WAITs say how the threads of a
  * process wait for each other, where the program makes them itself (pthreads) and the recorder
- * tells it; SPANs and STRETCHes end there. Creation comes before the begin, the end before the end of the wait for it. They are
- * there in pauses, too.
+ * tells it; SPANs and STRETCHes end there. Creation comes before the begin, the end before the end
+ * of the wait for it. They are there in pauses, too.
  *
  *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
  * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,

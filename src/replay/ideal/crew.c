@@ -8,6 +8,7 @@
  * a parallel region it is busy no longer than its master, and outside it does nothing that counts;
  * so at each meeting it is there before the master. Between its steps its kept time is taken to
  * grow first. */
+#include "replay/ideal/crew.h"
 #include "activity/pass.h"
 #include "base/array.h"
 #include "replay/ideal/channels.h"
@@ -249,7 +250,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
         note->ticket = lull_gather_ticket(share, stream->process, note->what, note->op,
                                           note->flags & NOTE_REQUEST);
     if (share->ideal->synchronous)
-        lull_posts_foresee(share, stream, note);
+        lull_synchronous_foresee(share, stream, note);
     if (!stream->calls) {
         pass_over(crew, stream, note);
         if (!communicates(share, note)) {

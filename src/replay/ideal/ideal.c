@@ -1,4 +1,5 @@
 #include "replay/ideal/ideal.h"
+#include "replay/ideal/crew.h"
 
 #include "activity/pass.h"
 #include "replay/ideal/read.h"

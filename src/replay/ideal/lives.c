@@ -3,7 +3,7 @@
  * trace it does not wait for: in the common order, what is waited for comes first. */
 #include "activity/pass.h"
 #include "base/array.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/crew.h"
 
 static bool is_barrier(const struct note *note)
 {

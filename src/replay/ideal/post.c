@@ -7,7 +7,7 @@
  * for, or if the receive of a synchronous send may yet be read; otherwise the streams wait for what
  * does not come in this trace. */
 #include "replay/ideal/channels.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/crew.h"
 
 #include <sched.h>
 
@@ -106,7 +106,7 @@ void lull_post_take(struct share *share)
             if (letter->kind <= LETTER_MESSAGE)
                 lull_channel_letter(share, batch->from, letter);
             else if (letter->kind <= LETTER_ANSWER)
-                lull_posts_letter(share, batch->from, letter);
+                lull_synchronous_letter(share, batch->from, letter);
             else
                 lull_gather_letter(share, batch->from, letter);
         }
@@ -154,7 +154,7 @@ static void decide(struct lull_ideal *ideal)
     bool resting = false;
     for (unsigned r = 0; r < ideal->n_readers; r++)
         resting |= ideal->readers[r]->sleep == RESTING;
-    if (!resting && !lull_posts_release(ideal)) {
+    if (!resting && !lull_synchronous_release(ideal)) {
         atomic_store(&ideal->state, OVER);
     } else if (!resting) {
         /* they go on */

@@ -1,6 +1,6 @@
-#include "replay/ideal/share.h"
 #include "activity/pass.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/crew.h"
 
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
 {

@@ -10,7 +10,7 @@
  * reader.c   workers of the pass: who evaluates
  * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
- * posts.c    when receives begin, for synchronous sends
+ * synchronous.c: sends that wait for their receive to begin
  * gather.c   collective operations; circle.c: the members of communicators
  * crew.c     the threads of one process: their common order, and where they meet their master
  * lives.c    threads that the program makes: their lives, joins and barriers
@@ -234,59 +234,6 @@ struct stream {
     struct note waited;             /* ON_LIFE: for what */
 };
 
-/* A fork or join of a master, counted from 1. */
-struct meeting {
-    int64_t time;  /* measured */
-    uint32_t size; /* who meets */
-};
-
-/* When a thread of a crew comes: at its first note that is not in order yet or, without one, not
- * before it has been read up to. */
-struct turn {
-    int64_t time;    /* measured */
-    uint32_t thread; /* among those at the same time the lowest comes first */
-};
-
-/* A thread that the program has made, by its number. */
-struct life {
-    bool made, ended;          /* in the common order */
-    int64_t made_at, ended_at; /* ideal; -1: not yet */
-    struct stream *waiting;
-};
-
-/* A barrier of pthreads that threads come to, until all have left. */
-struct barrier {
-    uint64_t number;
-    uint32_t size, ordered; /* who comes; came in the common order, */
-    uint32_t arrived, left; /* and in ideal time */
-    int64_t latest;
-    struct stream *waiting;
-};
-
-/* The threads of a process that has several. */
-struct crew {
-    uint32_t n_streams;
-    struct stream **streams;  /* the master first */
-    struct turn *heap;        /* [n_streams]: whose notes come next, the earliest first */
-    uint32_t *place;          /* [n_streams]: in the heap */
-    uint32_t followers;       /* that communicate */
-    uint32_t n_meetings;      /* in the common order so far ... */
-    int64_t last_meeting;     /* ... and the time of the last one */
-    struct meeting *meetings; /* those that followers have still before them */
-    size_t first_kept, n_kept, capacity;
-    uint32_t over;          /* meetings that all have come to ... */
-    int64_t left_at;        /* ... and the ideal time when the last of them was over */
-    struct stream *waiting; /* for the end of a meeting */
-    uint32_t arrived;       /* at the next one ... */
-    int64_t latest;         /* ... and when */
-
-    struct lull_hash lives_by_number;
-    struct life *lives;
-    size_t n_lives, life_capacity;
-    struct barrier *barriers; /* size 0: free */
-    size_t n_barriers, barrier_capacity;
-};
-
 struct process {
     uint32_t index;
     uint32_t first_member; /* of its memberships, the last one asked for first; or LULL_NONE */
@@ -493,42 +440,24 @@ void lull_reader_let_go(struct reader *reader, struct share *share);
 /* The share's failure, if there is one. */
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
 
-/* crew.c */
-/* The crew of a process, with its streams. Without memory, which is noted, it lacks some. */
-void lull_crew_create(struct share *share, struct process *process);
-void lull_crew_destroy(struct crew *crew); /* NULL is allowed; not its streams */
-void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
-void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
-void lull_crew_resume(struct share *share, struct stream *stream);
-/* Whether no thread that communicates can go on. */
-bool lull_crew_is_blocked(const struct crew *crew);
-/* Whether a thread that is not blocked may yet do what others wait for, when more has been read. */
-bool lull_crew_has_more(const struct crew *crew);
-
-/* posts.c. Where sends may be synchronous: */
+/* synchronous.c. Where sends may be so: */
 /* A note as it is read, before those behind it: which message a receive will take is known before
  * the thread comes there. A RECV has its number. */
-void lull_posts_foresee(struct share *share, struct stream *stream, const struct note *note);
+void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);
 /* The thread comes to a post, to a receive of a message (its number), and to a CANCEL or FREE. */
-void lull_posts_post(struct share *share, struct stream *stream, const struct note *note);
-void lull_posts_receive(struct share *share, struct stream *stream, const struct note *note);
-void lull_posts_drop(struct stream *stream, uint32_t post);
+void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note);
+void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note);
+void lull_synchronous_drop(struct stream *stream, uint32_t post);
 /* Message `number` of a queue has been taken. */
-void lull_posts_taken(struct share *share, uint32_t queue, uint32_t number);
+void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number);
 /* Asks for the receive of a synchronous message that is sent next. */
-void lull_posts_ask(struct share *share, uint32_t link, uint32_t number);
-void lull_posts_letter(struct share *share, uint32_t from, const struct letter *letter);
+void lull_synchronous_ask(struct share *share, uint32_t link, uint32_t number);
+void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter);
 /* When the receive began, if that is known; then it is gone. */
-bool lull_posts_answer(struct share *share, uint32_t link, uint32_t number, int64_t *ret_time);
+bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number,
+                             int64_t *ret_time);
 /* Those whose message nobody is known to receive go on. All sleep; whether there were any. */
-bool lull_posts_release(struct lull_ideal *ideal);
-
-/* lives.c */
-/* In the common order: gives the note its life or barrier. */
-void lull_lives_order(struct share *share, struct crew *crew, struct note *note);
-/* The thread comes to the note; it may be ON_LIFE then. */
-void lull_lives_take(struct share *share, struct stream *stream, const struct note *note);
-void lull_lives_free(struct crew *crew);
+bool lull_synchronous_release(struct lull_ideal *ideal);
 
 /* losses.c: what should have been recorded of a call that ends. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,

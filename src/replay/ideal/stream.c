@@ -2,6 +2,7 @@
 #include "activity/channel.h"
 #include "base/array.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/crew.h"
 #include "replay/ideal/read.h"
 #include "replay/program/epoch.h"
 
@@ -19,7 +20,7 @@ static void add_pending(struct share *share, struct stream *stream, const struct
 static void begin_synchronous(struct share *share, struct stream *stream, const struct note *note,
                               uint32_t number)
 {
-    lull_posts_ask(share, note->what, number);
+    lull_synchronous_ask(share, note->what, number);
     const struct pending pending = {
         .what = note->what, .number = number, .comm = LULL_NONE, .is_send = true};
     if (!(note->flags & NOTE_REQUEST))
@@ -72,7 +73,7 @@ static bool take_message(struct share *share, const struct stream *stream,
     if (!lull_channel_take(share, wanted->what, wanted->number, &message))
         return false;
     if (share->ideal->synchronous)
-        lull_posts_taken(share, wanted->what, wanted->number);
+        lull_synchronous_taken(share, wanted->what, wanted->number);
     *ret_time = message.time;
     if (!options->message)
         return true;
@@ -111,7 +112,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
     bool numbered = stream->process->crew || share->ideal->synchronous;
     uint32_t number = numbered ? note->number : share->queues[note->what].received++;
     if (share->ideal->synchronous)
-        lull_posts_receive(share, stream, note);
+        lull_synchronous_receive(share, stream, note);
     const struct pending wanted = {.what = note->what,
                                    .number = number,
                                    .comm = LULL_NONE,
@@ -193,7 +194,7 @@ static void count_epoch(const struct share *share, struct stream *stream, const 
 static bool has_begun(struct share *share, struct stream *stream, const struct pending *pending,
                       int64_t *ret_time)
 {
-    if (lull_posts_answer(share, pending->what, pending->number, ret_time))
+    if (lull_synchronous_answer(share, pending->what, pending->number, ret_time))
         return true;
     struct link *link = &share->links[pending->what];
     lull_stream_set(stream, ON_RECEIVE);
@@ -306,11 +307,11 @@ static void take_operation(struct share *share, struct stream *stream, const str
     case LULL_STEP_FREE:
         stream->open_receives -= stream->open_receives > 0;
         if (share->ideal->synchronous)
-            lull_posts_drop(stream, note->ticket);
+            lull_synchronous_drop(stream, note->ticket);
         return;
     default: /* RECV_POST */
         if (share->ideal->synchronous)
-            lull_posts_post(share, stream, note);
+            lull_synchronous_post(share, stream, note);
         return;
     }
 }
@@ -370,7 +371,7 @@ void lull_ideal_stream_notes(struct share *share, struct stream *stream, const s
             note = &numbered;
             if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
                 numbered.number = share->queues[note->what].received++;
-            lull_posts_foresee(share, stream, note);
+            lull_synchronous_foresee(share, stream, note);
         }
         if (stream->blocked == RUNNABLE) {
             lull_ideal_stream_take(share, stream, note);

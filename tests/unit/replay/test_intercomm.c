@@ -126,8 +126,8 @@ static void a_reduction_comes_from_the_other_group(void **state)
         assert_int_equal(ends[p], 200 + 15); /* process 0, like 1 (100 + 115) and 2 (50 + 165) */
 }
 
-/* One of the group of the root is late, and nobody waits for it: else the root, which is the last to
- * end, would end later. */
+/* One of the group of the root is late, and nobody waits for it: else the root, which is the last
+ * to end, would end later. */
 static void the_group_of_the_root_is_not_waited_for(void **state)
 {
     (void)state;

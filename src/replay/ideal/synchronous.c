@@ -52,7 +52,7 @@ static void take_answer(struct share *share, uint32_t index, uint32_t number, in
         }
 }
 
-bool lull_posts_answer(struct share *share, uint32_t link, uint32_t number, int64_t *ret_time)
+bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number, int64_t *ret_time)
 {
     struct message answer;
     if (!remove_item(share, &share->links[link].answers, number, &answer))
@@ -98,13 +98,13 @@ static void take_question(struct share *share, uint32_t queue, uint32_t number, 
         add_item(share, &share->queues[queue].asked, &asked);
 }
 
-void lull_posts_taken(struct share *share, uint32_t queue, uint32_t number)
+void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number)
 {
     struct message begun; /* it is there unless somebody asked */
     remove_item(share, &share->queues[queue].begun, number, &begun);
 }
 
-void lull_posts_ask(struct share *share, uint32_t index, uint32_t number)
+void lull_synchronous_ask(struct share *share, uint32_t index, uint32_t number)
 {
     const struct link *link = &share->links[index];
     if (link->share == share->index) {
@@ -119,7 +119,7 @@ void lull_posts_ask(struct share *share, uint32_t index, uint32_t number)
     letter->c = index;
 }
 
-void lull_posts_letter(struct share *share, uint32_t from, const struct letter *letter)
+void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter)
 {
     if (letter->kind == LETTER_ANSWER)
         take_answer(share, letter->a, letter->b, letter->time);
@@ -161,7 +161,7 @@ static bool release(struct lull_ideal *ideal, bool all)
 }
 
 /* Who gets a letter wakes, but does nothing before all are done with. */
-bool lull_posts_release(struct lull_ideal *ideal)
+bool lull_synchronous_release(struct lull_ideal *ideal)
 {
     if (!ideal->synchronous)
         return false;
@@ -189,7 +189,7 @@ static void remove_posting(struct stream *stream, struct posting *posting)
     *posting = stream->postings[--stream->n_postings];
 }
 
-void lull_posts_foresee(struct share *share, struct stream *stream, const struct note *note)
+void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note)
 {
     if (note->kind == LULL_STEP_RECV_POST && note->ticket != LULL_NONE) {
         if (lull_array_reserve(&stream->postings, &stream->posting_capacity, stream->n_postings + 1,
@@ -210,7 +210,7 @@ void lull_posts_foresee(struct share *share, struct stream *stream, const struct
         begin_receive(share, posting->queue, posting->number, posting->time);
 }
 
-void lull_posts_post(struct share *share, struct stream *stream, const struct note *note)
+void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note)
 {
     struct posting *posting = find_posting(stream, note->ticket);
     if (!posting)
@@ -220,7 +220,7 @@ void lull_posts_post(struct share *share, struct stream *stream, const struct no
         begin_receive(share, posting->queue, posting->number, posting->time);
 }
 
-void lull_posts_receive(struct share *share, struct stream *stream, const struct note *note)
+void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note)
 {
     struct posting *posting = find_posting(stream, note->ticket);
     if (posting)
@@ -229,7 +229,7 @@ void lull_posts_receive(struct share *share, struct stream *stream, const struct
         begin_receive(share, note->what, note->number, stream->time);
 }
 
-void lull_posts_drop(struct stream *stream, uint32_t post)
+void lull_synchronous_drop(struct stream *stream, uint32_t post)
 {
     struct posting *posting = find_posting(stream, post);
     if (posting)
