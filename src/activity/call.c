@@ -81,6 +81,15 @@ bool lull_call_leaves_operations(uint8_t call)
     return leaves[call];
 }
 
+bool lull_makes_threads(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (trace->regions[r].paradigm == LULL_PARADIGM_PTHREAD &&
+            trace->regions[r].role == LULL_ROLE_THREAD_CREATE)
+            return true;
+    return false;
+}
+
 const char *lull_step_kind_name(unsigned kind)
 {
     static const char *const names[LULL_STEP_KINDS] = {

@@ -183,6 +183,8 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
             count_operation(it, event);
         return;
     }
+    if (LULL_STEP_MASK(kind) & LULL_STEPS_OF_THREADS)
+        lull_emit_time(it);
     uint32_t channel =
         kind == LULL_STEP_SEND || kind == LULL_STEP_RECV ? find_channel(it, event) : LULL_NONE;
     struct lull_step *step =

@@ -207,10 +207,11 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
 /* Operations of a call may come at its very end: the call is not over before they are. */
 static void handle_operation(struct lull_interpreter *it, const struct lull_event *event)
 {
-    bool at_end = event->time == it->call_end && it->limit == it->call_end;
-    if (at_end)
+    if (event->time == it->call_end) {
+        if (it->limit < it->call_end)
+            cross(it, it->call_end - 1);
         lull_spend(it, event->time);
-    else if (event->time > it->ledger.now)
+    } else if (event->time > it->ledger.now)
         lull_interpreter_advance(it, event->time);
     lull_emit_operation(it, event, lull_kept(it));
 }

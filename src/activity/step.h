@@ -30,8 +30,8 @@
  *
  *  Threads. THREAD_CREATE, THREAD_BEGIN, THREAD_END and THREAD_WAITs say how the threads of a
  * process wait for each other, where the program makes them itself (pthreads) and the recorder
- * tells it. Creation comes before the begin, the end before the end of the wait for it. They are
- * there in pauses, too.
+ * tells it; SPANs and STRETCHes end there. Creation comes before the begin, the end before the end
+ * of the wait for it. They are there in pauses, too.
  *
  *  The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
  * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,
@@ -109,6 +109,10 @@ enum lull_step_kind {
      LULL_STEP_MASK(LULL_STEP_TEST) | LULL_STEP_MASK(LULL_STEP_CANCEL) |           \
      LULL_STEP_MASK(LULL_STEP_FREE) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+#define LULL_STEPS_OF_THREADS                                                             \
+    (LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |   \
+     LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
+     LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
 /* All but CALL, which says nothing that the others do not. */
 #define LULL_STEPS_ALL ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL))
 
@@ -217,6 +221,9 @@ struct lull_step {
         int64_t last_time; /* END: of the location's last region, state or message */
     };
 };
+
+/* Whether a run may have steps of threads that the program makes: it calls what makes them. */
+bool lull_makes_threads(const struct lull_trace *trace);
 
 /* Of an MPI region, from its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
 enum lull_call lull_call_of_region(const struct lull_region *region);

@@ -1,16 +1,19 @@
 /* Replay: a measured run as a program (sim/program.h, class "trace").
  *
  * One stream per process, that of its master thread, and one for each other thread that
- * communicates; they meet (SYNC) when the master forks and joins. Ranks are the processes of one
- * application in their order. What is not MPI becomes COMPUTE (one-sided operations, I/O and the
- * tracer's flush: not scaled), sends, receives, waits and collective operations become what they
- * were: a receive takes the message that it took in the trace, also where it was posted with
- * wildcards; a wait, or a test that succeeded, waits for the requests that it completed; Probe
- * takes no time, as do calls that wait for nobody (unless `keep_calls` says otherwise). A test or
- * Iprobe that found nothing is such a call, too, unless the next call tests or waits again before
- * the program has computed for as long: then it is part of a wait, which ends when what it waits
- * for is there. Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing
- * of communicators wait for nobody, the making of communicators is a barrier.
+ * communicates; they meet (SYNC) when the master forks and joins. Where it is recorded which
+ * threads the program makes itself, each of these has one, too: it begins when it is made, a join
+ * waits for its end, and a barrier for all that come to it; waits last at least as long as
+ * measured. Ranks are the processes of one application in their order. What is not MPI becomes
+ * COMPUTE (one-sided operations, I/O and the tracer's flush: not scaled), sends, receives, waits
+ * and collective operations become what they were: a receive takes the message that it took in the
+ * trace, also where it was posted with wildcards; a wait, or a test that succeeded, waits for the
+ * requests that it completed; Probe takes no time, as do calls that wait for nobody (unless
+ * `keep_calls` says otherwise). A test or Iprobe that found nothing is such a call, too, unless the
+ * next call tests or waits again before the program has computed for as long: then it is part of a
+ * wait, which ends when what it waits for is there. Operations with MPI_PROC_NULL do nothing,
+ * neighbourhood collectives and the freeing of communicators wait for nobody, the making of
+ * communicators is a barrier.
  *
  * To know what a posted receive will take, a stream is read ahead to its completion; at most
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted
@@ -19,7 +22,7 @@
  * Clocks that contradict each other are set right first (replay/program/clocks.h): a process whose
  * clock is behind begins later.
  *
- * A thread ends with its last event: what the run lasts longer than that is nobody's.
+ * The time behind the last event of a thread counts (replay/ideal/ideal.h).
  *
  * Traces differ in what they hold. Where receives do not say what they received, the sends decide
  * (replay/program/lost.h). Waits of which nothing was recorded are taken to be for the oldest send,

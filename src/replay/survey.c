@@ -28,16 +28,27 @@ struct requests {
     bool cancelled;
 };
 
+/* A thread that the program made. */
+struct life_key {
+    uint64_t process, number;
+};
+enum { IS_MADE = 1, ENDS = 2 };
+
 struct lull_survey {
     const struct lull_trace *trace;
     uint32_t application, n_processes; /* of the application */
     struct visitor *visitors;          /* these three by process of the trace */
     struct lull_passages *passages;
     int64_t *shifts;
-    pthread_mutex_t lock;      /* of roots */
+    pthread_mutex_t lock;      /* of roots, unreceived and lives */
     struct roots *roots;       /* [n_comms] */
     struct requests *requests; /* by location */
     atomic_bool completes_receives, completes_sends;
+    bool gives_up; /* receives may be given up */
+    struct lull_unreceived unreceived;
+    bool makes_threads;     /* the program may */
+    struct lull_hash lives; /* struct life_key -> IS_MADE, ENDS */
+    bool *meets;            /* by location */
 };
 
 static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
@@ -142,6 +153,24 @@ static void take_request(struct lull_survey *survey, uint32_t location,
     }
 }
 
+static bool take_message(struct lull_survey *survey, const struct lull_steps *steps,
+                         const struct lull_step *step)
+{
+    if (!survey->gives_up || step->channel == LULL_NONE)
+        return true;
+    pthread_mutex_lock(&survey->lock);
+    bool fits =
+        lull_unreceived_count(&survey->unreceived, lull_channels_at(steps->channels, step->channel),
+                              step->kind == LULL_STEP_SEND);
+    pthread_mutex_unlock(&survey->lock);
+    return fits;
+}
+
+const struct lull_unreceived *lull_survey_unreceived(const struct lull_survey *survey)
+{
+    return &survey->unreceived;
+}
+
 bool lull_survey_completes_receives(const struct lull_survey *survey)
 {
     return atomic_load(&survey->completes_receives);
@@ -158,11 +187,53 @@ bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
     return requests->cancelled || requests->posted > requests->received;
 }
 
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static bool take_thread(struct lull_survey *survey, uint32_t location, const struct lull_step *step)
+{
+    const struct life_key key = {survey->trace->locations[location].process, step->number};
+    if (step->number == 0)
+        return true;
+    survey->meets[location] = true;
+    if (step->kind != LULL_STEP_THREAD_CREATE && step->kind != LULL_STEP_THREAD_END)
+        return true;
+    pthread_mutex_lock(&survey->lock);
+    uint64_t *life = lull_hash_add(&survey->lives, &key, sizeof key, 0, NULL);
+    if (life)
+        *life |= step->kind == LULL_STEP_THREAD_CREATE ? IS_MADE : ENDS;
+    pthread_mutex_unlock(&survey->lock);
+    return life;
+}
+
+bool lull_survey_meets(const struct lull_survey *survey, uint32_t location)
+{
+    return survey->meets[location];
+}
+
+static bool is_known(const struct lull_survey *survey, uint32_t process, uint64_t number,
+                     unsigned what)
+{
+    const struct life_key key = {process, number};
+    const uint64_t *life = lull_hash_find(&survey->lives, &key, sizeof key);
+    return life && *life & what;
+}
+
+bool lull_survey_is_made(const struct lull_survey *survey, uint32_t process, uint64_t number)
+{
+    return is_known(survey, process, number, IS_MADE);
+}
+
+bool lull_survey_ends(const struct lull_survey *survey, uint32_t process, uint64_t number)
+{
+    return is_known(survey, process, number, ENDS);
+}
+
 /* ---- the pass ------------------------------------------------------------------------------ */
 
 #define OF_REQUESTS                                                         \
     (LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) | \
      LULL_STEP_MASK(LULL_STEP_SEND_DONE) | LULL_STEP_MASK(LULL_STEP_CANCEL))
+#define OF_MESSAGES (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV))
 #define OF_COLLECTIVES \
     (LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 
@@ -188,6 +259,11 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (LULL_STEP_MASK(step->kind) & OF_MESSAGES && !take_message(survey, steps, step))
+            return no_memory(survey, err);
+        if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS &&
+            !take_thread(survey, steps->location, step))
+            return no_memory(survey, err);
         if (LULL_STEP_MASK(step->kind) & OF_REQUESTS)
             take_request(survey, steps->location, step);
         else if (master && LULL_STEP_MASK(step->kind) & OF_COLLECTIVES &&
@@ -199,8 +275,11 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
 {
-    return (struct lull_consumer){
-        .context = survey, .wants = OF_REQUESTS | OF_COLLECTIVES, .steps = take_steps};
+    return (struct lull_consumer){.context = survey,
+                                  .wants = OF_REQUESTS | OF_COLLECTIVES |
+                                           (survey->gives_up ? OF_MESSAGES : 0) |
+                                           (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0),
+                                  .steps = take_steps};
 }
 
 lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,
@@ -210,7 +289,8 @@ lull_status lull_survey_take(const struct lull_trace *trace, uint32_t applicatio
     lull_status status = lull_survey_create(trace, application, &survey, err);
     if (status != LULL_OK)
         return status;
-    const struct lull_pass_options options = {.application = application, .masters_only = !callers};
+    const struct lull_pass_options options = {
+        .application = application, .masters_only = !callers && !lull_makes_threads(trace)};
     const struct lull_consumer consumer = lull_survey_consumer(survey);
     status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK) {
@@ -234,14 +314,19 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     pthread_mutex_init(&survey->lock, NULL);
     survey->trace = trace;
     survey->application = application;
+    survey->makes_threads = lull_makes_threads(trace);
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        survey->gives_up |= trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
+                            lull_call_of_region(&trace->regions[r]) == LULL_CALL_REQUEST_FREE;
     survey->n_processes = lull_count_processes(trace, application);
     survey->visitors = calloc(n, sizeof *survey->visitors);
     survey->passages = calloc(n, sizeof *survey->passages);
     survey->shifts = calloc(n, sizeof *survey->shifts);
     survey->roots = calloc(trace->n_comms + (size_t)1, sizeof *survey->roots);
     survey->requests = calloc(trace->n_locations + (size_t)1, sizeof *survey->requests);
+    survey->meets = calloc(trace->n_locations + (size_t)1, sizeof *survey->meets);
     if (!survey->visitors || !survey->passages || !survey->shifts || !survey->roots ||
-        !survey->requests) {
+        !survey->requests || !survey->meets) {
         lull_status status = no_memory(survey, err);
         lull_survey_destroy(survey);
         return status;
@@ -261,10 +346,13 @@ void lull_survey_destroy(struct lull_survey *survey)
     for (uint32_t c = 0; survey->roots && c < survey->trace->n_comms; c++)
         free(survey->roots[c].processes);
     pthread_mutex_destroy(&survey->lock);
+    lull_unreceived_free(&survey->unreceived);
+    lull_hash_free(&survey->lives);
     free(survey->visitors);
     free(survey->passages);
     free(survey->shifts);
     free(survey->roots);
     free(survey->requests);
+    free(survey->meets);
     free(survey);
 }

@@ -1,14 +1,17 @@
 /* Survey: what a replay has to know of the whole run before its first operation.
  *
  * How far clocks that were never compared are apart (program/clocks.h says how that is known), the
- * roots of blocking collective operations, where tracers tell them to the root alone (Paraver), and
- * what the tracer says of requests. Filled by a pass in which other analyses may take part.
+ * roots of blocking collective operations, where tracers tell them to the root alone (Paraver),
+ * what the tracer says of requests, and which threads were made and ended. Filled by a pass in
+ * which other analyses may take part.
  *
- * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes. */
+ * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes; where receives were
+ * given up, for each channel some 70 bytes, as for each thread that the program made. */
 #ifndef LULL_REPLAY_SURVEY_H
 #define LULL_REPLAY_SURVEY_H
 
 #include "activity/pass.h"
+#include "replay/unreceived.h"
 
 struct lull_survey;
 
@@ -40,6 +43,16 @@ uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm)
 /* Whether the tracer records when non-blocking receives, and sends, are complete: some are. */
 bool lull_survey_completes_receives(const struct lull_survey *survey);
 bool lull_survey_completes_sends(const struct lull_survey *survey);
+
+/* Where receives were given up, the messages that they may have taken. */
+const struct lull_unreceived *lull_survey_unreceived(const struct lull_survey *survey);
+
+/* Whether a thread was made, made others, or waited for them, as far as that is known; such threads
+ * take part in a replay. Of one by its number in its process: whether it is known when it was made,
+ * and when it ended. */
+bool lull_survey_meets(const struct lull_survey *survey, uint32_t location);
+bool lull_survey_is_made(const struct lull_survey *survey, uint32_t process, uint64_t number);
+bool lull_survey_ends(const struct lull_survey *survey, uint32_t process, uint64_t number);
 
 /* Whether a thread posted receives that it did not complete (they were cancelled, or completed by
  * another thread), or cancelled sends. */

@@ -321,6 +321,8 @@ static lull_status learn(struct lull_what_if *w, const struct lull_replay_option
     bool masters = !options->callers;
     for (uint32_t p = 0; masters && p < w->trace->n_processes; p++)
         masters = lull_survey_shift(options->survey, p) == 0;
+    for (uint32_t l = 0; masters && l < w->trace->n_locations; l++)
+        masters = !lull_survey_meets(options->survey, l);
     if (w->bursts && masters)
         end_stage(w);
     else if (w->bursts)

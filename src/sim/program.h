@@ -18,7 +18,9 @@
  *    once, without one it goes on when it is complete for this rank. The engine expands it by the
  *    network's choice of algorithm.
  *  - SYNC goes on when `peer` streams of this rank have reached the SYNC with the same number
- *    (join of threads).
+ *    (join of threads). Streams that need not wait for each other alike arrive and wait apart:
+ *    an arrival goes on at once, and `peer` arrivals let those go on that wait (enum
+ * lull_sync_part).
  *  - MARK takes no time: iteration `bytes` begins; delays refer to it.
  * Operations from one blocking operation (COMPUTE, WAIT, SYNC, COLLECTIVE without request) to the
  * next become ready together. */
@@ -52,6 +54,12 @@ enum lull_op_flags {
     LULL_OP_BLOCKING = 64     /* RECV: posted by the call that waits for it */
 };
 
+enum lull_sync_part {
+    LULL_SYNC_BOTH,
+    LULL_SYNC_ARRIVES, /* does not block */
+    LULL_SYNC_WAITS
+};
+
 #define LULL_OP_ANY        UINT32_MAX /* peer or tag of a RECV */
 #define LULL_OP_NO_REQUEST UINT32_MAX
 #define LULL_OP_NO_REGION  UINT32_MAX
@@ -59,17 +67,19 @@ enum lull_op_flags {
 struct lull_op {
     uint8_t kind;       /* enum lull_op_kind */
     uint8_t flags;      /* enum lull_op_flags */
-    uint8_t collective; /* COLLECTIVE: enum lull_collective */
+    uint8_t collective; /* COLLECTIVE: enum lull_collective; SYNC: enum lull_sync_part */
     uint8_t reserved;
     uint32_t region;  /* COMPUTE: where it happens; else: the call that it is part of */
     uint32_t peer;    /* SEND, RECV: rank; COLLECTIVE: root as a rank of the program, or
                          LULL_OP_ANY; SYNC: how many streams */
-    uint32_t tag;     /* SEND, RECV; SYNC: its number */
-    uint32_t comm;    /* SEND, RECV: matches only the same; COLLECTIVE: index of a group */
+    uint32_t tag;     /* SEND, RECV; SYNC: its number, and ... */
+    uint32_t comm;    /* ... the upper half of that; SEND, RECV: matches only the same;
+                         COLLECTIVE: index of a group */
     uint32_t request; /* SEND, RECV, COLLECTIVE */
     union {
         int64_t duration; /* COMPUTE: ns */
-        uint64_t bytes;   /* SEND, RECV; COLLECTIVE: sent by this rank; MARK: iteration */
+        uint64_t bytes;   /* SEND, RECV; COLLECTIVE: sent by this rank; MARK: iteration; SYNC in
+                             two parts: how many will wait */
     };
     union {
         uint64_t received;        /* COLLECTIVE: bytes received by this rank */
@@ -79,6 +89,14 @@ struct lull_op {
     uint32_t n_requests;
     uint32_t reserved2;
 };
+
+/* Whether a stream goes on behind an operation only when that is over. */
+static inline bool lull_op_blocks(const struct lull_op *op)
+{
+    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT ||
+           (op->kind == LULL_OP_SYNC && op->collective != LULL_SYNC_ARRIVES) ||
+           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
+}
 
 /* A group of ranks, for collectives. Ranks are in the order of the communicator. */
 struct lull_group {

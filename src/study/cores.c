@@ -52,7 +52,8 @@ static double own_share(const struct lull_trace *trace, struct lull_arena *arena
     return all > 0 ? own / all : 0;
 }
 
-const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena)
+/* The thread that had no core for longest; NULL: all had one. */
+static const struct lull_location *find_worst(const struct lull_trace *trace, uint32_t *ret_number)
 {
     const struct lull_location *worst = NULL;
     uint32_t n = 0;
@@ -64,7 +65,28 @@ const char *lull_cores_describe(const struct lull_trace *trace, struct lull_aren
         if (!worst || location->cores.off > worst->cores.off)
             worst = location;
     }
-    if (n == 0)
+    *ret_number = n;
+    return worst;
+}
+
+const char *lull_cores_excuse(const struct lull_trace *trace, bool shorter,
+                              struct lull_arena *arena)
+{
+    uint32_t n;
+    const struct lull_location *worst = shorter ? find_worst(trace, &n) : NULL;
+    return worst
+               ? lull_arena_printf(arena,
+                                   " Threads had no core for up to %.0f %% of the time: who waited "
+                                   "for them waited for that, and no network explains it.",
+                                   100 * share_of(trace, worst->cores.off))
+               : "";
+}
+
+const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    uint32_t n;
+    const struct lull_location *worst = find_worst(trace, &n);
+    if (!worst)
         return NULL;
     bool own = own_share(trace, arena) > 0.5;
     return lull_arena_printf(

@@ -10,4 +10,9 @@
  * the trace does not tell. In `arena`. */
 const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena);
 
+/* What that has to do with a replay that is shorter than the run, as a sentence with a space before
+ * it; "" where all had their cores, the trace does not tell, or the replay is not shorter. */
+const char *lull_cores_excuse(const struct lull_trace *trace, bool shorter,
+                              struct lull_arena *arena);
+
 #endif

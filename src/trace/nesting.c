@@ -162,6 +162,29 @@ static lull_status hide(const struct lull_nesting *nesting, const struct lull_tr
     return LULL_OK;
 }
 
+static bool is_beyond(const struct lull_trace *trace, const struct lull_event *event)
+{
+    int64_t length = event->kind == LULL_EVENT_CALL ? event->duration : 0;
+    return event->time > trace->duration || length > trace->duration - event->time;
+}
+
+/* Takes back the last events as long as they lie behind the run: where time runs backwards, the
+ * later of two times may be the wrong one. Readers look at the last event of a block only. */
+static void take_back(struct lull_nesting *nesting, const struct lull_trace *trace,
+                      const struct lull_event_buffer *scratch, uint32_t *count)
+{
+    if (nesting->last_time <= trace->duration && nesting->call_end <= trace->duration)
+        return;
+    for (; *count > 0 && is_beyond(trace, &scratch->events[*count - 1]); --*count) {
+        const struct lull_event *event = &scratch->events[*count - 1];
+        if (event->kind == LULL_EVENT_ENTER)
+            nesting->depth--;
+        else if (event->kind == LULL_EVENT_LEAVE)
+            nesting->open[nesting->depth++] = event->id;
+    }
+    nesting->last_time = *count > 0 ? scratch->events[*count - 1].time : nesting->before;
+}
+
 /* In the place of the first event out of order, behind `count` good ones in the scratch buffer. */
 static lull_status leave_out(struct lull_nesting *nesting, const struct lull_trace *trace,
                              uint32_t location, const struct lull_event *bad,
@@ -174,6 +197,7 @@ static lull_status leave_out(struct lull_nesting *nesting, const struct lull_tra
     if (status != LULL_OK)
         return lull_fail(err, status, "%s", wrong.text);
     nesting->left_out = true;
+    take_back(nesting, trace, scratch, count);
     const struct lull_event off = {.time = nesting->last_time, .kind = LULL_EVENT_MEASURE_OFF};
     return !nesting->tells_off || append(scratch, count, &off)
                ? LULL_OK
@@ -265,6 +289,7 @@ lull_status lull_nesting_repair(struct lull_nesting *nesting, const struct lull_
 {
     if (nesting->left_out)
         *count = 0;
+    nesting->before = nesting->last_time;
     for (uint32_t i = 0; (i = take_regular(nesting, *events, i, *count)) < *count; i++) {
         const struct lull_event *event = &(*events)[i];
         if (!passed_by(nesting, event) && !in_order(nesting, event))

@@ -11,6 +11,7 @@ struct lull_nesting {
     size_t capacity;
     uint32_t depth;
     int64_t last_time;
+    int64_t before;   /* the last time of the block before */
     int64_t call_end; /* of the last CALL: before it, no region may begin or end */
     uint64_t hidden;  /* of ENTER and LEAVE, what is needed for the repair but was not asked for */
     bool unordered;   /* messages may come out of order */

@@ -1,6 +1,8 @@
 #include "view/replay_document.h"
 
 #include "base/text.h"
+#include "study/cores.h"
+#include "study/replay/measured.h"
 #include "view/metrics/metrics_tables.h"
 #include "view/notices_document.h"
 
@@ -93,11 +95,14 @@ static void add_notes(struct lull_document *document, const struct lull_replay_s
     lull_document_note(document, LULL_NOTE_INFO,
                        "The measured network, as the messages of the trace show it: %s.",
                        describe_network(&study->measured, arena));
-    lull_document_note(document, LULL_NOTE_INFO,
-                       "Replayed on it, the run takes %.2f %% %s time than measured: what is asked "
-                       "of the replay is uncertain by as much.",
-                       100 * fabs((double)replayed / (double)measured - 1),
-                       replayed < measured ? "less" : "more");
+    lull_document_note(
+        document, LULL_NOTE_INFO,
+        "Replayed on it, the run takes %.2f %% %s time than measured: what is asked "
+        "of the replay is uncertain by as much.%s",
+        100 * fabs((double)replayed / (double)measured - 1), replayed < measured ? "less" : "more",
+        lull_cores_excuse(study->runs.runs[0].trace,
+                          (double)replayed < (1 - LULL_REPLAY_MISSES_MOST) * (double)measured,
+                          arena));
 }
 
 struct lull_document *lull_replay_document(const struct lull_replay_study *study,

@@ -14,7 +14,8 @@ The source has lines "*= ..." (or "!= ..."):
                           event of a rank has a line of its own; A/RANK and A/* those of
                           application A
     RANK what any         it occurs at least once
-    replays               `lull replay` finds that all messages and collectives match
+    replays               `lull replay` finds that all messages and collectives match, and that
+                          all is recorded that a runtime on an ideal network needs
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
                           must find
 Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
@@ -227,7 +228,8 @@ def check(options, folder):
     if re.search(r"^ \*= replays$", open(options.program).read(), re.M):
         replay = subprocess.run([options.lull, "replay", run], capture_output=True, text=True,
                                 check=False)
-        wrong += [replay.stderr.strip()] if replay.returncode != 0 else []
+        if replay.returncode != 0 or "missing" in replay.stderr:
+            wrong.append(replay.stderr.strip())
     if metrics:
         printed = [line.split()[1:] for line in done.stdout.splitlines()
                    if line.startswith("metric ")]

@@ -113,37 +113,27 @@ static void check_same(const struct lists *a, const struct lists *b)
     }
 }
 
-/* The time that a master has kept, up to its last event unless states say more: the sum of its
- * spans in which the kept time grows. */
+/* The time that a master has kept: the sum of its spans in which the kept time grows. */
 static int64_t kept_of(const struct lull_trace *trace, uint32_t location)
 {
     struct lull_step_cursor *cursor;
     struct lull_steps steps;
     struct lull_error err;
-    int64_t kept = 0, until = 0;
+    int64_t kept = 0, before = 0;
     const struct lull_pass_options options = {.application = LULL_NONE};
-    const uint32_t wants = LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_END);
-    for (int round = 0; round < 2; round++) {
-        int64_t before = 0;
-        if (lull_step_cursor_open(trace, location, wants, &options, &cursor, &err) != LULL_OK)
+    if (lull_step_cursor_open(trace, location, LULL_STEP_MASK(LULL_STEP_SPAN), &options, &cursor,
+                              &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    do {
+        if (lull_step_cursor_next(cursor, &steps, &err) != LULL_OK)
             fail_msg("%s", err.text);
-        do {
-            if (lull_step_cursor_next(cursor, &steps, &err) != LULL_OK)
-                fail_msg("%s", err.text);
-            for (uint32_t i = 0; i < steps.count; i++) {
-                const struct lull_step *step = &steps.steps[i];
-                if (step->kind == LULL_STEP_END) {
-                    until = trace->has_states ? step->time : step->last_time;
-                    continue;
-                }
-                int64_t end = step->span.end < until ? step->span.end : until;
-                if (round == 1 && step->kept_ns > before && end > step->time)
-                    kept += end - step->time;
-                before = step->kept_ns;
-            }
-        } while (steps.count > 0);
-        lull_step_cursor_close(cursor);
-    }
+        for (uint32_t i = 0; i < steps.count; i++) {
+            const struct lull_step *step = &steps.steps[i];
+            kept += step->kept_ns > before ? step->span.end - step->time : 0;
+            before = step->kept_ns;
+        }
+    } while (steps.count > 0);
+    lull_step_cursor_close(cursor);
     return kept;
 }
 

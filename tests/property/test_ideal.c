@@ -23,9 +23,10 @@
 
 enum { RANKS = 6, MESSAGES = 64, ROUNDS = 60, STEPS = 400 };
 
-enum region { SEND, RECV, ISEND, WAIT, COLLECTIVE, RANK, LOOP, REGIONS };
-static const char *const names[] = {"MPI_Send",      "MPI_Recv",      "MPI_Isend", "MPI_Wait",
-                                    "MPI_Allreduce", "MPI_Comm_rank", "loop",      NULL};
+enum region { SEND, RECV, ISEND, WAIT, COLLECTIVE, RANK, LOOP, SSEND, REGIONS };
+static const char *const names[] = {"MPI_Send", "MPI_Recv",      "MPI_Isend",
+                                    "MPI_Wait", "MPI_Allreduce", "MPI_Comm_rank",
+                                    "loop",     "MPI_Ssend",     NULL};
 
 struct clocks {
     int64_t measured, ideal, outside;
@@ -45,7 +46,8 @@ struct program {
     struct message messages[MESSAGES];
     uint32_t n_messages;
     uint64_t requests;
-    int64_t last_ideal; /* of the last events */
+    bool synchronous;   /* some of the sends are */
+    int64_t last_ideal; /* of the end */
     int64_t phases;     /* collective operations so far */
 };
 
@@ -117,12 +119,11 @@ static void wait_until(struct clocks *clocks, int64_t measured, int64_t ideal)
     clocks->ideal = ideal > clocks->ideal ? ideal : clocks->ideal;
 }
 
-/* The oldest message of the same pair and tag as a message drawn: they do not overtake. */
-static void receive(struct program *p)
+/* The oldest message of the same pair and tag as a message drawn: they do not overtake. Returns
+ * which rank received, and in *ret_begin its clocks before. */
+static uint32_t receive_one_like(struct program *p, uint32_t drawn, struct clocks *ret_begin)
 {
-    if (!p->n_messages)
-        return;
-    uint32_t drawn = (uint32_t)draw(p, p->n_messages), at = 0;
+    uint32_t at = 0;
     while (p->messages[at].source != p->messages[drawn].source ||
            p->messages[at].target != p->messages[drawn].target ||
            p->messages[at].tag != p->messages[drawn].tag)
@@ -131,11 +132,38 @@ static void receive(struct program *p)
     memmove(&p->messages[at], &p->messages[at + 1], (--p->n_messages - at) * sizeof m);
     bool blocks = draw(p, 2);
     enum region region = blocks ? RECV : WAIT;
+    *ret_begin = p->clocks[m.target];
     enter(p, m.target, region);
     wait_until(&p->clocks[m.target], m.measured, m.ideal);
     message_event(p, m.target, LULL_EVENT_RECV, m.source, m.tag,
                   blocks ? LULL_NO_REQUEST : p->requests++);
     leave(p, m.target, region);
+    return at;
+}
+
+static void receive(struct program *p)
+{
+    struct clocks begin;
+    if (p->n_messages)
+        receive_one_like(p, (uint32_t)draw(p, p->n_messages), &begin);
+}
+
+/* The target receives all that was sent before it and then it; it is over when that begins. */
+static void send_synchronously(struct program *p, uint32_t source)
+{
+    uint32_t target = (uint32_t)draw(p, p->n_ranks), at = p->n_messages;
+    struct clocks begin;
+    if (at == MESSAGES || target == source)
+        return;
+    enter(p, source, SSEND);
+    p->messages[p->n_messages++] = (struct message){
+        source, target, (int32_t)draw(p, 2), p->clocks[source].measured, p->clocks[source].ideal};
+    const int32_t tag = p->messages[at].tag;
+    message_event(p, source, LULL_EVENT_SEND, target, tag, LULL_NO_REQUEST);
+    while (receive_one_like(p, at, &begin) < at)
+        at--;
+    wait_until(&p->clocks[source], begin.measured, begin.ideal);
+    leave(p, source, SSEND);
 }
 
 static bool needs(uint8_t op, uint32_t rank, uint32_t root, uint32_t other)
@@ -202,7 +230,10 @@ static void step(struct program *p)
     case 2:
     case 3:
     case 4:
-        send(p, rank);
+        if (p->synchronous && draw(p, 3) == 0)
+            send_synchronously(p, rank);
+        else
+            send(p, rank);
         break;
     case 5:
     case 6:
@@ -230,6 +261,7 @@ static void draw_program(struct lull_random *random, struct program *p)
 {
     *p = (struct program){.random = random};
     p->n_ranks = 2 + (uint32_t)draw(p, RANKS - 1);
+    p->synchronous = draw(p, 2);
     p->trace = memory_trace_simple(p->n_ranks, 1, 0, names);
     define_comms(p->trace, p->n_ranks, 1 + (uint32_t)draw(p, p->n_ranks));
     for (uint32_t r = 0; r < p->n_ranks; r++)
@@ -239,16 +271,14 @@ static void draw_program(struct lull_random *random, struct program *p)
         step(p);
     while (p->n_messages)
         receive(p);
-    for (uint32_t r = 0; r < p->n_ranks; r++) /* the last computation is seen, too */
-        add(p, r, LULL_EVENT_ENTER, LOOP), add(p, r, LULL_EVENT_LEAVE, LOOP);
     for (uint32_t r = 0; r < p->n_ranks; r++)
         if (p->clocks[r].measured > p->trace->duration)
             p->trace->duration = p->clocks[r].measured;
-    for (uint32_t r = 0; r < p->n_ranks; r++)
+    for (uint32_t r = 0; r < p->n_ranks; r++) { /* the rest of the run is no MPI */
+        p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
         if (p->clocks[r].ideal > p->last_ideal)
             p->last_ideal = p->clocks[r].ideal;
-    for (uint32_t r = 0; r < p->n_ranks; r++) /* the rest of the run is no MPI */
-        p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
+    }
 }
 
 static void check_bounds(const struct program *p, int64_t ideal, struct lull_arena *arena)
@@ -286,14 +316,15 @@ static int64_t simulate(const struct program *p, double cpu_speed, struct lull_a
     return result.runtime;
 }
 
-/* The event-driven engine comes to the same, and processors of twice the speed to half of it. */
+/* The event-driven engine comes to the same, and processors of twice the speed to half of it: of
+ * what is computed only the time behind the last event may be odd, which is rounded. */
 static void check_engine(const struct program *p, uint64_t seed, struct lull_arena *arena)
 {
     int64_t runtime = simulate(p, 1, arena);
     if (runtime != p->last_ideal)
         fail_msg("seed %lu: the engine has %ld ns, the reference %ld", seed, runtime,
                  p->last_ideal);
-    assert_int_equal(2 * simulate(p, 2, arena), runtime);
+    assert_true(llabs(2 * simulate(p, 2, arena) - runtime) <= 1);
 }
 
 static struct lull_breakdown *break_down(const struct lull_trace *trace, struct lull_arena *arena)
@@ -378,9 +409,7 @@ static void check_program(struct lull_random *random, uint64_t seed)
     struct lull_ideal_options options = {0};
     struct lull_ideal_result result;
     struct lull_error err;
-    int64_t wanted = 0;
-    for (uint32_t r = 0; r < p.n_ranks; r++)
-        wanted = p.clocks[r].ideal > wanted ? p.clocks[r].ideal : wanted;
+    const int64_t wanted = p.last_ideal;
     if (lull_ideal_runtime(p.trace, &options, arena, &result, &err) != LULL_OK)
         fail_msg("seed %lu: %s", seed, err.text);
     if (result.absent)

@@ -227,7 +227,7 @@ static void check_stretches(const struct lull_trace *trace, uint32_t location,
 {
     const uint32_t breaks = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
                             LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_FORK) |
-                            LULL_STEP_MASK(LULL_STEP_JOIN);
+                            LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEPS_OF_THREADS;
     const struct lull_step *before = NULL;
     int64_t to = 0;
     bool broken = true;

@@ -110,6 +110,20 @@ void memory_trace_clear(struct lull_trace *trace, uint32_t location)
         memory->sequences[location].count = 0;
 }
 
+void memory_trace_end_in(struct lull_trace *trace, uint32_t region)
+{
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        uint32_t count;
+        const struct lull_event *events = memory_trace_events(trace, l, &count);
+        const struct lull_event last = count ? events[count - 1] : memory_event(0, 0, 0);
+        int64_t time = last.time + (last.kind == LULL_EVENT_CALL ? last.duration : 0);
+        struct lull_event enter = memory_event(time, LULL_EVENT_ENTER, region);
+        struct lull_event leave = memory_event(trace->duration, LULL_EVENT_LEAVE, region);
+        memory_trace_add(trace, l, &enter);
+        memory_trace_add(trace, l, &leave);
+    }
+}
+
 struct lull_event memory_event(int64_t time, unsigned kind, uint32_t id)
 {
     return (struct lull_event){.time = time, .kind = (uint8_t)kind, .id = id};

@@ -27,6 +27,8 @@ void memory_trace_world(struct lull_trace *trace, uint32_t processes);
 /* Appends an event; readings are copied. Order is the caller's: wrong order is served as it is. */
 void memory_trace_add(struct lull_trace *trace, uint32_t location, const struct lull_event *event);
 void memory_trace_clear(struct lull_trace *trace, uint32_t location); /* drops its events */
+/* Puts all locations into a region from their last event to the end of the run. */
+void memory_trace_end_in(struct lull_trace *trace, uint32_t region);
 struct lull_event memory_event(int64_t time, unsigned kind, uint32_t id);
 struct lull_event memory_span(int64_t time, unsigned kind, uint32_t id, int64_t duration);
 

@@ -1,225 +1,12 @@
 #include "support/random_run.h"
 
-#include "base/array.h"
+#include "support/random_run_drawing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESSES = RUN_PROCESSES, THREADS = RUN_THREADS, COMMS = 4, TAGS = 2, PLAN = 40 };
-
-enum region { P2P, COLLECTIVE, RANK, PARALLEL };
-static const char *const names[] = {"MPI_Sendrecv", "MPI_Allreduce", "MPI_Comm_rank",
-                                    "OpenMP Parallel", NULL};
-
-struct sent {
-    int64_t ideal;
-    struct sent *next;
-};
-
-/* Between two processes, on a communicator, with a tag. */
-struct channel {
-    struct sent *first, *last;
-};
-
-/* A collective operation that all members come to in turn. */
-struct gathering {
-    uint8_t op;
-    uint32_t comm, root; /* ranks */
-    bool non_blocking, root_known;
-    bool arrived[2 * PROCESSES]; /* by rank */
-    int64_t ideal[2 * PROCESSES];
-};
-
-enum doing { AT_WORK, SENDING, RECEIVING, GATHERING, WAITING, LEAVING, DONE };
-
-struct thread {
-    uint32_t process, index;
-    enum doing doing;
-    bool in_region, free; /* of a parallel region; free: on its own */
-    int64_t clock, kept;  /* measured */
-    int64_t ideal, taken; /* ideal time, and how much of `kept` is in it */
-    int64_t done;         /* what this call waits for */
-    uint32_t left;        /* actions */
-    uint32_t tries;
-    struct channel *channel; /* that it receives from */
-    uint32_t source, comm, call_region;
-    int32_t tag;
-    uint8_t call;
-    uint32_t gathering;   /* that it is in */
-    uint32_t flying;      /* non-blocking, begun by it; LULL_NONE */
-    int64_t flying_began; /* ideal */
-    bool flying_arrived;
-    uint64_t requests;
-    struct run_steps *steps;
-};
-
-struct process {
-    uint32_t n_threads;
-    uint32_t done_with; /* of the plan */
-    bool busy;          /* one of its threads is in a collective operation */
-    bool non_blocking;  /* one of them has one in flight */
-};
-
-struct program {
-    struct lull_random *random;
-    struct random_run *run;
-    uint32_t n_processes, n_threads, n_plan;
-    struct process processes[PROCESSES];
-    struct thread threads[PROCESSES * THREADS];
-    struct channel channels[PROCESSES][PROCESSES][COMMS][TAGS];
-    struct gathering plan[PLAN];
-    bool late_comms;  /* non-blocking operations tell their communicator when they end */
-    uint64_t forgets; /* this send is not recorded; 0: none */
-};
-
-static int64_t draw(struct program *p, uint64_t bound)
-{
-    return (int64_t)lull_random_below(p->random, bound);
-}
-
-static struct lull_step *add(struct thread *t, unsigned kind)
-{
-    struct run_steps *steps = t->steps;
-    if (!lull_array_reserve(&steps->steps, &steps->capacity, steps->count + 1,
-                            sizeof *steps->steps))
-        abort();
-    struct lull_step *step = &steps->steps[steps->count++];
-    *step = (struct lull_step){.time = t->clock,
-                               .kept_ns = t->kept,
-                               .kind = (uint8_t)kind,
-                               .parallel = t->in_region,
-                               .region = t->call_region,
-                               .comm = LULL_NONE,
-                               .channel = LULL_NONE};
-    return step;
-}
-
-/* Time passes; in a parallel region and outside MPI it is kept. */
-static void spend(struct thread *t, int64_t length, bool in_mpi)
-{
-    bool counts = t->in_region || (!in_mpi && (t->index == 0 || t->free));
-    t->clock += length;
-    t->kept += counts ? length : 0;
-}
-
-static void take_time(struct thread *t)
-{
-    t->ideal += t->kept - t->taken;
-    t->taken = t->kept;
-}
-
-static void begin_call(struct program *p, struct thread *t, uint8_t call, enum region region)
-{
-    t->call = call;
-    t->call_region = region;
-    add(t, LULL_STEP_CALL_BEGIN)->op = call;
-    take_time(t);
-    t->done = t->ideal;
-    spend(t, draw(p, 40), true);
-}
-
-static void leave_call(struct program *p, struct thread *t)
-{
-    spend(t, draw(p, 20), true);
-    t->doing = LEAVING;
-}
-
-static void end_call(struct program *p, struct thread *t)
-{
-    add(t, LULL_STEP_CALL_END)->op = t->call;
-    t->call_region = LULL_NONE;
-    take_time(t);
-    t->ideal = t->done > t->ideal ? t->done : t->ideal;
-    t->doing = AT_WORK;
-    spend(t, 1 + draw(p, 30), false);
-}
-
-/* ---- messages -------------------------------------------------------------------------------- */
-
-static void message_step(struct program *p, struct thread *t, unsigned kind, uint32_t peer)
-{
-    struct lull_step *step = add(t, kind);
-    bool sends = kind == LULL_STEP_SEND;
-    const struct lull_channel channel = {sends ? t->process : peer, sends ? peer : t->process,
-                                         lull_comm_canonical(p->run->trace, t->comm), t->tag};
-    step->comm = t->comm;
-    step->channel = lull_channels_find(t->steps->channels, &channel);
-    step->message.bytes = 8;
-    step->message.request = draw(p, 2) ? LULL_NO_REQUEST : t->requests++;
-    step->message.peer = (int32_t)peer;
-    step->message.tag = t->tag;
-}
-
-static void send(struct program *p, struct thread *t)
-{
-    uint32_t target = (uint32_t)draw(p, p->n_processes);
-    t->comm = (uint32_t)draw(p, COMMS - 2);
-    t->tag = (int32_t)draw(p, TAGS);
-    struct channel *channel = &p->channels[t->process][target][t->comm][t->tag];
-    struct sent *sent = lull_arena_zero(p->run->arena, 1, sizeof *sent);
-    sent->ideal = t->ideal;
-    if (channel->first)
-        channel->last->next = sent;
-    else
-        channel->first = sent;
-    channel->last = sent;
-    if (++p->run->sent != p->forgets)
-        message_step(p, t, LULL_STEP_SEND, target);
-}
-
-static void choose_channel(struct program *p, struct thread *t)
-{
-    for (int tries = 0; tries < 6; tries++) {
-        t->source = (uint32_t)draw(p, p->n_processes);
-        t->comm = (uint32_t)draw(p, COMMS - 2);
-        t->tag = (int32_t)draw(p, TAGS);
-        t->channel = &p->channels[t->source][t->process][t->comm][t->tag];
-        if (t->channel->first)
-            break;
-    }
-}
-
-/* False: there is none yet. */
-static bool receive(struct program *p, struct thread *t)
-{
-    struct sent *sent = t->channel->first;
-    if (!sent)
-        return false;
-    t->channel->first = sent->next;
-    t->done = sent->ideal > t->done ? sent->ideal : t->done;
-    p->run->received++;
-    message_step(p, t, LULL_STEP_RECV, t->source);
-    return true;
-}
-
-static void go_on_receiving(struct program *p, struct thread *t)
-{
-    if (receive(p, t) && draw(p, 3) == 0) { /* a call that completes several */
-        choose_channel(p, t);
-        spend(t, 1, true);
-        return;
-    }
-    if (t->channel->first == NULL && t->tries-- > 0 && draw(p, 8)) {
-        spend(t, 1 + draw(p, 20), true);
-        return;
-    }
-    if (draw(p, 4) == 0)
-        send(p, t);
-    leave_call(p, t);
-}
-
-/* Outside of any call each operation waits for itself. */
-static void bare_operation(struct program *p, struct thread *t)
-{
-    t->call_region = LULL_NONE;
-    take_time(t);
-    t->done = t->ideal;
-    choose_channel(p, t);
-    if (draw(p, 2) || !receive(p, t))
-        send(p, t);
-    t->ideal = t->done;
-    spend(t, 1 + draw(p, 10), false);
-}
+static const char *const names[] = {"MPI_Sendrecv",    "MPI_Allreduce", "MPI_Comm_rank",
+                                    "OpenMP Parallel", "MPI_Ssend",     "pthread_create"};
 
 /* ---- collective operations ------------------------------------------------------------------- */
 
@@ -240,9 +27,25 @@ static uint32_t rank_of(const struct lull_trace *trace, uint32_t comm, uint32_t 
     return rank == LULL_NONE ? LULL_NONE : trace->comms[comm].size + rank;
 }
 
+static bool has_root(uint8_t op)
+{
+    return op == LULL_COLLECTIVE_BCAST || op == LULL_COLLECTIVE_SCATTER ||
+           op == LULL_COLLECTIVE_REDUCE || op == LULL_COLLECTIVE_GATHER;
+}
+
+/* Between two groups data goes from the root to the other group or back. */
+static bool needs_between(const struct gathering *g, uint32_t rank, uint32_t other)
+{
+    const bool down = g->op == LULL_COLLECTIVE_BCAST || g->op == LULL_COLLECTIVE_SCATTER;
+    const uint32_t root = down ? other : rank, needed = down ? rank : other;
+    return g->root_known && root == g->root && (needed < g->between) != (root < g->between);
+}
+
 /* Which others a rank needs. */
 static bool needs(const struct gathering *g, uint32_t rank, uint32_t other)
 {
+    if (g->between && has_root(g->op))
+        return needs_between(g, rank, other);
     switch (g->op) {
     case LULL_COLLECTIVE_BCAST:
     case LULL_COLLECTIVE_SCATTER:
@@ -297,6 +100,11 @@ static void collective_step(struct program *p, struct thread *t, unsigned kind,
     for (uint32_t process = 0; g->root_known && process < p->n_processes; process++)
         if (rank_of(p->run->trace, g->comm, process) == g->root)
             step->collective.root = (int32_t)process;
+    if (!g->between)
+        return;
+    step->collective.sent = g->root_known && rank == g->root ? 8 : 0;
+    if ((rank < g->between) == (g->root < g->between)) /* as MPI has it */
+        step->collective.root = LULL_ANY;
 }
 
 /* The next of the plan that a process takes part in; LULL_NONE: there is none. */
@@ -398,7 +206,8 @@ static void change_region(struct program *p, struct thread *t)
 {
     struct thread *master = threads_of(p, t->process);
     bool leaves = t->in_region;
-    if (t->free || t->flying != LULL_NONE || (t != master && !leaves && !master->in_region))
+    if (t->free || run_has_open(t) || t->flying != LULL_NONE ||
+        (t != master && !leaves && !master->in_region))
         return;
     for (uint32_t i = 1; t == master && leaves && i < p->processes[t->process].n_threads; i++)
         if (master[i].in_region)
@@ -428,16 +237,22 @@ static void begin_something(struct program *p, struct thread *t)
         change_region(p, t);
         return;
     }
+    if (p->makes_threads && draw(p, 4) == 0 && run_meet_others(p, t, threads_of(p, t->process)))
+        return;
     switch (draw(p, 10)) {
     case 0:
         change_region(p, t);
         return;
     case 1:
+        if (p->synchronous && !t->posted && draw(p, 3) > 0) {
+            run_post(p, t);
+            return;
+        }
         begin_call(p, t, LULL_CALL_OTHER, RANK);
         leave_call(p, t);
         return;
     case 2:
-        bare_operation(p, t);
+        run_bare_operation(p, t);
         return;
     case 3:
     case 4:
@@ -445,17 +260,24 @@ static void begin_something(struct program *p, struct thread *t)
             return;
         break;
     case 5:
-        if (t->flying != LULL_NONE)
+        if (run_has_open(t) && draw(p, 2))
+            run_complete(p, t);
+        else if (t->flying != LULL_NONE)
             begin_wait(p, t);
         return;
     case 6:
     case 7:
         begin_call(p, t, LULL_CALL_OTHER, P2P);
-        choose_channel(p, t);
+        run_choose_channel(p, t);
         t->tries = 10;
         t->doing = RECEIVING;
         return;
     default:
+        if (p->synchronous && !t->synchronous && draw(p, 2)) {
+            begin_call(p, t, draw(p, 2) ? LULL_CALL_SSEND : LULL_CALL_ISSEND, SYNCHRONOUS);
+            t->doing = SENDING;
+            return;
+        }
         begin_call(p, t, LULL_CALL_OTHER, P2P);
         t->doing = SENDING;
     }
@@ -467,30 +289,48 @@ static void finish_up(struct program *p, struct thread *t)
 {
     if (t->flying != LULL_NONE)
         begin_wait(p, t);
+    else if (run_has_open(t))
+        run_complete(p, t);
     else if (t->index == 0 && next_of_plan(p, t->process) != LULL_NONE)
         begin_gathering(p, t);
     else if (t->in_region)
         change_region(p, t);
     else
-        t->doing = DONE;
+        run_end_life(t);
 }
 
 static void act(struct program *p, struct thread *t)
 {
     switch (t->doing) {
     case SENDING:
-        send(p, t);
+        if (t->call_region == SYNCHRONOUS) {
+            run_send_synchronously(p, t);
+            return;
+        }
+        run_send(p, t);
         leave_call(p, t);
         return;
     case LEAVING:
         end_call(p, t);
         return;
     case RECEIVING:
-        go_on_receiving(p, t);
+        run_go_on_receiving(p, t);
         return;
     case GATHERING:
     case WAITING:
         go_on_gathering(p, t);
+        return;
+    case SENDING_SYNCHRONOUSLY:
+        run_go_on_sending(p, t);
+        return;
+    case COMPLETING:
+        run_complete_post(p, t);
+        return;
+    case JOINING:
+        run_go_on_joining(p, t);
+        return;
+    case AT_BARRIER:
+        run_go_on_at_barrier(p, t);
         return;
     default:
         if (t->left > 0) {
@@ -509,7 +349,7 @@ static struct thread *next_thread(struct program *p)
 {
     struct thread *next = NULL;
     for (uint32_t i = 0; i < p->n_threads; i++)
-        if (p->threads[i].doing != DONE && (!next || p->threads[i].clock < next->clock))
+        if (p->threads[i].doing < NOT_MADE && (!next || p->threads[i].clock < next->clock))
             next = &p->threads[i];
     return next;
 }
@@ -558,6 +398,8 @@ static void define_plan(struct program *p)
         g->op = ops[draw(p, sizeof ops)];
         g->root = (uint32_t)draw(p, size_of(p->run->trace, g->comm));
         g->root_known = draw(p, 4);
+        if (g->comm == 2)
+            g->between = p->run->trace->comms[2].size;
         g->non_blocking = draw(p, 3) == 0;
     }
 }
@@ -574,6 +416,7 @@ static void make_threads(struct program *p)
                              .call_region = LULL_NONE};
         t->free = t->index > 0 && p->run->trace->locations[l].role == LULL_THREAD_FREE;
         t->steps = &p->run->locations[l];
+        t->doing = t->free && p->makes_threads ? NOT_MADE : AT_WORK;
         t->steps->channels = lull_channels_create();
         p->processes[t->process].n_threads = threads;
         if (p->late_comms && t->index > 0) /* then it is not known whose turn it was */
@@ -607,7 +450,15 @@ void random_run_draw(struct random_run *run, struct lull_random *random, bool fo
     p->n_processes = 1 + (uint32_t)draw(p, PROCESSES);
     uint32_t threads = 1 + (uint32_t)draw(p, 2) * (uint32_t)draw(p, THREADS);
     run->n_locations = p->n_threads = p->n_processes * threads;
-    run->trace = memory_trace_simple(p->n_processes, threads, 0, names);
+    p->synchronous = draw(p, 2);
+    p->makes_threads = draw(p, 2);
+    const char *known[CREATE + 2] = {NULL};
+    memcpy(known, names, sizeof names);
+    if (!p->makes_threads)
+        known[CREATE] = NULL;
+    if (!p->synchronous)
+        known[SYNCHRONOUS] = "MPI_Send";
+    run->trace = memory_trace_simple(p->n_processes, threads, 0, known);
     for (uint32_t l = 0; l < p->n_threads; l++)
         if (l % threads > 0)
             run->trace->locations[l].role = draw(p, 3) ? LULL_THREAD_WORKER : LULL_THREAD_FREE;

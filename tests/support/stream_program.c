@@ -19,12 +19,6 @@ struct streams {
     uint32_t batch;
 };
 
-static bool blocks(const struct lull_op *op)
-{
-    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT || op->kind == LULL_OP_SYNC ||
-           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
-}
-
 static lull_status next(struct lull_program *program, uint32_t index, struct lull_op *ret_ops,
                         uint32_t room, uint32_t *ret_count, struct lull_error *err)
 {
@@ -36,7 +30,7 @@ static lull_status next(struct lull_program *program, uint32_t index, struct lul
         ret_ops[n] = stream->ops[stream->at++];
         if (ret_ops[n].kind == LULL_OP_WAIT && ret_ops[n].n_requests) /* its own request number */
             ret_ops[n].requests = &stream->ops[stream->at - 1].request;
-        if (blocks(&ret_ops[n++]))
+        if (lull_op_blocks(&ret_ops[n++]))
             break;
     }
     *ret_count = n;
@@ -155,6 +149,14 @@ struct lull_op op_sync(uint32_t number, uint32_t n_streams)
 {
     return (struct lull_op){
         .kind = LULL_OP_SYNC, .region = LULL_OP_NO_REGION, .peer = n_streams, .tag = number};
+}
+
+struct lull_op op_sync_part(unsigned part, uint32_t number, uint32_t arrive, uint32_t wait)
+{
+    struct lull_op op = op_sync(number, arrive);
+    op.collective = (uint8_t)part;
+    op.bytes = wait;
+    return op;
 }
 
 struct lull_op op_mark(uint64_t iteration)

@@ -17,6 +17,9 @@ struct lull_op op_wait_all(void);
 /* enum lull_collective; root LULL_OP_ANY: none; request LULL_OP_NO_REQUEST: blocks */
 struct lull_op op_collective(unsigned operation, uint32_t root, uint64_t bytes, uint32_t request);
 struct lull_op op_sync(uint32_t number, uint32_t n_streams);
+/* One part of a sync to which `arrive` streams come and for which `wait` wait: enum lull_sync_part
+ */
+struct lull_op op_sync_part(unsigned part, uint32_t number, uint32_t arrive, uint32_t wait);
 struct lull_op op_mark(uint64_t iteration);
 
 /* Runs it; fails the test on an error. The result lives in `arena`. */

@@ -27,7 +27,8 @@ uint32_t lull_channel_queue(struct share *share, const struct lull_channel *chan
         return LULL_NONE;
     }
     if (is_new)
-        share->queues[count] = (struct queue){.first = LULL_NONE, .last = LULL_NONE};
+        share->queues[count] = (struct queue){
+            .first = LULL_NONE, .last = LULL_NONE, .begun = LULL_NONE, .asked = LULL_NONE};
     return (uint32_t)*index;
 }
 
@@ -57,7 +58,7 @@ static bool introduce_channel(struct share *share, struct link *link,
 static bool make_link(struct share *share, struct link *link, const struct lull_channel *channel)
 {
     uint16_t to = share->ideal->share_of[channel->target];
-    *link = (struct link){.share = to == NOBODY ? LULL_NONE : to};
+    *link = (struct link){.share = to == NOBODY ? LULL_NONE : to, .answers = LULL_NONE};
     if (to == NOBODY)
         return true;
     if (to != share->index)

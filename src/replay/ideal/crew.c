@@ -3,10 +3,12 @@
  * to its time. The forks and joins of the master, its outermost ones, are meetings: all threads
  * that follow it leave them at the same ideal time, that of the last one to come.
  *
- * A thread is followed from the first time that it communicates. Until then it can be left out: in
+ * A thread is followed from the first time that it communicates, or that another one is known to
+ * make it or to wait for it. Until then it can be left out: in
  * a parallel region it is busy no longer than its master, and outside it does nothing that counts;
  * so at each meeting it is there before the master. Between its steps its kept time is taken to
  * grow first. */
+#include "replay/ideal/crew.h"
 #include "activity/pass.h"
 #include "base/array.h"
 #include "replay/ideal/channels.h"
@@ -47,6 +49,7 @@ void lull_crew_destroy(struct crew *crew)
     free(crew->heap);
     free(crew->place);
     free(crew->meetings);
+    lull_lives_free(crew);
     free(crew);
 }
 
@@ -184,10 +187,13 @@ void lull_crew_resume(struct share *share, struct stream *stream)
 
 /* ---- the common order ---------------------------------------------------------------------- */
 
-/* Messages, collective operations, and calls that are of these. */
+/* Messages, collective operations, and calls that are of these; making threads, and waiting for
+ * them. */
 static bool communicates(const struct share *share, const struct note *note)
 {
     const struct lull_trace *trace = share->ideal->trace;
+    if (lull_is_of_threads(note->kind))
+        return true;
     if (note->kind == LULL_STEP_CALL_BEGIN || note->kind == LULL_STEP_CALL_END) {
         uint8_t activity = lull_activity_on(&trace->regions[note->what], LULL_LOCATION_THREAD);
         return activity == LULL_MPI_P2P || activity == LULL_MPI_COLLECTIVE;
@@ -237,10 +243,14 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
         note->number = share->links[note->what].sent++;
     else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
         note->number = share->queues[note->what].received++;
+    else if (lull_is_of_threads(note->kind))
+        lull_lives_order(share, crew, note);
     else if ((note->kind == LULL_STEP_COLLECTIVE_BEGIN || note->kind == LULL_STEP_COLLECTIVE_END) &&
              lull_read_gathers(share, note))
         note->ticket = lull_gather_ticket(share, stream->process, note->what, note->op,
                                           note->flags & NOTE_REQUEST);
+    if (share->ideal->synchronous)
+        lull_synchronous_foresee(share, stream, note);
     if (!stream->calls) {
         pass_over(crew, stream, note);
         if (!communicates(share, note)) {

@@ -38,6 +38,8 @@ static struct gathering *find_gathering(struct share *share, uint32_t index, uin
         series->ring[(series->begin + series->count++) & (series->capacity - 1)] =
             (struct gathering){.root_at = -1,
                                .root_share = LULL_NONE,
+                               .root_rank = LULL_NONE,
+                               .other_at = -1,
                                .low_rank = LULL_NONE,
                                .other_rank = LULL_NONE};
     }
@@ -169,6 +171,42 @@ static void note_scan(struct share *share, struct gathering *gathering,
     wake_waiting(share, gathering);
 }
 
+static bool is_between(const struct share *share, uint32_t comm)
+{
+    return share->ideal->trace->comms[comm].remote != LULL_NONE;
+}
+
+/* Between two groups the root waits for the other one. */
+static void arrive_between(struct share *share, uint32_t from, struct gathering *gathering,
+                           const struct letter *arrival)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    const uint32_t first = trace->comms[arrival->a].size;
+    const uint32_t sizes[2] = {first, share->circles[arrival->a].size - first};
+    const unsigned group = arrival->c >= first;
+    if (arrival->time > gathering->latest_of[group])
+        gathering->latest_of[group] = arrival->time;
+    gathering->arrived_of[group]++;
+    if (arrival->is_root && lull_collective_needs(arrival->op) == LULL_ROOT_NEEDS_ALL) {
+        gathering->root_rank = arrival->c;
+        gathering->root_share = from;
+    }
+    if (gathering->root_rank == LULL_NONE || gathering->other_at >= 0)
+        return;
+    const unsigned other = gathering->root_rank < first;
+    if (gathering->arrived_of[other] < sizes[other])
+        return;
+    gathering->other_at = gathering->latest_of[other];
+    const struct letter news = {.kind = LETTER_OTHER,
+                                .series = arrival->series,
+                                .a = arrival->a,
+                                .b = arrival->b,
+                                .time = gathering->other_at};
+    if (gathering->root_share != share->index)
+        tell_share(share, gathering->root_share, &news);
+    wake_waiting(share, gathering);
+}
+
 /* All have arrived. */
 static void complete(struct share *share, struct gathering *gathering, const struct letter *arrival)
 {
@@ -185,7 +223,8 @@ static void complete(struct share *share, struct gathering *gathering, const str
         tell_others(share, &news);
     } else if (needs == LULL_NEEDS_ALL || (needs == LULL_NEEDS_ROOT && gathering->root_at < 0)) {
         tell_others(share, &news);
-    } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index) {
+    } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index &&
+               !is_between(share, arrival->a)) {
         tell_share(share, gathering->root_share, &news);
     }
     wake_waiting(share, gathering);
@@ -202,7 +241,9 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
     if (arrival->time > gathering->latest)
         gathering->latest = arrival->time;
     compare_operations(gathering, arrival);
-    if (arrival->is_root && needs == LULL_ROOT_NEEDS_ALL)
+    if (is_between(share, arrival->a))
+        arrive_between(share, from, gathering, arrival);
+    else if (arrival->is_root && needs == LULL_ROOT_NEEDS_ALL)
         gathering->root_share = from;
     if (arrival->is_root && needs == LULL_NEEDS_ROOT) {
         gathering->root_at = arrival->time;
@@ -256,22 +297,25 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
             lull_share_no_memory(share);
         return false;
     }
-    const struct letter letter = {.kind = LETTER_ARRIVAL,
-                                  .op = arrival->op,
-                                  .series = kind,
-                                  .is_root = arrival->root == (int32_t)stream->process->index,
-                                  .a = comm,
-                                  .b = arrival->ticket == LULL_NONE ? member->count++
-                                                                    : arrival->ticket,
-                                  .c = member->rank,
-                                  .time = arrival->time,
-                                  .measured = arrival->measured};
+    const bool between = is_between(share, comm);
+    const struct letter letter = {
+        .kind = LETTER_ARRIVAL,
+        .op = arrival->op,
+        .series = kind,
+        .is_root =
+            between ? arrival->is_root_between : arrival->root == (int32_t)stream->process->index,
+        .a = comm,
+        .b = arrival->ticket == LULL_NONE ? member->count++ : arrival->ticket,
+        .c = member->rank,
+        .time = arrival->time,
+        .measured = arrival->measured};
     *ret_pending = (struct pending){.what = member->series,
                                     .number = letter.b,
                                     .rank = letter.c,
                                     .comm = comm,
                                     .op = letter.op,
                                     .is_root = letter.is_root,
+                                    .passes = between && arrival->root < 0 && !letter.is_root,
                                     .time = letter.time};
     if (circle->home == share->index)
         arrive_at_home(share, share->index, member->series, &letter);
@@ -288,7 +332,7 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
     case LULL_NEEDS_NOBODY:
         return true;
     case LULL_NEEDS_ROOT:
-        if (pending->is_root)
+        if (pending->is_root || pending->passes)
             return true;
         if (gathering->root_at >= 0) {
             *ret_time = gathering->root_at;
@@ -298,6 +342,10 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
     case LULL_ROOT_NEEDS_ALL:
         if (!pending->is_root)
             return true;
+        if (is_between(share, pending->comm)) {
+            *ret_time = gathering->other_at;
+            return *ret_time >= 0;
+        }
         break;
     case LULL_NEEDS_LOWER:
         if (!gathering->below)
@@ -349,6 +397,8 @@ void lull_gather_letter(struct share *share, uint32_t from, const struct letter 
         return;
     if (letter->kind == LETTER_ROOT) {
         gathering->root_at = letter->time;
+    } else if (letter->kind == LETTER_OTHER) {
+        gathering->other_at = letter->time;
     } else if (letter->kind == LETTER_ALL) {
         gathering->all = true;
         gathering->latest = letter->time;

@@ -1,7 +1,8 @@
 #include "replay/ideal/ideal.h"
+#include "replay/ideal/crew.h"
 
 #include "activity/pass.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/read.h"
 #include "replay/program/lost.h"
 
 enum {
@@ -68,7 +69,11 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
         ideal->from = options->from > 0 ? options->from : 0;
         ideal->to = options->to < trace->duration ? options->to : trace->duration;
     }
-    ideal->brief = options->presumes_masters && !options->has_span && !options->message;
+    ideal->synchronous = lull_read_sends_synchronously(trace);
+    ideal->makes_threads = !options->masters_only && lull_makes_threads(trace);
+    ideal->presumes_masters = options->presumes_masters && !ideal->makes_threads;
+    ideal->brief =
+        ideal->presumes_masters && !options->has_span && !options->message && !ideal->synchronous;
     ideal->n_readers = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);
@@ -153,7 +158,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         ideal->share_of[location->process] != reader->share->index)
         return LULL_OK;
     reader->n_steps += steps->count;
-    if (ideal->options->presumes_masters && !is_master(ideal->trace, steps->location)) {
+    if (ideal->presumes_masters && !is_master(ideal->trace, steps->location)) {
         watch(ideal, steps);
         return LULL_OK;
     }
@@ -232,6 +237,8 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
         wants = (wants & ~told_in_short) | LULL_STEP_MASK(LULL_STEP_CALL);
     if (ideal->has_crews)
         wants |= LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
+    if (ideal->has_crews && ideal->makes_threads)
+        wants |= LULL_STEPS_OF_THREADS;
     *ret_consumer = (struct lull_consumer){.context = ideal,
                                            .wants = wants,
                                            .abreast = true,

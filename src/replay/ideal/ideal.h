@@ -1,15 +1,25 @@
 /* Ideal runtime: how long a measured run would have taken on a network that costs nothing.
  *
  * All that is not MPI stays as measured, and so do one-sided and file operations (activity/step.h
- * says what the kept time is). A call of MPI takes no time, except that it waits for what it needs
- * from others: a receive for its message to be sent; a barrier, allreduce, allgather, alltoall or
- * reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at its root for
- * all; a scan for the ranks before. Sends are complete at once. MPI inside an OpenMP parallel
- * region keeps its measured length, and waits longer where it must.
+ * says what the kept time is), up to the end of the run on all processes: what comes behind the
+ * last event of one is its own computation, as in all efficiencies, whose longest time outside MPI
+ * must not be longer than this runtime. A call of MPI takes no time, except that it waits for what
+ * it needs from others: a receive for its message to be sent; a barrier, allreduce, allgather,
+ * alltoall or reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at
+ * its root for all; a scan for the ranks before. Between two
+ * groups a root and the other group wait for each other so, and nobody for the rest of the root's;
+ * in operations without a root both groups wait for both, as they do in a replay. Sends are
+ * complete at once, but for synchronous ones, which are over when their receive has begun. MPI
+ * inside an OpenMP parallel region keeps its measured length, and waits longer where it must.
  *
  * Threads beside the master that communicate (by messages or collectives) are followed from their
  * first such call on; those of a team meet their master where it forks and joins. The messages that
  * the threads of a process send or receive on one channel are numbered by measured time.
+ *
+ * Threads that the program makes itself, where the recorder tells it (activity/step.h), are
+ * followed from their beginning, which is when they are made: a join waits for the end of its
+ * thread, a barrier for all that come to it. Such a wait keeps its measured length, as what is
+ * spent in a parallel region does, because it counts as time outside MPI in all efficiencies.
  *
  * That is a recurrence of sums and maxima without an event queue: each thread runs ahead until it
  * needs something that has not been sent. It rides on a pass (activity/pass.h): the processes of a

@@ -13,24 +13,30 @@
 struct note {
     int64_t time;    /* measured */
     int64_t kept;    /* as in the steps */
-    uint64_t value;  /* RECV: bytes; COLLECTIVE_*: the request; CALL_END: when the call began */
+    uint64_t value;  /* RECV: bytes; SEND, SEND_DONE, COLLECTIVE_*: the request; CALL_END: when the
+                        call began; THREAD_*: the number */
     uint32_t what;   /* SEND: link; RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
-                        FORK, JOIN of a master: the number of the meeting */
-    uint32_t number; /* SEND, RECV of a crew: which message of the channel; COLLECTIVE_*: root;
-                        FORK, JOIN of a master: who meets */
-    uint32_t ticket; /* COLLECTIVE_*: which operation of its series; LULL_NONE: the next */
+                        FORK, JOIN of a master: the number of the meeting; THREAD_*: which life or
+                        barrier, or LULL_NONE */
+    uint32_t number; /* SEND, RECV of a crew: which message of the channel, also RECV where posts
+                        matter; COLLECTIVE_*: root; FORK, JOIN of a master: who meets;
+                        THREAD_WAIT_*: at a barrier likewise */
+    uint32_t ticket; /* COLLECTIVE_*: which operation of its series; LULL_NONE: the next. RECV_POST,
+                        RECV, CANCEL, FREE where posts matter: which post, or LULL_NONE */
     uint8_t kind;    /* enum lull_step_kind */
-    uint8_t op;
-    uint8_t flags; /* enum note_flags */
-    uint8_t posts; /* receives that were posted since the note before */
+    uint8_t op;      /* of the step; SEND_DONE: the call's */
+    uint8_t flags;   /* enum note_flags */
+    uint8_t posts;   /* receives that were posted since the note before */
 };
 
 enum note_flags {
-    NOTE_MOVES = 1,   /* time up to `kept` passes first */
-    NOTE_WAITS = 2,   /* outside of calls: an operation waits for itself */
-    NOTE_REQUEST = 4, /* a message or collective operation that does not block */
-    NOTE_LOST = 8,    /* CALL_END: nothing of the call was recorded */
-    NOTE_SENDS = 16   /* CALL_END: the call waited for sends */
+    NOTE_MOVES = 1,       /* time up to `kept` passes first */
+    NOTE_WAITS = 2,       /* outside of calls: an operation waits for itself */
+    NOTE_REQUEST = 4,     /* a message or collective operation that does not block */
+    NOTE_LOST = 8,        /* CALL_END: nothing of the call was recorded */
+    NOTE_SENDS = 16,      /* CALL_END: the call waited for sends */
+    NOTE_ROOT = 64,       /* COLLECTIVE_*: its process is the root between two groups */
+    NOTE_SYNCHRONOUS = 32 /* SEND: is over when its receive has begun */
 };
 
 enum { NOTES_OF_BLOCK = 25 };

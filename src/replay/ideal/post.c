@@ -4,9 +4,10 @@
  * brings it to 0 knows that all sleep with nothing on its way: no reader will ever be woken by
  * another. Then either all has been read and everything is over, or reading rests because too much
  * waits. In that case more room helps if a thread that is not blocked may yet do what others wait
- * for; otherwise the streams wait for what does not come in this trace. */
+ * for, or if the receive of a synchronous send may yet be read; otherwise the streams wait for what
+ * does not come in this trace. */
 #include "replay/ideal/channels.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/crew.h"
 
 #include <sched.h>
 
@@ -104,6 +105,8 @@ void lull_post_take(struct share *share)
             const struct letter *letter = &batch->letters[i];
             if (letter->kind <= LETTER_MESSAGE)
                 lull_channel_letter(share, batch->from, letter);
+            else if (letter->kind <= LETTER_ANSWER)
+                lull_synchronous_letter(share, batch->from, letter);
             else
                 lull_gather_letter(share, batch->from, letter);
         }
@@ -135,6 +138,9 @@ void lull_post_rouse_all(struct lull_ideal *ideal)
 
 static bool is_more_to_come(const struct lull_ideal *ideal)
 {
+    for (uint32_t l = 0; ideal->synchronous && l < ideal->trace->n_locations; l++)
+        if (ideal->streams[l] && ideal->streams[l]->blocked == ON_RECEIVE)
+            return true;
     for (uint32_t p = 0; ideal->has_crews && p < ideal->trace->n_processes; p++)
         if (ideal->processes[p] && ideal->processes[p]->crew &&
             lull_crew_has_more(ideal->processes[p]->crew))
@@ -148,8 +154,10 @@ static void decide(struct lull_ideal *ideal)
     bool resting = false;
     for (unsigned r = 0; r < ideal->n_readers; r++)
         resting |= ideal->readers[r]->sleep == RESTING;
-    if (!resting) {
+    if (!resting && !lull_synchronous_release(ideal)) {
         atomic_store(&ideal->state, OVER);
+    } else if (!resting) {
+        /* they go on */
     } else if (is_more_to_come(ideal)) {
         atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
     } else {

@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "replay/ideal/channels.h"
 
+#include <string.h>
+
 /* New channels are made known to the share, which the reader of a crew holds already. */
 static void hold(struct share *share, const struct stream *stream)
 {
@@ -53,6 +55,42 @@ uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t ch
     return queue;
 }
 
+uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t request)
+{
+    struct reading *reading = &stream->reading;
+    if (request == LULL_NO_REQUEST)
+        return LULL_NONE;
+    if (!lull_array_reserve(&reading->open, &reading->open_capacity, reading->n_open + 1,
+                            sizeof *reading->open)) {
+        hold(share, stream);
+        lull_share_no_memory(share);
+        let_go(share, stream);
+        return LULL_NONE;
+    }
+    reading->open[reading->n_open++] = (struct read_post){request, reading->n_posts};
+    return reading->n_posts++;
+}
+
+uint32_t lull_read_completion(struct reading *reading, uint64_t request)
+{
+    for (size_t i = 0; i < reading->n_open && request != LULL_NO_REQUEST; i++)
+        if (reading->open[i].request == request) {
+            const uint32_t post = reading->open[i].post;
+            reading->open[i] = reading->open[--reading->n_open];
+            return post;
+        }
+    return LULL_NONE;
+}
+
+bool lull_read_sends_synchronously(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
+            strcasestr(trace->regions[r].name, "ssend"))
+            return true;
+    return false;
+}
+
 bool lull_read_leaves_records(struct reading *reading, uint8_t call)
 {
     reading->lost_collective |= call == LULL_CALL_ICOLLECTIVE;
@@ -78,6 +116,14 @@ bool lull_read_is_alone(const struct share *share, uint32_t comm)
 {
     const struct lull_comm *c = &share->ideal->trace->comms[comm];
     return c->size == 1 && c->remote == LULL_NONE;
+}
+
+bool lull_read_is_root_between(const struct share *share, const struct lull_step *step)
+{
+    const struct lull_trace *trace = share->ideal->trace;
+    return step->collective.root < 0 && step->comm < trace->n_comms &&
+           trace->comms[step->comm].remote != LULL_NONE &&
+           (step->collective.sent > 0 || step->collective.received > 0);
 }
 
 bool lull_read_gathers(const struct share *share, const struct note *note)

@@ -14,6 +14,12 @@ uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t cha
                         const struct lull_channels *channels);
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels);
+/* A receive is posted: the number of its post. And is over: that number; LULL_NONE: it is not
+ * known. One without a request is not known. */
+uint32_t lull_read_post(struct share *share, struct stream *stream, uint64_t request);
+uint32_t lull_read_completion(struct reading *reading, uint64_t request);
+/* Whether a run has calls of synchronous sends. */
+bool lull_read_sends_synchronously(const struct lull_trace *trace);
 /* Whether a call of which nothing was recorded should have left something. */
 bool lull_read_leaves_records(struct reading *reading, uint8_t call);
 /* Whether a step is behind the analysed span. Nothing in it waits for what comes then, except for
@@ -24,6 +30,8 @@ bool lull_read_is_beyond(const struct share *share, const struct reading *readin
 bool lull_read_is_known(const struct share *share, const struct note *note);
 /* Tracers may give all the communicators of one process the same definition. */
 bool lull_read_is_alone(const struct share *share, uint32_t comm);
+/* Between two groups the root names nobody, as the others of its group do, but it has data. */
+bool lull_read_is_root_between(const struct share *share, const struct lull_step *step);
 /* Whether it is known where its process arrives with this note. */
 bool lull_read_gathers(const struct share *share, const struct note *note);
 
@@ -84,6 +92,7 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     case LULL_STEP_CALL_BEGIN:
         reading->in_call = true;
         reading->completed = reading->waits = reading->lost = reading->sends = false;
+        reading->call = step->op;
         reading->call_began = step->time;
         reading->call_kept = step->kept_ns;
         return !stream->tells_calls;
@@ -93,9 +102,9 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
         return !(reading->waits || reading->lost || stream->tells_calls);
     case LULL_STEP_SEND_DONE:
         reading->completed = reading->sends = true;
-        return true;
+        return !share->ideal->synchronous;
     case LULL_STEP_RECV_POST:
-        return ++reading->posts < UINT8_MAX;
+        return ++reading->posts < UINT8_MAX && !share->ideal->synchronous;
     case LULL_STEP_COLLECTIVE_BEGIN: /* of a blocking one the end says more, at the same time */
         return step->collective.request == LULL_NO_REQUEST;
     case LULL_STEP_SEND:
@@ -109,6 +118,12 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     case LULL_STEP_JOIN:
         reading->call_kept = step->kept_ns;
         return !stream->process->crew;
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        return !stream->process->crew || step->number == 0;
     default:
         return true;
     }
@@ -121,7 +136,9 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
     /* in short the call says that something was sent */
     stream->reading.completed |= step->kind == LULL_STEP_RECV || !share->ideal->brief;
     note->what = LULL_NONE;
-    note->value = step->message.bytes;
+    note->value = step->kind == LULL_STEP_SEND ? step->message.request : step->message.bytes;
+    if (step->kind == LULL_STEP_RECV && share->ideal->synchronous)
+        note->ticket = lull_read_completion(&stream->reading, step->message.request);
     note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
     if ((uint32_t)step->message.peer >= share->ideal->trace->n_processes)
         return; /* to or from nobody */
@@ -129,6 +146,13 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
         step->channel < stream->n_routes ? &stream->routes[step->channel] : NULL;
     if (step->kind == LULL_STEP_SEND) {
         stream->reading.sends |= step->message.request == LULL_NO_REQUEST;
+        if (step->op == LULL_SEND_SYNCHRONOUS && share->ideal->synchronous &&
+            stream->reading.in_call &&
+            !(stream->reading.call == LULL_CALL_ISSEND &&
+              step->message.request == LULL_NO_REQUEST)) { /* of which the end is not told */
+            note->flags |= NOTE_SYNCHRONOUS;
+            stream->reading.waits = true;
+        }
         note->what = route && route->link != LULL_NONE
                          ? route->link
                          : lull_read_link(share, stream, step->channel, channels);
@@ -194,6 +218,7 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         ret_note->ticket = LULL_NONE;
         ret_note->value = step->collective.request;
         ret_note->flags |= step->collective.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
+        ret_note->flags |= lull_read_is_root_between(share, step) ? NOTE_ROOT : 0;
         reading->waits |= step->kind == LULL_STEP_COLLECTIVE_END;
         reading->completed |=
             step->kind == LULL_STEP_COLLECTIVE_BEGIN || lull_read_is_known(share, ret_note);
@@ -204,8 +229,31 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         break;
     case LULL_STEP_END:
         break;
-    default: /* RECV_POST, CANCEL */
+    case LULL_STEP_SEND_DONE:
+        ret_note->op = reading->in_call ? reading->call : LULL_CALL_WAIT;
+        reading->waits = true;
+        lull_read_place(stream, ret_note);
+        ret_note->value = step->message.request;
+        break;
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        ret_note->value = step->number;
+        ret_note->number = step->op == LULL_THREAD_WAIT_BARRIER ? step->meeting.threads : 0;
+        break;
+    default: /* RECV_POST, CANCEL, FREE */
         ret_note->flags = 0;
+        if (!share->ideal->synchronous)
+            break;
+        if (step->kind == LULL_STEP_RECV_POST) {
+            lull_read_place(stream, ret_note);
+            ret_note->flags &= (uint8_t)~NOTE_WAITS;
+            ret_note->ticket = lull_read_post(share, stream, step->message.request);
+        } else {
+            ret_note->ticket = lull_read_completion(reading, step->message.request);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
  * reads on, until it has as much at hand as it can keep. */
 #include "activity/pass.h"
 #include "base/array.h"
+#include "replay/ideal/crew.h"
 #include "replay/ideal/read.h"
 
 enum { MOST_AT_HAND = 1 << 12 }; /* notes */

@@ -1,6 +1,6 @@
-#include "replay/ideal/share.h"
 #include "activity/pass.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/crew.h"
 
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
 {
@@ -80,9 +80,8 @@ void lull_share_destroy(struct share *share)
 
 bool lull_share_is_crew(const struct lull_ideal *ideal, uint32_t process)
 {
-    const struct lull_ideal_options *options = ideal->options;
-    return ideal->trace->processes[process].n_threads > 1 && !options->masters_only &&
-           !options->presumes_masters;
+    return ideal->trace->processes[process].n_threads > 1 && !ideal->options->masters_only &&
+           !ideal->presumes_masters;
 }
 
 static struct stream *create_stream(struct share *share, struct process *process, uint32_t location)

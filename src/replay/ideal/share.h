@@ -10,8 +10,10 @@
  * reader.c   workers of the pass: who evaluates
  * stream.c   one thread: notes become time
  * channels.h where messages wait, and who they are sent to
+ * synchronous.c: sends that wait for their receive to begin
  * gather.c   collective operations; circle.c: the members of communicators
- * crew.c     the threads of one process: their common order, and where they meet
+ * crew.c     the threads of one process: their common order, and where they meet their master
+ * lives.c    threads that the program makes: their lives, joins and barriers
  * losses.c   calls of which nothing was recorded
  * post.c     letters, rest, and how shares find out that all is over
  * explain.c  the result, and why there is none
@@ -40,18 +42,24 @@ struct message {
     uint32_t next;      /* in the queue, or of the free ones */
 };
 
-/* A channel at its receiver: messages by number, a list in share->messages. */
+/* A channel at its receiver: messages by number, a list in share->messages. Where sends may be
+ * synchronous, two lists of the same kind: */
 struct queue {
     uint32_t first, last; /* LULL_NONE: empty */
     uint32_t received;    /* receives so far, each with the next number */
+    uint32_t begun;       /* receives whose message has not been taken: `time` is when they began */
+    uint32_t asked; /* synchronous messages whose receive has not begun: `sent` is the share of
+                       the sender, and in the lower half its link */
     struct stream *waiting;
 };
 
 /* A channel at its sender. */
 struct link {
-    uint32_t share; /* of the receiver; LULL_NONE: nobody receives */
-    uint32_t queue; /* in this share: its queue; else the port that the other share knows it by */
-    uint32_t sent;  /* sends so far, each with the next number */
+    uint32_t share;   /* of the receiver; LULL_NONE: nobody receives */
+    uint32_t queue;   /* in this share: its queue; else the port that the other share knows it by */
+    uint32_t sent;    /* sends so far, each with the next number */
+    uint32_t answers; /* a list in share->messages: when receives of synchronous sends began */
+    struct stream *waiting; /* for such an answer */
 };
 
 /* What a channel of a location is, or LULL_NONE. */
@@ -74,6 +82,10 @@ struct gathering {
     uint32_t first_missing; /* scans, at home: the first rank that has not arrived */
     uint32_t root_share;    /* of the root that waits for all, or LULL_NONE */
     bool all;               /* have arrived */
+    uint32_t root_rank;     /* between two groups, at home: of the root that waits for the other */
+    uint32_t arrived_of[2]; /* between two groups, at home: those of each, ... */
+    int64_t latest_of[2];   /* ... and the latest of them */
+    int64_t other_at;       /* all of the group that the root waits for have arrived; -1: not yet */
     uint8_t low_op, other_op;
     uint32_t low_rank, other_rank; /* the lowest rank, and the lowest with another operation */
     int64_t low_measured, other_measured;
@@ -109,16 +121,18 @@ struct member {
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-enum blocked { RUNNABLE, ON_MESSAGE, ON_GATHERING, ON_THREADS, ENDED };
+enum blocked { RUNNABLE, ON_MESSAGE, ON_RECEIVE, ON_GATHERING, ON_THREADS, ON_LIFE, ENDED };
 
 /* What a call waits for at its end. */
 struct pending {
-    uint32_t what;   /* queue or series */
+    uint32_t what;   /* queue, series, or link */
     uint32_t number; /* in it */
     uint32_t rank;   /* in the communicator */
     uint32_t comm;   /* LULL_NONE: a message */
     uint8_t op;
     bool is_root;
+    bool passes;    /* between two groups: one of the root's group, for whom nothing comes */
+    bool is_send;   /* a synchronous message of its own */
     int64_t time;   /* a message: received, measured; else of the own arrival, ideal */
     uint64_t bytes; /* of a message */
 };
@@ -129,6 +143,26 @@ struct open_collective {
     int64_t time; /* ideal, when it began */
     bool arrived; /* else its communicator is not known yet */
     struct pending pending;
+};
+
+/* A synchronous send that does not block, until it is waited for. */
+struct open_send {
+    uint64_t request;
+    uint32_t link, number;
+};
+
+/* A receive that does not block, where it is read. */
+struct read_post {
+    uint64_t request;
+    uint32_t post; /* how many were before */
+};
+
+/* The same, from where its post is read to where the thread comes to its completion. */
+struct posting {
+    int64_t time; /* ideal, when it began; -1: the thread has not come there */
+    uint32_t post;
+    uint32_t queue;  /* that it takes its message from; LULL_NONE: not read so far */
+    uint32_t number; /* in the queue */
 };
 
 enum { FORMS_OF_CALLS = LULL_CALLS };
@@ -145,6 +179,7 @@ struct reading {
     int64_t call_began; /* measured */
     int64_t call_kept;  /* when the call began */
     uint8_t posts;      /* receives since the last note */
+    uint8_t call;       /* enum lull_call */
     bool in_call;
     bool completed;                /* something in this call */
     bool sends;                    /* this call waits for sends */
@@ -153,6 +188,9 @@ struct reading {
     bool lost;                     /* of a call that has ended nothing was recorded */
     bool lost_collective;          /* nothing is known of a non-blocking one */
     bool recorded[FORMS_OF_CALLS]; /* a call of this kind has records */
+    struct read_post *open;        /* where posts matter: receives that are open */
+    size_t n_open, open_capacity;
+    uint32_t n_posts;
 };
 
 /* A thread that may call MPI. */
@@ -177,6 +215,10 @@ struct stream {
     size_t pending_at, n_pending, pending_capacity;
     struct open_collective *open;
     size_t n_open, open_capacity;
+    struct open_send *sends;
+    size_t n_sends, send_capacity;
+    struct posting *postings; /* in the order of their posts */
+    size_t n_postings, posting_capacity;
     uint64_t open_receives; /* posted, not complete */
     uint32_t epoch;         /* collective operations of all processes so far */
     struct losses *losses;
@@ -189,37 +231,7 @@ struct stream {
     int64_t point_time, point_kept; /* of the last step */
     uint32_t meeting;               /* its next one */
     uint32_t awaits;                /* the meeting whose end it waits for */
-};
-
-/* A fork or join of a master, counted from 1. */
-struct meeting {
-    int64_t time;  /* measured */
-    uint32_t size; /* who meets */
-};
-
-/* When a thread of a crew comes: at its first note that is not in order yet or, without one, not
- * before it has been read up to. */
-struct turn {
-    int64_t time;    /* measured */
-    uint32_t thread; /* among those at the same time the lowest comes first */
-};
-
-/* The threads of a process that has several. */
-struct crew {
-    uint32_t n_streams;
-    struct stream **streams;  /* the master first */
-    struct turn *heap;        /* [n_streams]: whose notes come next, the earliest first */
-    uint32_t *place;          /* [n_streams]: in the heap */
-    uint32_t followers;       /* that communicate */
-    uint32_t n_meetings;      /* in the common order so far ... */
-    int64_t last_meeting;     /* ... and the time of the last one */
-    struct meeting *meetings; /* those that followers have still before them */
-    size_t first_kept, n_kept, capacity;
-    uint32_t over;          /* meetings that all have come to ... */
-    int64_t left_at;        /* ... and the ideal time when the last of them was over */
-    struct stream *waiting; /* for the end of a meeting */
-    uint32_t arrived;       /* at the next one ... */
-    int64_t latest;         /* ... and when */
+    struct note waited;             /* ON_LIFE: for what */
 };
 
 struct process {
@@ -233,9 +245,12 @@ struct process {
 enum letter_kind {
     LETTER_CHANNEL, /* a: port; b, c: source and target; time: comm; measured: tag */
     LETTER_MESSAGE, /* a: port; b: number; time, measured */
+    LETTER_ASK,     /* before a synchronous one; a: port; b: number; c: the sender's link */
+    LETTER_ANSWER,  /* a: link; b: number; time: its receive has begun */
     LETTER_ARRIVAL, /* a: comm; b: number; c: rank; op, series, is_root; time, measured */
     LETTER_ROOT,    /* to the members: a: comm; b: number; series; time: its root has arrived */
     LETTER_ALL,     /* likewise: all have, the last of them at `time` */
+    LETTER_OTHER,   /* to the root between two groups: all of the other one have */
     LETTER_BELOW    /* likewise: all up to rank c have */
 };
 
@@ -359,6 +374,9 @@ struct lull_ideal {
     struct process **processes;      /* [n_processes] */
     uint32_t n_ranks;
     bool has_crews;
+    bool presumes_masters;
+    bool synchronous;             /* sends may be: posts of receives matter */
+    bool makes_threads;           /* the program may */
     bool brief;                   /* asks for CALLs */
     struct stream *first_blocked; /* when stuck: who tells it best */
     pthread_mutex_t lost_lock;
@@ -374,6 +392,11 @@ struct lull_ideal {
 };
 
 enum { NOBODY = UINT16_MAX };
+
+static inline bool lull_is_of_threads(uint8_t kind)
+{
+    return LULL_STEPS_OF_THREADS >> kind & 1;
+}
 
 static inline void lull_stream_set(struct stream *stream, enum blocked blocked)
 {
@@ -417,17 +440,24 @@ void lull_reader_let_go(struct reader *reader, struct share *share);
 /* The share's failure, if there is one. */
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
 
-/* crew.c */
-/* The crew of a process, with its streams. Without memory, which is noted, it lacks some. */
-void lull_crew_create(struct share *share, struct process *process);
-void lull_crew_destroy(struct crew *crew); /* NULL is allowed; not its streams */
-void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
-void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
-void lull_crew_resume(struct share *share, struct stream *stream);
-/* Whether no thread that communicates can go on. */
-bool lull_crew_is_blocked(const struct crew *crew);
-/* Whether a thread that is not blocked may yet do what others wait for, when more has been read. */
-bool lull_crew_has_more(const struct crew *crew);
+/* synchronous.c. Where sends may be so: */
+/* A note as it is read, before those behind it: which message a receive will take is known before
+ * the thread comes there. A RECV has its number. */
+void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);
+/* The thread comes to a post, to a receive of a message (its number), and to a CANCEL or FREE. */
+void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note);
+void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note);
+void lull_synchronous_drop(struct stream *stream, uint32_t post);
+/* Message `number` of a queue has been taken. */
+void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number);
+/* Asks for the receive of a synchronous message that is sent next. */
+void lull_synchronous_ask(struct share *share, uint32_t link, uint32_t number);
+void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter);
+/* When the receive began, if that is known; then it is gone. */
+bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number,
+                             int64_t *ret_time);
+/* Those whose message nobody is known to receive go on. All sleep; whether there were any. */
+bool lull_synchronous_release(struct lull_ideal *ideal);
 
 /* losses.c: what should have been recorded of a call that ends. */
 void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
@@ -438,6 +468,7 @@ struct arrival {
     uint32_t comm;
     uint8_t op;
     bool non_blocking;
+    bool is_root_between; /* two groups */
     int32_t root;
     uint32_t ticket;        /* which operation of its series; LULL_NONE: the next */
     int64_t time, measured; /* ideal; measured */

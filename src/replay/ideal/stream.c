@@ -2,17 +2,61 @@
 #include "activity/channel.h"
 #include "base/array.h"
 #include "replay/ideal/channels.h"
+#include "replay/ideal/crew.h"
 #include "replay/ideal/read.h"
 #include "replay/program/epoch.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-static void send_message(struct share *share, const struct stream *stream, const struct note *note)
+static void add_pending(struct share *share, struct stream *stream, const struct pending *wanted)
+{
+    if (!lull_array_reserve(&stream->pending, &stream->pending_capacity, stream->n_pending + 1,
+                            sizeof *stream->pending))
+        lull_share_no_memory(share);
+    else
+        stream->pending[stream->n_pending++] = *wanted;
+}
+
+static void begin_synchronous(struct share *share, struct stream *stream, const struct note *note,
+                              uint32_t number)
+{
+    lull_synchronous_ask(share, note->what, number);
+    const struct pending pending = {
+        .what = note->what, .number = number, .comm = LULL_NONE, .is_send = true};
+    if (!(note->flags & NOTE_REQUEST))
+        add_pending(share, stream, &pending);
+    else if (lull_array_reserve(&stream->sends, &stream->send_capacity, stream->n_sends + 1,
+                                sizeof *stream->sends))
+        stream->sends[stream->n_sends++] = (struct open_send){note->value, note->what, number};
+    else
+        lull_share_no_memory(share);
+}
+
+/* A synchronous send that does not block is waited for, unless its request is given back. */
+static void end_synchronous(struct share *share, struct stream *stream, const struct note *note)
+{
+    size_t i = 0;
+    while (i < stream->n_sends && stream->sends[i].request != note->value)
+        i++;
+    if (i == stream->n_sends)
+        return;
+    const struct pending pending = {.what = stream->sends[i].link,
+                                    .number = stream->sends[i].number,
+                                    .comm = LULL_NONE,
+                                    .is_send = true};
+    stream->sends[i] = stream->sends[--stream->n_sends];
+    if (note->op != LULL_CALL_REQUEST_FREE)
+        add_pending(share, stream, &pending);
+}
+
+static void send_message(struct share *share, struct stream *stream, const struct note *note)
 {
     if (note->what == LULL_NONE)
         return;
     struct link *link = &share->links[note->what];
     uint32_t number = stream->process->crew ? note->number : link->sent++;
+    if (note->flags & NOTE_SYNCHRONOUS && link->share != LULL_NONE)
+        begin_synchronous(share, stream, note, number);
     if (link->share == share->index)
         lull_channel_put(share, link->queue, number, stream->time, note->time);
     else if (link->share != LULL_NONE)
@@ -28,6 +72,8 @@ static bool take_message(struct share *share, const struct stream *stream,
     struct message message;
     if (!lull_channel_take(share, wanted->what, wanted->number, &message))
         return false;
+    if (share->ideal->synchronous)
+        lull_synchronous_taken(share, wanted->what, wanted->number);
     *ret_time = message.time;
     if (!options->message)
         return true;
@@ -42,15 +88,6 @@ static bool take_message(struct share *share, const struct stream *stream,
                                             .with_sends = stream->waits_for_sends};
     options->message(options->message_context, share->index, &told);
     return true;
-}
-
-static void add_pending(struct share *share, struct stream *stream, const struct pending *wanted)
-{
-    if (!lull_array_reserve(&stream->pending, &stream->pending_capacity, stream->n_pending + 1,
-                            sizeof *stream->pending))
-        lull_share_no_memory(share);
-    else
-        stream->pending[stream->n_pending++] = *wanted;
 }
 
 /* What is there already is not kept, unless somebody wants to know what messages cost: that is told
@@ -72,7 +109,10 @@ static void receive_message(struct share *share, struct stream *stream, const st
         stream->open_receives--;
     if (note->what == LULL_NONE)
         return;
-    uint32_t number = stream->process->crew ? note->number : share->queues[note->what].received++;
+    bool numbered = stream->process->crew || share->ideal->synchronous;
+    uint32_t number = numbered ? note->number : share->queues[note->what].received++;
+    if (share->ideal->synchronous)
+        lull_synchronous_receive(share, stream, note);
     const struct pending wanted = {.what = note->what,
                                    .number = number,
                                    .comm = LULL_NONE,
@@ -89,6 +129,7 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
     const struct arrival arrival = {.comm = note->what,
                                     .op = note->op,
                                     .non_blocking = (note->flags & NOTE_REQUEST),
+                                    .is_root_between = (note->flags & NOTE_ROOT),
                                     .root = (int32_t)note->number,
                                     .ticket = note->ticket,
                                     .time = time,
@@ -149,9 +190,24 @@ static void count_epoch(const struct share *share, struct stream *stream, const 
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
+/* For the receive of a synchronous send to begin. */
+static bool has_begun(struct share *share, struct stream *stream, const struct pending *pending,
+                      int64_t *ret_time)
+{
+    if (lull_synchronous_answer(share, pending->what, pending->number, ret_time))
+        return true;
+    struct link *link = &share->links[pending->what];
+    lull_stream_set(stream, ON_RECEIVE);
+    stream->next_waiting = link->waiting;
+    link->waiting = stream;
+    return false;
+}
+
 static bool is_there(struct share *share, struct stream *stream, const struct pending *pending,
                      int64_t *ret_time)
 {
+    if (pending->is_send)
+        return has_begun(share, stream, pending, ret_time);
     if (pending->comm == LULL_NONE) {
         if (take_message(share, stream, pending, ret_time))
             return true;
@@ -190,10 +246,16 @@ static void end_stream(struct stream *stream)
     lull_stream_set(stream, ENDED);
     free(stream->pending);
     free(stream->open);
+    free(stream->sends);
+    free(stream->postings);
     stream->pending = NULL;
     stream->open = NULL;
+    stream->sends = NULL;
+    stream->postings = NULL;
     stream->pending_at = stream->n_pending = stream->pending_capacity = 0;
     stream->n_open = stream->open_capacity = 0;
+    stream->n_sends = stream->send_capacity = 0;
+    stream->n_postings = stream->posting_capacity = 0;
 }
 
 void lull_ideal_stream_free(struct stream *stream)
@@ -203,6 +265,7 @@ void lull_ideal_stream_free(struct stream *stream)
     end_stream(stream);
     free(stream->routes);
     free(stream->losses);
+    free(stream->reading.open);
     free(stream);
 }
 
@@ -237,11 +300,18 @@ static void take_operation(struct share *share, struct stream *stream, const str
         count_epoch(share, stream, note);
         end_collective(share, stream, note);
         return;
+    case LULL_STEP_SEND_DONE:
+        end_synchronous(share, stream, note);
+        return;
     case LULL_STEP_CANCEL:
     case LULL_STEP_FREE:
         stream->open_receives -= stream->open_receives > 0;
+        if (share->ideal->synchronous)
+            lull_synchronous_drop(stream, note->ticket);
         return;
     default: /* RECV_POST */
+        if (share->ideal->synchronous)
+            lull_synchronous_post(share, stream, note);
         return;
     }
 }
@@ -268,6 +338,14 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
     case LULL_STEP_END:
         end_stream(stream);
         return;
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        stream->stopped_at = note->time;
+        lull_lives_take(share, stream, note);
+        return;
     default:
         take_operation(share, stream, note);
         if (note->flags & NOTE_WAITS) {
@@ -282,16 +360,26 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
 void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
                              size_t count)
 {
+    const bool foresees = share->ideal->synchronous;
+    struct note numbered;
     for (size_t i = 0; i < count && share->status == LULL_OK; i++) {
-        if (stream->blocked == RUNNABLE) {
-            lull_ideal_stream_take(share, stream, &notes[i]);
-            continue;
-        }
+        const struct note *note = &notes[i];
         if (stream->blocked == ENDED)
             return;
+        if (foresees) {
+            numbered = *note;
+            note = &numbered;
+            if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
+                numbered.number = share->queues[note->what].received++;
+            lull_synchronous_foresee(share, stream, note);
+        }
+        if (stream->blocked == RUNNABLE) {
+            lull_ideal_stream_take(share, stream, note);
+            continue;
+        }
         struct note *later = lull_notes_push(&share->pool, &stream->notes);
         if (later)
-            *later = notes[i];
+            *later = *note;
         else
             lull_share_no_memory(share);
     }
@@ -311,9 +399,11 @@ static void go_on(struct share *share, struct stream *stream)
 
 void lull_ideal_stream_resume(struct share *share, struct stream *stream)
 {
-    bool on_threads = stream->blocked == ON_THREADS;
+    const unsigned char blocked = stream->blocked;
     lull_stream_set(stream, RUNNABLE);
-    if (!on_threads)
+    if (blocked == ON_LIFE)
+        lull_lives_take(share, stream, &stream->waited);
+    else if (blocked != ON_THREADS)
         wait_for_all(share, stream);
     if (stream->process->crew)
         lull_crew_resume(share, stream);

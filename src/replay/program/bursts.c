@@ -26,7 +26,7 @@ static struct counter *begin_counter(struct lull_bursts *bursts, uint32_t proces
     if (!counter)
         return NULL;
     *counter = (struct counter){.stream = bursts->streams[process]};
-    lull_items_init(&counter->maker, bursts->trace, &options);
+    lull_items_init(&counter->maker, &options);
     bursts->counters[process] = counter;
     return counter;
 }

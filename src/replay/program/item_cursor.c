@@ -149,7 +149,7 @@ lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t locat
     if (!c)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     c->trace = trace;
-    lull_items_init(&c->maker, trace, options);
+    lull_items_init(&c->maker, options);
     c->maker.options.master = location == master;
     lull_status status =
         lull_step_cursor_open(trace, location, LULL_ITEMS_WANT, &pass, &c->cursor, err);

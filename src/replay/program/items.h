@@ -6,8 +6,8 @@
  *    decide as well;
  *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush: no faster processor
  *    shortens it either.
- * What is behind the last event of a location is nobody's, unless the trace states what threads do.
- */
+ * The time behind the last event of a location counts like all other time: a run lasts until its
+ * end for all of them (replay/ideal/ideal.h). */
 #ifndef LULL_REPLAY_PROGRAM_ITEMS_H
 #define LULL_REPLAY_PROGRAM_ITEMS_H
 
@@ -16,7 +16,7 @@
 enum lull_item_kind {
     LULL_ITEM_BURST, /* from begin to end: ns, less than end - begin where some of it was neither */
     LULL_ITEM_FIXED, /* likewise */
-    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing */
+    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing or of threads */
     LULL_ITEM_MEET   /* the master forks or joins */
 };
 
@@ -31,7 +31,7 @@ struct lull_item {
 /* The kinds of steps that items are made from. */
 #define LULL_ITEMS_WANT                                                                          \
     ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_STRETCH) | \
-     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |                           \
+     LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEPS_OF_THREADS |   \
      LULL_STEP_MASK(LULL_STEP_END))
 
 struct lull_items_options {
@@ -40,34 +40,24 @@ struct lull_items_options {
                     happened. Otherwise one BURST and one FIXED between two calls of a master. */
     bool master; /* MEET is told of masters alone */
     const struct lull_windows *windows; /* replay/replay.h; NULL: the whole run */
-    int64_t shift;                      /* a FIXED of this length comes before all else; 0: none */
+    int64_t shift;                      /* a FIXED of this length comes before all else, and the
+                                           time behind the last event is as much shorter; 0: none */
 };
 
-enum {
-    LULL_ITEMS_HELD = 4, /* stretches behind the last event: in the tracer's flush, and after it */
-    LULL_ITEMS_OF_A_STEP = 3 * LULL_ITEMS_HELD + 3
-};
+enum { LULL_ITEMS_OF_A_STEP = 3 };
 
 /* What waits to become an item; fill with lull_items_init. */
 struct lull_items {
     struct lull_items_options options;
-    bool tail; /* the time behind the last event counts */
-    uint8_t kind, mark;
+    uint8_t kind, mark; /* of the last stretch */
     uint32_t user;
     int64_t ns[2];    /* BURST and FIXED that wait to be handed out ... */
     int64_t began[2]; /* ... where they began ... */
     uint32_t count;   /* ... and what is handed out */
     struct lull_item *out;
-    struct {
-        int64_t begin, end;
-        uint32_t user;
-        uint8_t kind, mark;
-    } held[LULL_ITEMS_HELD]; /* the last stretches, oldest first */
-    uint32_t n_held;
 };
 
-void lull_items_init(struct lull_items *items, const struct lull_trace *trace,
-                     const struct lull_items_options *options);
+void lull_items_init(struct lull_items *items, const struct lull_items_options *options);
 /* The next step of the location, which makes up to LULL_ITEMS_OF_A_STEP items; how many. */
 uint32_t lull_items_take(struct lull_items *items, const struct lull_step *step,
                          struct lull_item *ret_items);

@@ -88,8 +88,10 @@ static lull_status post_receive(stream_t *s, const struct lull_step *step, int64
     open->position = lull_entry_position(s, entry);
     entry->pending = !step || step->message.peer < 0 || step->message.tag < 0 ||
                      step->comm >= s->replay->trace->n_comms || s->withdraws;
-    if (!entry->pending)
+    if (step && step->comm < s->replay->trace->n_comms)
         describe(s, entry, step);
+    else
+        entry->op.comm = LULL_NONE;
     return LULL_OK;
 }
 
@@ -140,6 +142,37 @@ static lull_status receive(stream_t *s, const struct lull_step *step, struct lul
         return LULL_OK;
     }
     return complete_receive(s, open, step, err);
+}
+
+static uint32_t process_of(const struct lull_replay *replay, uint32_t rank)
+{
+    return rank < replay->n_ranks
+               ? replay->trace->locations[replay->locations[replay->first_stream[rank]]].process
+               : LULL_NONE;
+}
+
+/* A receive is given up: it takes a message that nobody else has received, if there is one. Else it
+ * is taken not to have been active. */
+static lull_status give_up(stream_t *s, struct open *open, struct lull_error *err)
+{
+    const struct lull_replay *replay = s->replay;
+    struct entry *entry = open->kind == OPEN_RECEIVE ? lull_entry_at(s, open->position) : NULL;
+    struct lull_channel channel;
+    bool fits;
+    if (!entry || !entry->pending || entry->op.comm >= replay->trace->n_comms)
+        return lull_request_drop(s, open, err);
+    const struct lull_channel wanted = {.source = process_of(replay, entry->op.peer),
+                                        .target = s->process,
+                                        .comm = entry->op.comm,
+                                        .tag = (int32_t)entry->op.tag};
+    if (!lull_unreceived_take(lull_survey_unreceived(replay->survey), &wanted, &s->given_up,
+                              &channel, &fits))
+        return fits ? lull_request_drop(s, open, err) : lull_replay_no_memory(s, err);
+    entry->op.peer = replay->ranks[channel.source];
+    entry->op.tag = (uint32_t)channel.tag;
+    entry->pending = false;
+    lull_request_remove(s, open); /* its number stays in use: nobody waits for it */
+    return LULL_OK;
 }
 
 static lull_status finish_request(stream_t *s, uint64_t request, struct lull_error *err)
@@ -239,9 +272,12 @@ lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step
         s->has_records = s->received = true;
         return receive(s, step, err);
     case LULL_STEP_CANCEL:
-    case LULL_STEP_FREE: { /* what nobody hears of is taken not to have come */
+    case LULL_STEP_FREE: {
         struct open *open = lull_request_find(s, step->message.request);
-        return open ? lull_request_drop(s, open, err) : LULL_OK;
+        if (!open)
+            return LULL_OK;
+        return step->kind == LULL_STEP_FREE ? give_up(s, open, err)
+                                            : lull_request_drop(s, open, err);
     }
     case LULL_STEP_COLLECTIVE_BEGIN:
         return lull_replay_begin_collective(s, step, err);

@@ -81,7 +81,8 @@ static bool has_stream(const struct lull_replay *replay, uint32_t location)
     const struct lull_process *p = &replay->trace->processes[l->process];
     return p->application == replay->options.application && l->kind == LULL_LOCATION_THREAD &&
            (location == p->first_location ||
-            (replay->options.callers && replay->options.callers[location]));
+            (replay->options.callers && replay->options.callers[location]) ||
+            lull_survey_meets(replay->survey, location));
 }
 
 /* Ranks in the order of processes, streams in that of locations: those of a rank are neighbours. */
@@ -146,11 +147,13 @@ lull_status lull_replay_open(const struct lull_trace *trace,
     replay->options = *options;
     if (options->network)
         replay->eager = lull_network_parameter(options->network->class, "eager");
-    lull_status status = number_ranks(replay, arena, err);
-    if (status == LULL_OK && !options->survey)
+    lull_status status = LULL_OK;
+    if (!options->survey)
         status = lull_survey_take(trace, options->application, options->callers != NULL,
                                   &replay->own_survey, err);
     replay->survey = options->survey ? options->survey : replay->own_survey;
+    if (status == LULL_OK)
+        status = number_ranks(replay, arena, err);
     if (status == LULL_OK)
         status = lull_replay_make_groups(program, replay, err);
     if (status != LULL_OK) {

@@ -60,6 +60,7 @@ struct lull_replay_stream {
     uint32_t phase, ordinal;
     uint32_t syncs;
     struct lull_hash collectives; /* by communicator: blocking ones so far */
+    struct lull_hash given_up;    /* by channel: messages that receives took which were given up */
 };
 
 typedef struct lull_replay_stream stream_t;
@@ -104,6 +105,9 @@ lull_status lull_replay_begin_collective(stream_t *s, const struct lull_step *st
                                          struct lull_error *err);
 lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step,
                                        struct lull_error *err);
+/* threads.c: what made a thread, what it waits for, and its end. */
+lull_status lull_replay_take_thread(stream_t *s, const struct lull_step *step,
+                                    struct lull_error *err);
 /* What the call that ends here did of which nothing was recorded. */
 lull_status lull_replay_guess(stream_t *s, const struct lull_step *call, struct lull_error *err);
 

@@ -194,6 +194,8 @@ static lull_status take_step(stream_t *s, const struct lull_step *step, struct l
         s->in_call_time = 0;
         return LULL_OK;
     }
+    if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS)
+        return lull_replay_take_thread(s, step, err);
     lull_status status = lull_replay_take_operation(s, step, err);
     return status == LULL_OK && !s->in_call ? lull_request_push_wait(s, err) : status;
 }
@@ -208,12 +210,6 @@ static lull_status take_item(stream_t *s, const struct lull_item *item, struct l
 }
 
 /* ---- pulling ------------------------------------------------------------------------------- */
-
-static bool is_blocking(const struct lull_op *op)
-{
-    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT || op->kind == LULL_OP_SYNC ||
-           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
-}
 
 /* Too many operations wait for the first: a receive will be posted when it completes. */
 static void give_up_first(stream_t *s)
@@ -283,7 +279,7 @@ lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t r
             op->requests = &s->waits[s->waits_first];
             s->waits_first += op->n_requests;
         }
-        if (is_blocking(op)) {
+        if (lull_op_blocks(op)) {
             s->first++;
             break;
         }
@@ -331,5 +327,6 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
     free(s->call_waits);
     free(s->waits);
     lull_hash_free(&s->collectives);
+    lull_hash_free(&s->given_up);
     free(s);
 }

@@ -419,18 +419,12 @@ static lull_status collective(struct lull_engine *engine, uint32_t s, const stru
     return lull_collect_begin(engine, s, op, id, moment);
 }
 
-static bool blocks(const struct lull_op *op)
-{
-    return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT || op->kind == LULL_OP_SYNC ||
-           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
-}
-
 static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
                             struct lull_moment moment)
 {
     if (engine->sink)
         tell_call(engine, s, op, true);
-    if (blocks(op)) {
+    if (lull_op_blocks(op)) {
         release_deferred(engine, moment);
         if (engine->sink)
             engine->stream_ops[s] = *op;
@@ -462,7 +456,7 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
     case LULL_OP_KINDS:
         break;
     }
-    if (engine->sink && !blocks(op))
+    if (engine->sink && !lull_op_blocks(op))
         tell_call(engine, s, op, false);
     return status == LULL_OK ? engine->status : status;
 }
@@ -531,7 +525,7 @@ static lull_status run_stream(struct lull_engine *engine, uint32_t s)
             if (status != LULL_OK)
                 return status;
         }
-        if (blocks(&ops[n - 1]) && !goes_on(engine, s, &ops[n - 1], &moment))
+        if (lull_op_blocks(&ops[n - 1]) && !goes_on(engine, s, &ops[n - 1], &moment))
             return LULL_OK;
     }
 }

@@ -6,7 +6,9 @@
 enum { NONE = UINT32_MAX };
 
 struct lull_sync {
-    uint32_t number, arrived;
+    uint64_t number;
+    uint32_t arrived;
+    uint32_t gone;             /* on, of those that only wait */
     uint32_t waiting;          /* streams, through `link` */
     uint32_t next;             /* of the rank; of the free ones */
     uint32_t last;             /* the stream that came last, of those the first */
@@ -47,7 +49,7 @@ void lull_sync_close(struct lull_engine *engine)
     free(engine->syncs);
 }
 
-static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint32_t number)
+static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint64_t number)
 {
     uint32_t id = all->free;
     if (id != NONE)
@@ -56,49 +58,99 @@ static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint32_t number)
         id = (uint32_t)all->n++;
     else
         return NONE;
-    all->syncs[id] = (struct lull_sync){number, 0, NONE, all->of_rank[rank], NONE, {0, 0}};
+    all->syncs[id] = (struct lull_sync){
+        .number = number, .waiting = NONE, .next = all->of_rank[rank], .last = NONE};
     all->of_rank[rank] = id;
     return id;
 }
 
-static void wake_all(struct lull_engine *engine, uint32_t *before)
+static void close_sync(struct lull_syncs *all, uint32_t *before)
 {
-    struct lull_syncs *all = engine->syncs;
     uint32_t id = *before;
     *before = all->syncs[id].next;
     all->syncs[id].next = all->free;
     all->free = id;
-    for (uint32_t s = all->syncs[id].waiting, next; s != NONE; s = next) {
-        next = engine->streams[s].link;
-        lull_stream_resume(engine, s, all->syncs[id].moment);
-    }
 }
 
-lull_status lull_sync_begin(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
-                            struct lull_moment moment)
+static struct lull_moment later(struct lull_moment a, struct lull_moment b)
 {
-    uint32_t rank = engine->streams[s].rank;
+    return b.time > a.time ? b : a;
+}
+
+/* Those that wait go on. In two parts each does so when it has come itself, too. */
+static uint32_t wake_all(struct lull_engine *engine, struct lull_sync *sync, bool apart)
+{
+    uint32_t woken = 0;
+    for (uint32_t s = sync->waiting, next; s != NONE; s = next, woken++) {
+        struct lull_moment moment = sync->moment;
+        next = engine->streams[s].link;
+        if (apart) {
+            const struct lull_moment own = {engine->streams[s].resume,
+                                            engine->stream_path ? engine->stream_path[s] : 0};
+            moment = later(own, moment);
+        }
+        lull_stream_resume(engine, s, moment);
+    }
+    sync->waiting = NONE;
+    return woken;
+}
+
+/* The place of a sync in its rank's list; NULL: no memory. */
+static uint32_t *find_sync(struct lull_engine *engine, uint32_t rank, uint64_t number)
+{
     if (!engine->syncs && !open_syncs(engine))
-        return lull_run_out_of_memory(engine);
+        return NULL;
     struct lull_syncs *all = engine->syncs;
     uint32_t *before = &all->of_rank[rank];
-    while (*before != NONE && all->syncs[*before].number != op->tag)
+    while (*before != NONE && all->syncs[*before].number != number)
         before = &all->syncs[*before].next;
     if (*before == NONE) {
-        if (new_sync(all, rank, op->tag) == NONE)
-            return lull_run_out_of_memory(engine);
+        if (new_sync(all, rank, number) == NONE)
+            return NULL;
         before = &all->of_rank[rank];
     }
-    struct lull_sync *sync = &all->syncs[*before];
-    engine->streams[s].state = LULL_STREAM_SYNC;
-    engine->streams[s].link = sync->waiting;
-    sync->waiting = s;
+    return before;
+}
+
+static void arrive(struct lull_sync *sync, uint32_t s, struct lull_moment moment)
+{
     if (sync->last == NONE || moment.time > sync->moment.time ||
         (moment.time == sync->moment.time && s < sync->last)) {
         sync->last = s;
         sync->moment = moment;
     }
-    if (++sync->arrived >= op->peer)
-        wake_all(engine, before);
+    sync->arrived++;
+}
+
+static void await_sync(struct lull_engine *engine, struct lull_sync *sync, uint32_t s,
+                       struct lull_moment moment)
+{
+    struct lull_stream *stream = &engine->streams[s];
+    stream->state = LULL_STREAM_SYNC;
+    stream->resume = moment.time;
+    if (engine->stream_path)
+        engine->stream_path[s] = moment.path;
+    stream->link = sync->waiting;
+    sync->waiting = s;
+}
+
+lull_status lull_sync_begin(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
+                            struct lull_moment moment)
+{
+    const uint64_t number = (uint64_t)op->comm << 32 | op->tag;
+    uint32_t *before = find_sync(engine, engine->streams[s].rank, number);
+    if (!before)
+        return lull_run_out_of_memory(engine);
+    struct lull_sync *sync = &engine->syncs->syncs[*before];
+    const bool apart = op->collective != LULL_SYNC_BOTH;
+    if (op->collective != LULL_SYNC_WAITS)
+        arrive(sync, s, moment);
+    if (op->collective != LULL_SYNC_ARRIVES)
+        await_sync(engine, sync, s, moment);
+    if (sync->arrived < op->peer)
+        return LULL_OK;
+    sync->gone += wake_all(engine, sync, apart);
+    if (!apart || sync->gone >= op->bytes)
+        close_sync(engine->syncs, before);
     return LULL_OK;
 }

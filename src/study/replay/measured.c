@@ -4,6 +4,7 @@
 #include "replay/eager_limit.h"
 #include "replay/measured_network.h"
 #include "study/analyse.h"
+#include "study/cores.h"
 
 #include <math.h>
 
@@ -132,10 +133,12 @@ static void tell_difference(const struct lull_run *run, struct lull_notices *not
 {
     double difference = lull_replay_difference(run->breakdown);
     if (fabs(difference) > LULL_REPLAY_MISSES_MOST)
-        lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "Replayed on the network that its messages show, %s takes %.1f %% %s time "
-                         "than measured: its transfer and serialisation are uncertain by as much.",
-                         run->name, 100 * fabs(difference), difference < 0 ? "less" : "more");
+        lull_notices_add(
+            notices, LULL_NOTICE_INFO,
+            "Replayed on the network that its messages show, %s takes %.1f %% %s time "
+            "than measured: its transfer and serialisation are uncertain by as much.%s",
+            run->name, 100 * fabs(difference), difference < 0 ? "less" : "more",
+            lull_cores_excuse(run->trace, difference < 0, notices->arena));
 }
 
 lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,

@@ -2,6 +2,7 @@
  * handle of a message that was received may belong to another thread at once.
  *
  *= ranks 3
+ *= replays
  *= * calls pthread_create x4
  *= * calls pthread_join x4
  *= 0.1 calls pthread_barrier_wait x1

@@ -2,6 +2,7 @@
  * receive that is given up takes its message all the same, and nobody hears of it.
  *
  *= ranks 2
+ *= replays
  *= * calls MPI_Barrier x2
  *= * barrier in 2 root -1 sent 0 received 0 x2
  *= 0 calls MPI_Buffer_attach x1

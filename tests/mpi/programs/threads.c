@@ -1,6 +1,7 @@
 /* MPI_THREAD_MULTIPLE: two threads at a time, and receives that another thread waits for.
  *
  *= ranks 2
+ *= replays
  *= * calls pthread_create x1
  *= * calls pthread_join x1
  *= 0 calls MPI_Barrier x1

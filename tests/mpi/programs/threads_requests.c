@@ -2,6 +2,7 @@
  * them, and collectives on a communicator of its own.
  *
  *= ranks 2
+ *= replays
  *= * calls pthread_create x4
  *= * calls pthread_join x4
  *= 0.1 calls pthread_barrier_wait x2

@@ -230,6 +230,36 @@ static void test_ticks_end_with_the_run(void **state)
     lull_trace_close(trace);
 }
 
+/* What a call completes at its end belongs to it, also where a tick came meanwhile. */
+static void test_ticks_in_a_call(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(1, 2, 100, regions);
+    const struct lull_pass_options options = {.application = LULL_NONE, .tick = 15};
+    struct lull_event call = memory_span(10, LULL_EVENT_CALL, SEND, 40);
+    struct lull_event receive = memory_event(50, LULL_EVENT_RECV, LULL_NONE);
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    struct lull_error err;
+    receive.message.request = LULL_NO_REQUEST;
+    trace->locations[1].role = LULL_THREAD_FREE;
+    memory_trace_add(trace, 1, &call);
+    memory_trace_add(trace, 1, &receive);
+    const uint32_t wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
+                           LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_RECV);
+    static const uint8_t kinds[] = {LULL_STEP_CALL_BEGIN, LULL_STEP_RECV, LULL_STEP_CALL_END};
+    assert_int_equal(lull_step_cursor_open(trace, 1, wants, &options, &cursor, &err), LULL_OK);
+    uint32_t count = 0;
+    do {
+        assert_int_equal(lull_step_cursor_next(cursor, &steps, &err), LULL_OK);
+        for (uint32_t i = 0; i < steps.count; i++)
+            assert_int_equal(steps.steps[i].kind, count < 3 ? kinds[count++] : LULL_STEP_KINDS);
+    } while (steps.count > 0);
+    assert_int_equal(count, 3);
+    lull_step_cursor_close(cursor);
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_ticks_end_with_the_run),
+        cmocka_unit_test(test_ticks_in_a_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

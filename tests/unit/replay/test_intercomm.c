@@ -1,5 +1,6 @@
 /* Operations with a root between two groups, worked out by hand: the root and the other group take
  * part; the others of the root's group pass by. */
+#include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
 #include "support/memory_trace.h"
@@ -9,8 +10,8 @@
 
 #include <cmocka.h>
 
-enum { BCAST, REDUCE, BARRIER };
-static const char *const names[] = {"MPI_Bcast", "MPI_Reduce", "MPI_Barrier", NULL};
+enum { BCAST, REDUCE, BARRIER, FINALIZE };
+static const char *const names[] = {"MPI_Bcast", "MPI_Reduce", "MPI_Barrier", "MPI_Finalize", NULL};
 static const uint8_t operations[] = {LULL_COLLECTIVE_BCAST, LULL_COLLECTIVE_REDUCE,
                                      LULL_COLLECTIVE_BARRIER};
 
@@ -31,9 +32,13 @@ static struct lull_trace *two_groups(void)
     return trace;
 }
 
+/* The root says that it is no more than that it sends or receives data. */
+enum { ROOT = -100 };
+
 static void take_part(struct lull_trace *trace, uint32_t process, uint32_t region, int64_t begin,
                       int64_t end, int32_t root)
 {
+    const bool is_root = root == ROOT;
     uint32_t comm = process / 2;
     struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, region),
                                   memory_event(begin, LULL_EVENT_COLLECTIVE_BEGIN, comm),
@@ -42,12 +47,14 @@ static void take_part(struct lull_trace *trace, uint32_t process, uint32_t regio
     for (int i = 0; i < 4; i++) {
         events[i].op = operations[region];
         events[i].collective.request = LULL_NO_REQUEST;
-        events[i].collective.root = root;
+        events[i].collective.root = is_root ? LULL_ANY : root;
+        events[i].collective.sent = is_root;
         memory_trace_add(trace, process, &events[i]);
     }
 }
 
-/* On the ideal network; closes the trace. */
+/* On the ideal network, which lasts as long as the ideal runtime says; closes the trace. What comes
+ * behind the last event of a process is MPI. */
 static void replay(struct lull_trace *trace, int64_t ret_ends[4])
 {
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -57,12 +64,19 @@ static void replay(struct lull_trace *trace, int64_t ret_ends[4])
     struct lull_sim_options wanted = {.network = &network};
     struct lull_sim_result result;
     struct lull_error err = {""};
+    memory_trace_end_in(trace, FINALIZE);
     lull_network_init(&network, lull_network_find("ideal"));
     if (lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
         lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
         fail_msg("%s", err.text);
     for (int p = 0; p < 4; p++)
         ret_ends[p] = result.ranks[p].end;
+    struct lull_ideal_options wished = {0};
+    struct lull_ideal_result ideal;
+    if (lull_ideal_runtime(trace, &wished, arena, &ideal, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    assert_null(ideal.absent);
+    assert_int_equal(ideal.runtime, result.runtime);
     lull_program_close(program);
     lull_trace_close(trace);
     lull_arena_destroy(arena);
@@ -75,7 +89,7 @@ static void a_broadcast_reaches_the_other_group(void **state)
     int64_t ends[4];
     struct lull_trace *trace = two_groups();
     take_part(trace, 0, BCAST, 10, 20, LULL_ANY);
-    take_part(trace, 1, BCAST, 300, 310, LULL_ANY);
+    take_part(trace, 1, BCAST, 300, 310, ROOT);
     take_part(trace, 2, BCAST, 50, 320, 1);
     take_part(trace, 3, BCAST, 400, 410, 1);
     replay(trace, ends);
@@ -95,7 +109,7 @@ static void a_reduction_comes_from_the_other_group(void **state)
     take_part(trace, 0, REDUCE, 200, 210, 3);
     take_part(trace, 1, REDUCE, 100, 110, 3);
     take_part(trace, 2, REDUCE, 50, 60, LULL_ANY);
-    take_part(trace, 3, REDUCE, 10, 220, LULL_ANY);
+    take_part(trace, 3, REDUCE, 10, 220, ROOT);
     replay(trace, ends);
     assert_int_equal(ends[2], 50);
     assert_int_equal(ends[3], 200);
@@ -104,7 +118,7 @@ static void a_reduction_comes_from_the_other_group(void **state)
     take_part(trace, 0, REDUCE, 200, 210, 3);
     take_part(trace, 1, REDUCE, 100, 110, 3);
     take_part(trace, 2, REDUCE, 50, 60, LULL_ANY);
-    take_part(trace, 3, REDUCE, 10, 220, LULL_ANY);
+    take_part(trace, 3, REDUCE, 10, 220, ROOT);
     for (uint32_t p = 0; p < 4; p++)
         take_part(trace, p, BARRIER, 225, 230, LULL_ANY);
     replay(trace, ends);
@@ -112,9 +126,32 @@ static void a_reduction_comes_from_the_other_group(void **state)
         assert_int_equal(ends[p], 200 + 15); /* process 0, like 1 (100 + 115) and 2 (50 + 165) */
 }
 
+/* One of the group of the root is late, and nobody waits for it: else the root, which is the last
+ * to end, would end later. */
+static void the_group_of_the_root_is_not_waited_for(void **state)
+{
+    (void)state;
+    int64_t ends[4];
+    struct lull_trace *trace = two_groups();
+    take_part(trace, 0, REDUCE, 10, 20, ROOT);
+    take_part(trace, 1, REDUCE, 500, 510, LULL_ANY);
+    take_part(trace, 2, REDUCE, 30, 40, 0);
+    take_part(trace, 3, REDUCE, 100, 110, 0);
+    take_part(trace, 0, BCAST, 620, 630, 3);
+    take_part(trace, 1, BCAST, 530, 600, 3);
+    take_part(trace, 2, BCAST, 200, 210, LULL_ANY);
+    take_part(trace, 3, BCAST, 310, 320, ROOT);
+    replay(trace, ends);
+    assert_int_equal(ends[0], 100 + 600);
+    assert_int_equal(ends[1], 500 + 20);
+    assert_int_equal(ends[2], 30 + 160);
+    assert_int_equal(ends[3], 100 + 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_broadcast_reaches_the_other_group),
-                                       cmocka_unit_test(a_reduction_comes_from_the_other_group)};
+                                       cmocka_unit_test(a_reduction_comes_from_the_other_group),
+                                       cmocka_unit_test(the_group_of_the_root_is_not_waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void bursts_between_calls_are_one(void **state)
     struct lull_trace *trace = make_two_sends();
     check(trace, 0, NULL, &options,
           "burst 0-30=30; call begin 30; fixed 30-50=20; call end 50; burst 50-55=5; "
-          "call begin 55; call end 70; call begin 70; call end 80");
+          "call begin 55; call end 70; call begin 70; call end 80; burst 80-100=20");
     lull_trace_close(trace);
 }
 
@@ -95,7 +95,8 @@ static void pieces_are_before_each_call(void **state)
     struct lull_trace *trace = make_two_sends();
     check(trace, 0, NULL, &options,
           "burst 0-30=30; call begin 30; fixed 30-50=20; call end 50; burst 50-55=5; "
-          "call begin 55; call end 70; burst 70-70=0; call begin 70; call end 80");
+          "call begin 55; call end 70; burst 70-70=0; call begin 70; call end 80; "
+          "burst 80-100=20");
     lull_trace_close(trace);
 }
 
@@ -107,22 +108,26 @@ static void marked_regions_have_bursts_of_their_own(void **state)
     struct lull_trace *trace = make_two_sends();
     check(trace, 0, marks, &options,
           "burst 0-10=10; burst 10-20=10:7@3; burst 20-30=10; call begin 30; fixed 30-50=20; "
-          "call end 50; burst 50-55=5; call begin 55; call end 70; call begin 70; call end 80");
+          "call end 50; burst 50-55=5; call begin 55; call end 70; call begin 70; call end 80; "
+          "burst 80-100=20");
     lull_trace_close(trace);
 }
 
+/* What they begin later they have less behind the last event. */
 static void clocks_behind_begin_later(void **state)
 {
     (void)state;
-    static const struct lull_items_options options = {.shift = 1000};
+    static const struct lull_items_options far = {.shift = 1000}, near = {.shift = 15};
     struct lull_trace *trace = memory_trace_simple(1, 1, 100, names);
     visit(trace, 0, SEND, 40, 60);
-    check(trace, 0, NULL, &options, "fixed 0-40=1000; burst 0-40=40; call begin 40; call end 60");
+    check(trace, 0, NULL, &far, "fixed 0-40=1000; burst 0-40=40; call begin 40; call end 60");
+    check(trace, 0, NULL, &near,
+          "fixed 0-40=15; burst 0-40=40; call begin 40; call end 60; burst 60-100=25");
     lull_trace_close(trace);
 }
 
 /* The tracer writes its buffer from 60 on for 15 ns: that is after the last event. */
-static void what_is_behind_the_last_event_is_nobodys(void **state)
+static void what_is_behind_the_last_event_counts(void **state)
 {
     (void)state;
     static const struct lull_items_options options = {.pieces = true};
@@ -132,7 +137,9 @@ static void what_is_behind_the_last_event_is_nobodys(void **state)
     memory_trace_add(trace, 0, &flushes[0]);
     visit(trace, 0, WORK, 30, 50);
     memory_trace_add(trace, 0, &flushes[1]);
-    check(trace, 0, NULL, &options, "burst 0-20=20; fixed 20-25=5; burst 25-60=35");
+    check(trace, 0, NULL, &options,
+          "burst 0-20=20; fixed 20-25=5; burst 25-60=35; fixed 60-75=15; "
+          "burst 75-100=25");
     lull_trace_close(trace);
 }
 
@@ -153,7 +160,7 @@ static void workers_meet_their_master(void **state)
         memory_trace_add(trace, 1, &events[i]);
     check(trace, 0, NULL, &options,
           "burst 0-10=10; meet 10; burst 10-60=50; meet 60; burst 60-80=20; meet 80; "
-          "burst 80-90=10; meet 90");
+          "burst 80-90=10; meet 90; burst 90-100=10");
     check(trace, 1, NULL, &options,
           "meet 10; burst 12-20=8; call begin 20; burst 20-30=10; call end 30; burst 30-55=25; "
           "meet 60; meet 80; burst 81-89=8; meet 90");
@@ -167,7 +174,7 @@ int main(void)
         cmocka_unit_test(pieces_are_before_each_call),
         cmocka_unit_test(marked_regions_have_bursts_of_their_own),
         cmocka_unit_test(clocks_behind_begin_later),
-        cmocka_unit_test(what_is_behind_the_last_event_is_nobodys),
+        cmocka_unit_test(what_is_behind_the_last_event_counts),
         cmocka_unit_test(workers_meet_their_master),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

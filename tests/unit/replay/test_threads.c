@@ -1,4 +1,5 @@
-/* MPI called by threads inside parallel regions, worked out by hand. */
+/* Threads of processes of MPI, worked out by hand: MPI called inside parallel regions, and threads
+ * that the program makes itself. */
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
@@ -13,6 +14,10 @@
 enum { PARALLEL, SEND, RECV, OTHER };
 static const char *const names[] = {"OpenMP Parallel", "MPI_Send", "MPI_Recv", "MPI_Comm_rank",
                                     NULL};
+enum { CREATE, JOIN = OTHER + 1, BARRIER, FINALIZE };
+static const char *const names_of_pthreads[] = {
+    "pthread_create",       "MPI_Send",     "MPI_Recv", "MPI_Comm_rank", "pthread_join",
+    "pthread_barrier_wait", "MPI_Finalize", NULL};
 
 static void visit(struct lull_trace *trace, uint32_t location, uint32_t region, int64_t begin,
                   int64_t end)
@@ -91,8 +96,183 @@ static void threads_meet_their_master(void **state)
     lull_arena_destroy(arena);
 }
 
+/* ---- pthreads -------------------------------------------------------------------------------- */
+
+static void thread_event(struct lull_trace *trace, uint32_t location, int64_t time, unsigned kind,
+                         uint64_t number)
+{
+    struct lull_event event = memory_event(time, kind, LULL_NONE);
+    event.number = number;
+    memory_trace_add(trace, location, &event);
+}
+
+/* `threads` 0: a join. */
+static void wait_for_threads(struct lull_trace *trace, uint32_t location, int64_t begin,
+                             int64_t end, uint64_t number, uint32_t threads)
+{
+    struct lull_event event = memory_event(begin, LULL_EVENT_THREAD_WAIT_BEGIN, LULL_NONE);
+    event.op = threads ? LULL_THREAD_WAIT_BARRIER : LULL_THREAD_WAIT_JOIN;
+    event.meeting.number = number;
+    event.meeting.threads = threads;
+    event.meeting.location = LULL_NONE;
+    struct lull_event enter = memory_event(begin, LULL_EVENT_ENTER, threads ? BARRIER : JOIN);
+    struct lull_event leave = memory_event(end, LULL_EVENT_LEAVE, threads ? BARRIER : JOIN);
+    memory_trace_add(trace, location, &enter);
+    memory_trace_add(trace, location, &event);
+    event.time = end;
+    event.kind = LULL_EVENT_THREAD_WAIT_END;
+    memory_trace_add(trace, location, &event);
+    memory_trace_add(trace, location, &leave);
+}
+
+static void send_or_receive(struct lull_trace *trace, uint32_t location, uint32_t region,
+                            int64_t begin, int64_t end, int32_t peer)
+{
+    struct lull_event events[] = {memory_event(begin, LULL_EVENT_ENTER, region),
+                                  memory_event(region == SEND ? begin : end,
+                                               region == SEND ? LULL_EVENT_SEND : LULL_EVENT_RECV,
+                                               0),
+                                  memory_event(end, LULL_EVENT_LEAVE, region)};
+    events[1].message.peer = peer;
+    events[1].message.bytes = 8;
+    events[1].message.request = LULL_NO_REQUEST;
+    for (int i = 0; i < 3; i++)
+        memory_trace_add(trace, location, &events[i]);
+}
+
+/* Threads beside the masters are made by the program. Closes the trace. */
+static void check_both(struct lull_trace *trace, int64_t expected)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_ideal_options options = {.presumes_masters = true};
+    struct lull_ideal_result ideal;
+    struct lull_replay_options replayed = {0};
+    struct lull_program *program;
+    struct lull_network network;
+    struct lull_sim_options wanted = {.network = &network};
+    struct lull_sim_result result;
+    struct lull_error err = {""};
+    if (lull_ideal_runtime(trace, &options, arena, &ideal, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    if (ideal.absent)
+        fail_msg("%s: %s", ideal.absent, ideal.detail);
+    lull_network_init(&network, lull_network_find("ideal"));
+    if (lull_replay_open(trace, &replayed, &program, &err) != LULL_OK ||
+        lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(ideal.runtime, expected);
+    assert_int_equal(result.runtime, expected);
+    lull_program_close(program);
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
+static struct lull_trace *two_processes(uint32_t threads)
+{
+    struct lull_trace *trace = memory_trace_simple(2, threads, 310, names_of_pthreads);
+    memory_trace_world(trace, 2);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (l % threads > 0)
+            trace->locations[l].role = LULL_THREAD_FREE;
+    return trace;
+}
+
+/* Process 1 sends after 20 ns of its own. */
+static void send_late(struct lull_trace *trace, uint32_t location)
+{
+    visit(trace, location, OTHER, 20, 240);
+    send_or_receive(trace, location, SEND, 240, 245, 0);
+    visit(trace, location, OTHER, 245, 310);
+}
+
+/* The master makes a thread at 100 that lives for 199 ns, waits for a message until 250 and for the
+ * thread from then on, and goes on for 10 ns. The message costs nothing on an ideal network; the
+ * join would take 50 ns, if the thread did not live so long. */
+static void a_join_waits_for_the_end_of_its_thread(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(2);
+    thread_event(trace, 0, 100, LULL_EVENT_THREAD_CREATE, 7);
+    visit(trace, 0, CREATE, 100, 100);
+    thread_event(trace, 1, 100, LULL_EVENT_THREAD_BEGIN, 7);
+    thread_event(trace, 1, 299, LULL_EVENT_THREAD_END, 7);
+    send_or_receive(trace, 0, RECV, 100, 250, 1);
+    wait_for_threads(trace, 0, 250, 300, 7, 0);
+    send_late(trace, 2);
+    check_both(trace, 100 + 199 + 10);
+}
+
+/* A thread begins when it is made: its master waits for a message from 50 to 250, makes it at once,
+ * and joins it from 250 to 290. */
+static void a_thread_begins_when_it_is_made(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(2);
+    send_or_receive(trace, 0, RECV, 50, 250, 1);
+    thread_event(trace, 0, 250, LULL_EVENT_THREAD_CREATE, 7);
+    visit(trace, 0, CREATE, 250, 250);
+    thread_event(trace, 1, 251, LULL_EVENT_THREAD_BEGIN, 7);
+    thread_event(trace, 1, 289, LULL_EVENT_THREAD_END, 7);
+    wait_for_threads(trace, 0, 250, 290, 7, 0);
+    send_late(trace, 2);
+    check_both(trace, 50 + 40 + 20);
+}
+
+/* Two threads meet at a barrier twice. The first one waits for a message from 10 to 250 before the
+ * first one, which costs nothing; the second one comes to it at 260 for 20 ns. Both go on for 10 ns
+ * to the second barrier, of 5 ns, and the second thread for 15 more. */
+static void a_barrier_waits_for_all(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(3);
+    for (uint32_t t = 1; t < 3; t++) {
+        thread_event(trace, 0, 0, LULL_EVENT_THREAD_CREATE, t);
+        thread_event(trace, t, 0, LULL_EVENT_THREAD_BEGIN, t);
+    }
+    visit(trace, 0, CREATE, 0, 0);
+    visit(trace, 0, FINALIZE, 5, 310);
+    send_or_receive(trace, 1, RECV, 10, 250, 1);
+    wait_for_threads(trace, 1, 250, 280, UINT64_C(1) << 32, 2);
+    wait_for_threads(trace, 1, 290, 295, UINT64_C(1) << 32 | 1, 2);
+    thread_event(trace, 1, 296, LULL_EVENT_THREAD_END, 1);
+    wait_for_threads(trace, 2, 260, 280, UINT64_C(1) << 32, 2);
+    wait_for_threads(trace, 2, 290, 295, UINT64_C(1) << 32 | 1, 2);
+    thread_event(trace, 2, 310, LULL_EVENT_THREAD_END, 2);
+    send_late(trace, 3);
+    check_both(trace, 260 + 20 + 10 + 5 + 15);
+}
+
+/* A location holds two threads one after the other; the first one is joined when both have ended.
+ * It is not known who made a third one, nor when a fourth one ended: nobody waits for them. */
+static void what_is_not_known_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(2);
+    for (uint64_t n = 1; n < 3; n++) {
+        const int64_t begin = 10 + 40 * ((int64_t)n - 1);
+        thread_event(trace, 0, begin, LULL_EVENT_THREAD_CREATE, n);
+        thread_event(trace, 1, begin, LULL_EVENT_THREAD_BEGIN, n);
+        thread_event(trace, 1, begin + 30, LULL_EVENT_THREAD_END, n);
+    }
+    thread_event(trace, 1, 100, LULL_EVENT_THREAD_BEGIN, 3);
+    thread_event(trace, 0, 120, LULL_EVENT_THREAD_CREATE, 4);
+    visit(trace, 0, CREATE, 120, 120);
+    send_or_receive(trace, 0, RECV, 120, 250, 1);
+    wait_for_threads(trace, 0, 250, 260, 2, 0);
+    wait_for_threads(trace, 0, 260, 270, 1, 0);
+    wait_for_threads(trace, 0, 270, 280, 4, 0);
+    thread_event(trace, 1, 140, LULL_EVENT_THREAD_END, 3);
+    send_late(trace, 2);
+    visit(trace, 1, OTHER, 140, 310);
+    check_both(trace, 120 + 30 + 30);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_meet_their_master)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_meet_their_master),
+                                       cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
+                                       cmocka_unit_test(a_thread_begins_when_it_is_made),
+                                       cmocka_unit_test(a_barrier_waits_for_all),
+                                       cmocka_unit_test(what_is_not_known_is_not_waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -333,6 +333,62 @@ static void threads_of_a_rank_join(void **state)
     check_ends(&network, (const int64_t[]){210});
 }
 
+/* The second thread begins at 100, when the first makes it, and ends after `work`: the first has
+ * come to the join at 150 and goes on for 10. The end waits for nobody: 5 ns behind it count from
+ * there. */
+static int64_t end_of_join(int64_t work)
+{
+    static const uint32_t first_stream[] = {0, 2};
+    enum { BEGIN, JOIN };
+    program = stream_program(1, first_stream, 16);
+    add(0, op_compute(100));
+    add(0, op_sync_part(LULL_SYNC_ARRIVES, BEGIN, 1, 1));
+    add(0, op_compute(50));
+    add(0, op_sync_part(LULL_SYNC_WAITS, JOIN, 1, 1));
+    add(0, op_compute(10));
+    add(1, op_sync_part(LULL_SYNC_WAITS, BEGIN, 1, 1));
+    add(1, op_compute(work));
+    add(1, op_sync_part(LULL_SYNC_ARRIVES, JOIN, 1, 1));
+    add(1, op_compute(5));
+    struct lull_network network = network_of("ideal", NULL);
+    const int64_t end = simulate(program, &network, arena).ranks[0].end;
+    lull_program_close(program);
+    program = NULL;
+    return end;
+}
+
+static void threads_are_made_and_joined(void **state)
+{
+    (void)state;
+    assert_int_equal(end_of_join(30), 160);
+    assert_int_equal(end_of_join(49), 160);
+    assert_int_equal(end_of_join(58), 100 + 58 + 10);
+    assert_int_equal(end_of_join(300), 100 + 300 + 10);
+}
+
+/* Both come to a barrier, at 100 and 160, are there for 20 and 80 ns at least, and go on for 1. The
+ * first leaves with the arrival of the second. */
+static void threads_wait_for_those_that_arrive(void **state)
+{
+    (void)state;
+    static const uint32_t first_stream[] = {0, 1, 3};
+    struct lull_network network = network_of("ideal", NULL);
+    program = stream_program(2, first_stream, 16);
+    for (uint32_t s = 1; s < 3; s++) {
+        add(s, op_compute(s == 1 ? 100 : 160));
+        add(s, op_sync_part(LULL_SYNC_ARRIVES, 7, 2, 2));
+        add(s, op_compute(s == 1 ? 20 : 80));
+        add(s, op_sync_part(LULL_SYNC_WAITS, 7, 2, 2));
+        add(s, op_compute(1));
+        add(s, op_send(0, s, 8, 0));
+        add(s, op_wait_all());
+        add(0, op_receive(1, s, 0));
+        add(0, op_wait_all());
+        add(0, op_compute(s == 1 ? 1000 : 0));
+    }
+    check_ends(&network, (const int64_t[]){160 + 1 + 1000, 160 + 80 + 1});
+}
+
 static void threads_of_a_rank_send_to_each_other(void **state)
 {
     (void)state;
@@ -661,6 +717,8 @@ int main(void)
         TEST(a_wait_copies_what_is_there),
         TEST(wildcards_take_what_comes_first),
         TEST(threads_of_a_rank_join),
+        TEST(threads_are_made_and_joined),
+        TEST(threads_wait_for_those_that_arrive),
         TEST(threads_of_a_rank_send_to_each_other),
         TEST(streams_and_graphs_agree_with_the_written_rules),
         TEST(processor_speed_scales_what_may_be_scaled),

@@ -80,9 +80,26 @@ static void test_bound(void **state)
     expect(cores, "2 of 4 threads", OWN);
 }
 
+/* Said of a replay that is shorter than a run whose threads had no core, and of no other. */
+static void test_excuse(void **state)
+{
+    (void)state;
+    const struct lull_cores cores[4] = {{.on = 60, .off = 40}, {.on = 30, .off = 70}};
+    const struct lull_cores alone[4] = {{.on = 95, .off = 5}, {.on = 0, .off = 50}};
+    struct lull_trace *trace = trace_of(cores);
+    assert_non_null(
+        strstr(lull_cores_excuse(trace, true, trace->arena), " up to 70 % of the time"));
+    assert_string_equal(lull_cores_excuse(trace, false, trace->arena), "");
+    lull_trace_close(trace);
+    trace = trace_of(alone);
+    assert_string_equal(lull_cores_excuse(trace, true, trace->arena), "");
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_others),
-                                       cmocka_unit_test(test_own), cmocka_unit_test(test_bound)};
+                                       cmocka_unit_test(test_own), cmocka_unit_test(test_bound),
+                                       cmocka_unit_test(test_excuse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

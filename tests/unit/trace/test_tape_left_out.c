@@ -133,6 +133,36 @@ static void test_time_backwards(void **state)
     check_left_out(3, "1.0", "time runs backwards");
 }
 
+/* Of two times in the wrong order the first one is wrong where it lies behind the run. */
+static void test_far_time(void **state)
+{
+    (void)state;
+    tape_call(&damaged, UINT64_C(1) << 60, 0, 5);
+    tape_call(&damaged, 50, 0, 5);
+    tape_write(&damaged, run, 0);
+    check_left_out(3, "1.0", "time runs backwards");
+}
+
+/* So is a call that is longer than the run and has others inside of it. */
+static void test_far_call(void **state)
+{
+    (void)state;
+    tape_call(&damaged, 40, 0, 200);
+    tape_call(&damaged, 50, 0, 5);
+    tape_write(&damaged, run, 0);
+    check_left_out(3, "1.0", "inside of a call");
+}
+
+/* What is entered behind the run is not left either. */
+static void test_far_region(void **state)
+{
+    (void)state;
+    tape_record(&damaged, UINT64_C(1) << 60, LULL_TAPE_ENTER, 0, 0, 0);
+    tape_record(&damaged, 50, LULL_TAPE_LEAVE, 0, 0, 0);
+    tape_write(&damaged, run, 0);
+    check_left_out(3, "1.0", "time runs backwards");
+}
+
 static void test_behind_the_end(void **state)
 {
     (void)state;
@@ -211,6 +241,8 @@ int main(void)
         TEST(test_behind_the_end), TEST(test_header),
         TEST(test_short_file),     TEST(test_definitions),
         TEST(test_length),         TEST(test_all),
+        TEST(test_far_time),       TEST(test_far_call),
+        TEST(test_far_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

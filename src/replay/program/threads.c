@@ -1,0 +1,62 @@
+/* Threads that the program makes: they arrive and wait in syncs, whose numbers have the kind above
+ * the number of a thread, or of a barrier and its meeting. */
+#include "replay/program/queue.h"
+
+enum { BEGINS = UINT32_MAX, ENDS = UINT32_MAX - 1 }; /* barriers count from 1, meets are 0 */
+
+struct meeting {
+    uint32_t kind, number, size; /* size: who comes; of the life of a thread it is one of two */
+};
+
+static lull_status push_part(stream_t *s, enum lull_sync_part part, const struct meeting *meeting,
+                             struct lull_error *err)
+{
+    struct entry *entry = lull_replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
+    if (!entry)
+        return lull_replay_no_memory(s, err);
+    entry->op.collective = (uint8_t)part;
+    entry->op.peer = meeting->size;
+    entry->op.bytes = meeting->size;
+    entry->op.tag = meeting->number;
+    entry->op.comm = meeting->kind;
+    return LULL_OK;
+}
+
+static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
+                                   struct lull_error *err)
+{
+    const struct meeting meeting = {.kind = 1 + (uint32_t)(step->meeting.number >> 32),
+                                    .number = (uint32_t)step->meeting.number,
+                                    .size = step->meeting.threads};
+    return push_part(
+        s, step->kind == LULL_STEP_THREAD_WAIT_BEGIN ? LULL_SYNC_ARRIVES : LULL_SYNC_WAITS,
+        &meeting, err);
+}
+
+lull_status lull_replay_take_thread(stream_t *s, const struct lull_step *step,
+                                    struct lull_error *err)
+{
+    const struct lull_survey *survey = s->replay->survey;
+    const struct meeting begin = {BEGINS, (uint32_t)step->number, 1};
+    const struct meeting end = {ENDS, (uint32_t)step->number, 1};
+    if (step->number == 0)
+        return LULL_OK;
+    switch (step->kind) {
+    case LULL_STEP_THREAD_CREATE:
+        return push_part(s, LULL_SYNC_ARRIVES, &begin, err);
+    case LULL_STEP_THREAD_BEGIN:
+        return lull_survey_is_made(survey, s->process, step->number)
+                   ? push_part(s, LULL_SYNC_WAITS, &begin, err)
+                   : LULL_OK;
+    case LULL_STEP_THREAD_END:
+        return push_part(s, LULL_SYNC_ARRIVES, &end, err);
+    default:
+        break;
+    }
+    if (step->op == LULL_THREAD_WAIT_BARRIER)
+        return meet_at_barrier(s, step, err);
+    return step->kind == LULL_STEP_THREAD_WAIT_END &&
+                   lull_survey_ends(survey, s->process, step->number)
+               ? push_part(s, LULL_SYNC_WAITS, &end, err)
+               : LULL_OK;
+}
