@@ -149,6 +149,7 @@ struct lull_engine {
     uint32_t n_transfers, transfer_room;
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;
+    unsigned n_threads;         /* for what is done for each rank apart */
     struct lull_shards *shards; /* NULL: this engine has all ranks */
     uint32_t shard;             /* which one this is */
     uint32_t first_rank, n_own; /* its ranks */
@@ -240,6 +241,17 @@ static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
 bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
 
 /* --- engine.c --- */
+
+enum { LULL_PIECE_RANKS = 1 << 12 };
+static inline uint32_t lull_run_n_pieces(const struct lull_engine *engine)
+{
+    return engine->program->n_ranks / LULL_PIECE_RANKS + 1;
+}
+
+/* Calls `body` for all ranks in pieces, from `first` to before `end`, on the engine's threads. */
+typedef void (*lull_piece_body)(struct lull_engine *engine, void *context, uint32_t piece,
+                                uint32_t first, uint32_t end);
+void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context);
 
 /* An engine for other ranks of the same simulation, without any; NULL: no memory. */
 struct lull_engine *lull_run_follower(const struct lull_engine *leader);
