@@ -7,37 +7,8 @@
 #include "sim/engine/run.h"
 #include "sim/engine/shard.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- ranks in pieces ------------------------------------------------------------------------ */
-
-struct pieces {
-    struct lull_engine *engine;
-    lull_piece_body body;
-    void *context;
-    atomic_uint next;
-};
-
-static void run_pieces(void *context, unsigned worker)
-{
-    (void)worker;
-    struct pieces *pieces = context;
-    uint32_t n_ranks = pieces->engine->program->n_ranks, piece;
-    while ((piece = atomic_fetch_add(&pieces->next, 1)) < lull_run_n_pieces(pieces->engine)) {
-        uint32_t first = piece * LULL_PIECE_RANKS, left = n_ranks - first;
-        pieces->body(pieces->engine, pieces->context, piece, first,
-                     first + (left < LULL_PIECE_RANKS ? left : LULL_PIECE_RANKS));
-    }
-}
-
-void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context)
-{
-    struct pieces pieces = {.engine = engine, .body = body, .context = context};
-    uint32_t n = lull_run_n_pieces(engine);
-    lull_parallel_run(n < engine->n_threads ? n : engine->n_threads, run_pieces, &pieces);
-}
 
 /* --- set-up -------------------------------------------------------------------------------- */
 
@@ -227,7 +198,7 @@ static void close_shared(struct lull_engine *engine)
 
 struct lull_engine *lull_run_follower(const struct lull_engine *leader)
 {
-    struct lull_engine *engine = calloc(1, sizeof *engine);
+    struct lull_engine *engine = lull_alloc_apart(sizeof *engine);
     if (!engine)
         return NULL;
     engine->fabric = leader->fabric;
@@ -404,7 +375,7 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
                             struct lull_sim_result *ret_result, const char *const **ret_problems,
                             bool *ret_left_over, struct lull_error *err)
 {
-    struct lull_engine *engine = calloc(1, sizeof *engine);
+    struct lull_engine *engine = lull_alloc_apart(sizeof *engine);
     if (!engine)
         return lull_fail(err, LULL_ERR_MEMORY, "simulation: not enough memory");
     engine->fabric = (struct lull_fabric){.network = options->network,

@@ -242,6 +242,12 @@ bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
 
 /* --- engine.c --- */
 
+/* An engine for other ranks of the same simulation, without any; NULL: no memory. */
+struct lull_engine *lull_run_follower(const struct lull_engine *leader);
+void lull_run_close_follower(struct lull_engine *engine);
+
+/* --- shard.c --- */
+
 enum { LULL_PIECE_RANKS = 1 << 12 };
 static inline uint32_t lull_run_n_pieces(const struct lull_engine *engine)
 {
@@ -252,10 +258,6 @@ static inline uint32_t lull_run_n_pieces(const struct lull_engine *engine)
 typedef void (*lull_piece_body)(struct lull_engine *engine, void *context, uint32_t piece,
                                 uint32_t first, uint32_t end);
 void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context);
-
-/* An engine for other ranks of the same simulation, without any; NULL: no memory. */
-struct lull_engine *lull_run_follower(const struct lull_engine *leader);
-void lull_run_close_follower(struct lull_engine *engine);
 
 /* --- loop.c --- */
 

@@ -11,7 +11,7 @@ enum { NONE = LULL_NO_TRANSFER, SPINS = 2000 };
 
 /* More shards than threads even out what the ranks have to do, as trees need it; but what passes
  * between shards is copied, so they must be large. */
-enum { MOST_OF_THREAD = 8, LARGE_SHARD = 1 << 16 /* ranks */ };
+enum { MOST_OF_THREAD = 4, LARGE_SHARD = 1 << 16 /* ranks */ };
 
 /* A message for a rank of another shard, where it gets a record of its own. `to` is that record's
  * number where there is one already: a rendezvous goes to and fro. */
@@ -26,8 +26,10 @@ struct box {
     size_t n, room;
 };
 
+/* Its thread writes it with each message, so it shares no cache line with others; nor do its boxes
+ * and its engine. */
 struct lull_shard {
-    struct lull_engine *engine;
+    _Alignas(LULL_APART) struct lull_engine *engine;
     struct box *boxes[2]; /* [n_shards]: filled in this window, emptied in the next; by turns */
     int64_t next;         /* its next window, or that of what it put into boxes */
     atomic_uint_fast64_t turn;
@@ -43,6 +45,34 @@ struct lull_shards {
 };
 
 #define LAST UINT_FAST64_MAX
+
+/* --- ranks in pieces ------------------------------------------------------------------------ */
+
+struct pieces {
+    struct lull_engine *engine;
+    lull_piece_body body;
+    void *context;
+    atomic_uint next;
+};
+
+static void run_pieces(void *context, unsigned worker)
+{
+    (void)worker;
+    struct pieces *pieces = context;
+    uint32_t n_ranks = pieces->engine->program->n_ranks, piece;
+    while ((piece = atomic_fetch_add(&pieces->next, 1)) < lull_run_n_pieces(pieces->engine)) {
+        uint32_t first = piece * LULL_PIECE_RANKS, left = n_ranks - first;
+        pieces->body(pieces->engine, pieces->context, piece, first,
+                     first + (left < LULL_PIECE_RANKS ? left : LULL_PIECE_RANKS));
+    }
+}
+
+void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context)
+{
+    struct pieces pieces = {.engine = engine, .body = body, .context = context};
+    uint32_t n = lull_run_n_pieces(engine);
+    lull_parallel_run(n < engine->n_threads ? n : engine->n_threads, run_pieces, &pieces);
+}
 
 /* --- messages between shards --------------------------------------------------------------- */
 
@@ -210,8 +240,8 @@ static bool open_shard(struct lull_shards *all, struct lull_engine *leader, uint
     uint32_t n_ranks = leader->program->n_ranks;
     struct lull_engine *engine = i == 0 ? leader : lull_run_follower(leader);
     shard->engine = engine;
-    shard->boxes[0] = calloc(all->n, sizeof *shard->boxes[0]);
-    shard->boxes[1] = calloc(all->n, sizeof *shard->boxes[1]);
+    shard->boxes[0] = lull_alloc_apart(all->n * sizeof *shard->boxes[0]);
+    shard->boxes[1] = lull_alloc_apart(all->n * sizeof *shard->boxes[1]);
     if (!engine || !shard->boxes[0] || !shard->boxes[1])
         return false;
     engine->shards = all;
@@ -272,7 +302,7 @@ lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads)
     uint32_t block = (n_ranks + wanted - 1) / wanted;
     struct lull_shards all = {
         .block = block, .n = (n_ranks + block - 1) / block, .n_threads = n_threads};
-    all.shards = calloc(all.n, sizeof *all.shards);
+    all.shards = lull_alloc_apart(all.n * sizeof *all.shards);
     if (!all.shards)
         return lull_run_out_of_memory(leader);
     lull_status status = LULL_OK;
