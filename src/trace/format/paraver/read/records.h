@@ -113,11 +113,13 @@ static inline bool lull_prv_line_ends(const uint8_t *at)
 
 /* ---- all messages -------------------------------------------------------------------------- */
 
-/* All messages of a file, in time order per location. */
+/* All messages of a file. */
 struct lull_prv_messages {
-    struct lull_prv_half *halves; /* malloc'd; sorted by location, time, receives first */
-    size_t n_halves, capacity;
-    size_t *first; /* per location, and one more */
+    struct lull_prv_location_messages {
+        struct lull_prv_half *halves; /* malloc'd; sorted by time, receives first */
+        size_t n, capacity;
+    } * of_location; /* [n_locations], malloc'd */
+    uint32_t n_locations;
 };
 lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
                                    struct lull_prv_messages *messages, struct lull_error *err);
