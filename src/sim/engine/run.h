@@ -21,6 +21,8 @@
 #include "sim/engine/queue.h"
 #include "sim/network/transfer.h"
 
+#include <assert.h>
+
 enum lull_event_of_run {
     LULL_RUN_START,   /* compat: a transfer that waits for its processor */
     LULL_RUN_ADVANCE, /* a message, as its back-end said */
@@ -50,19 +52,23 @@ enum lull_stream_state {
     LULL_STREAM_ENDED
 };
 
+/* One cache line. */
 struct lull_stream {
     uint32_t rank;
     uint32_t open, open_last; /* requests that were not waited for, through open_next */
     uint32_t awaited;         /* with a sink: those to be told of */
     uint32_t wait_for;        /* requests that are not complete */
-    uint32_t latest;          /* request that `resume` comes from, or LULL_OP_NO_REQUEST */
-    uint32_t link;            /* in a SYNC */
-    int64_t resume;           /* not before this */
-    int64_t receiving;        /* in a WAIT: until when the processor receives, at least */
+    union {
+        uint32_t latest; /* in a WAIT: request that `resume` comes from, or LULL_OP_NO_REQUEST */
+        uint32_t link;   /* in a SYNC */
+    };
+    int64_t resume;    /* not before this */
+    int64_t receiving; /* in a WAIT: until when the processor receives, at least */
     uint64_t iteration;
     int64_t clock; /* with a sink: of the last thing told */
     uint8_t cpu, state;
 };
+static_assert(sizeof(struct lull_stream) == 64, "streams lie in cache lines of their own");
 
 /* An operation of a graph, packed for the loop: four in a cache line, with the count of what it
  * waits for. What does not fit is read from the graph itself. */
