@@ -22,6 +22,9 @@ lull_feature(OTF2 OTF2_FOUND "read and write OTF2 archives" "library otf2 was no
 pkg_check_modules(LIBDW IMPORTED_TARGET libdw)
 lull_feature(LIBDW LIBDW_FOUND "show call sites with function, file and line"
              "library libdw was not found at build time")
+pkg_check_modules(ISAL IMPORTED_TARGET libisal)
+lull_feature(ISAL ISAL_FOUND "inflate compressed Paraver traces at full speed"
+             "library isal was not found at build time; zlib takes its place")
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 lull_feature(HWLOC HWLOC_FOUND "measure this machine" "library hwloc was not found at build time")
 # libclang reads the loops of lull model kernel: its header here, its library when that command runs.

@@ -4,6 +4,7 @@
  * LULL_TEST_SEED and LULL_TEST_CASES in the environment choose others. */
 #include "sim/engine/engine.h"
 #include "sim/noise/noise.h"
+#include "sim/pattern/pattern.h"
 #include "support/random_streams.h"
 #include "support/seed.h"
 #include "support/stream_program.h"
@@ -183,6 +184,29 @@ static void unequal_collectives(void **state)
     run(&(struct random_streams_options){8, 2, 6, 1, 5, 50}, *state != NULL);
 }
 
+/* So many ranks that each of two threads has several shards: a tree, whose ranks differ in what
+ * they have to do, and rendezvous between shards. */
+static void many_ranks(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {
+        "collective:op=reduce,ranks=300001,bytes=64,exec=1us,iterations=1",
+        "chain:ranks=300001,bytes=100KiB,distances=75000,exec=1us+2us+5us,iterations=1"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_network network = network_of("loggops", NULL);
+        struct lull_sim_options options = {.network = &network};
+        struct lull_program *program;
+        struct lull_spec *spec;
+        struct lull_error err;
+        assert_int_equal(lull_spec_parse(patterns[i], arena, &spec, &err), LULL_OK);
+        assert_int_equal(lull_pattern_open(spec, &program, &err), LULL_OK);
+        assert_true(compare(program, &options, true, 0));
+        lull_program_close(program);
+        lull_arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
     seed = lull_test_seed();
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(streams_that_share_channels),
         cmocka_unit_test(wildcards),
         cmocka_unit_test(unequal_collectives),
+        cmocka_unit_test(many_ranks),
         cmocka_unit_test_prestate(one_stream_for_each_rank, &loggops),
         cmocka_unit_test_prestate(several_streams, &loggops),
         cmocka_unit_test_prestate(streams_that_share_channels, &loggops),

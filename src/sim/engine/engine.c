@@ -65,11 +65,21 @@ static void count_most(const struct lull_program *program, uint32_t *n_cpus, uin
     }
 }
 
+static bool has_one_of_each(const struct lull_program *program)
+{
+    for (uint32_t r = 0; program->graph && r < program->n_ranks; r++)
+        if (program->graph->ranks[r].n_cpus > 1 || program->graph->ranks[r].n_nics > 1)
+            return false;
+    return !program->first_stream;
+}
+
 static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_extra)
 {
     const struct lull_program *program = engine->program;
     uint32_t most_cpus = 1, most_nics = 1;
-    uint64_t sum = 0;
+    uint64_t sum = *ret_extra = 0;
+    if (has_one_of_each(program)) /* as it is when all is zero */
+        return LULL_OK;
     if (program->graph && engine->compat)
         count_most(program, &most_cpus, &most_nics);
     for (uint32_t r = 0; r < program->n_ranks; r++) {
@@ -96,6 +106,20 @@ static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_ex
     return LULL_OK;
 }
 
+static void open_piece(struct lull_engine *engine, void *context, uint32_t piece, uint32_t first,
+                       uint32_t end)
+{
+    (void)context, (void)piece;
+    for (uint32_t r = first; r < end; r++) {
+        struct lull_rank_state *rank = &engine->fabric.ranks[r];
+        rank->posted = rank->posted_last = LULL_NO_TRANSFER;
+        rank->unexpected = rank->unexpected_last = LULL_NO_TRANSFER;
+        if (engine->compat)
+            rank->blocked[LULL_LINE_SEND] = rank->blocked[LULL_LINE_COMPUTE] = LULL_NO_TRANSFER;
+        rank->blocked_messages = LULL_NO_TRANSFER;
+    }
+}
+
 static lull_status open_ranks(struct lull_engine *engine)
 {
     struct lull_fabric *fabric = &engine->fabric;
@@ -103,14 +127,7 @@ static lull_status open_ranks(struct lull_engine *engine)
     fabric->ranks = lull_large_zero(n_ranks, sizeof *fabric->ranks);
     if (!fabric->ranks)
         return lull_run_out_of_memory(engine);
-    for (uint32_t r = 0; r < n_ranks; r++) {
-        struct lull_rank_state *rank = &fabric->ranks[r];
-        rank->posted = rank->posted_last = LULL_NO_TRANSFER;
-        rank->unexpected = rank->unexpected_last = LULL_NO_TRANSFER;
-        if (engine->compat)
-            rank->blocked[LULL_LINE_SEND] = rank->blocked[LULL_LINE_COMPUTE] = LULL_NO_TRANSFER;
-        rank->blocked_messages = LULL_NO_TRANSFER;
-    }
+    lull_run_pieces(engine, open_piece, NULL);
     uint64_t extra;
     lull_status status = count_processors(engine, &extra);
     if (status != LULL_OK)
@@ -190,7 +207,7 @@ static void close_shared(struct lull_engine *engine)
 
 struct lull_engine *lull_run_follower(const struct lull_engine *leader)
 {
-    struct lull_engine *engine = calloc(1, sizeof *engine);
+    struct lull_engine *engine = lull_alloc_apart(sizeof *engine);
     if (!engine)
         return NULL;
     engine->fabric = leader->fabric;
@@ -276,47 +293,83 @@ static lull_status check_delays(const struct lull_engine *engine)
     return LULL_OK;
 }
 
+/* Of some ranks: the first of those that end last, and the first whose end cannot be told. */
+struct latest {
+    struct lull_moment end;
+    uint32_t rank, beyond;
+};
+
+struct rank_results {
+    struct lull_sim_rank *ranks;
+    struct latest *latest; /* [pieces] */
+};
+
+static void take_piece(struct lull_engine *engine, void *context, uint32_t piece, uint32_t first,
+                       uint32_t end)
+{
+    const struct rank_results *results = context;
+    struct latest latest = {.beyond = UINT32_MAX};
+    for (uint32_t r = first; r < end; r++) {
+        const struct lull_rank_state *rank = &engine->fabric.ranks[r];
+        struct lull_moment moment = end_of(engine, r);
+        if (moment.time > LULL_TIME_MOST && latest.beyond == UINT32_MAX)
+            latest.beyond = r;
+        results->ranks[r] = (struct lull_sim_rank){.end = moment.time,
+                                                   .compute = rank->compute,
+                                                   .noise = rank->noise,
+                                                   .overhead = rank->overhead,
+                                                   .sent = rank->sent,
+                                                   .received = rank->received,
+                                                   .bytes_sent = rank->bytes_sent,
+                                                   .bytes_received = rank->bytes_received};
+        if (moment.time > latest.end.time) {
+            latest.end = moment;
+            latest.rank = r;
+        }
+    }
+    results->latest[piece] = latest;
+}
+
 static lull_status take_result(struct lull_engine *engine, struct lull_arena *arena,
                                struct lull_sim_result *ret_result)
 {
     struct lull_sim_result result = engine->result;
-    uint32_t path = 0;
+    uint32_t path = 0, n_pieces = lull_run_n_pieces(engine);
+    struct rank_results results = {.latest = calloc(n_pieces, sizeof *results.latest)};
+    if (!results.latest)
+        return lull_run_out_of_memory(engine);
     result.n_ranks = engine->program->n_ranks;
-    result.ranks = lull_arena_zero(arena, result.n_ranks, sizeof *result.ranks);
-    for (uint32_t r = 0; r < result.n_ranks; r++) {
-        const struct lull_rank_state *rank = &engine->fabric.ranks[r];
-        struct lull_moment end = end_of(engine, r);
-        if (end.time > LULL_TIME_MOST)
-            return lull_fail(engine->err, LULL_ERR_RANGE,
-                             "simulation: rank %u: time passes 2^60 ns, 36 years", r);
-        result.ranks[r] = (struct lull_sim_rank){.end = end.time,
-                                                 .compute = rank->compute,
-                                                 .noise = rank->noise,
-                                                 .overhead = rank->overhead,
-                                                 .sent = rank->sent,
-                                                 .received = rank->received,
-                                                 .bytes_sent = rank->bytes_sent,
-                                                 .bytes_received = rank->bytes_received};
-        if (end.time <= result.runtime)
+    result.ranks = results.ranks = lull_arena_zero(arena, result.n_ranks, sizeof *results.ranks);
+    lull_run_pieces(engine, take_piece, &results);
+    lull_status status = LULL_OK;
+    for (uint32_t i = 0; i < n_pieces && status == LULL_OK; i++) {
+        const struct latest *latest = &results.latest[i];
+        if (latest->beyond != UINT32_MAX)
+            status =
+                lull_fail(engine->err, LULL_ERR_RANGE,
+                          "simulation: rank %u: time passes 2^60 ns, 36 years", latest->beyond);
+        if (latest->end.time <= result.runtime)
             continue;
-        result.runtime = end.time;
-        result.path_rank = r;
-        path = end.path;
+        result.runtime = latest->end.time;
+        result.path_rank = latest->rank;
+        path = latest->end.path;
     }
-    if (engine->fabric.path)
+    free(results.latest);
+    if (status == LULL_OK && engine->fabric.path)
         sum_path(engine, path, arena, &result);
-    *ret_result = result;
-    return LULL_OK;
+    if (status == LULL_OK)
+        *ret_result = result;
+    return status;
 }
 
 enum { FEWEST_RANKS = 512 }; /* for a thread */
 
 /* How a simulation is carried out: it changes nothing in the result. */
 struct manner {
-    bool any_order;    /* events in any order; fails where that may not be */
-    int64_t window;    /* rank by rank for so many ns; 0: by time */
-    unsigned n_shards; /* with a window: ranks are followed by so many threads, if at least 2 */
-    bool places;       /* it is known at the end where operations come from */
+    bool any_order;     /* events in any order; fails where that may not be */
+    int64_t window;     /* rank by rank for so many ns; 0: by time */
+    unsigned n_threads; /* with a window: ranks are followed by so many, if at least 2 */
+    bool places;        /* it is known at the end where operations come from */
 };
 
 static lull_status run_alone(struct lull_engine *engine)
@@ -331,7 +384,7 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
                             struct lull_sim_result *ret_result, const char *const **ret_problems,
                             bool *ret_left_over, struct lull_error *err)
 {
-    struct lull_engine *engine = calloc(1, sizeof *engine);
+    struct lull_engine *engine = lull_alloc_apart(sizeof *engine);
     if (!engine)
         return lull_fail(err, LULL_ERR_MEMORY, "simulation: not enough memory");
     engine->fabric = (struct lull_fabric){.network = options->network,
@@ -350,11 +403,13 @@ static lull_status simulate(struct lull_program *program, const struct lull_sim_
     engine->by_time = !manner.any_order && manner.window <= 1;
     engine->err = err;
     engine->window = manner.window;
+    engine->n_threads = manner.n_threads > 1 ? manner.n_threads : 1;
     lull_status status = open_shared(engine);
     if (status == LULL_OK)
         status = open_own(engine, manner.window);
     if (status == LULL_OK)
-        status = manner.n_shards > 1 ? lull_shards_run(engine, manner.n_shards) : run_alone(engine);
+        status =
+            manner.n_threads > 1 ? lull_shards_run(engine, manner.n_threads) : run_alone(engine);
     if (status == LULL_OK) {
         status = lull_run_diagnose(engine, arena, ret_problems);
         *ret_left_over = status != LULL_OK;
@@ -378,8 +433,8 @@ static bool may_take_any_order(const struct lull_program *program,
 }
 
 /* More threads than processors, or for few ranks, are only taken when they are asked for. */
-static unsigned count_shards(const struct lull_program *program,
-                             const struct lull_sim_options *options)
+static unsigned count_threads(const struct lull_program *program,
+                              const struct lull_sim_options *options)
 {
     unsigned wanted = options->workers;
     if (wanted == 0) {
@@ -401,7 +456,7 @@ static struct manner fastest(const struct lull_program *program,
         network->collectives == LULL_COLLECTIVES_ALGORITHM)
         manner.window = network->class->lookahead(network);
     if (manner.window > 1)
-        manner.n_shards = count_shards(program, options);
+        manner.n_threads = count_threads(program, options);
     return manner;
 }
 

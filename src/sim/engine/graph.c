@@ -2,6 +2,7 @@
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,44 @@ static struct lull_graph_step pack(const struct lull_graph_rank *rank, uint32_t 
     return step;
 }
 
+struct packing {
+    size_t *first; /* [pieces + 1]: operations of those before */
+    atomic_bool from_start;
+};
+
+static void count_ops(struct lull_engine *engine, void *context, uint32_t piece, uint32_t first,
+                      uint32_t end)
+{
+    const struct packing *packing = context;
+    size_t count = 0;
+    for (uint32_t r = first; r < end; r++)
+        count += engine->program->graph->ranks[r].n_ops;
+    packing->first[piece + 1] = count;
+}
+
+/* Each piece has as many places among the waits as it has operations; most are never touched. */
+static void pack_piece(struct lull_engine *engine, void *context, uint32_t piece, uint32_t first,
+                       uint32_t end)
+{
+    struct packing *packing = context;
+    struct lull_graph_step *steps = engine->steps + packing->first[piece];
+    uint32_t n_waits = (uint32_t)packing->first[piece];
+    bool from_start = false;
+    for (uint32_t r = first; r < end; r++) {
+        const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
+        engine->graph[r] = steps;
+        for (uint32_t i = 0; i < rank->n_ops; i++) {
+            *steps = pack(rank, i);
+            if (steps++->flags & LULL_STEP_SEVERAL)
+                steps[-1].wait = n_waits++;
+        }
+        for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
+            from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
+    }
+    if (from_start)
+        atomic_store(&packing->from_start, true);
+}
+
 static lull_status pack_all(struct lull_engine *engine)
 {
     const struct lull_graph *graph = engine->program->graph;
@@ -56,19 +95,16 @@ static lull_status pack_all(struct lull_engine *engine)
         if (!engine->waits)
             return lull_run_out_of_memory(engine);
     }
-    struct lull_graph_step *steps = engine->steps;
-    uint32_t n_waits = 0;
-    for (uint32_t r = 0; r < n_ranks; r++) {
-        const struct lull_graph_rank *rank = &graph->ranks[r];
-        engine->graph[r] = steps;
-        for (uint32_t i = 0; i < rank->n_ops; i++) {
-            *steps = pack(rank, i);
-            if (steps++->flags & LULL_STEP_SEVERAL)
-                steps[-1].wait = n_waits++;
-        }
-        for (uint32_t i = 0; rank->n_ops && i < rank->ops[rank->n_ops].first_edge; i++)
-            engine->from_start |= (rank->edges[i] & LULL_GRAPH_FROM_START) != 0;
-    }
+    size_t n_pieces = lull_run_n_pieces(engine);
+    struct packing packing = {.first = calloc(n_pieces + 1, sizeof *packing.first)};
+    if (!packing.first)
+        return lull_run_out_of_memory(engine);
+    lull_run_pieces(engine, count_ops, &packing);
+    for (size_t i = 0; i < n_pieces; i++)
+        packing.first[i + 1] += packing.first[i];
+    lull_run_pieces(engine, pack_piece, &packing);
+    engine->from_start = packing.from_start;
+    free(packing.first);
     return LULL_OK;
 }
 

@@ -21,6 +21,8 @@
 #include "sim/engine/queue.h"
 #include "sim/network/transfer.h"
 
+#include <assert.h>
+
 enum lull_event_of_run {
     LULL_RUN_START,   /* compat: a transfer that waits for its processor */
     LULL_RUN_ADVANCE, /* a message, as its back-end said */
@@ -51,19 +53,23 @@ enum lull_stream_state {
     LULL_STREAM_ENDED
 };
 
+/* One cache line. */
 struct lull_stream {
     uint32_t rank;
     uint32_t open, open_last; /* requests that were not waited for, through open_next */
     uint32_t awaited;         /* with a sink: those to be told of */
     uint32_t wait_for;        /* requests that are not complete */
-    uint32_t latest;          /* request that `resume` comes from, or LULL_OP_NO_REQUEST */
-    uint32_t link;            /* in a SYNC */
-    int64_t resume;           /* not before this */
-    int64_t receiving;        /* in a WAIT: until when the processor receives, at least */
+    union {
+        uint32_t latest; /* in a WAIT: request that `resume` comes from, or LULL_OP_NO_REQUEST */
+        uint32_t link;   /* in a SYNC */
+    };
+    int64_t resume;    /* not before this */
+    int64_t receiving; /* in a WAIT: until when the processor receives, at least */
     uint64_t iteration;
     int64_t clock; /* with a sink: of the last thing told */
     uint8_t cpu, state;
 };
+static_assert(sizeof(struct lull_stream) == 64, "streams lie in cache lines of their own");
 
 /* An operation of a graph, packed for the loop: four in a cache line, with the count of what it
  * waits for. What does not fit is read from the graph itself. */
@@ -151,6 +157,7 @@ struct lull_engine {
     uint32_t n_transfers, transfer_room;
     uint32_t *gone; /* transfers to be used again: the last one is still near */
     size_t n_gone;
+    unsigned n_threads;         /* for what is done for each rank apart */
     struct lull_shards *shards; /* NULL: this engine has all ranks */
     uint32_t shard;             /* which one this is */
     uint32_t first_rank, n_own; /* its ranks */
@@ -248,6 +255,19 @@ bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
 /* An engine for other ranks of the same simulation, without any; NULL: no memory. */
 struct lull_engine *lull_run_follower(const struct lull_engine *leader);
 void lull_run_close_follower(struct lull_engine *engine);
+
+/* --- shard.c --- */
+
+enum { LULL_PIECE_RANKS = 1 << 12 };
+static inline uint32_t lull_run_n_pieces(const struct lull_engine *engine)
+{
+    return engine->program->n_ranks / LULL_PIECE_RANKS + 1;
+}
+
+/* Calls `body` for all ranks in pieces, from `first` to before `end`, on the engine's threads. */
+typedef void (*lull_piece_body)(struct lull_engine *engine, void *context, uint32_t piece,
+                                uint32_t first, uint32_t end);
+void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context);
 
 /* --- loop.c --- */
 

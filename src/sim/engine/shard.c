@@ -1,12 +1,17 @@
 #include "sim/engine/shard.h"
 
 #include "base/parallel.h"
+#include "sim/engine/large.h"
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum { NONE = LULL_NO_TRANSFER, SPINS = 2000 };
+
+/* More shards than threads even out what the ranks have to do, as trees need it; but what passes
+ * between shards is copied, so they must be large. */
+enum { MOST_OF_THREAD = 4, LARGE_SHARD = 1 << 16 /* ranks */ };
 
 /* A message for a rank of another shard, where it gets a record of its own. `to` is that record's
  * number where there is one already: a rendezvous goes to and fro. */
@@ -21,8 +26,10 @@ struct box {
     size_t n, room;
 };
 
+/* Its thread writes it with each message, so it shares no cache line with others; nor do its boxes
+ * and its engine. */
 struct lull_shard {
-    struct lull_engine *engine;
+    _Alignas(LULL_APART) struct lull_engine *engine;
     struct box *boxes[2]; /* [n_shards]: filled in this window, emptied in the next; by turns */
     int64_t next;         /* its next window, or that of what it put into boxes */
     atomic_uint_fast64_t turn;
@@ -31,12 +38,41 @@ struct lull_shard {
 struct lull_shards {
     struct lull_shard *shards;
     uint32_t n, block; /* shard i has the ranks from i * block on */
+    uint32_t n_threads;
     int64_t window;
     atomic_uint_fast64_t turn; /* number of the window; LAST: there are no more */
     atomic_uint done;          /* shards that are ready with it */
 };
 
 #define LAST UINT_FAST64_MAX
+
+/* --- ranks in pieces ------------------------------------------------------------------------ */
+
+struct pieces {
+    struct lull_engine *engine;
+    lull_piece_body body;
+    void *context;
+    atomic_uint next;
+};
+
+static void run_pieces(void *context, unsigned worker)
+{
+    (void)worker;
+    struct pieces *pieces = context;
+    uint32_t n_ranks = pieces->engine->program->n_ranks, piece;
+    while ((piece = atomic_fetch_add(&pieces->next, 1)) < lull_run_n_pieces(pieces->engine)) {
+        uint32_t first = piece * LULL_PIECE_RANKS, left = n_ranks - first;
+        pieces->body(pieces->engine, pieces->context, piece, first,
+                     first + (left < LULL_PIECE_RANKS ? left : LULL_PIECE_RANKS));
+    }
+}
+
+void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context)
+{
+    struct pieces pieces = {.engine = engine, .body = body, .context = context};
+    uint32_t n = lull_run_n_pieces(engine);
+    lull_parallel_run(n < engine->n_threads ? n : engine->n_threads, run_pieces, &pieces);
+}
 
 /* --- messages between shards --------------------------------------------------------------- */
 
@@ -52,6 +88,18 @@ static uint32_t *other_record(const struct lull_engine *engine, struct lull_tran
     return is_own(engine, message->source) ? &message->partner : &message->open_next;
 }
 
+static bool grow(struct box *box)
+{
+    size_t room = box->room ? 2 * box->room : 64;
+    struct parcel *parcels =
+        lull_large_grow(box->parcels, box->room * sizeof *parcels, room * sizeof *parcels);
+    if (!parcels)
+        return false;
+    box->parcels = parcels;
+    box->room = room;
+    return true;
+}
+
 void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry)
 {
     struct lull_shards *all = engine->shards;
@@ -59,7 +107,7 @@ void lull_shard_send(struct lull_engine *engine, const struct lull_entry *entry)
     struct lull_transfer *message = lull_transfer_at(engine, entry->id);
     unsigned turn = atomic_load_explicit(&shard->turn, memory_order_relaxed) & 1;
     struct box *box = &shard->boxes[turn][entry->rank / all->block];
-    if (!lull_run_grow((void **)&box->parcels, &box->room, box->n + 1, sizeof *box->parcels)) {
+    if (box->n == box->room && !grow(box)) {
         lull_run_out_of_memory(engine);
         return;
     }
@@ -120,8 +168,9 @@ static void run_window(struct lull_shards *all, struct lull_shard *shard, uint_f
 /* Handles the window in shards that nobody has yet, its own first: its memory is near. */
 static void help(struct lull_shards *all, unsigned worker, uint_fast64_t turn)
 {
+    uint32_t first = (uint32_t)((uint64_t)worker * all->n / all->n_threads);
     for (uint32_t i = 0; i < all->n; i++) {
-        struct lull_shard *shard = &all->shards[(worker + i) % all->n];
+        struct lull_shard *shard = &all->shards[(first + i) % all->n];
         uint_fast64_t before = turn - 1;
         if (!atomic_compare_exchange_strong(&shard->turn, &before, turn))
             continue;
@@ -191,8 +240,8 @@ static bool open_shard(struct lull_shards *all, struct lull_engine *leader, uint
     uint32_t n_ranks = leader->program->n_ranks;
     struct lull_engine *engine = i == 0 ? leader : lull_run_follower(leader);
     shard->engine = engine;
-    shard->boxes[0] = calloc(all->n, sizeof *shard->boxes[0]);
-    shard->boxes[1] = calloc(all->n, sizeof *shard->boxes[1]);
+    shard->boxes[0] = lull_alloc_apart(all->n * sizeof *shard->boxes[0]);
+    shard->boxes[1] = lull_alloc_apart(all->n * sizeof *shard->boxes[1]);
     if (!engine || !shard->boxes[0] || !shard->boxes[1])
         return false;
     engine->shards = all;
@@ -203,13 +252,18 @@ static bool open_shard(struct lull_shards *all, struct lull_engine *leader, uint
     return true;
 }
 
+static void close_box(const struct box *box)
+{
+    lull_large_free(box->parcels, box->room * sizeof *box->parcels);
+}
+
 static void close_shards(struct lull_shards *all)
 {
     for (uint32_t i = 0; i < all->n; i++) {
         struct lull_shard *shard = &all->shards[i];
         for (unsigned turn = 0; turn < 2; turn++) {
             for (uint32_t k = 0; shard->boxes[turn] && k < all->n; k++)
-                free(shard->boxes[turn][k].parcels);
+                close_box(&shard->boxes[turn][k]);
             free(shard->boxes[turn]);
         }
         if (i > 0 && shard->engine)
@@ -238,12 +292,17 @@ static lull_status gather(const struct lull_shards *all, struct lull_engine *lea
     return LULL_OK;
 }
 
-lull_status lull_shards_run(struct lull_engine *leader, unsigned n_shards)
+lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads)
 {
-    uint32_t n_ranks = leader->program->n_ranks;
-    uint32_t block = (n_ranks + n_shards - 1) / n_shards;
-    struct lull_shards all = {.block = block, .n = (n_ranks + block - 1) / block};
-    all.shards = calloc(all.n, sizeof *all.shards);
+    uint32_t n_ranks = leader->program->n_ranks, wanted = n_ranks / LARGE_SHARD;
+    if (wanted / MOST_OF_THREAD >= n_threads)
+        wanted = n_threads * MOST_OF_THREAD;
+    if (wanted < n_threads)
+        wanted = n_threads;
+    uint32_t block = (n_ranks + wanted - 1) / wanted;
+    struct lull_shards all = {
+        .block = block, .n = (n_ranks + block - 1) / block, .n_threads = n_threads};
+    all.shards = lull_alloc_apart(all.n * sizeof *all.shards);
     if (!all.shards)
         return lull_run_out_of_memory(leader);
     lull_status status = LULL_OK;
@@ -251,7 +310,7 @@ lull_status lull_shards_run(struct lull_engine *leader, unsigned n_shards)
         if (!open_shard(&all, leader, i))
             status = lull_run_out_of_memory(leader);
     if (status == LULL_OK) {
-        lull_parallel_run(all.n, work, &all);
+        lull_parallel_run(n_threads, work, &all);
         status = gather(&all, leader);
     }
     close_shards(&all);

@@ -11,8 +11,9 @@
 #include "sim/engine/run.h"
 
 /* Runs the simulation of `leader`, whose shared part is open and which has no ranks yet, on
- * n_shards >= 2 threads. Fails without words where something is left over, does not fit, or must
- * be handled by time. The sums of all shards are in leader->result. */
-lull_status lull_shards_run(struct lull_engine *leader, unsigned n_shards);
+ * n_threads >= 2 threads, which take the shards of a window as they come. Fails without words where
+ * something is left over, does not fit, or must be handled by time. The sums of all shards are in
+ * leader->result. */
+lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads);
 
 #endif

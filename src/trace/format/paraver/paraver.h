@@ -1,6 +1,7 @@
 /* What the parts of the Paraver format share; internal.
  *
- * Reading:  paraver_source   bytes, inflated       paraver_number    digits
+ * Reading:  paraver_source   bytes, inflated by paraver_gunzip
+ *           paraver_number    digits
  *           paraver_header   the lines before the records
  *           paraver_labels   .pcf and .row         paraver_tables    what is known without them
  *           paraver_types    event types: which is a region, a counter, a marker

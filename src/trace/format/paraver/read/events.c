@@ -25,7 +25,8 @@ static lull_status leave(struct lull_prv_scan *scan, uint32_t at, struct lull_er
     struct lull_prv_track *track = scan->track;
     struct lull_prv_open left = track->open[at];
     track->n_open--;
-    memmove(track->open + at, track->open + at + 1, (track->n_open - at) * sizeof *track->open);
+    if (at < track->n_open)
+        memmove(track->open + at, track->open + at + 1, (track->n_open - at) * sizeof *track->open);
     lull_status status = LULL_OK;
     if (track->in_collective && at == track->collective_open)
         status = end_collective(scan, err);
@@ -92,13 +93,19 @@ static lull_status region_event(struct lull_prv_scan *scan, const struct lull_pr
 
 /* The parameters of what stands before them on the line. */
 struct parameters {
-    uint64_t values[LULL_PRV_PARAMETERS];
-    uint32_t given; /* bit per parameter */
+    uint64_t values[LULL_PRV_PARAMETERS]; /* of those that are given */
+    uint32_t given;                       /* bit per parameter */
 };
 
 static bool given(const struct parameters *parameters, unsigned which)
 {
     return parameters->given >> which & 1;
+}
+
+/* 0: not given. */
+static uint64_t value_of(const struct parameters *parameters, unsigned which)
+{
+    return given(parameters, which) ? parameters->values[which] : 0;
 }
 
 static uint32_t comm_of(const struct lull_prv_scan *scan, const struct parameters *parameters)
@@ -108,7 +115,7 @@ static uint32_t comm_of(const struct lull_prv_scan *scan, const struct parameter
     const struct lull_paraver *paraver = scan->paraver;
     if (!given(parameters, LULL_PRV_COMM))
         return paraver->applications[application].world;
-    uint64_t id = parameters->values[LULL_PRV_COMM];
+    uint64_t id = value_of(parameters, LULL_PRV_COMM);
     uint32_t comm = lull_prv_comm_find(paraver, application, id);
     if (comm == LULL_NONE)
         lull_trace_add_quirk(scan->trace, "a collective names a communicator that is not defined",
@@ -121,19 +128,19 @@ static struct lull_event collective_event(const struct lull_prv_scan *scan,
                                           const struct parameters *parameters, uint8_t op)
 {
     uint64_t rank = given(parameters, LULL_PRV_ROOT_RANK)
-                        ? parameters->values[LULL_PRV_ROOT_RANK] - 1
+                        ? value_of(parameters, LULL_PRV_ROOT_RANK) - 1
                         : UINT64_MAX;
     int32_t root = LULL_ANY;
     if (rank < scan->trace->n_processes)
         root = (int32_t)rank;
-    else if (given(parameters, LULL_PRV_ROOT) && parameters->values[LULL_PRV_ROOT])
+    else if (value_of(parameters, LULL_PRV_ROOT))
         root = (int32_t)scan->trace->locations[scan->location].process;
     return (struct lull_event){.time = scan->time,
                                .kind = LULL_EVENT_COLLECTIVE_BEGIN,
                                .op = op,
                                .id = comm_of(scan, parameters),
-                               .collective = {.sent = parameters->values[LULL_PRV_SENT],
-                                              .received = parameters->values[LULL_PRV_RECEIVED],
+                               .collective = {.sent = value_of(parameters, LULL_PRV_SENT),
+                                              .received = value_of(parameters, LULL_PRV_RECEIVED),
                                               .request = LULL_NO_REQUEST,
                                               .root = root}};
 }
@@ -158,7 +165,7 @@ static lull_status begin_collective(struct lull_prv_scan *scan, const struct par
 /* A process index + 1, or nobody; 0 or anything else: unknown. */
 static int32_t target_of(const struct lull_prv_scan *scan, const struct parameters *parameters)
 {
-    uint64_t process = parameters->values[LULL_PRV_TARGET] - 1;
+    uint64_t process = value_of(parameters, LULL_PRV_TARGET) - 1;
     if (process == LULL_PRV_NOBODY - UINT64_C(1))
         return LULL_PROC_NULL;
     return process < scan->trace->n_processes ? (int32_t)process : LULL_ANY;
@@ -189,19 +196,19 @@ static lull_status own_event(struct lull_prv_scan *scan, const struct lull_prv_p
             return LULL_OK; /* nothing that is known */
         event.op = (uint8_t)number;
         event.id = LULL_NONE;
-        event.transfer.bytes = parameters->values[LULL_PRV_BYTES];
+        event.transfer.bytes = value_of(parameters, LULL_PRV_BYTES);
         event.transfer.reserved = 0;
-        event.transfer.target = parameters->values[LULL_PRV_TARGET] - 1 < scan->trace->n_processes
-                                    ? (int32_t)(parameters->values[LULL_PRV_TARGET] - 1)
+        event.transfer.target = value_of(parameters, LULL_PRV_TARGET) - 1 < scan->trace->n_processes
+                                    ? (int32_t)(value_of(parameters, LULL_PRV_TARGET) - 1)
                                     : LULL_ANY;
         break;
     case LULL_EVENT_SEND:
     case LULL_EVENT_RECV:
         event.id = comm_of(scan, parameters);
-        event.message.bytes = parameters->values[LULL_PRV_BYTES];
+        event.message.bytes = value_of(parameters, LULL_PRV_BYTES);
         event.message.request = LULL_NO_REQUEST;
         event.message.peer = target_of(scan, parameters);
-        event.message.tag = (int32_t)(uint32_t)parameters->values[LULL_PRV_TAG];
+        event.message.tag = (int32_t)(uint32_t)value_of(parameters, LULL_PRV_TAG);
         break;
     default:
         break;
@@ -229,16 +236,17 @@ static lull_status marker(struct lull_prv_scan *scan, const struct lull_prv_pair
 lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, const struct lull_prv_pair *pairs,
                                size_t n_pairs, struct lull_error *err)
 {
-    struct parameters line = {.given = 0}, own = {.given = 0}, *current = &line;
+    struct parameters line, own, *current = &line;
     const struct lull_prv_pair *pending = NULL;
     lull_status status = LULL_OK;
+    line.given = own.given = 0;
     for (size_t i = 0; status == LULL_OK && i < n_pairs; i++) {
         const struct lull_prv_pair *pair = &pairs[i];
         switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
         case LULL_PRV_REGION:
             if (line.given) /* of the call before, which may end on this very line */
                 status = begin_collective(scan, &line, err);
-            line = (struct parameters){.given = 0};
+            line.given = 0;
             if (status == LULL_OK)
                 status = region_event(scan, pair->type, pair->value, err);
             break;
@@ -257,7 +265,7 @@ lull_status lull_prv_put_pairs(struct lull_prv_scan *scan, const struct lull_prv
             if (pending)
                 status = own_event(scan, pending, &own, err);
             pending = pair;
-            own = (struct parameters){.given = 0};
+            own.given = 0;
             current = &own;
             break;
         default:

@@ -1,5 +1,6 @@
 /* Communication records are not in time order and each speaks of two locations. So they are read
- * in a pass of their own, and sorted: 32 bytes per half message, and as many while they are. */
+ * in a pass of their own, and sorted by location: 32 bytes per half message, up to twice as many
+ * while they are read. */
 #include "trace/format/paraver/read/pipe.h"
 
 #include "base/array.h"
@@ -23,8 +24,6 @@ static lull_status out_of_memory(const struct lull_trace *trace, struct lull_err
 static int compare(const void *a, const void *b)
 {
     const struct lull_prv_half *left = a, *right = b;
-    if (left->location != right->location)
-        return left->location < right->location ? -1 : 1;
     if (left->time != right->time)
         return left->time < right->time ? -1 : 1;
     if (left->kind != right->kind)
@@ -47,41 +46,32 @@ static lull_status take_batch(void *context, const struct lull_prv_batch *batch,
         if (batch->items[i].kind == LULL_PRV_BAD_ITEM)
             return lull_prv_bad_batch(collection->trace, batch, line + batch->items[i].line, err);
     }
-    if (!lull_array_reserve(&messages->halves, &messages->capacity,
-                            messages->n_halves + batch->n_halves, sizeof *messages->halves))
-        return out_of_memory(collection->trace, err);
-    if (batch->n_halves > 0)
-        memcpy(messages->halves + messages->n_halves, batch->halves,
-               batch->n_halves * sizeof *batch->halves);
-    messages->n_halves += batch->n_halves;
+    for (size_t i = 0; i < batch->n_halves; i++) {
+        struct lull_prv_location_messages *own = &messages->of_location[batch->halves[i].location];
+        if (!lull_array_reserve(&own->halves, &own->capacity, own->n + 1, sizeof *own->halves))
+            return out_of_memory(collection->trace, err);
+        own->halves[own->n++] = batch->halves[i];
+    }
     return LULL_OK;
 }
 
 /* ---- order --------------------------------------------------------------------------------- */
 
-/* Brings those of one location together, in a new array. */
-static bool group(const struct lull_trace *trace, struct lull_prv_messages *messages)
+/* Most are nearly in order: each is moved to its place, unless that takes too long in all. */
+static void sort(struct lull_prv_half *halves, size_t n)
 {
-    const size_t n = messages->n_halves;
-    struct lull_prv_half *halves = malloc((n + 1) * sizeof *halves);
-    size_t *next = calloc((size_t)trace->n_locations + 1, sizeof *next);
-    messages->first = calloc((size_t)trace->n_locations + 1, sizeof *messages->first);
-    if (!halves || !next || !messages->first) {
-        free(halves);
-        free(next);
-        return false;
+    size_t moves_left = 8 * n;
+    for (size_t i = 1; i < n; i++) {
+        struct lull_prv_half half = halves[i];
+        size_t at = i;
+        for (; at > 0 && moves_left > 0 && compare(&half, &halves[at - 1]) < 0; at--, moves_left--)
+            halves[at] = halves[at - 1];
+        halves[at] = half;
+        if (moves_left == 0) {
+            qsort(halves, n, sizeof *halves, compare);
+            return;
+        }
     }
-    for (size_t i = 0; i < n; i++)
-        messages->first[messages->halves[i].location + 1]++;
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        next[l + 1] = messages->first[l + 1] += messages->first[l];
-    for (size_t i = 0; i < n; i++)
-        halves[next[messages->halves[i].location]++] = messages->halves[i];
-    free(messages->halves);
-    free(next);
-    messages->halves = halves;
-    messages->capacity = n + 1;
-    return true;
 }
 
 static void sort_locations(void *context, unsigned worker)
@@ -90,14 +80,8 @@ static void sort_locations(void *context, unsigned worker)
     struct collection *collection = context;
     const struct lull_prv_messages *messages = collection->messages;
     uint32_t l;
-    while ((l = atomic_fetch_add(&collection->next, 1)) < collection->trace->n_locations) {
-        struct lull_prv_half *halves = messages->halves + messages->first[l];
-        size_t n = messages->first[l + 1] - messages->first[l], i = 1;
-        while (i < n && compare(&halves[i - 1], &halves[i]) <= 0)
-            i++;
-        if (i < n)
-            qsort(halves, n, sizeof *halves, compare);
-    }
+    while ((l = atomic_fetch_add(&collection->next, 1)) < messages->n_locations)
+        sort(messages->of_location[l].halves, messages->of_location[l].n);
 }
 
 lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
@@ -106,11 +90,13 @@ lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned work
     const struct lull_prv_wish wish = {.messages = true};
     struct collection collection = {.trace = trace, .messages = messages};
     atomic_init(&collection.next, 0);
-    *messages = (struct lull_prv_messages){0};
+    *messages = (struct lull_prv_messages){
+        .of_location = calloc((size_t)trace->n_locations + 1, sizeof *messages->of_location),
+        .n_locations = trace->n_locations};
+    if (!messages->of_location)
+        return out_of_memory(trace, err);
     lull_status status =
         lull_prv_pipe_run(trace, true, workers, &wish, take_batch, &collection, err);
-    if (status == LULL_OK && !group(trace, messages))
-        status = out_of_memory(trace, err);
     if (status == LULL_OK)
         lull_parallel_run(workers, sort_locations, &collection);
     else
@@ -120,7 +106,8 @@ lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned work
 
 void lull_prv_messages_free(struct lull_prv_messages *messages)
 {
-    free(messages->halves);
-    free(messages->first);
+    for (uint32_t l = 0; messages->of_location && l < messages->n_locations; l++)
+        free(messages->of_location[l].halves);
+    free(messages->of_location);
     *messages = (struct lull_prv_messages){0};
 }

@@ -128,7 +128,9 @@ static void remember_object(struct lull_prv_parser *parser, const uint8_t *text,
 {
     uint64_t first;
     memcpy(&first, text, sizeof first);
-    struct lull_prv_known_object *known = &parser->known[lull_prv_known_index(first)];
+    const uint32_t index = lull_prv_known_index(first);
+    struct lull_prv_known_object *known = &parser->known[index];
+    parser->known[index ^ 1] = *known; /* whoever was here moves aside */
     uint8_t mask[sizeof known->mask] = {0};
     known->length = length <= sizeof mask ? (uint32_t)length : 0;
     memset(mask, 0xff, known->length);

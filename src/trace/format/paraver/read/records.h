@@ -48,8 +48,8 @@ struct lull_prv_parser {
     const struct lull_paraver *paraver;
     uint32_t late;          /* times of the line that lay behind the end of the run */
     struct lull_error what; /* is wrong with the line: without path and line */
-    /* Objects met before, by a hash of their first 8 characters: a file speaks of the same few
-     * threads again and again. */
+    /* Objects met before, by a hash of their first 8 characters, or beside that place: a file
+     * speaks of the same few threads again and again. */
     struct lull_prv_known_object known[1 << LULL_PRV_KNOWN_BITS];
 };
 
@@ -66,14 +66,22 @@ static inline uint32_t lull_prv_known_index(uint64_t first)
     return (uint32_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> (64 - LULL_PRV_KNOWN_BITS));
 }
 
+static inline bool lull_prv_is_object(const struct lull_prv_known_object *known,
+                                      const uint64_t text[2])
+{
+    return known->length && !(((text[0] ^ known->text[0]) & known->mask[0]) |
+                              ((text[1] ^ known->text[1]) & known->mask[1]));
+}
+
 static inline bool lull_prv_object(struct lull_prv_parser *parser, const uint8_t **at,
                                    uint32_t *ret_location)
 {
     uint64_t text[2];
     memcpy(text, *at, sizeof text);
-    const struct lull_prv_known_object *known = &parser->known[lull_prv_known_index(text[0])];
-    if (((text[0] ^ known->text[0]) & known->mask[0]) |
-        ((text[1] ^ known->text[1]) & known->mask[1]) | !known->length)
+    const uint32_t index = lull_prv_known_index(text[0]);
+    const struct lull_prv_known_object *known = &parser->known[index];
+    if (!lull_prv_is_object(known, text) &&
+        !lull_prv_is_object(known = &parser->known[index ^ 1], text))
         return lull_prv_parse_object(parser, at, ret_location);
     *at += known->length;
     *ret_location = known->location;
@@ -105,11 +113,13 @@ static inline bool lull_prv_line_ends(const uint8_t *at)
 
 /* ---- all messages -------------------------------------------------------------------------- */
 
-/* All messages of a file, in time order per location. */
+/* All messages of a file. */
 struct lull_prv_messages {
-    struct lull_prv_half *halves; /* malloc'd; sorted by location, time, receives first */
-    size_t n_halves, capacity;
-    size_t *first; /* per location, and one more */
+    struct lull_prv_location_messages {
+        struct lull_prv_half *halves; /* malloc'd; sorted by time, receives first */
+        size_t n, capacity;
+    } * of_location; /* [n_locations], malloc'd */
+    uint32_t n_locations;
 };
 lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned workers,
                                    struct lull_prv_messages *messages, struct lull_error *err);

@@ -54,7 +54,7 @@ static lull_status put_messages(struct lull_prv_scan *scan, int64_t until, struc
 {
     struct lull_prv_track *track = scan->track;
     for (; track->next_half < track->last_half; track->next_half++) {
-        const struct lull_prv_half *half = &scan->messages.halves[track->next_half];
+        const struct lull_prv_half *half = track->next_half;
         if (half->time > until || (half->time == until && half->kind == LULL_EVENT_SEND))
             break;
         struct lull_event event = lull_prv_message_event(scan->trace, half);
@@ -308,8 +308,9 @@ static lull_status prepare(struct lull_prv_scan *scan, bool wants_messages, stru
     lull_status status =
         lull_prv_messages_read(trace, lull_sink_workers(scan->sink), &scan->messages, err);
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
-        scan->tracks[l].next_half = scan->messages.first[l];
-        scan->tracks[l].last_half = scan->messages.first[l + 1];
+        const struct lull_prv_location_messages *own = &scan->messages.of_location[l];
+        scan->tracks[l].next_half = own->halves;
+        scan->tracks[l].last_half = own->n > 0 ? own->halves + own->n : own->halves;
     }
     return status;
 }

@@ -24,9 +24,9 @@ struct lull_prv_track {
     int64_t counted_time; /* of the last readings */
     uint64_t *counted;    /* a bit for each counter that has been read at that time */
     bool in_collective;
-    uint32_t collective_open;     /* index of its call in open[] */
-    struct lull_event collective; /* what its end will say */
-    size_t next_half, last_half;
+    uint32_t collective_open;                          /* index of its call in open[] */
+    struct lull_event collective;                      /* what its end will say */
+    const struct lull_prv_half *next_half, *last_half; /* its messages; NULL, NULL: none */
 };
 
 struct lull_prv_scan {

@@ -1,6 +1,7 @@
 #include "trace/format/paraver/read/source.h"
 
 #include "base/file.h"
+#include "trace/format/paraver/read/gunzip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { RING = 4, PACKED = 1 << 17 };
 
@@ -57,7 +57,7 @@ static lull_status read_some(struct lull_prv_source *source, void *buffer, size_
 
 struct inflater {
     struct lull_prv_source *source;
-    z_stream stream;
+    struct lull_gunzip gunzip;
     uint8_t *packed;
     bool in_member; /* a member has begun and has not ended */
     bool any_member;
@@ -67,19 +67,19 @@ struct inflater {
 static uint64_t packed_offset(const struct inflater *inflater)
 {
     return atomic_load_explicit(&inflater->source->consumed, memory_order_relaxed) -
-           inflater->stream.avail_in;
+           inflater->gunzip.n_in;
 }
 
 static lull_status refill(struct inflater *inflater, struct lull_error *err)
 {
-    if (inflater->stream.avail_in > 0 || inflater->at_end)
+    if (inflater->gunzip.n_in > 0 || inflater->at_end)
         return LULL_OK;
     size_t got;
     lull_status status = read_some(inflater->source, inflater->packed, PACKED, &got, err);
     if (status != LULL_OK)
         return status;
-    inflater->stream.next_in = inflater->packed;
-    inflater->stream.avail_in = (uInt)got;
+    inflater->gunzip.in = inflater->packed;
+    inflater->gunzip.n_in = (uint32_t)got;
     inflater->at_end = got == 0;
     return LULL_OK;
 }
@@ -87,22 +87,22 @@ static lull_status refill(struct inflater *inflater, struct lull_error *err)
 /* Between members: another one, zeros (tapes were padded so), or garbage, which gzip ignores. */
 static void begin_member(struct inflater *inflater)
 {
-    while (inflater->stream.avail_in > 0 && *inflater->stream.next_in == 0) {
-        inflater->stream.next_in++;
-        inflater->stream.avail_in--;
+    while (inflater->gunzip.n_in > 0 && *inflater->gunzip.in == 0) {
+        inflater->gunzip.in++;
+        inflater->gunzip.n_in--;
     }
-    if (inflater->stream.avail_in == 0)
+    if (inflater->gunzip.n_in == 0)
         return;
-    if (inflater->any_member && *inflater->stream.next_in != 0x1f) {
+    if (inflater->any_member && *inflater->gunzip.in != 0x1f) {
         if (!inflater->source->again)
             lull_trace_add_quirk(
                 inflater->source->trace, "bytes behind the gzip data are no gzip data; ignored",
                 "compressed offset %llu", (unsigned long long)packed_offset(inflater));
-        inflater->stream.avail_in = 0;
+        inflater->gunzip.n_in = 0;
         inflater->at_end = true;
         return;
     }
-    inflateReset(&inflater->stream);
+    lull_gunzip_begin(&inflater->gunzip);
     inflater->in_member = true;
 }
 
@@ -110,36 +110,34 @@ static void begin_member(struct inflater *inflater)
 static lull_status inflate_chunk(struct inflater *inflater, uint8_t *data, size_t *ret_size,
                                  struct lull_error *err)
 {
-    const char *path = inflater->source->trace->path;
-    z_stream *stream = &inflater->stream;
-    stream->next_out = data;
-    stream->avail_out = LULL_PRV_CHUNK;
-    while (stream->avail_out > 0) {
+    const char *path = inflater->source->trace->path, *what;
+    struct lull_gunzip *gunzip = &inflater->gunzip;
+    gunzip->out = data;
+    gunzip->n_out = LULL_PRV_CHUNK;
+    while (gunzip->n_out > 0) {
         lull_status status = refill(inflater, err);
         if (status != LULL_OK)
             return status;
         if (!inflater->in_member)
             begin_member(inflater);
-        if (stream->avail_in == 0 && !inflater->at_end)
+        if (gunzip->n_in == 0 && !inflater->at_end)
             continue;
-        if (inflater->at_end && inflater->in_member)
+        if (!inflater->in_member && inflater->at_end)
+            break;
+        uint32_t room = gunzip->n_out;
+        enum lull_gunzip_result result = lull_gunzip_run(gunzip, &what);
+        if (result == LULL_GUNZIP_BAD)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: gzip data is corrupt at compressed offset %llu (%s)", path,
+                             (unsigned long long)packed_offset(inflater), what);
+        inflater->in_member = result != LULL_GUNZIP_END;
+        inflater->any_member |= result == LULL_GUNZIP_END;
+        if (inflater->at_end && inflater->in_member && gunzip->n_out == room)
             return lull_fail(err, LULL_ERR_FORMAT,
                              "%s: gzip data ends early at compressed offset %llu", path,
                              (unsigned long long)packed_offset(inflater));
-        if (inflater->at_end)
-            break;
-        int result = inflate(stream, Z_NO_FLUSH);
-        if (result == Z_STREAM_END) {
-            inflater->in_member = false;
-            inflater->any_member = true;
-        } else if (result != Z_OK && result != Z_BUF_ERROR) {
-            return lull_fail(err, LULL_ERR_FORMAT,
-                             "%s: gzip data is corrupt at compressed offset %llu (%s)", path,
-                             (unsigned long long)packed_offset(inflater),
-                             stream->msg ? stream->msg : zError(result));
-        }
     }
-    *ret_size = LULL_PRV_CHUNK - stream->avail_out;
+    *ret_size = LULL_PRV_CHUNK - gunzip->n_out;
     return LULL_OK;
 }
 
@@ -200,14 +198,14 @@ static void *inflate_thread(void *context)
 {
     struct lull_prv_source *source = context;
     struct inflater inflater = {.source = source, .packed = malloc(PACKED)};
-    if (!inflater.packed || inflateInit2(&inflater.stream, 15 + 16) != Z_OK) {
+    if (!inflater.packed || !lull_gunzip_open(&inflater.gunzip)) {
         struct lull_error err;
         lull_status status =
             lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", source->trace->path);
         give(source, true, status, &err);
     } else {
         inflate_all(&inflater);
-        inflateEnd(&inflater.stream);
+        lull_gunzip_close(&inflater.gunzip);
     }
     free(inflater.packed);
     return NULL;

@@ -1,0 +1,143 @@
+/* Inflating gzip data: what zlib deflates, in members of all kinds, comes back whatever the pieces
+ * in which input and room are given; and data of which a bit is flipped never passes for another
+ * content. */
+#include "stats/random.h"
+#include "support/seed.h"
+#include "trace/format/paraver/read/gunzip.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+enum { MOST = 300000, PACKED_MOST = 2 * MOST + 4096, ROUNDS = 400 };
+
+static struct lull_random drawing;
+static uint8_t content[MOST], packed[PACKED_MOST], got[MOST + 1];
+
+static uint32_t below(uint32_t bound)
+{
+    return (uint32_t)lull_random_below(&drawing, bound);
+}
+
+/* Lines of numbers, bytes of chance, or few different bytes; or nothing. */
+static uint32_t draw_content(void)
+{
+    uint32_t size = below(4) ? below(3000) : below(MOST), kind = below(4);
+    for (uint32_t i = 0; i < size; i++)
+        content[i] = kind == 0   ? (uint8_t)below(256)
+                     : kind == 1 ? (uint8_t)('a' + below(2))
+                                 : (uint8_t) "0123456789:\n"[below(12)];
+    if (kind == 3) /* repeats from as far behind as can be */
+        for (uint32_t i = 32768; i < size; i++)
+            content[i] = content[i - 32768 + i % 768];
+    return size;
+}
+
+static uint32_t pack(const uint8_t *bytes, uint32_t size, uint8_t *ret_packed, uint32_t room)
+{
+    static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_FIXED, Z_HUFFMAN_ONLY, Z_RLE};
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes,
+                       .avail_in = size,
+                       .next_out = ret_packed,
+                       .avail_out = room};
+    assert_int_equal(
+        deflateInit2(&stream, (int)below(10), Z_DEFLATED, 15 + 16, 8, strategies[below(4)]), Z_OK);
+    gz_header header = {.name = (Bytef *)(uintptr_t) "name", .comment = Z_NULL, .hcrc = 1};
+    if (below(3) == 0)
+        assert_int_equal(deflateSetHeader(&stream, &header), Z_OK);
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    uint32_t length = (uint32_t)stream.total_out;
+    deflateEnd(&stream);
+    return length;
+}
+
+/* The content as one member or several, one behind the other. */
+static uint32_t pack_members(uint32_t size)
+{
+    uint32_t length = 0, at = 0;
+    do {
+        uint32_t part = below(2) ? size - at : below(size - at + 1);
+        length += pack(content + at, part, packed + length, PACKED_MOST - length);
+        at += part;
+    } while (at < size);
+    return length;
+}
+
+/* Everything, by pieces of up to `most`; `ret_size` of it. false: it is bad or ends early. */
+static bool unpack(uint32_t length, uint32_t most, uint32_t *ret_size)
+{
+    struct lull_gunzip gunzip = {.in = packed, .out = got};
+    const char *what = NULL;
+    bool inside = false, good = true;
+    assert_true(lull_gunzip_open(&gunzip));
+    for (;;) {
+        if (gunzip.n_in == 0) {
+            uint32_t left = length - (uint32_t)(gunzip.in - packed), piece = 1 + below(most);
+            gunzip.n_in = piece < left ? piece : left;
+        }
+        if (gunzip.n_in == 0 && !inside)
+            break;
+        uint32_t room = 1 + below(most), left = sizeof got - (uint32_t)(gunzip.out - got);
+        gunzip.n_out = room = room < left ? room : left;
+        if (!inside)
+            lull_gunzip_begin(&gunzip);
+        bool at_end = gunzip.n_in == 0;
+        enum lull_gunzip_result result = lull_gunzip_run(&gunzip, &what);
+        inside = result != LULL_GUNZIP_END;
+        good = result != LULL_GUNZIP_BAD && !(at_end && inside && gunzip.n_out == room);
+        if (!good)
+            break;
+    }
+    if (!good && what)
+        assert_true(strlen(what) > 0);
+    *ret_size = (uint32_t)(gunzip.out - got);
+    lull_gunzip_close(&gunzip);
+    return good;
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    static const uint32_t pieces[] = {1, 9, 400, 70000, MOST};
+    for (unsigned round = 0; round < lull_test_rounds(ROUNDS); round++) {
+        uint32_t size = draw_content(), length = pack_members(size), unpacked;
+        uint32_t most = pieces[below(size < 3000 ? 5 : 3) + (size < 3000 ? 0 : 2)];
+        if (!unpack(length, most, &unpacked))
+            fail_msg("round %u: %u bytes in pieces up to %u do not come back", round, size, most);
+        assert_int_equal(unpacked, size);
+        assert_memory_equal(got, content, size);
+        assert_false(unpack(length - 1 - below(8), most, &unpacked)); /* inside the trailer */
+    }
+}
+
+/* Where a flip is not told it was of a part of a header that means nothing: file names, times. */
+static void test_flips(void **state)
+{
+    (void)state;
+    unsigned told = 0;
+    for (unsigned round = 0; round < lull_test_rounds(ROUNDS); round++) {
+        uint32_t size = 1 + below(3000), unpacked;
+        for (uint32_t i = 0; i < size; i++)
+            content[i] = (uint8_t)("0123456789:\n"[below(12)]);
+        uint32_t length = pack(content, size, packed, PACKED_MOST);
+        packed[below(length)] ^= (uint8_t)(1u << below(8));
+        if (!unpack(length, 500, &unpacked)) {
+            told++;
+            continue;
+        }
+        assert_int_equal(unpacked, size);
+        assert_memory_equal(got, content, size);
+    }
+    assert_true(told > 0);
+}
+
+int main(void)
+{
+    lull_random_seed(&drawing, lull_test_seed());
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_flips)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
