@@ -363,6 +363,10 @@ static void tell_notes(const struct drawing *drawing)
                            "of all innermost iterations.",
                            prediction->kernel->loops[prediction->kernel->body].line,
                            100 * prediction->share);
+    if (prediction->share < 0.99 && drawing->show->measured)
+        lull_notices_add(drawing->notices, LULL_NOTICE_WARNING,
+                         "the measured time is that of all innermost loops, the prediction that of "
+                         "one: the error is not the model's");
     for (size_t i = 0; i < prediction->kernel->n_calls; i++)
         lull_document_note(drawing->document, LULL_NOTE_INFO,
                            "Calls of %s count %.4g cy each, as stated.",

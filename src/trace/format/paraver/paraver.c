@@ -6,7 +6,8 @@
 
 static bool recognise(const struct lull_candidate *candidate)
 {
-    return !candidate->directory && candidate->head_size >= 8 && memcmp(candidate->head, "#Paraver", 8) == 0;
+    return !candidate->directory && candidate->head_size >= 8 &&
+           memcmp(candidate->head, "#Paraver", 8) == 0;
 }
 
 static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
