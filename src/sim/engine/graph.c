@@ -46,6 +46,7 @@ static struct lull_graph_step pack(const struct lull_graph_rank *rank, uint32_t 
 
 struct packing {
     size_t *first; /* [pieces + 1]: operations of those before */
+    atomic_uint n_waits;
     atomic_bool from_start;
 };
 
@@ -59,13 +60,12 @@ static void count_ops(struct lull_engine *engine, void *context, uint32_t piece,
     packing->first[piece + 1] = count;
 }
 
-/* Each piece has as many places among the waits as it has operations; most are never touched. */
 static void pack_piece(struct lull_engine *engine, void *context, uint32_t piece, uint32_t first,
                        uint32_t end)
 {
     struct packing *packing = context;
-    struct lull_graph_step *steps = engine->steps + packing->first[piece];
-    uint32_t n_waits = (uint32_t)packing->first[piece];
+    struct lull_graph_step *begin = engine->steps + packing->first[piece], *steps = begin;
+    uint32_t n_waits = 0;
     bool from_start = false;
     for (uint32_t r = first; r < end; r++) {
         const struct lull_graph_rank *rank = &engine->program->graph->ranks[r];
@@ -80,6 +80,10 @@ static void pack_piece(struct lull_engine *engine, void *context, uint32_t piece
     }
     if (from_start)
         atomic_store(&packing->from_start, true);
+    const uint32_t first_wait = atomic_fetch_add(&packing->n_waits, n_waits);
+    for (; first_wait > 0 && begin < steps; begin++)
+        if (begin->flags & LULL_STEP_SEVERAL)
+            begin->wait += first_wait;
 }
 
 static lull_status pack_all(struct lull_engine *engine)

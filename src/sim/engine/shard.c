@@ -300,8 +300,8 @@ lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads)
     if (wanted < n_threads)
         wanted = n_threads;
     uint32_t block = (n_ranks + wanted - 1) / wanted;
-    struct lull_shards all = {
-        .block = block, .n = (n_ranks + block - 1) / block, .n_threads = n_threads};
+    struct lull_shards all = {.block = block, .n = (n_ranks + block - 1) / block};
+    all.n_threads = n_threads < all.n ? n_threads : all.n;
     all.shards = lull_alloc_apart(all.n * sizeof *all.shards);
     if (!all.shards)
         return lull_run_out_of_memory(leader);
@@ -310,7 +310,7 @@ lull_status lull_shards_run(struct lull_engine *leader, unsigned n_threads)
         if (!open_shard(&all, leader, i))
             status = lull_run_out_of_memory(leader);
     if (status == LULL_OK) {
-        lull_parallel_run(n_threads, work, &all);
+        lull_parallel_run(all.n_threads, work, &all);
         status = gather(&all, leader);
     }
     close_shards(&all);
