@@ -84,12 +84,11 @@ static lull_status compute(void *context, uint32_t rank, const struct lull_op *o
     uint32_t region = op->region < tape->program->n_regions ? op->region : tape->compute;
     if (status != LULL_OK || end <= tape->ranks[rank].last)
         return status;
-    status = put_region(tape, rank, true, region, begin, err);
+    int64_t computed = end - delay - noise;
+    status = put_span(tape, rank, region, begin, computed, err);
     if (status == LULL_OK)
-        status = put_span(tape, rank, tape->noise, end - delay - noise, end - delay, err);
-    if (status == LULL_OK)
-        status = put_span(tape, rank, tape->delay, end - delay, end, err);
-    return status == LULL_OK ? put_region(tape, rank, false, region, end, err) : status;
+        status = put_span(tape, rank, tape->noise, computed, end - delay, err);
+    return status == LULL_OK ? put_span(tape, rank, tape->delay, end - delay, end, err) : status;
 }
 
 static lull_status call(void *context, uint32_t rank, const struct lull_op *op, bool begins,

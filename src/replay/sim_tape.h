@@ -2,7 +2,7 @@
  *
  * One process with one thread per stream's rank; regions are those of the program, and what a rank
  * computes in no region is "compute". Noise and delays lengthen the computation: they are the
- * regions "noise" and "delay" at its end, inside of its own. What is neither
+ * regions "noise" and "delay" behind it. What is neither
  * computation nor a call is "communication": the processor is busy with messages. A graph has no
  * calls; of its computations that overlap (several processors) one is cut. From its end to that of
  * the run a rank is in MPI_Finalize, as it would wait there. Iterations are markers.
