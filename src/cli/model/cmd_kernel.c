@@ -37,7 +37,9 @@ static const struct poptOption options[] = {
     {"call", '\0', POPT_ARG_ARGV, &settings.calls, 0, "cycles of a call of a function",
      "NAME=CYCLES"},
     {"in-core", '\0', POPT_ARG_STRING, &settings.in_core, 0,
-     "cycles per unit of work, instead of compiling", "T_OL,T_nOL"},
+     "cycles per unit of work, instead of compiling; of several innermost loops one after the "
+     "other",
+     "T_OL,T_nOL[,...]"},
     {"cc", '\0', POPT_ARG_STRING, &settings.compiler, 0, "compiler (cc)", "PROGRAM"},
     {"cflags", '\0', POPT_ARG_STRING, &settings.flags, 0,
      "its options (-O3 -funroll-loops -march=..., for sums -ffast-math)", "OPTIONS"},

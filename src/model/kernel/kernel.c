@@ -106,13 +106,67 @@ double lull_kernel_unit(const struct lull_kernel *kernel, double line_bytes)
     return line_bytes / (found ? kernel->arrays[found->array].bytes : sizeof(double));
 }
 
+int lull_kernel_busiest(const struct lull_kernel *kernel)
+{
+    double most = 0;
+    int busiest = LULL_KERNEL_NONE;
+    for (int l = 0; l < (int)kernel->n_loops; l++) {
+        double iterations = lull_kernel_iterations(kernel, l);
+        if (lull_kernel_is_innermost(kernel, l) && iterations > most) {
+            most = iterations;
+            busiest = l;
+        }
+    }
+    return busiest;
+}
+
+bool lull_kernel_is_innermost(const struct lull_kernel *kernel, int loop)
+{
+    for (size_t l = 0; l < kernel->n_loops; l++)
+        if (kernel->loops[l].parent == loop)
+            return false;
+    return loop != LULL_KERNEL_NONE;
+}
+
+size_t lull_kernel_count_innermost(const struct lull_kernel *kernel)
+{
+    size_t count = 0;
+    for (int l = 0; l < (int)kernel->n_loops; l++)
+        count += lull_kernel_is_innermost(kernel, l);
+    return count;
+}
+
+size_t lull_kernel_number(const struct lull_kernel *kernel)
+{
+    size_t number = 0;
+    for (int l = 0; l <= kernel->body; l++)
+        number += lull_kernel_is_innermost(kernel, l);
+    return number;
+}
+
+struct lull_kernel lull_kernel_look_at(const struct lull_kernel *kernel, int loop)
+{
+    struct lull_kernel other = *kernel;
+    other.body = loop;
+    return other;
+}
+
+double lull_kernel_per_iteration(const struct lull_kernel *kernel, int loop)
+{
+    if (loop == LULL_KERNEL_NONE ||
+        (loop != kernel->body &&
+         (lull_kernel_is_innermost(kernel, loop) || kernel->body != lull_kernel_busiest(kernel))))
+        return 0;
+    return lull_kernel_iterations(kernel, loop) / lull_kernel_iterations(kernel, kernel->body);
+}
+
 double lull_kernel_flops_per_iteration(const struct lull_kernel *kernel)
 {
-    double all = lull_kernel_iterations(kernel, kernel->body), sum = 0;
+    double sum = 0;
     for (size_t l = 0; l < kernel->n_loops; l++) {
         const struct lull_kernel_flops *flops = &kernel->flops[l];
         sum += (flops->add + flops->multiply + flops->divide) *
-               lull_kernel_iterations(kernel, (int)l) / all;
+               lull_kernel_per_iteration(kernel, (int)l);
     }
     return sum;
 }
@@ -166,14 +220,6 @@ double lull_kernel_footprint(const struct lull_kernel *kernel)
     for (size_t a = 0; a < kernel->n_arrays; a++)
         sum += lull_kernel_array_bytes(kernel, a);
     return sum;
-}
-
-static bool is_innermost(const struct lull_kernel *kernel, size_t loop)
-{
-    for (size_t l = 0; l < kernel->n_loops; l++)
-        if (kernel->loops[l].parent == (int)loop)
-            return false;
-    return true;
 }
 
 static lull_status check_sizes(const struct lull_kernel *kernel, struct lull_error *err)
@@ -232,37 +278,39 @@ static lull_status check_access(const struct lull_kernel *kernel,
     return LULL_OK;
 }
 
+/* Every innermost loop is predicted, for which it has to touch something. */
+static lull_status check_innermost(const struct lull_kernel *kernel, struct lull_error *err)
+{
+    for (int l = 0; l < (int)kernel->n_loops; l++) {
+        bool touches = !lull_kernel_is_innermost(kernel, l);
+        for (size_t i = 0; i < kernel->n_accesses && !touches; i++)
+            touches = kernel->accesses[i].loop == l;
+        if (!touches)
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "%s: line %u: the innermost loop touches no array", kernel->path,
+                             kernel->loops[l].line);
+    }
+    return LULL_OK;
+}
+
 lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err)
 {
-    double most = 0;
     lull_status status = check_sizes(kernel, err);
     if (status != LULL_OK)
         return status;
-    kernel->body = LULL_KERNEL_NONE;
-    for (size_t l = 0; l < kernel->n_loops; l++) {
-        double iterations = lull_kernel_iterations(kernel, (int)l);
-        if (is_innermost(kernel, l) && iterations > most) {
-            most = iterations;
-            kernel->body = (int)l;
-        }
-    }
+    kernel->body = lull_kernel_busiest(kernel);
     if (kernel->body == LULL_KERNEL_NONE)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: line %u: the loops have no iterations with these sizes", kernel->path,
                          kernel->loops[0].line);
     status = check_arrays(kernel, err);
-    bool in_body = false;
     kernel->precision = 0;
     for (size_t i = 0; status == LULL_OK && i < kernel->n_accesses; i++) {
         const struct lull_kernel_array *array = &kernel->arrays[kernel->accesses[i].array];
         status = check_access(kernel, &kernel->accesses[i], err);
-        in_body |= kernel->accesses[i].loop == kernel->body;
         if (array->floating && array->bytes > kernel->precision)
             kernel->precision = array->bytes;
     }
     kernel->precision = kernel->precision ? kernel->precision : sizeof(double);
-    if (status == LULL_OK && !in_body)
-        return lull_fail(err, LULL_ERR_RANGE, "%s: line %u: the innermost loop touches no array",
-                         kernel->path, kernel->loops[kernel->body].line);
-    return status;
+    return status == LULL_OK ? check_innermost(kernel, err) : status;
 }

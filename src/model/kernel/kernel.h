@@ -1,8 +1,12 @@
 /* A kernel: a loop nest whose performance is to be predicted, as read from C source.
  *
- * The unit of work is what makes one cache line of results: in the innermost loop that runs most
- * often (the body), line_bytes / bytes of an element of the first array that it writes, or, where
- * it writes none, of the first that it reads: 8 iterations for doubles. */
+ * One innermost loop is looked at, the body. In a nest with several it is the busiest, which makes
+ * the most iterations, until lull_kernel_look_at makes another one the body. What stands outside of
+ * all innermost loops is spread over the iterations of the busiest.
+ *
+ * The unit of work is what makes one cache line of results: line_bytes / bytes of an element of the
+ * first array that the body writes, or, where it writes none, of the first that it reads: 8
+ * iterations for doubles. */
 #ifndef LULL_MODEL_KERNEL_KERNEL_H
 #define LULL_MODEL_KERNEL_KERNEL_H
 
@@ -30,6 +34,7 @@ struct lull_kernel_loop {
     int parent;                  /* index of the loop around it, or LULL_KERNEL_NONE */
     size_t first_access;         /* accesses from this one on come after its begin */
     unsigned line;
+    unsigned first_line, last_line; /* of its text within the kernel's code, from 0 on */
 };
 
 struct lull_kernel_array {
@@ -91,7 +96,7 @@ struct lull_kernel {
     size_t n_scalars;
     struct lull_kernel_call *calls;
     size_t n_calls;
-    int body;             /* index of the innermost loop that makes the most iterations */
+    int body;             /* index of the innermost loop that is looked at */
     bool reduces;         /* a floating-point scalar carries a sum from iteration to iteration */
     unsigned precision;   /* bytes of its floating-point numbers */
     const char *code;     /* the loop nest as it stands in the source */
@@ -145,8 +150,8 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
 
 /* Gives a size another value, and quotients theirs: of a sweep. False: there is no such size. */
 bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value);
-/* Finds the body again, and checks what depends on sizes: loops that run, accesses inside of their
- * arrays. Called by lull_kernel_read; to be called after lull_kernel_resize. */
+/* Makes the busiest loop the body again, and checks what depends on sizes: loops that run, accesses
+ * inside of their arrays. Called by lull_kernel_read; to be called after lull_kernel_resize. */
 lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err);
 
 /* The values of quotients, from those of the sizes. */
@@ -161,11 +166,23 @@ double lull_kernel_iterations(const struct lull_kernel *kernel, int loop);
 /* Elements that an access moves on with each iteration of a loop; 0: it stays. */
 double lull_kernel_stride(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
                           size_t loop);
+bool lull_kernel_is_innermost(const struct lull_kernel *kernel, int loop);
+size_t lull_kernel_count_innermost(const struct lull_kernel *kernel);
+/* Which of the innermost loops, in order of the source, the body is: from 1 on. */
+size_t lull_kernel_number(const struct lull_kernel *kernel);
+/* The innermost loop that makes the most iterations, of several the first; LULL_KERNEL_NONE: none
+ * makes any. */
+int lull_kernel_busiest(const struct lull_kernel *kernel);
+/* The same kernel with another innermost loop as its body. Everything but `body` is shared. */
+struct lull_kernel lull_kernel_look_at(const struct lull_kernel *kernel, int loop);
+/* How often what stands in `loop`, which may be LULL_KERNEL_NONE, happens per iteration of the
+ * body: 0 in other innermost loops, and outside of all where the body is not the busiest. */
+double lull_kernel_per_iteration(const struct lull_kernel *kernel, int loop);
 /* Whether `loop` is `inner` or around it. */
 bool lull_kernel_encloses(const struct lull_kernel *kernel, int loop, int inner);
 /* Iterations of the body in a unit of work with cache lines of so many bytes. */
 double lull_kernel_unit(const struct lull_kernel *kernel, double line_bytes);
-/* Floating-point operations per iteration of the body, those of outer loops spread over them. */
+/* Floating-point operations per iteration of the body. */
 double lull_kernel_flops_per_iteration(const struct lull_kernel *kernel);
 /* Bytes of all arrays: declared extents, or what is touched of pointers. */
 double lull_kernel_footprint(const struct lull_kernel *kernel);

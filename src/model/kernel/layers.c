@@ -333,6 +333,7 @@ static void fill_level(const struct finding *finding, struct lull_layers *layers
 static void note_oddities(const struct finding *finding, struct lull_layers *layers)
 {
     const struct lull_kernel *kernel = finding->kernel;
+    layers->has_others = lull_kernel_count_innermost(kernel) > 1;
     for (size_t i = 0; i < kernel->n_accesses; i++) {
         const struct lull_kernel_access *access = &kernel->accesses[i];
         if (access->loop != kernel->body)

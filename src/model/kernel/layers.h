@@ -50,6 +50,7 @@ struct lull_layers {
     size_t n_conditions;
     struct lull_layer_held *held; /* n_conditions x n_levels */
     bool has_invariant;           /* an operand stays the same over a loop */
+    bool has_others;              /* the nest has other innermost loops */
     const char *indirect;         /* an array with indirect accesses; NULL: none */
     double footprint;             /* bytes of all arrays */
 };

@@ -5,12 +5,16 @@
 
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles)
 {
-    double work = prediction->flops > 0 ? prediction->flops : prediction->unit;
-    return work * prediction->clock / cycles;
+    return prediction->work * prediction->clock / cycles;
 }
 
 double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, size_t level)
 {
+    double sum = 0;
+    for (size_t l = 0; l < prediction->n_loops; l++)
+        sum += prediction->loops[l].weight * lull_prediction_cycles(&prediction->loops[l], level);
+    if (prediction->n_loops > 0)
+        return sum;
     return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain); /* NAN: none */
 }
 
@@ -125,46 +129,55 @@ static lull_status find_points(const struct lull_kernel_options *options, struct
     return status;
 }
 
-/* How much of the nest's innermost iterations the body is. */
-static double share_of_body(const struct lull_kernel *kernel)
+/* ---- one loop ------------------------------------------------------------------------------ */
+
+struct lull_kernel_incores lull_kernel_no_incores(const struct lull_kernel *kernel,
+                                                  struct lull_arena *arena)
 {
-    double all = 0, body = lull_kernel_iterations(kernel, kernel->body);
-    for (size_t l = 0; l < kernel->n_loops; l++) {
-        bool innermost = true;
-        for (size_t k = 0; k < kernel->n_loops; k++)
-            innermost &= kernel->loops[k].parent != (int)l;
-        all += innermost ? lull_kernel_iterations(kernel, (int)l) : 0;
-    }
-    return body / all;
+    return (struct lull_kernel_incores){
+        arena, lull_arena_zero(arena, kernel->n_loops, sizeof(const struct lull_incore *))};
 }
 
-lull_status lull_kernel_predict(const struct lull_kernel *kernel,
-                                const struct lull_machine *machine,
-                                const struct lull_kernel_source *source,
-                                const struct lull_kernel_options *options,
-                                const struct lull_incore *incore, struct lull_arena *arena,
-                                struct lull_kernel_prediction *ret_prediction,
-                                struct lull_error *err)
+static lull_status find_in_core(const struct lull_kernel_options *options,
+                                struct lull_kernel_incores *incores,
+                                struct lull_kernel_prediction *prediction, struct lull_error *err)
 {
-    struct lull_kernel_prediction prediction = {.kernel = kernel, .line_bytes = 64};
+    const struct lull_kernel *kernel = prediction->kernel;
+    const struct lull_incore **known = &incores->loops[kernel->body];
+    if (!*known) {
+        struct lull_incore *found = lull_arena_alloc(incores->arena, sizeof *found);
+        lull_status status = lull_incore_find(kernel, prediction->machine, &options->incore,
+                                              prediction->line_bytes, incores->arena, found, err);
+        if (status != LULL_OK)
+            return status;
+        *known = found;
+    }
+    prediction->incore = **known;
+    prediction->ecm.t_ol = prediction->incore.t_ol;
+    prediction->ecm.t_nol = prediction->incore.t_nol;
+    return LULL_OK;
+}
+
+static lull_status
+predict_body(const struct lull_kernel *kernel, const struct lull_machine *machine,
+             const struct lull_kernel_source *source, const struct lull_kernel_options *options,
+             struct lull_kernel_incores *incores, struct lull_arena *arena,
+             struct lull_kernel_prediction *ret_prediction, struct lull_error *err)
+{
+    struct lull_kernel_prediction prediction = {.kernel = kernel, .line_bytes = 64, .weight = 1};
     prediction.machine = with_overlap(machine, &prediction, arena);
     if (machine->n_caches && machine->caches[0].line_bytes)
         prediction.line_bytes = machine->caches[0].line_bytes;
     prediction.unit = lull_kernel_unit(kernel, prediction.line_bytes);
     prediction.flops = lull_kernel_flops_per_iteration(kernel) * prediction.unit;
-    prediction.share = share_of_body(kernel);
+    prediction.work = prediction.flops > 0 ? prediction.flops : prediction.unit;
     lull_status status = lull_ecm_clock(machine, &prediction.clock, err);
     if (status == LULL_OK)
         status = find_traffic(source, options, arena, &prediction, err);
-    if (status == LULL_OK && incore)
-        prediction.incore = *incore;
-    else if (status == LULL_OK)
-        status = lull_incore_find(kernel, machine, &options->incore, prediction.line_bytes, arena,
-                                  &prediction.incore, err);
+    if (status == LULL_OK)
+        status = find_in_core(options, incores, &prediction, err);
     if (status != LULL_OK)
         return status;
-    prediction.ecm.t_ol = prediction.incore.t_ol;
-    prediction.ecm.t_nol = prediction.incore.t_nol;
     size_t n_lines = prediction.layers.n_levels;
     status = lull_ecm_links(prediction.machine, prediction.lines, n_lines, arena, &prediction.ecm,
                             &prediction.memory, err);
@@ -179,4 +192,96 @@ lull_status lull_kernel_predict(const struct lull_kernel *kernel,
     if (status == LULL_OK)
         *ret_prediction = prediction;
     return status;
+}
+
+/* ---- several loops -------------------------------------------------------------------------- */
+
+static double units_of(const struct lull_kernel_prediction *loop)
+{
+    return lull_kernel_iterations(loop->kernel, loop->kernel->body) / loop->unit;
+}
+
+static void add_to_ecm(const struct lull_kernel_prediction *loop, struct lull_ecm *sum)
+{
+    sum->t_ol += loop->weight * loop->ecm.t_ol;
+    sum->t_nol += loop->weight * loop->ecm.t_nol;
+    sum->shared += loop->weight * loop->ecm.shared;
+    for (size_t i = 0; i < sum->n_links; i++)
+        sum->links[i].cycles += loop->weight * loop->ecm.links[i].cycles;
+}
+
+/* The loops run one after the other: their times add up, for any number of cores. */
+static void add_points(const struct lull_kernel_prediction *loops, size_t n_loops,
+                       struct lull_arena *arena, struct lull_kernel_prediction *nest)
+{
+    nest->points = lull_arena_zero(arena, nest->n_points, sizeof *nest->points);
+    for (size_t p = 0; p < nest->n_points; p++) {
+        double naive = 0, latency = 0;
+        for (size_t l = 0; l < n_loops; l++) {
+            double work = loops[l].weight * loops[l].work;
+            naive += work / loops[l].points[p].naive;
+            latency += work / loops[l].points[p].latency;
+        }
+        nest->points[p] = (struct lull_core_point){loops[0].points[p].cores, nest->work / naive,
+                                                   nest->work / latency};
+    }
+}
+
+/* `nest` begins as the prediction of the busiest loop. */
+static void add_up(struct lull_kernel_prediction *loops, size_t n_loops, struct lull_arena *arena,
+                   struct lull_kernel_prediction *nest)
+{
+    double units = units_of(nest), iterations = 0;
+    nest->ecm.t_ol = nest->ecm.t_nol = nest->ecm.shared = 0;
+    for (size_t i = 0; i < nest->ecm.n_links; i++)
+        nest->ecm.links[i].cycles = 0;
+    nest->flops = nest->cycles = 0;
+    nest->saturation = 0;
+    bool saturates = true;
+    for (size_t l = 0; l < n_loops; l++) {
+        struct lull_kernel_prediction *loop = &loops[l];
+        loop->weight = units_of(loop) / units;
+        add_to_ecm(loop, &nest->ecm);
+        nest->flops += loop->weight * loop->flops;
+        nest->cycles += loop->weight * loop->cycles;
+        iterations += loop->weight * loop->unit;
+        saturates &= loop->saturation > 0;
+        if (loop->saturation > nest->saturation)
+            nest->saturation = loop->saturation;
+    }
+    nest->saturation = saturates ? nest->saturation : 0;
+    nest->work = nest->flops > 0 ? nest->flops : iterations;
+    add_points(loops, n_loops, arena, nest);
+    nest->loops = loops;
+    nest->n_loops = n_loops;
+}
+
+lull_status lull_kernel_predict(const struct lull_kernel *kernel,
+                                const struct lull_machine *machine,
+                                const struct lull_kernel_source *source,
+                                const struct lull_kernel_options *options,
+                                struct lull_kernel_incores *incores, struct lull_arena *arena,
+                                struct lull_kernel_prediction *ret_prediction,
+                                struct lull_error *err)
+{
+    struct lull_kernel_incores found = lull_kernel_no_incores(kernel, arena);
+    struct lull_kernel_prediction *loops = lull_arena_zero(arena, kernel->n_loops, sizeof *loops);
+    size_t count = 0, busiest = 0;
+    for (int l = 0; l < (int)kernel->n_loops; l++) {
+        if (!lull_kernel_is_innermost(kernel, l) || !(lull_kernel_iterations(kernel, l) > 0))
+            continue;
+        struct lull_kernel *body = lull_arena_alloc(arena, sizeof *body);
+        *body = lull_kernel_look_at(kernel, l);
+        lull_status status = predict_body(body, machine, source, options,
+                                          incores ? incores : &found, arena, &loops[count], err);
+        if (status != LULL_OK)
+            return status;
+        if (l == lull_kernel_busiest(kernel))
+            busiest = count;
+        count++;
+    }
+    *ret_prediction = loops[busiest];
+    if (count > 1)
+        add_up(loops, count, arena, ret_prediction);
+    return LULL_OK;
 }

@@ -1,4 +1,8 @@
-/* Everything that is predicted of a kernel on a machine with one set of sizes. */
+/* Everything that is predicted of a kernel on a machine with one set of sizes.
+ *
+ * Of a nest with several innermost loops each one is predicted by itself, and the nest takes the
+ * sum of their times, each as often as it runs. What one loop leaves in the caches for the next is
+ * not in the layer conditions, it is in the simulation. */
 #ifndef LULL_MODEL_KERNEL_PREDICT_H
 #define LULL_MODEL_KERNEL_PREDICT_H
 
@@ -28,6 +32,7 @@ struct lull_kernel_prediction {
     double line_bytes;
     double unit;  /* iterations of the body in a unit of work */
     double flops; /* per unit of work */
+    double work;  /* per unit of work: flops, or iterations where there are none */
     struct lull_layers layers;
     bool has_simulation;
     struct lull_simulated simulated;
@@ -43,23 +48,40 @@ struct lull_kernel_prediction {
     struct lull_roofline roofline;  /* with options.cores */
     struct lull_core_point *points; /* 1 to all cores of a memory domain */
     size_t n_points;
-    double share; /* of all innermost iterations that the body has */
+
+    /* Of a nest with several innermost loops that run: each of them, in order of the source. Then
+     * `flops`, `work`, `ecm`, `cycles` and `points` are their sums per unit of work of the busiest,
+     * `saturation` is that of the loop that saturates last, and the rest is the busiest's. */
+    const struct lull_kernel_prediction *loops;
+    size_t n_loops; /* 0: there is one loop alone */
+    double weight;  /* units of work of this loop for one of the busiest */
 };
 
+/* In-core times do not depend on sizes: found once, they serve all sizes. */
+struct lull_kernel_incores {
+    struct lull_arena *arena;         /* of what is found */
+    const struct lull_incore **loops; /* [n_loops of the kernel]; NULL: not found yet */
+};
+
+/* Nothing is found yet. */
+struct lull_kernel_incores lull_kernel_no_incores(const struct lull_kernel *kernel,
+                                                  struct lull_arena *arena);
+
 /* Fails with LULL_ERR_RANGE where the machine file lacks a number, naming the benchmark that gives
- * it, or as the parts do. `incore` may be that of another size of the same kernel; NULL: find it.
- */
+ * it, or as the parts do. `incores` of the same kernel are taken, and get what they lack; NULL:
+ * find all. */
 lull_status lull_kernel_predict(const struct lull_kernel *kernel,
                                 const struct lull_machine *machine,
                                 const struct lull_kernel_source *source,
                                 const struct lull_kernel_options *options,
-                                const struct lull_incore *incore, struct lull_arena *arena,
+                                struct lull_kernel_incores *incores, struct lull_arena *arena,
                                 struct lull_kernel_prediction *ret_prediction,
                                 struct lull_error *err);
 
 /* Work (flop, or iterations where there are none) per second of so many cycles per unit of work. */
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles);
-/* Cycles per unit of work with the data beyond so many links, not less than the chain. */
+/* Cycles per unit of work with the data beyond so many links, not less than the chain; of a nest
+ * the sum of its loops. */
 double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, size_t level);
 
 #endif

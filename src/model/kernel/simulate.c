@@ -33,6 +33,10 @@ struct simulation {
     uint64_t warm, until; /* iterations of the body after which counting begins, and all ends */
     uint64_t counted_from;
     bool counting;
+    bool apart; /* the nest has several innermost loops, whose lines are told apart */
+    struct lull_cache_traffic before[LULL_LAYER_LEVELS]; /* when an innermost loop ended last */
+    struct lull_cache_traffic body[LULL_LAYER_LEVELS];   /* that belong to the body */
+    size_t n_levels;
     struct lull_error *err;
     lull_status status;
 };
@@ -110,9 +114,8 @@ static void touch(struct simulation *simulation, const struct walker *walker)
 static bool is_plain(const struct simulation *simulation, size_t loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
-    for (size_t l = 0; l < kernel->n_loops; l++)
-        if (kernel->loops[l].parent == (int)loop)
-            return false;
+    if (!lull_kernel_is_innermost(kernel, (int)loop))
+        return false;
     for (size_t i = 0; i < kernel->n_accesses; i++)
         if (kernel->accesses[i].loop == (int)loop &&
             kernel->accesses[i].index_access != LULL_KERNEL_NONE)
@@ -169,6 +172,8 @@ static bool go_on(struct simulation *simulation)
     if (!simulation->counting && simulation->body_iterations >= simulation->warm) {
         flush(simulation);
         lull_cache_reset(simulation->cache);
+        memset(simulation->before, 0, sizeof simulation->before);
+        memset(simulation->body, 0, sizeof simulation->body);
         simulation->counting = true;
         simulation->counted_from = simulation->body_iterations;
     }
@@ -180,6 +185,21 @@ static double next_stop(const struct simulation *simulation)
 {
     uint64_t stop = simulation->counting ? simulation->until : simulation->warm;
     return (double)(stop - simulation->body_iterations);
+}
+
+/* What has travelled since an innermost loop ended last is this one's. */
+static void end_innermost(struct simulation *simulation, bool is_body)
+{
+    flush(simulation);
+    for (size_t level = 0; level < simulation->n_levels; level++) {
+        struct lull_cache_traffic now = lull_cache_traffic(simulation->cache, level);
+        struct lull_cache_traffic *before = &simulation->before[level];
+        if (is_body) {
+            simulation->body[level].misses += now.misses - before->misses;
+            simulation->body[level].writes += now.writes - before->writes;
+        }
+        *before = now;
+    }
 }
 
 static void run_loop(struct simulation *simulation, size_t loop)
@@ -200,6 +220,8 @@ static void run_loop(struct simulation *simulation, size_t loop)
         simulation->body_iterations += is_body ? (uint64_t)some : 0;
         trips -= some;
     }
+    if (simulation->apart && lull_kernel_is_innermost(simulation->kernel, (int)loop))
+        end_innermost(simulation, is_body);
 }
 
 /* From the nest's begin: so many iterations of the body to warm up, and so many to count. */
@@ -275,17 +297,29 @@ static lull_status make_walkers(struct simulation *simulation, uint64_t line,
     return LULL_OK;
 }
 
-/* Iterations of the body that bring in so many bytes. */
+/* Bytes that an access in an innermost loop brings in per iteration of the body. */
+static double bytes_of_access(const struct lull_kernel *kernel,
+                              const struct lull_kernel_access *access)
+{
+    if (!lull_kernel_is_innermost(kernel, access->loop))
+        return 0;
+    double stride = fabs(lull_kernel_stride(kernel, access, (size_t)access->loop));
+    return fmin(64, stride * kernel->arrays[access->array].bytes) *
+           lull_kernel_iterations(kernel, access->loop) /
+           lull_kernel_iterations(kernel, kernel->body);
+}
+
+/* Iterations of the body that bring in so many bytes, with those of the other innermost loops that
+ * come along. Of the loops that touch an array the one counts that touches most of it. */
 static double iterations_for(const struct lull_kernel *kernel, double bytes)
 {
     double per_iteration = 0;
     for (size_t a = 0; a < kernel->n_arrays; a++) {
         double most = 0;
         for (size_t i = 0; i < kernel->n_accesses; i++)
-            if (kernel->accesses[i].array == a && kernel->accesses[i].loop == kernel->body)
-                most = fmax(most, fabs(lull_kernel_stride(kernel, &kernel->accesses[i],
-                                                          (size_t)kernel->body)));
-        per_iteration += fmin(64, most * kernel->arrays[a].bytes);
+            if (kernel->accesses[i].array == a)
+                most = fmax(most, bytes_of_access(kernel, &kernel->accesses[i]));
+        per_iteration += most;
     }
     return ceil(bytes / fmax(per_iteration, 1));
 }
@@ -294,7 +328,9 @@ static void count_lines(const struct simulation *simulation, double units,
                         struct lull_simulated *simulated)
 {
     for (size_t level = 0; level < simulated->n_levels; level++) {
-        struct lull_cache_traffic traffic = lull_cache_traffic(simulation->cache, level);
+        struct lull_cache_traffic traffic = simulation->apart
+                                                ? simulation->body[level]
+                                                : lull_cache_traffic(simulation->cache, level);
         simulated->lines[level].loads = (double)traffic.misses / units;
         simulated->lines[level].stores = (double)traffic.writes / units;
     }
@@ -331,6 +367,8 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
     if (!simulation)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory");
     simulation->kernel = kernel;
+    simulation->apart = lull_kernel_count_innermost(kernel) > 1;
+    simulation->n_levels = spec->n_levels;
     simulation->err = err;
     lull_random_seed(&simulation->random, seed);
     lull_kernel_values(kernel, simulation->values);

@@ -7,8 +7,9 @@
 
 struct lull_simulated {
     size_t n_levels;
-    /* Per unit of work, beyond each cache. Clean lines that a victim cache takes are not counted:
-       what they cost is in every bandwidth measured there. */
+    /* Per unit of work, beyond each cache. Of a nest with several innermost loops: what travels
+       from the end of the one before the body to the body's end. Clean lines that a victim cache
+       takes are not counted: what they cost is in every bandwidth measured there. */
     struct lull_ecm_lines lines[LULL_LAYER_LEVELS];
     uint64_t accesses; /* simulated in all */
 };
@@ -32,7 +33,8 @@ void lull_kernel_draw_indices(const struct lull_kernel_index *index, uint64_t se
 enum { LULL_DISAGREEMENT_PERCENT = 10 };
 
 /* Why the simulation differs at a level from the layer conditions by more than
- * LULL_DISAGREEMENT_PERCENT: a sentence in the arena; NULL where it does not. `spread` is the same
+ * LULL_DISAGREEMENT_PERCENT, of a nest with several innermost loops in the lines loaded: a sentence
+ * in the arena; NULL where it does not. `spread` is the same
  * simulation with caches of as many ways as can be had, which tells conflicts. */
 const char *lull_disagreement(const struct lull_layers *layers,
                               const struct lull_simulated *simulated,

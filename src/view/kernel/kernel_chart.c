@@ -55,14 +55,23 @@ static const struct lull_roof *farthest(const struct lull_roofline *roofline)
     return NULL;
 }
 
+static unsigned line_of(const struct lull_kernel_prediction *prediction)
+{
+    return prediction->kernel->loops[prediction->kernel->body].line;
+}
+
 struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_prediction *prediction,
                                               const struct lull_roofline *all,
                                               const struct lull_kernel_measured *measured,
                                               struct lull_arena *arena)
 {
     const struct lull_roofline *roofline = &prediction->roofline;
+    /* Of several loops each has its own roofs. */
+    bool several = prediction->n_loops > 0;
     struct lull_chart *chart = lull_chart_create(
-        arena, lull_arena_printf(arena, "Roofline of %s", prediction->kernel->name));
+        arena, several ? lull_arena_printf(arena, "Roofline of %s, busiest loop: line %u",
+                                           prediction->kernel->name, line_of(prediction))
+                       : lull_arena_printf(arena, "Roofline of %s", prediction->kernel->name));
     double left = INFINITY, right = 0;
     const char *unit = work_unit(roofline);
     widen(roofline, &left, &right);
@@ -86,7 +95,7 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_predictio
                 LULL_CHART_POINTS, &at, 1);
     }
     const struct lull_roof *last = farthest(roofline);
-    if (measured && last) {
+    if (measured && last && !several) {
         double rate = lull_prediction_rate(prediction, prediction->cycles) *
                       (1 + lull_kernel_error(prediction, measured)) * measured->cores;
         struct lull_chart_point at = point(last->intensity, rate);
@@ -127,6 +136,15 @@ struct lull_chart *lull_kernel_cores_chart(const struct lull_kernel_prediction *
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
+/* Without the chain; of a nest the sum of its loops. */
+static double in_core(const struct lull_kernel_prediction *prediction)
+{
+    double sum = 0;
+    for (size_t l = 0; l < prediction->n_loops; l++)
+        sum += prediction->loops[l].weight * in_core(&prediction->loops[l]);
+    return prediction->n_loops > 0 ? sum : lull_ecm_time(&prediction->ecm, 0);
+}
+
 struct lull_chart *lull_kernel_sweep_chart(const struct lull_kernel_prediction *predictions,
                                            const double *values, size_t count, const char *size,
                                            const struct lull_kernel_measured *measured,
@@ -141,7 +159,7 @@ struct lull_chart *lull_kernel_sweep_chart(const struct lull_kernel_prediction *
         points[i] = point(values[i], predictions[i].cycles);
     lull_chart_series(chart, "ECM", LULL_CHART_LINE, points, count);
     for (size_t i = 0; i < count; i++)
-        points[i] = point(values[i], fmax(predictions[i].ecm.t_ol, predictions[i].ecm.t_nol));
+        points[i] = point(values[i], in_core(&predictions[i]));
     lull_chart_series(chart, "in core", LULL_CHART_LINE, points, count);
     for (size_t l = 0; l < predictions[0].ecm.n_links; l++) {
         for (size_t i = 0; i < count; i++)

@@ -7,42 +7,14 @@
 
 struct drawing {
     struct lull_document *document;
-    const struct lull_kernel_prediction *prediction;
+    const struct lull_kernel_prediction *prediction; /* of the nest, or one of its loops */
+    const char *id, *place; /* "_2" and "Loop 2, line 7: " of a loop among several; else "" */
     const struct lull_kernel_show *show;
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
 
 /* ---- cells and texts ------------------------------------------------------------------------ */
-
-/* "16.9" and "7" */
-static const char *cycles_text(double cycles, struct lull_arena *arena)
-{
-    return lull_arena_printf(arena, "%.*f", fabs(cycles - round(cycles)) < 0.05 ? 0 : 1, cycles);
-}
-
-/* {2 || 4 | 6.7 | 10 | 16.9} */
-static const char *tuple_text(const struct lull_kernel_prediction *prediction,
-                              struct lull_arena *arena)
-{
-    const struct lull_ecm *ecm = &prediction->ecm;
-    const char *text = lull_arena_printf(arena, "{%s || %s", cycles_text(ecm->t_ol, arena),
-                                         cycles_text(ecm->t_nol, arena));
-    for (size_t i = 0; i < ecm->n_links; i++)
-        text = lull_arena_printf(arena, "%s | %s", text, cycles_text(ecm->links[i].cycles, arena));
-    return lull_arena_printf(arena, "%s} cy", text);
-}
-
-/* {7 ] 7 ] 14 ] 32.4}: with the data in the first cache, the second, ... */
-static const char *ladder_text(const struct lull_kernel_prediction *prediction,
-                               struct lull_arena *arena)
-{
-    const char *text = "{";
-    for (size_t i = 0; i <= prediction->ecm.n_links; i++)
-        text = lull_arena_printf(arena, "%s%s%s", text, i ? " ] " : "",
-                                 cycles_text(lull_ecm_time(&prediction->ecm, i), arena));
-    return lull_arena_printf(arena, "%s} cy", text);
-}
 
 static const char *sizes_text(const struct lull_kernel *kernel, struct lull_arena *arena)
 {
@@ -55,13 +27,6 @@ static const char *sizes_text(const struct lull_kernel *kernel, struct lull_aren
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
-
-static const char *bottleneck_text(const struct lull_roofline *roofline, struct lull_arena *arena)
-{
-    if (roofline->limit != LULL_KERNEL_NONE)
-        return lull_arena_printf(arena, "bandwidth of %s", roofline->roofs[roofline->limit].level);
-    return roofline->peak <= roofline->in_core ? "peak arithmetic" : "the core's execution";
-}
 
 static void add_facts(const struct drawing *drawing)
 {
@@ -80,10 +45,14 @@ static void add_facts(const struct drawing *drawing)
     lull_document_fact(document, "flops", "Flop per iteration", lull_cell_number(per_iteration, 1));
     lull_document_fact(document, "footprint", "All arrays",
                        lull_cell_bytes((uint64_t)prediction->layers.footprint));
-    lull_kernel_add_in_core(document, &prediction->incore, arena);
-    lull_document_fact(document, "ecm", "ECM", lull_cell_text(tuple_text(prediction, arena)));
+    if (prediction->n_loops > 0)
+        lull_kernel_add_compiler(document, &prediction->incore, arena);
+    else
+        lull_kernel_add_in_core(document, &prediction->incore, arena);
+    lull_document_fact(document, "ecm", "ECM",
+                       lull_cell_text(lull_kernel_tuple_text(prediction, arena)));
     lull_document_fact(document, "ecm_prediction", "ECM prediction",
-                       lull_cell_text(ladder_text(prediction, arena)));
+                       lull_cell_text(lull_kernel_ladder_text(prediction, arena)));
     lull_document_fact(document, "cycles", "Time per unit (cy)",
                        lull_cell_number(prediction->cycles, 1));
     lull_document_fact(document, "performance", "Performance, 1 core",
@@ -94,14 +63,27 @@ static void add_facts(const struct drawing *drawing)
                            lull_cell_count(prediction->saturation));
     else
         lull_document_fact(document, "saturation", "Memory saturates at (cores)",
-                           lull_cell_absent("never: no traffic with memory"));
+                           lull_cell_absent(prediction->n_loops > 0
+                                                ? "never: a loop has no traffic with memory"
+                                                : "never: no traffic with memory"));
+    if (prediction->n_loops > 0)
+        return; /* each loop has its roofs */
     lull_document_fact(
         document, "roofline",
         lull_arena_printf(arena, "Roofline, %u core%s", prediction->roofline.cores,
                           prediction->roofline.cores == 1 ? "" : "s"),
         lull_cell_quantity(prediction->roofline.performance, lull_kernel_rate_unit(prediction)));
     lull_document_fact(document, "bottleneck", "Roofline's bottleneck",
-                       lull_cell_text(bottleneck_text(&prediction->roofline, arena)));
+                       lull_cell_text(lull_kernel_bottleneck_text(&prediction->roofline, arena)));
+}
+
+static struct lull_table *add_table(const struct drawing *drawing, const char *id,
+                                    const char *title)
+{
+    struct lull_arena *arena = drawing->arena;
+    return lull_document_table(drawing->document, lull_arena_printf(arena, "%s%s", id, drawing->id),
+                               lull_arena_printf(arena, "%s%s", drawing->place, title),
+                               LULL_BY_COLUMN);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
@@ -109,8 +91,8 @@ static void add_facts(const struct drawing *drawing)
 static void add_levels(const struct drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
-    struct lull_table *table = lull_document_table(
-        drawing->document, "levels", "Cache lines and cycles per unit of work", LULL_BY_COLUMN);
+    struct lull_table *table =
+        add_table(drawing, "levels", "Cache lines and cycles per unit of work");
     lull_table_corner(table, "Data from");
     lull_table_column(table, "loads", "Loads");
     lull_table_column(table, "stores", "Stores");
@@ -168,9 +150,9 @@ static void add_conditions(const struct drawing *drawing)
     const struct lull_layers *layers = &drawing->prediction->layers;
     if (layers->n_conditions == 0)
         return;
-    struct lull_table *table = lull_document_table(
-        drawing->document, "conditions",
-        "Layer conditions: reuse that a cache keeps if it holds so many bytes", LULL_BY_COLUMN);
+    struct lull_table *table =
+        add_table(drawing, "conditions",
+                  "Layer conditions: reuse that a cache keeps if it holds so many bytes");
     lull_table_corner(table, "Reuse");
     lull_table_column(table, "needs", "Needs (B)");
     lull_table_column(table, "bytes", "Here");
@@ -201,10 +183,9 @@ static void add_roofline(const struct drawing *drawing)
     const struct lull_roofline *roofline = &prediction->roofline;
     const char *unit = lull_kernel_rate_unit(prediction);
     struct lull_table *table =
-        lull_document_table(drawing->document, "roofline",
-                            lull_arena_printf(drawing->arena, "Roofline, %u core%s",
-                                              roofline->cores, roofline->cores == 1 ? "" : "s"),
-                            LULL_BY_COLUMN);
+        add_table(drawing, "roofline",
+                  lull_arena_printf(drawing->arena, "Roofline, %u core%s", roofline->cores,
+                                    roofline->cores == 1 ? "" : "s"));
     lull_table_corner(table, "Limit");
     lull_table_column(table, "bandwidth", "Bandwidth");
     lull_table_column(table, "intensity",
@@ -265,8 +246,7 @@ static void add_ports(const struct drawing *drawing)
     const struct lull_incore *incore = &drawing->prediction->incore;
     if (!drawing->show->ports || !incore->assembly)
         return;
-    struct lull_table *table = lull_document_table(drawing->document, "ports",
-                                                   "Ports, busy per unit of work", LULL_BY_COLUMN);
+    struct lull_table *table = add_table(drawing, "ports", "Ports, busy per unit of work");
     lull_table_corner(table, "Port");
     lull_table_column(table, "cycles", "Cycles");
     lull_table_column(table, "group", "Counts in");
@@ -276,7 +256,10 @@ static void add_ports(const struct drawing *drawing)
         lull_table_set(table, row, 0, lull_cell_number(port->cycles, 2));
         lull_table_set(table, row, 1, lull_cell_text(port->loads ? "T_nOL" : "T_OL"));
     }
-    lull_document_fact(drawing->document, "assembly", "Loop", lull_cell_text(incore->assembly));
+    lull_document_fact(drawing->document,
+                       lull_arena_printf(drawing->arena, "assembly%s", drawing->id),
+                       lull_arena_printf(drawing->arena, "%sLoop", drawing->place),
+                       lull_cell_text(incore->assembly));
 }
 
 /* ---- measurement ---------------------------------------------------------------------------- */
@@ -289,8 +272,7 @@ static void add_measured(const struct drawing *drawing)
     if (!measured)
         return;
     double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
-    double work =
-        measured->cores * units * (prediction->flops > 0 ? prediction->flops : prediction->unit);
+    double work = measured->cores * units * prediction->work;
     double predicted = lull_kernel_seconds(prediction, measured->cores);
     struct lull_table *table =
         lull_document_table(drawing->document, "measured",
@@ -334,60 +316,92 @@ static void tell_disagreements(const struct drawing *drawing)
         const struct lull_ecm_lines *simulated = &prediction->simulated.lines[i];
         if (!prediction->disagreements[i])
             continue;
-        lull_notices_add(drawing->notices, LULL_NOTICE_WARNING,
-                         "beyond L%zu the layer conditions say %.2f lines, the simulation %.2f: %s",
-                         i + 1, lines->loads + lines->stores, simulated->loads + simulated->stores,
-                         prediction->disagreements[i]);
+        bool others = prediction->layers.has_others; /* then loads alone are compared */
+        lull_notices_add(
+            drawing->notices, LULL_NOTICE_WARNING,
+            "%sbeyond L%zu the layer conditions say %.2f lines%s, the simulation %.2f: %s",
+            drawing->place, i + 1, lines->loads + (others ? 0 : lines->stores),
+            others ? " loaded" : "", simulated->loads + (others ? 0 : simulated->stores),
+            prediction->disagreements[i]);
     }
+}
+
+static void tell_loop(const struct drawing *drawing)
+{
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
+    for (size_t i = 0; i < prediction->incore.n_notes; i++)
+        lull_document_note(drawing->document, LULL_NOTE_INFO, "%s%s", drawing->place,
+                           prediction->incore.notes[i]);
+    if (prediction->incore.chain > lull_ecm_time(&prediction->ecm, 0))
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "%sEach pass waits for the one before it: the loop-carried chain takes "
+                           "%.1f cy per unit, more than any port; more partial sums would help.",
+                           drawing->place, prediction->incore.chain);
+    tell_disagreements(drawing);
 }
 
 static void tell_notes(const struct drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
-    for (size_t i = 0; i < prediction->incore.n_notes; i++)
-        lull_document_note(drawing->document, LULL_NOTE_INFO, "%s", prediction->incore.notes[i]);
-    if (prediction->incore.chain > lull_ecm_time(&prediction->ecm, 0))
-        lull_document_note(drawing->document, LULL_NOTE_INFO,
-                           "Each pass waits for the one before it: the loop-carried chain takes "
-                           "%.1f cy per unit, more than any port; more partial sums would help.",
-                           prediction->incore.chain);
     if (prediction->overlap_assumed)
         lull_document_note(
             drawing->document, LULL_NOTE_INFO,
             "The machine file does not say whether transfers overlap (core/overlap): "
             "by the vendor, %s is taken.",
             prediction->overlap);
-    if (prediction->share < 0.99)
-        lull_document_note(drawing->document, LULL_NOTE_INFO,
-                           "The prediction is for the innermost loop at line %u, which has %.0f %% "
-                           "of all innermost iterations.",
-                           prediction->kernel->loops[prediction->kernel->body].line,
-                           100 * prediction->share);
-    if (prediction->share < 0.99 && drawing->show->measured)
-        lull_notices_add(drawing->notices, LULL_NOTICE_WARNING,
-                         "the measured time is that of all innermost loops, the prediction that of "
-                         "one: the error is not the model's");
+    if (prediction->n_loops > 0)
+        lull_document_note(drawing->document, LULL_NOTE_INFO, "%s", LULL_KERNEL_SUM_NOTE);
     for (size_t i = 0; i < prediction->kernel->n_calls; i++)
         lull_document_note(drawing->document, LULL_NOTE_INFO,
                            "Calls of %s count %.4g cy each, as stated.",
                            prediction->kernel->calls[i].name, prediction->kernel->calls[i].cycles);
 }
 
+/* ---- the document --------------------------------------------------------------------------- */
+
+static void add_loop(const struct drawing *drawing)
+{
+    add_levels(drawing);
+    add_conditions(drawing);
+    add_roofline(drawing);
+}
+
+/* `draw` for each innermost loop, or for the only one. */
+static void for_each_loop(const struct drawing *drawing, void (*draw)(const struct drawing *))
+{
+    struct lull_arena *arena = drawing->arena;
+    if (drawing->prediction->n_loops == 0)
+        draw(drawing);
+    for (size_t l = 0; l < drawing->prediction->n_loops; l++) {
+        struct drawing loop = *drawing;
+        loop.prediction = &drawing->prediction->loops[l];
+        loop.id = lull_arena_printf(arena, "_%zu", lull_kernel_number(loop.prediction->kernel));
+        loop.place =
+            lull_arena_printf(arena, "%s: ", lull_kernel_loop_text(loop.prediction, arena));
+        draw(&loop);
+    }
+}
+
 struct lull_document *lull_kernel_document(const struct lull_kernel_prediction *prediction,
                                            const struct lull_kernel_show *show,
                                            struct lull_notices *notices, struct lull_arena *arena)
 {
-    const struct drawing drawing = {lull_document_create(arena, "lull-model-kernel/1", ""),
-                                    prediction, show, notices, arena};
+    const struct drawing drawing = {.document =
+                                        lull_document_create(arena, "lull-model-kernel/1", ""),
+                                    .prediction = prediction,
+                                    .id = "",
+                                    .place = "",
+                                    .show = show,
+                                    .notices = notices,
+                                    .arena = arena};
     add_facts(&drawing);
-    add_levels(&drawing);
-    add_conditions(&drawing);
-    add_roofline(&drawing);
+    lull_kernel_add_loops(drawing.document, prediction, arena);
+    for_each_loop(&drawing, add_loop);
     add_cores(&drawing);
-    add_ports(&drawing);
+    for_each_loop(&drawing, add_ports);
     add_measured(&drawing);
+    for_each_loop(&drawing, tell_loop);
     tell_notes(&drawing);
-    tell_disagreements(&drawing);
     lull_document_add_notices(drawing.document, notices);
     return drawing.document;
 }

@@ -25,8 +25,9 @@ struct lull_document *lull_kernel_sweep_document(const struct lull_kernel_predic
                                                  struct lull_notices *notices,
                                                  struct lull_arena *arena);
 
-/* Roofs of one core and of all cores of a domain, with the kernel on them. `all`: the same kernel
- * on all cores; may be NULL. */
+/* Roofs of one core and of all cores of a domain, with the kernel on them, of several innermost
+ * loops the busiest, without what was measured. `all`: the same kernel on all cores; may be NULL.
+ */
 struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_prediction *prediction,
                                               const struct lull_roofline *all,
                                               const struct lull_kernel_measured *measured,

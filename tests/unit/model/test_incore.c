@@ -47,7 +47,7 @@ static void loop_that_moves_most_is_found(void **state)
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_assembly_loop loop;
     (void)state;
-    assert_true(lull_assembly_find(code, "lull_loop", arena, &loop));
+    assert_true(lull_assembly_find(code, "lull_loop", (struct lull_source_lines){0}, arena, &loop));
     assert_int_equal(loop.count, 8);
     assert_true(loop.loaded == 64);
     assert_true(loop.stored == 32 + 16);
@@ -57,7 +57,51 @@ static void loop_that_moves_most_is_found(void **state)
     assert_string_equal(lull_assembly_without_load(&loop.items[1], arena),
                         "vfmadd231pd\t%ymm15, %ymm0, %ymm2");
     assert_string_equal(lull_assembly_without_load(&loop.items[3], arena), loop.items[3].text);
-    assert_false(lull_assembly_find(code, "nothing", arena, &loop));
+    assert_false(lull_assembly_find(code, "nothing", (struct lull_source_lines){0}, arena, &loop));
+    lull_arena_destroy(arena);
+}
+
+/* Two loops of kernel.c, the second of which the compiler left no jump: two loads and a store of 8
+ * bytes at lines 7 and 8. Line 7 of another file does not count, nor does line 9. */
+static const char lines[] = "\t.text\n"
+                            "lull_loop:\n"
+                            "\t.file 1 \"/tmp/other.c\"\n"
+                            "\t.loc 1 7 1\n"
+                            "\tmovq\t(%rdi), %rax\n"
+                            "\t.file 2 \"src/kernel.c\"\n"
+                            "\t.loc 2 4 10\n"
+                            ".L3:\n"
+                            "\tvmovupd\t(%rdi,%rax), %ymm0\n"
+                            "\t.loc 2 5 12 is_stmt 0\n"
+                            "\tvmovupd\t%ymm0, (%rsi,%rax)\n"
+                            "\taddq\t$32, %rax\n"
+                            "\tjne\t.L3\n"
+                            "\t.loc 2 7 3\n"
+                            "\tvmovsd\t(%rdi), %xmm1\n"
+                            "\tvaddsd\t8(%rdi), %xmm1, %xmm1\n"
+                            "\t.loc 2 8 3\n"
+                            "\tvmovsd\t%xmm1, (%rsi)\n"
+                            "\t.loc 2 9 1\n"
+                            "\tvmovsd\t%xmm1, 8(%rsi)\n"
+                            "\tret\n"
+                            "\t.size\tlull_loop, .-lull_loop\n";
+
+static void loops_are_told_apart_by_their_lines(void **state)
+{
+    const struct lull_source_lines first = {"/home/src/kernel.c", 4, 5},
+                                   second = {"kernel.c", 7, 8};
+    const struct lull_source_lines nowhere = {"kernel.c", 6, 6}, other = {"nel.c", 4, 5};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_assembly_loop loop;
+    (void)state;
+    assert_true(lull_assembly_find(lines, "lull_loop", first, arena, &loop));
+    assert_int_equal(loop.count, 4);
+    assert_false(lull_assembly_find(lines, "lull_loop", second, arena, &loop));
+    assert_false(lull_assembly_find(lines, "lull_loop", other, arena, &loop));
+    assert_true(lull_assembly_find_unrolled(lines, "lull_loop", second, arena, &loop));
+    assert_int_equal(loop.count, 3);
+    assert_true(loop.loaded == 16 && loop.stored == 8);
+    assert_false(lull_assembly_find_unrolled(lines, "lull_loop", nowhere, arena, &loop));
     lull_arena_destroy(arena);
 }
 
@@ -68,7 +112,7 @@ static void chain_is_the_longest_way_back(void **state)
     struct lull_assembly_loop loop;
     double latency[8] = {7, 4, 3, 0, 2, 1, 1, 1};
     (void)state;
-    assert_true(lull_assembly_find(code, "lull_loop", arena, &loop));
+    assert_true(lull_assembly_find(code, "lull_loop", (struct lull_source_lines){0}, arena, &loop));
     assert_true(lull_assembly_chain(&loop, latency, arena) == 4);
     latency[1] = 0.5;
     assert_true(lull_assembly_chain(&loop, latency, arena) == 1);
@@ -77,7 +121,8 @@ static void chain_is_the_longest_way_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(loop_that_moves_most_is_found),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(loops_are_told_apart_by_their_lines),
+                                       cmocka_unit_test(loop_that_moves_most_is_found),
                                        cmocka_unit_test(chain_is_the_longest_way_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

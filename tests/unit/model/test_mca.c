@@ -39,6 +39,20 @@ static lull_status find(const char *kernel_name, const char *cpu, const char *co
     return status;
 }
 
+static struct lull_kernel *nest(struct lull_arena *arena)
+{
+    static const struct lull_kernel_size sizes[] = {{"N", 10000}, {"M", 1000}};
+    const struct lull_kernel_source source = {
+        .path = lull_arena_printf(arena, "%s/data/kernel/triad-dot.c", getenv("LULL_TESTS_DIR")),
+        .sizes = sizes,
+        .n_sizes = 2};
+    struct lull_kernel *kernel;
+    struct lull_error err;
+    if (lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    return kernel;
+}
+
 static void times_are_the_published_ones(void **state)
 {
     static const char *const cpus[] = {"haswell", "skylake-avx512", "znver3"};
@@ -62,6 +76,35 @@ static void times_are_the_published_ones(void **state)
                              compilers[i], incore.t_ol, published[k].t_ol_haswell);
                 lull_arena_destroy(arena);
             }
+}
+
+/* The triad and the scalar product in one nest: each is found, with its own published times. */
+static void loops_of_a_nest_are_told_apart(void **state)
+{
+    static const char *const compilers[] = {"gcc", "clang"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t loop = 0; loop < 2; loop++) {
+            struct lull_arena *arena = lull_arena_create(NULL);
+            struct lull_incore incore;
+            struct lull_kernel *kernel = nest(arena);
+            struct lull_kernel body = lull_kernel_look_at(kernel, (int)loop + 1);
+            struct lull_machine *machine = lull_machine_create(arena);
+            const struct lull_incore_options options = {.compiler = compilers[i]};
+            machine->core.llvm_cpu = "haswell";
+            struct lull_error err;
+            lull_status status =
+                lull_incore_find(&body, machine, &options, 64, arena, &incore, &err);
+            if (status == LULL_ERR_IO)
+                printf("skipped: %s\n", err.text);
+            else if (status != LULL_OK)
+                fail_msg("%s", err.text);
+            else if (!(fabs(incore.t_nol - published[loop].t_nol) < 0.05) ||
+                     !(fabs(incore.t_ol - published[loop].t_ol_haswell) < 0.05))
+                fail_msg("%s by %s: {%g || %g}", published[loop].kernel, compilers[i], incore.t_ol,
+                         incore.t_nol);
+            lull_arena_destroy(arena);
+        }
 }
 
 /* One register takes all products, two vectors of four for a cache line: twice the latency of a
@@ -88,6 +131,7 @@ int main(void)
     if (!works)
         return 77;
     const struct CMUnitTest tests[] = {cmocka_unit_test(times_are_the_published_ones),
+                                       cmocka_unit_test(loops_of_a_nest_are_told_apart),
                                        cmocka_unit_test(one_sum_is_a_chain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

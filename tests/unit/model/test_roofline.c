@@ -23,7 +23,8 @@ static lull_status predict(unsigned cores, double size, struct lull_arena *arena
         .path = lull_arena_printf(arena, "%s/../examples/kernels/jacobi2d.c", tests),
         .sizes = sizes,
         .n_sizes = 2};
-    const struct lull_kernel_options options = {.incore = {.given = true, .t_ol = 6, .t_nol = 4},
+    static const struct lull_incore_times times = {6, 4};
+    const struct lull_kernel_options options = {.incore = {.given = &times, .n_given = 1},
                                                 .cores = cores};
     struct lull_kernel *kernel;
     struct lull_machine *machine;

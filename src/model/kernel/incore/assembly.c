@@ -3,11 +3,13 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct lines {
     const char **items;
+    unsigned *source; /* the line of the source that each one comes from; 0: unknown */
     size_t count;
 };
 
@@ -34,6 +36,53 @@ static struct lines split_function(const char *assembly, const char *function,
         at += whole + (at[whole] == '\n');
     }
     return lines;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Whether a directive ".file NUMBER ... "NAME"" gives this number to the file. clang writes the
+ * folder in front of the name, and a checksum behind it. */
+static bool is_file(const char *assembly, unsigned number, const char *name,
+                    struct lull_arena *arena)
+{
+    static const char directive[] = "\t.file";
+    const char *ending = lull_arena_printf(arena, "%s\"", base_name(name));
+    for (const char *at = strstr(assembly, directive); at; at = strstr(at + 1, directive)) {
+        unsigned found;
+        if (sscanf(at + strlen(directive), " %u", &found) != 1 || found != number)
+            continue;
+        const char *text = strstr(at, ending);
+        if (text && text < at + strcspn(at, "\n") && (text[-1] == '"' || text[-1] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* What the directives ".loc FILE LINE COLUMN" say. */
+static void find_source(const char *assembly, const char *file, struct lines *lines,
+                        struct lull_arena *arena)
+{
+    unsigned at = 0, number, announced, last = 0;
+    bool counts = false;
+    lines->source = lull_arena_zero(arena, lines->count + 1, sizeof *lines->source);
+    for (size_t i = 0; i < lines->count; i++) {
+        if (sscanf(lines->items[i], ".loc %u %u", &number, &announced) == 2) {
+            counts = number == last ? counts : is_file(assembly, number, file, arena);
+            last = number;
+            at = counts ? announced : 0;
+        }
+        lines->source[i] = at;
+    }
+}
+
+static bool stands_in(const struct lines *lines, size_t number, struct lull_source_lines from)
+{
+    return from.last == 0 ||
+           (lines->source[number] >= from.first && lines->source[number] <= from.last);
 }
 
 static bool is_label(const char *line)
@@ -133,14 +182,15 @@ static struct lull_instruction classify(const char *text)
 
 /* ---- loops --------------------------------------------------------------------------------- */
 
+/* Of lines `first` to `last` the instructions that come from these lines of the source. */
 static struct lull_assembly_loop take_loop(const struct lines *lines, size_t first, size_t last,
-                                           struct lull_arena *arena)
+                                           struct lull_source_lines from, struct lull_arena *arena)
 {
     struct lull_assembly_loop loop = {
         .items = lull_arena_zero(arena, last - first + 1, sizeof *loop.items), .text = ""};
     for (size_t i = first; i <= last; i++) {
         const char *line = lines->items[i];
-        if (*line == '.' && !is_label(line))
+        if ((*line == '.' && !is_label(line)) || !stands_in(lines, i, from))
             continue; /* a directive */
         if (is_instruction(line) || i == first)
             loop.text = lull_arena_printf(arena, "%s%s%s\n", loop.text,
@@ -155,6 +205,18 @@ static struct lull_assembly_loop take_loop(const struct lines *lines, size_t fir
     return loop;
 }
 
+/* Whether most instructions of a loop come from these lines. */
+static bool comes_from(const struct lines *lines, size_t first, size_t last,
+                       struct lull_source_lines from)
+{
+    size_t inside = 0, all = 0;
+    for (size_t i = first; i <= last; i++) {
+        all += is_instruction(lines->items[i]);
+        inside += is_instruction(lines->items[i]) && stands_in(lines, i, from);
+    }
+    return 2 * inside > all;
+}
+
 static bool has_jump_back(const struct lines *lines, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
@@ -165,22 +227,39 @@ static bool has_jump_back(const struct lines *lines, size_t first, size_t last)
     return false;
 }
 
-bool lull_assembly_find(const char *assembly, const char *function, struct lull_arena *arena,
-                        struct lull_assembly_loop *ret_loop)
+bool lull_assembly_find(const char *assembly, const char *function, struct lull_source_lines from,
+                        struct lull_arena *arena, struct lull_assembly_loop *ret_loop)
 {
     struct lines lines = split_function(assembly, function, arena);
     double most = 0;
+    if (from.last)
+        find_source(assembly, from.file, &lines, arena);
     for (size_t i = 0; i < lines.count; i++) {
         ptrdiff_t first = jump_target(&lines, i);
-        if (first < 0 || first > (ptrdiff_t)i || has_jump_back(&lines, (size_t)first, i))
+        if (first < 0 || first > (ptrdiff_t)i || has_jump_back(&lines, (size_t)first, i) ||
+            !comes_from(&lines, (size_t)first, i, from))
             continue;
-        struct lull_assembly_loop loop = take_loop(&lines, (size_t)first, i, arena);
+        struct lull_assembly_loop loop =
+            take_loop(&lines, (size_t)first, i, (struct lull_source_lines){0}, arena);
         if (loop.loaded + loop.stored > most) {
             most = loop.loaded + loop.stored;
             *ret_loop = loop;
         }
     }
     return most > 0;
+}
+
+bool lull_assembly_find_unrolled(const char *assembly, const char *function,
+                                 struct lull_source_lines from, struct lull_arena *arena,
+                                 struct lull_assembly_loop *ret_loop)
+{
+    struct lines lines = split_function(assembly, function, arena);
+    if (lines.count == 0)
+        return false;
+    if (from.last)
+        find_source(assembly, from.file, &lines, arena);
+    *ret_loop = take_loop(&lines, 0, lines.count - 1, from, arena);
+    return ret_loop->loaded + ret_loop->stored > 0;
 }
 
 const char *lull_assembly_without_load(const struct lull_instruction *instruction,

@@ -244,13 +244,32 @@ static void scale(struct lull_incore *incore, double factor)
 
 static double cycles_of_calls(const struct lull_kernel *kernel, double unit)
 {
-    double sum = 0, all = lull_kernel_iterations(kernel, kernel->body);
+    double sum = 0;
     for (size_t i = 0; i < kernel->n_calls; i++)
-        sum += kernel->calls[i].cycles *
-               (kernel->calls[i].loop == LULL_KERNEL_NONE
-                    ? 0
-                    : lull_kernel_iterations(kernel, kernel->calls[i].loop) / all);
+        sum += kernel->calls[i].cycles * lull_kernel_per_iteration(kernel, kernel->calls[i].loop);
     return sum * unit;
+}
+
+/* Where the body stands, in lines as the compiler counts them; of the only innermost loop: all. */
+static lull_status find_lines(const struct lull_kernel *kernel, struct lull_source_lines *ret_lines,
+                              struct lull_error *err)
+{
+    const struct lull_kernel_loop *body = &kernel->loops[kernel->body];
+    *ret_lines = (struct lull_source_lines){.file = kernel->path};
+    for (int l = 0; l < (int)kernel->n_loops; l++) {
+        const struct lull_kernel_loop *loop = &kernel->loops[l];
+        if (l == kernel->body || !lull_kernel_is_innermost(kernel, l))
+            continue;
+        if (loop->first_line <= body->last_line && loop->last_line >= body->first_line)
+            return lull_fail(
+                err, LULL_ERR_RANGE,
+                "%s: line %u: two innermost loops stand on one line, where they cannot "
+                "be told apart",
+                kernel->path, loop->line);
+        ret_lines->first = kernel->code_line + body->first_line;
+        ret_lines->last = kernel->code_line + body->last_line;
+    }
+    return LULL_OK;
 }
 
 static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
@@ -259,29 +278,62 @@ static lull_status find_in(const char *folder, const struct lull_kernel *kernel,
                            struct lull_arena *arena, struct lull_incore *incore,
                            struct lull_error *err)
 {
-    static const char *const assembly_only[] = {"-S", NULL};
+    /* -g1 notes lines, and leaves the code as it is. */
+    static const char *const assembly_only[] = {"-S", NULL}, *const with_lines[] = {"-S", "-g1",
+                                                                                    NULL};
     const char *path = lull_arena_printf(arena, "%s/kernel.s", folder);
     struct lull_assembly_loop loop;
-    bool found = false;
+    struct lull_source_lines lines;
+    const char *assembly = NULL;
+    bool found = false, unrolled = false;
+    lull_status status = find_lines(kernel, &lines, err);
+    if (status != LULL_OK)
+        return status;
     /* Where sizes are so small that they leave no loop, it is compiled for any sizes. */
     for (unsigned try = 0; try < 2 && !found; try++) {
-        lull_status status =
-            compile(kernel, machine, options, try == 0, assembly_only, path, folder, arena, err);
+        status = compile(kernel, machine, options, try == 0,
+                         lines.last ? with_lines : assembly_only, path, folder, arena, err);
         if (status != LULL_OK)
             return status;
-        const char *assembly = lull_incore_slurp(path, arena);
-        found = assembly && lull_assembly_find(assembly, "lull_loop", arena, &loop);
+        assembly = lull_incore_slurp(path, arena);
+        found = assembly && lull_assembly_find(assembly, "lull_loop", lines, arena, &loop);
     }
+    if (!found && assembly && lines.last)
+        found = unrolled = lull_assembly_find_unrolled(assembly, "lull_loop", lines, arena, &loop);
     if (!found)
         return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: no loop is left in what the compiler made of it (%s %s); "
+                         "%s: line %u: no loop is left in what the compiler made of it (%s %s); "
                          "give its times with --in-core T_OL,T_nOL",
-                         kernel->path, incore->compiler, incore->flags);
+                         kernel->path, kernel->loops[kernel->body].line, incore->compiler,
+                         incore->flags);
     incore->assembly = loop.text;
     incore->per_pass = iterations_per_pass(kernel, &loop);
     note_vectors(kernel, &loop, options, arena, incore);
     analyse(&loop, machine, options, folder, arena, incore);
+    if (unrolled) { /* no pass follows another */
+        incore->chain = NAN;
+        lull_incore_note(incore, arena, "The compiler left no loop: its instructions count.");
+    }
     scale(incore, unit / incore->per_pass);
+    return LULL_OK;
+}
+
+static lull_status take_given(const struct lull_kernel *kernel,
+                              const struct lull_incore_options *options,
+                              struct lull_incore *ret_incore, struct lull_error *err)
+{
+    size_t count = lull_kernel_count_innermost(kernel);
+    if (options->n_given != count)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: line %u: expected in-core times of %zu innermost loop%s, got %zu",
+                         kernel->path, kernel->loops[0].line, count, count == 1 ? "" : "s",
+                         options->n_given);
+    *ret_incore =
+        (struct lull_incore){.source = LULL_INCORE_GIVEN,
+                             .t_ol = options->given[lull_kernel_number(kernel) - 1].t_ol,
+                             .t_nol = options->given[lull_kernel_number(kernel) - 1].t_nol,
+                             .chain = NAN,
+                             .alone = NAN};
     return LULL_OK;
 }
 
@@ -290,15 +342,11 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
                              struct lull_arena *arena, struct lull_incore *ret_incore,
                              struct lull_error *err)
 {
-    struct lull_incore incore = {.source = LULL_INCORE_GIVEN, .chain = NAN, .alone = NAN};
+    struct lull_incore incore = {.chain = NAN, .alone = NAN};
     double unit = lull_kernel_unit(kernel, line_bytes);
     const char *folder;
-    if (options->given) {
-        incore.t_ol = options->t_ol;
-        incore.t_nol = options->t_nol;
-        *ret_incore = incore;
-        return LULL_OK;
-    }
+    if (options->given)
+        return take_given(kernel, options, ret_incore, err);
     incore.compiler = options->compiler ? options->compiler : "cc";
     incore.flags = join(flags_for(kernel, machine, options, arena), arena);
     lull_status status = lull_make_temporary_folder(arena, &folder, err);

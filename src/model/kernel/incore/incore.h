@@ -1,9 +1,10 @@
 /* In-core time: what a core takes for a unit of work with all data in its first cache.
  *
- * The kernel is compiled, its innermost loop is found in the assembler code, and llvm-mca says how
- * long each port is busy. T_nOL: the ports that load, in use by load instructions; T_OL: the
- * busiest of the other ports. Where llvm-mca is missing or does not know the processor,
- * instructions are counted and divided by what such a core does per cycle. */
+ * The kernel is compiled, its body is found in the assembler code, of several innermost loops by
+ * the lines of the source that the compiler notes, and llvm-mca says how long each port is busy.
+ * T_nOL: the ports that load, in use by load instructions; T_OL: the busiest of the other ports.
+ * Where llvm-mca is missing or does not know the processor, instructions are counted and divided by
+ * what such a core does per cycle. */
 #ifndef LULL_MODEL_KERNEL_INCORE_INCORE_H
 #define LULL_MODEL_KERNEL_INCORE_INCORE_H
 
@@ -33,9 +34,14 @@ struct lull_incore { /* cycles per unit of work */
     size_t n_notes;
 };
 
-struct lull_incore_options {
-    bool given; /* t_ol and t_nol are what the user says */
+struct lull_incore_times { /* cycles per unit of work */
     double t_ol, t_nol;
+};
+
+struct lull_incore_options {
+    const struct lull_incore_times *given; /* what the user says, of each innermost loop in order of
+                                              the source; NULL: nothing */
+    size_t n_given;
     const char *compiler;     /* NULL: cc */
     const char *const *flags; /* NULL: chosen for the machine */
     const char *mca;          /* NULL: llvm-mca, by any version's name */
@@ -43,9 +49,10 @@ struct lull_incore_options {
     bool estimate;            /* do without llvm-mca */
 };
 
-/* Calls have their stated costs in T_OL. `line_bytes` defines the unit of work. Fails with
- * LULL_ERR_IO where the compiler does not run, LULL_ERR_FORMAT where it refuses the kernel or no
- * loop is found in what it makes. */
+/* Of the kernel's body. Calls have their stated costs in T_OL. `line_bytes` defines the unit of
+ * work. Fails with LULL_ERR_IO where the compiler does not run, LULL_ERR_FORMAT where it refuses
+ * the kernel or the loop is not found in what it makes, LULL_ERR_RANGE where two innermost loops
+ * stand on one line or times are not given for each. */
 lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
                              const struct lull_incore_options *options, double line_bytes,
                              struct lull_arena *arena, struct lull_incore *ret_incore,

@@ -33,9 +33,22 @@ struct lull_assembly_loop {
     double loaded, stored; /* bytes of data per pass */
 };
 
-/* The innermost loop of the function that moves the most data in a pass; false: there is none. */
-bool lull_assembly_find(const char *assembly, const char *function, struct lull_arena *arena,
-                        struct lull_assembly_loop *ret_loop);
+/* Lines of a source file; last 0: everything. */
+struct lull_source_lines {
+    const char *file;
+    unsigned first, last;
+};
+
+/* The innermost loop of the function that moves the most data in a pass, of those most of whose
+ * instructions come from these lines; false: there is none. */
+bool lull_assembly_find(const char *assembly, const char *function, struct lull_source_lines from,
+                        struct lull_arena *arena, struct lull_assembly_loop *ret_loop);
+
+/* All instructions of the function that come from these lines, of a loop that is no loop any more;
+ * false: none of them moves data. */
+bool lull_assembly_find_unrolled(const char *assembly, const char *function,
+                                 struct lull_source_lines from, struct lull_arena *arena,
+                                 struct lull_assembly_loop *ret_loop);
 
 /* The instruction with a register in the place of what it loads into vector registers. */
 const char *lull_assembly_without_load(const struct lull_instruction *instruction,

@@ -307,6 +307,7 @@ static lull_status read_kernel(struct lull_kernel_reader *reader)
     end += end < reader->text_size && reader->text[end] == ';';
     kernel->code = lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
     kernel->code_line = lull_reader_line(reader, search.nests[0]);
+    reader->code_begin = begin;
     status = lull_reader_statement(reader, search.nests[0]);
     lull_kernel_divide(kernel);
     for (size_t i = 0; i < reader->source->n_sizes; i++)

@@ -28,6 +28,7 @@ struct lull_kernel_reader {
     const char *text; /* that was parsed: a line of our own, then the file */
     size_t text_size;
     unsigned lines_before; /* lines of our own */
+    size_t code_begin;     /* where the nest begins in the text */
     CXTranslationUnit unit;
     bool *as_macro; /* of each size: the file uses it without declaring it, as a build's macro */
     struct lull_kernel *kernel;

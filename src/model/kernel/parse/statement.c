@@ -296,6 +296,15 @@ static size_t add_loop(struct lull_kernel_reader *reader, const struct lull_kern
     return kernel->n_loops++;
 }
 
+/* Lines of the kernel's code that end before a place in the text. */
+static unsigned lines_of_code(const struct lull_kernel_reader *reader, size_t place)
+{
+    unsigned lines = 0;
+    for (size_t i = reader->code_begin; i < place && i < reader->text_size; i++)
+        lines += reader->text[i] == '\n';
+    return lines;
+}
+
 static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
@@ -315,6 +324,10 @@ static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
         status = read_step(reader, lull_reader_strip(reader, parts.items[2]), variable, &loop.step);
     if (status != LULL_OK)
         return status;
+    size_t begin, end;
+    lull_reader_extent(reader, cursor, &begin, &end);
+    loop.first_line = lines_of_code(reader, begin);
+    loop.last_line = lines_of_code(reader, end);
     int around = reader->loop;
     reader->loop = (int)add_loop(reader, &loop);
     status = lull_reader_statement(reader, parts.items[3]);

@@ -20,10 +20,10 @@ struct lull_outside_kernel {
     const char *file; /* as it was asked for */
     struct lull_kernel_source source;
     struct lull_kernel *kernel;
-    struct lull_incore incore;
+    struct lull_kernel_incores incores;
     struct lull_kernel_question last; /* and its answer */
     struct lull_kernel_time time;
-    bool has_incore, has_last;
+    bool has_last;
 };
 
 static bool is_same_question(const struct lull_kernel_question *a,
@@ -73,6 +73,8 @@ static lull_status add_kernel(struct lull_outside *outside,
     kernel.source.sizes = keep_sizes(question, arena);
     kernel.source.n_sizes = question->n_sizes;
     lull_status status = lull_kernel_read(&kernel.source, arena, &kernel.kernel, err);
+    if (status == LULL_OK)
+        kernel.incores = lull_kernel_no_incores(kernel.kernel, arena);
     if (status != LULL_OK)
         return status;
     outside->kernels = lull_arena_grow(arena, outside->kernels, &outside->kernels_capacity,
@@ -92,40 +94,14 @@ static lull_status take_sizes(struct lull_outside_kernel *kernel,
     return lull_kernel_check(kernel->kernel, err);
 }
 
-static double line_bytes(const struct lull_machine *machine)
-{
-    return machine->n_caches && machine->caches[0].line_bytes ? machine->caches[0].line_bytes : 64;
-}
-
-/* Once for a kernel; what a file says counts at once. */
-static lull_status find_in_core(struct lull_outside *outside,
-                                const struct lull_kernel_question *question,
-                                struct lull_outside_kernel *kernel, struct lull_error *err)
-{
-    const struct lull_incore_options options = {.given = question->has_in_core,
-                                                .t_ol = question->in_core[0],
-                                                .t_nol = question->in_core[1],
-                                                .here = lull_machine_is_here(outside->machine)};
-    bool given = kernel->has_incore && kernel->incore.source == LULL_INCORE_GIVEN;
-    if (kernel->has_incore && !given && !question->has_in_core)
-        return LULL_OK;
-    lull_status status =
-        lull_incore_find(kernel->kernel, outside->machine, &options, line_bytes(outside->machine),
-                         outside->arena, &kernel->incore, err);
-    kernel->has_incore = status == LULL_OK;
-    return status;
-}
-
-/* Each of `cores` has the n-th part of what they do together, and the nest its other loops. */
+/* Each of `cores` has the n-th part of what they do together. */
 static struct lull_kernel_time time_of(const struct lull_kernel_prediction *prediction,
                                        double cores)
 {
     const struct lull_kernel *kernel = prediction->kernel;
     size_t n = (size_t)fmin(fmax(cores, 1), (double)prediction->n_points);
-    double work = prediction->flops > 0 ? prediction->flops : prediction->unit;
-    double units =
-        lull_kernel_iterations(kernel, kernel->body) / prediction->share / prediction->unit;
-    double seconds = units * work * (double)n / prediction->points[n - 1].latency;
+    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
+    double seconds = units * prediction->work * (double)n / prediction->points[n - 1].latency;
     size_t links = prediction->ecm.n_links;
     double caches = lull_prediction_cycles(prediction, links > 0 ? links - 1 : 0);
     return (struct lull_kernel_time){seconds, units * caches / prediction->clock < 0.5 * seconds};
@@ -135,16 +111,21 @@ static lull_status predict(struct lull_outside *outside,
                            const struct lull_kernel_question *question,
                            struct lull_outside_kernel *kernel, struct lull_error *err)
 {
-    const struct lull_kernel_options options = {.cores = 1};
+    const struct lull_incore_times given = {question->in_core[0], question->in_core[1]};
+    struct lull_kernel_options options = {
+        .cores = 1, .incore = {.here = lull_machine_is_here(outside->machine)}};
     struct lull_kernel_prediction prediction;
     lull_status status = take_sizes(kernel, question, err);
-    if (status == LULL_OK)
-        status = find_in_core(outside, question, kernel, err);
+    if (question->has_in_core) { /* what a file says counts at once, and is not kept */
+        options.incore.given = &given;
+        options.incore.n_given = 1;
+    }
     if (status != LULL_OK)
         return status;
     struct lull_arena *scratch = lull_arena_create(NULL);
     status = lull_kernel_predict(kernel->kernel, outside->machine, &kernel->source, &options,
-                                 &kernel->incore, scratch, &prediction, err);
+                                 question->has_in_core ? NULL : &kernel->incores, scratch,
+                                 &prediction, err);
     if (status == LULL_OK)
         kernel->time =
             time_of(&prediction, question->cores > 0 ? question->cores : question->processes);

@@ -140,7 +140,11 @@ lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lul
 double lull_kernel_seconds(const struct lull_kernel_prediction *prediction, unsigned cores)
 {
     const struct lull_kernel *kernel = prediction->kernel;
-    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit;
+    double units = lull_kernel_iterations(kernel, kernel->body) / prediction->unit, sum = 0;
+    for (size_t l = 0; l < prediction->n_loops; l++)
+        sum += lull_kernel_seconds(&prediction->loops[l], cores);
+    if (prediction->n_loops > 0)
+        return sum;
     return cores * units * lull_ecm_scale(prediction->cycles, prediction->ecm.shared, cores) /
            prediction->clock;
 }

@@ -16,7 +16,8 @@ struct lull_kernel_measured {
 lull_status lull_kernel_run_here(const struct lull_kernel_wish *wish, struct lull_arena *arena,
                                  struct lull_kernel_measured *ret_measured, struct lull_error *err);
 
-/* Predicted seconds of one execution of the nest, on each of so many cores at the same time. */
+/* Predicted seconds of one execution of the nest, all its loops, on each of so many cores at the
+ * same time. */
 double lull_kernel_seconds(const struct lull_kernel_prediction *prediction, unsigned cores);
 /* Relative error of the predicted time. */
 double lull_kernel_error(const struct lull_kernel_prediction *prediction,

@@ -6,30 +6,34 @@ const struct lull_roofline *lull_kernel_all_cores(const struct lull_kernel_wish 
 {
     struct lull_kernel_options all = wish->options;
     struct lull_kernel_prediction *other = lull_arena_alloc(arena, sizeof *other);
+    struct lull_kernel_incores incores = lull_kernel_no_incores(wish->kernel, arena);
+    incores.loops[prediction->kernel->body] = &prediction->incore;
+    for (size_t l = 0; l < prediction->n_loops; l++)
+        incores.loops[prediction->loops[l].kernel->body] = &prediction->loops[l].incore;
     all.cores = (unsigned)prediction->n_points;
     all.simulate = false;
     all.traffic = LULL_TRAFFIC_CONDITIONS;
     if (all.cores <= wish->options.cores ||
-        lull_kernel_predict(wish->kernel, wish->machine, &wish->source, &all, &prediction->incore,
-                            arena, other, NULL) != LULL_OK)
+        lull_kernel_predict(wish->kernel, wish->machine, &wish->source, &all, &incores, arena,
+                            other, NULL) != LULL_OK)
         return NULL;
     return &other->roofline;
 }
 
-/* The code of the first one serves all: it does not depend on sizes. */
 static lull_status predict_one(const struct lull_kernel_wish *wish, size_t number,
-                               struct lull_kernel_study *study, struct lull_arena *arena,
-                               struct lull_error *err)
+                               struct lull_kernel_incores *incores, struct lull_kernel_study *study,
+                               struct lull_arena *arena, struct lull_error *err)
 {
-    lull_status status = lull_kernel_predict(
-        wish->kernel, wish->machine, &wish->source, &wish->options,
-        number ? &study->predictions[0].incore : NULL, arena, &study->predictions[number], err);
+    lull_status status =
+        lull_kernel_predict(wish->kernel, wish->machine, &wish->source, &wish->options, incores,
+                            arena, &study->predictions[number], err);
     if (status == LULL_OK && study->measured)
         status = lull_kernel_run_here(wish, arena, &study->measured[number], err);
     return status;
 }
 
 static lull_status predict_value(const struct lull_kernel_wish *wish, size_t number,
+                                 struct lull_kernel_incores *incores,
                                  struct lull_kernel_study *study, struct lull_arena *arena,
                                  struct lull_error *err)
 {
@@ -39,7 +43,7 @@ static lull_status predict_value(const struct lull_kernel_wish *wish, size_t num
     lull_kernel_resize(one.kernel, wish->sweep, wish->values[number]);
     lull_status status = lull_kernel_check(one.kernel, err);
     if (status == LULL_OK)
-        status = predict_one(&one, number, study, arena, err);
+        status = predict_one(&one, number, incores, study, arena, err);
     return status == LULL_OK
                ? status
                : lull_fail_prefix(err, status, "%s=%.0f", wish->sweep, wish->values[number]);
@@ -51,12 +55,13 @@ lull_status lull_kernel_study_make(const struct lull_kernel_wish *wish, bool run
 {
     struct lull_kernel_study study = {.count = wish->sweep ? wish->n_values : 1};
     study.predictions = lull_arena_zero(arena, study.count, sizeof *study.predictions);
+    struct lull_kernel_incores incores = lull_kernel_no_incores(wish->kernel, arena);
     if (run)
         study.measured = lull_arena_zero(arena, study.count, sizeof *study.measured);
     lull_status status = LULL_OK;
     for (size_t i = 0; status == LULL_OK && i < study.count; i++)
-        status = wish->sweep ? predict_value(wish, i, &study, arena, err)
-                             : predict_one(wish, i, &study, arena, err);
+        status = wish->sweep ? predict_value(wish, i, &incores, &study, arena, err)
+                             : predict_one(wish, i, &incores, &study, arena, err);
     *ret_study = study;
     return status;
 }

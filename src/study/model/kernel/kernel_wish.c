@@ -240,18 +240,31 @@ static const char *const *reading_flags(const char *const *flags, struct lull_ar
     return some;
 }
 
-static lull_status read_in_core(const char *text, struct lull_incore_options *incore,
-                                struct lull_error *err)
+static lull_status read_in_core(const char *text, struct lull_arena *arena,
+                                struct lull_incore_options *incore, struct lull_error *err)
 {
-    char rest;
+    size_t count;
     if (!text)
         return LULL_OK;
-    incore->given = true;
-    if (sscanf(text, "%lf,%lf%c", &incore->t_ol, &incore->t_nol, &rest) != 2 ||
-        !(incore->t_ol >= 0) || !(incore->t_nol >= 0) || !(incore->t_ol + incore->t_nol > 0) ||
-        !isfinite(incore->t_ol + incore->t_nol))
-        return lull_fail(err, LULL_ERR_RANGE, "--in-core: '%s', expected T_OL,T_nOL in cycles",
-                         text);
+    const char **pieces = lull_split(text, ",", arena, &count);
+    double *numbers = lull_arena_zero(arena, count + 1, sizeof *numbers);
+    bool good = count % 2 == 0;
+    for (size_t i = 0; i < count; i++)
+        good = good && lull_parse_real(pieces[i], &numbers[i]) == LULL_OK && numbers[i] >= 0 &&
+               isfinite(numbers[i]);
+    struct lull_incore_times *times = lull_arena_zero(arena, count, sizeof *times);
+    for (size_t i = 0; i < count / 2; i++) {
+        times[i] = (struct lull_incore_times){numbers[2 * i], numbers[2 * i + 1]};
+        good = good && times[i].t_ol + times[i].t_nol > 0;
+    }
+    if (!good)
+        return lull_fail(
+            err, LULL_ERR_RANGE,
+            "--in-core: '%s', expected T_OL,T_nOL in cycles, of several innermost loops "
+            "one after the other",
+            text);
+    incore->given = times;
+    incore->n_given = count / 2;
     return LULL_OK;
 }
 
@@ -280,7 +293,7 @@ lull_status lull_kernel_wish_read(const struct lull_kernel_texts *texts, struct 
     if (status == LULL_OK)
         status = read_sweep(texts->sweep, arena, wish, err);
     if (status == LULL_OK)
-        status = read_in_core(texts->in_core, incore, err);
+        status = read_in_core(texts->in_core, arena, incore, err);
     return status == LULL_OK ? read_indices(texts->indices, arena, wish, err) : status;
 }
 
