@@ -1,5 +1,6 @@
 /* Threads of processes of MPI, worked out by hand: MPI called inside parallel regions, and threads
  * that the program makes itself. */
+#include "replay/ideal/crew.h"
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
@@ -242,6 +243,35 @@ static void a_barrier_waits_for_all(void **state)
     check_both(trace, 260 + 20 + 10 + 5 + 15);
 }
 
+/* Barrier after barrier takes no more memory than one: also where the clock lets the first thread
+ * leave at the moment at which the second one comes, which is ordered behind it. */
+static void barriers_are_forgotten_when_all_have_left(void **state)
+{
+    (void)state;
+    struct share *share = calloc(1, sizeof *share);
+    struct crew crew = {.n_streams = 2};
+    struct process process = {.crew = &crew};
+    struct stream streams[2] = {{.process = &process}, {.process = &process}};
+    static const uint8_t kinds[] = {LULL_STEP_THREAD_WAIT_BEGIN, LULL_STEP_THREAD_WAIT_END,
+                                    LULL_STEP_THREAD_WAIT_BEGIN, LULL_STEP_THREAD_WAIT_END};
+    assert_non_null(share);
+    for (uint64_t number = 1; number <= 100; number++) {
+        struct note notes[4];
+        for (int i = 0; i < 4; i++) {
+            notes[i] = (struct note){
+                .kind = kinds[i], .op = LULL_THREAD_WAIT_BARRIER, .value = number, .number = 2};
+            lull_lives_order(share, &crew, &notes[i]);
+        }
+        for (int i = 0; i < 4; i++)
+            lull_lives_take(share, &streams[i / 2], &notes[i]);
+        assert_int_equal(share->status, LULL_OK);
+    }
+    assert_int_equal(crew.n_barriers, 1);
+    assert_int_equal(crew.barriers[0].size, 0);
+    lull_lives_free(&crew);
+    free(share);
+}
+
 /* A location holds two threads one after the other; the first one is joined when both have ended.
  * It is not known who made a third one, nor when a fourth one ended: nobody waits for them. */
 static void what_is_not_known_is_not_waited_for(void **state)
@@ -273,6 +303,7 @@ int main(void)
                                        cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
                                        cmocka_unit_test(a_thread_begins_when_it_is_made),
                                        cmocka_unit_test(a_barrier_waits_for_all),
+                                       cmocka_unit_test(barriers_are_forgotten_when_all_have_left),
                                        cmocka_unit_test(what_is_not_known_is_not_waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
