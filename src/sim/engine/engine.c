@@ -50,7 +50,7 @@ static lull_status check_options(const struct lull_program *program,
         return lull_fail(
             err, LULL_ERR_RANGE,
             "%s: ranks can share memory in patterns alone, on a network whose messages "
-            "take no time of processors (ideal, hockney)",
+            "take no time of processors (ideal, hockney, ranges)",
             is_pattern ? options->network->class->name : program->name);
     return lull_network_check(options->network, program->n_ranks, err);
 }
