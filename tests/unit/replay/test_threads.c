@@ -243,6 +243,33 @@ static void a_barrier_waits_for_all(void **state)
     check_both(trace, 260 + 20 + 10 + 5 + 15);
 }
 
+/* Threads that nobody joins leave nothing behind for which the simulation would look again and
+ * again: making and beginning are all that they have. */
+static void what_nobody_waits_for_is_not_told(void **state)
+{
+    (void)state;
+    struct lull_replay_options options = {0};
+    struct lull_program *program;
+    struct lull_error err = {""};
+    struct lull_op ops[16];
+    uint32_t count, n_syncs = 0;
+    struct lull_trace *trace = two_processes(2);
+    thread_event(trace, 0, 10, LULL_EVENT_THREAD_CREATE, 1);
+    thread_event(trace, 0, 20, LULL_EVENT_THREAD_CREATE, 2); /* nothing else is known of it */
+    visit(trace, 0, CREATE, 20, 20);
+    thread_event(trace, 1, 10, LULL_EVENT_THREAD_BEGIN, 1);
+    thread_event(trace, 1, 40, LULL_EVENT_THREAD_END, 1);
+    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t s = 0; s < program->n_streams; s++)
+        while (program->class->next(program, s, ops, 16, &count, &err) == LULL_OK && count > 0)
+            for (uint32_t i = 0; i < count; i++)
+                n_syncs += ops[i].kind == LULL_OP_SYNC;
+    assert_int_equal(n_syncs, 2);
+    lull_program_close(program);
+    lull_trace_close(trace);
+}
+
 /* Barrier after barrier takes no more memory than one: also where the clock lets the first thread
  * leave at the moment at which the second one comes, which is ordered behind it. */
 static void barriers_are_forgotten_when_all_have_left(void **state)
@@ -303,6 +330,7 @@ int main(void)
                                        cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
                                        cmocka_unit_test(a_thread_begins_when_it_is_made),
                                        cmocka_unit_test(a_barrier_waits_for_all),
+                                       cmocka_unit_test(what_nobody_waits_for_is_not_told),
                                        cmocka_unit_test(barriers_are_forgotten_when_all_have_left),
                                        cmocka_unit_test(what_is_not_known_is_not_waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
