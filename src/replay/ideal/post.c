@@ -223,8 +223,12 @@ static void sleep_until_roused(struct reader *reader, enum sleep why)
     }
     reader->sleep = why;
     pthread_mutex_unlock(&share->lock);
-    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1)
+    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1) {
+        /* What it posts may wake others; they must not decide before this has been done. */
+        atomic_fetch_add(&ideal->unsettled, 1);
         decide(ideal);
+        atomic_fetch_sub(&ideal->unsettled, 1);
+    }
     pthread_mutex_lock(&share->lock);
     while (!share->inbox && !reader->roused)
         pthread_cond_wait(&reader->wake, &share->lock);
