@@ -154,7 +154,6 @@ static void decide(struct lull_ideal *ideal)
     bool resting = false;
     for (unsigned r = 0; r < ideal->n_readers; r++)
         resting |= ideal->readers[r]->sleep == RESTING;
-    atomic_fetch_add(&ideal->unsettled, 1); /* nobody else decides before all are roused */
     if (!resting && !lull_synchronous_release(ideal)) {
         atomic_store(&ideal->state, OVER);
     } else if (!resting) {
@@ -168,7 +167,6 @@ static void decide(struct lull_ideal *ideal)
         atomic_store(&ideal->state, STUCK);
     }
     lull_post_rouse_all(ideal);
-    atomic_fetch_sub(&ideal->unsettled, 1); /* not the last: this reader is roused, too */
 }
 
 /* Whether there were letters for a share that nobody else was at. What goes wrong is told by the
