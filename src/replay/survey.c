@@ -32,7 +32,6 @@ struct requests {
 struct life_key {
     uint64_t process, number;
 };
-enum { IS_MADE = 1, ENDS = 2 };
 
 struct lull_survey {
     const struct lull_trace *trace;
@@ -47,7 +46,7 @@ struct lull_survey {
     bool gives_up; /* receives may be given up */
     struct lull_unreceived unreceived;
     bool makes_threads;     /* the program may */
-    struct lull_hash lives; /* struct life_key -> IS_MADE, ENDS */
+    struct lull_hash lives; /* struct life_key -> enum lull_life, several */
     bool *meets;            /* by location */
 };
 
@@ -189,18 +188,34 @@ bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
+static unsigned life_of(const struct lull_step *step)
+{
+    switch (step->kind) {
+    case LULL_STEP_THREAD_CREATE:
+        return LULL_LIFE_MADE;
+    case LULL_STEP_THREAD_BEGIN:
+        return LULL_LIFE_BEGINS;
+    case LULL_STEP_THREAD_END:
+        return LULL_LIFE_ENDS;
+    case LULL_STEP_THREAD_WAIT_END:
+        return step->op == LULL_THREAD_WAIT_JOIN ? LULL_LIFE_JOINED : 0;
+    default:
+        return 0;
+    }
+}
+
 static bool take_thread(struct lull_survey *survey, uint32_t location, const struct lull_step *step)
 {
     const struct life_key key = {survey->trace->locations[location].process, step->number};
     if (step->number == 0)
         return true;
     survey->meets[location] = true;
-    if (step->kind != LULL_STEP_THREAD_CREATE && step->kind != LULL_STEP_THREAD_END)
+    if (life_of(step) == 0)
         return true;
     pthread_mutex_lock(&survey->lock);
     uint64_t *life = lull_hash_add(&survey->lives, &key, sizeof key, 0, NULL);
     if (life)
-        *life |= step->kind == LULL_STEP_THREAD_CREATE ? IS_MADE : ENDS;
+        *life |= life_of(step);
     pthread_mutex_unlock(&survey->lock);
     return life;
 }
@@ -210,22 +225,12 @@ bool lull_survey_meets(const struct lull_survey *survey, uint32_t location)
     return survey->meets[location];
 }
 
-static bool is_known(const struct lull_survey *survey, uint32_t process, uint64_t number,
-                     unsigned what)
+bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint64_t number,
+                       enum lull_life what)
 {
     const struct life_key key = {process, number};
     const uint64_t *life = lull_hash_find(&survey->lives, &key, sizeof key);
     return life && *life & what;
-}
-
-bool lull_survey_is_made(const struct lull_survey *survey, uint32_t process, uint64_t number)
-{
-    return is_known(survey, process, number, IS_MADE);
-}
-
-bool lull_survey_ends(const struct lull_survey *survey, uint32_t process, uint64_t number)
-{
-    return is_known(survey, process, number, ENDS);
 }
 
 /* ---- the pass ------------------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
  *
  * How far clocks that were never compared are apart (program/clocks.h says how that is known), the
  * roots of blocking collective operations, where tracers tell them to the root alone (Paraver),
- * what the tracer says of requests, and which threads were made and ended. Filled by a pass in
- * which other analyses may take part.
+ * what the tracer says of requests, and which threads were made, ended and joined. Filled by a pass
+ * in which other analyses may take part.
  *
  * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes; where receives were
  * given up, for each channel some 70 bytes, as for each thread that the program made. */
@@ -48,11 +48,18 @@ bool lull_survey_completes_sends(const struct lull_survey *survey);
 const struct lull_unreceived *lull_survey_unreceived(const struct lull_survey *survey);
 
 /* Whether a thread was made, made others, or waited for them, as far as that is known; such threads
- * take part in a replay. Of one by its number in its process: whether it is known when it was made,
- * and when it ended. */
+ * take part in a replay. */
 bool lull_survey_meets(const struct lull_survey *survey, uint32_t location);
-bool lull_survey_is_made(const struct lull_survey *survey, uint32_t process, uint64_t number);
-bool lull_survey_ends(const struct lull_survey *survey, uint32_t process, uint64_t number);
+
+enum lull_life {
+    LULL_LIFE_MADE = 1,
+    LULL_LIFE_BEGINS = 2,
+    LULL_LIFE_ENDS = 4,
+    LULL_LIFE_JOINED = 8 /* somebody waited for its end */
+};
+/* Whether it is known when that happened to a thread, by its number in its process. */
+bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint64_t number,
+                       enum lull_life what);
 
 /* Whether a thread posted receives that it did not complete (they were cancelled, or completed by
  * another thread), or cancelled sends. */

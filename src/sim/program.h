@@ -19,8 +19,8 @@
  *    network's choice of algorithm.
  *  - SYNC goes on when `peer` streams of this rank have reached the SYNC with the same number
  *    (join of threads). Streams that need not wait for each other alike arrive and wait apart:
- *    an arrival goes on at once, and `peer` arrivals let those go on that wait (enum
- * lull_sync_part).
+ *    an arrival goes on at once, and `peer` arrivals let those go on that wait
+ *    (enum lull_sync_part).
  *  - MARK takes no time: iteration `bytes` begins; delays refer to it.
  * Operations from one blocking operation (COMPUTE, WAIT, SYNC, COLLECTIVE without request) to the
  * next become ready together. */

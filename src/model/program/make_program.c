@@ -85,6 +85,20 @@ static lull_status add_algorithm(struct building *building, const struct lull_op
     return LULL_OK;
 }
 
+/* What all ranks together send or receive in a step must be countable. */
+static lull_status check_bytes(const struct building *building,
+                               const struct lull_operation *operation, struct lull_error *err)
+{
+    double n_ranks = building->values[building->model->processes];
+    for (unsigned d = 0; d < LULL_GRID_DIMENSIONS; d++)
+        if (!(operation->bytes[d] * n_ranks <= 0x1p62))
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "%s: messages of %g bytes cannot be simulated: those of %g ranks are "
+                             "more than 2^62 bytes",
+                             building->model->path, operation->bytes[d], n_ranks);
+    return LULL_OK;
+}
+
 static lull_status add_operation(struct building *building, const struct lull_operation *operation,
                                  struct lull_error *err)
 {
@@ -138,8 +152,11 @@ static lull_status add_operations(struct building *building,
                              "%s: a count of %g cannot be simulated, expected a whole number up to "
                              "%d",
                              building->model->path, times, MOST_STEPS);
+        lull_status status = check_bytes(building, &operations[i], err);
+        if (status != LULL_OK)
+            return status;
         for (double repeated = 0; repeated < times; repeated++) {
-            lull_status status = add_operation(building, &operations[i], err);
+            status = add_operation(building, &operations[i], err);
             if (status != LULL_OK)
                 return status;
             if (building->n_steps > MOST_STEPS)
@@ -168,7 +185,7 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     if (status != LULL_OK)
         return status;
     double sum = building->model->code->tally.cost.seconds;
-    *ret_replaced = fabs(seconds - sum) > 1e-9 * seconds;
+    *ret_replaced = !(fabs(seconds - sum) <= 1e-9 * seconds); /* also where the sum is no number */
     if (*ret_replaced)
         replace_by_computation(building, seconds);
     ret_term->steps = building->steps;

@@ -29,7 +29,7 @@ struct life {
 struct barrier {
     uint64_t number;
     uint32_t size, ordered; /* who comes; came in the common order, */
-    uint32_t arrived, left; /* and in ideal time */
+    uint32_t arrived, left; /* and in ideal time; left: also in the order, before all came */
     int64_t latest;
     struct stream *waiting;
 };

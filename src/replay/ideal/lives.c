@@ -57,10 +57,13 @@ static void order_barrier(struct share *share, struct crew *crew, struct note *n
     if (note->what == LULL_NONE)
         return;
     struct barrier *barrier = &crew->barriers[note->what];
-    if (note->kind == LULL_STEP_THREAD_WAIT_BEGIN)
+    if (note->kind == LULL_STEP_THREAD_WAIT_BEGIN) {
         barrier->ordered++;
-    else if (barrier->ordered < barrier->size)
+    } else if (barrier->ordered <
+               barrier->size) { /* leaves before all have come: waits for nobody */
         note->what = LULL_NONE;
+        barrier->left++;
+    }
 }
 
 static void order_life(struct share *share, struct crew *crew, struct note *note)

@@ -217,7 +217,7 @@ struct stream {
     size_t n_open, open_capacity;
     struct open_send *sends;
     size_t n_sends, send_capacity;
-    struct posting *postings; /* in the order of their posts */
+    struct posting *postings; /* of receives that are open, in any order */
     size_t n_postings, posting_capacity;
     uint64_t open_receives; /* posted, not complete */
     uint32_t epoch;         /* collective operations of all processes so far */

@@ -157,6 +157,7 @@ static lull_status give_up(stream_t *s, struct open *open, struct lull_error *er
 {
     const struct lull_replay *replay = s->replay;
     struct entry *entry = open->kind == OPEN_RECEIVE ? lull_entry_at(s, open->position) : NULL;
+    stream_t *first = replay->streams[replay->first_stream[replay->ranks[s->process]]];
     struct lull_channel channel;
     bool fits;
     if (!entry || !entry->pending || entry->op.comm >= replay->trace->n_comms)
@@ -165,7 +166,7 @@ static lull_status give_up(stream_t *s, struct open *open, struct lull_error *er
                                         .target = s->process,
                                         .comm = entry->op.comm,
                                         .tag = (int32_t)entry->op.tag};
-    if (!lull_unreceived_take(lull_survey_unreceived(replay->survey), &wanted, &s->given_up,
+    if (!lull_unreceived_take(lull_survey_unreceived(replay->survey), &wanted, &first->given_up,
                               &channel, &fits))
         return fits ? lull_request_drop(s, open, err) : lull_replay_no_memory(s, err);
     entry->op.peer = replay->ranks[channel.source];

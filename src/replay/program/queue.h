@@ -60,7 +60,8 @@ struct lull_replay_stream {
     uint32_t phase, ordinal;
     uint32_t syncs;
     struct lull_hash collectives; /* by communicator: blocking ones so far */
-    struct lull_hash given_up;    /* by channel: messages that receives took which were given up */
+    struct lull_hash given_up;    /* by channel: messages that receives took which were given up; in
+                                     the first stream of a rank for all of them */
 };
 
 typedef struct lull_replay_stream stream_t;

@@ -33,30 +33,34 @@ static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
         &meeting, err);
 }
 
+/* A part that has no other part would stay open to the end. */
+static lull_status push_known(stream_t *s, enum lull_sync_part part, const struct lull_step *step,
+                              uint32_t kind, enum lull_life other, struct lull_error *err)
+{
+    const struct meeting meeting = {kind, (uint32_t)step->number, 1};
+    return lull_survey_knows(s->replay->survey, s->process, step->number, other)
+               ? push_part(s, part, &meeting, err)
+               : LULL_OK;
+}
+
 lull_status lull_replay_take_thread(stream_t *s, const struct lull_step *step,
                                     struct lull_error *err)
 {
-    const struct lull_survey *survey = s->replay->survey;
-    const struct meeting begin = {BEGINS, (uint32_t)step->number, 1};
-    const struct meeting end = {ENDS, (uint32_t)step->number, 1};
     if (step->number == 0)
         return LULL_OK;
     switch (step->kind) {
     case LULL_STEP_THREAD_CREATE:
-        return push_part(s, LULL_SYNC_ARRIVES, &begin, err);
+        return push_known(s, LULL_SYNC_ARRIVES, step, BEGINS, LULL_LIFE_BEGINS, err);
     case LULL_STEP_THREAD_BEGIN:
-        return lull_survey_is_made(survey, s->process, step->number)
-                   ? push_part(s, LULL_SYNC_WAITS, &begin, err)
-                   : LULL_OK;
+        return push_known(s, LULL_SYNC_WAITS, step, BEGINS, LULL_LIFE_MADE, err);
     case LULL_STEP_THREAD_END:
-        return push_part(s, LULL_SYNC_ARRIVES, &end, err);
+        return push_known(s, LULL_SYNC_ARRIVES, step, ENDS, LULL_LIFE_JOINED, err);
     default:
         break;
     }
     if (step->op == LULL_THREAD_WAIT_BARRIER)
         return meet_at_barrier(s, step, err);
-    return step->kind == LULL_STEP_THREAD_WAIT_END &&
-                   lull_survey_ends(survey, s->process, step->number)
-               ? push_part(s, LULL_SYNC_WAITS, &end, err)
+    return step->kind == LULL_STEP_THREAD_WAIT_END
+               ? push_known(s, LULL_SYNC_WAITS, step, ENDS, LULL_LIFE_ENDS, err)
                : LULL_OK;
 }

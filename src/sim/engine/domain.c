@@ -62,6 +62,12 @@ static void go_on(const struct lull_engine *engine, struct lull_domain *domain)
     domain->at = engine->now;
 }
 
+/* Ends belong to their nanosecond, and sums of doubles are not exact. */
+static bool is_over(double left, double pace)
+{
+    return left <= 1e-6 * pace;
+}
+
 /* The next moment at which a computation of the domain begins or ends. */
 static void plan(struct lull_engine *engine, uint32_t number)
 {
@@ -76,7 +82,7 @@ static void plan(struct lull_engine *engine, uint32_t number)
             due = computation->start;
     }
     if (isfinite(least)) {
-        double span = ceil(fmax(0, least / pace - 1e-6)); /* an end belongs to its nanosecond */
+        double span = is_over(least, pace) ? 0 : fmax(1, ceil(least / pace - 1e-6));
         int64_t end = span < (double)(LULL_TIME_MOST - domain->at) ? domain->at + (int64_t)span
                                                                    : LULL_TIME_MOST + 1;
         due = end < due ? end : due;
@@ -114,7 +120,7 @@ void lull_domain_event(struct lull_engine *engine, uint32_t number)
     size_t kept = 0;
     for (size_t i = 0; i < domain->count; i++) {
         const struct computation computation = domain->computations[i];
-        bool over = computation.start <= engine->now && computation.left <= 1e-6 * pace;
+        bool over = computation.start <= engine->now && is_over(computation.left, pace);
         if (!over)
             domain->computations[kept++] = computation;
         else

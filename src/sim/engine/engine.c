@@ -45,12 +45,13 @@ static lull_status check_options(const struct lull_program *program,
             return lull_fail(err, LULL_ERR_RANGE, "delay of rank %u: times must not be negative",
                              delay->rank);
     }
-    if (options->memory && (program->graph || !options->network->class->any_order))
+    const bool is_pattern = !program->graph && !program->first_stream;
+    if (options->memory && (!is_pattern || !options->network->class->any_order))
         return lull_fail(
             err, LULL_ERR_RANGE,
             "%s: ranks can share memory in patterns alone, on a network whose messages "
-            "take no time of processors (ideal, hockney)",
-            program->graph ? program->name : options->network->class->name);
+            "take no time of processors (ideal, hockney, ranges)",
+            is_pattern ? options->network->class->name : program->name);
     return lull_network_check(options->network, program->n_ranks, err);
 }
 

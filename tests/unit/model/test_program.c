@@ -113,6 +113,9 @@ static void test_expected_maximum(void **state)
     /* Tippett 1925: the largest of 100 standard normal draws is 2.50759 on average */
     lull_distribution_normal(10, 1, -INFINITY, INFINITY, &d, NULL);
     check_near("normal", lull_expected_maximum(&d, 100), 12.50759, 1e-5);
+    /* so narrow that doubles do not tell it from its mean */
+    lull_distribution_normal(1e20, 1, -INFINITY, INFINITY, &d, NULL);
+    check_near("narrow", lull_expected_maximum(&d, 100), 1e20, 1e-12);
 }
 
 static const char *error_of(const char *text, struct lull_arena *arena)

@@ -274,6 +274,37 @@ static void test_quantiles(void **state)
     lull_program_model_close(&model);
 }
 
+/* What cannot be counted is refused; a cost that is no number leaves what the term returns. */
+static void test_extremes(void **state)
+{
+    static const char *const large[] = {
+        HEAD "message{bytes = 1e300, bandwidth = 1e300}" TAIL,
+        HEAD "alltoall{bytes = 1e18, bandwidth = 1e300}" TAIL,
+        HEAD "tree{kind = 'chain', bytes = 1e30, bandwidth = 1e300}" TAIL,
+    };
+    const struct lull_model_engine engine = {.seed = 1};
+    struct lull_model_simulation simulated;
+    struct lull_error err = {""};
+    double values[32];
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        struct lull_program_model model = model_of_text(large[i], *state);
+        lull_model_values(&model, values);
+        assert_int_equal(lull_model_simulate(&model, values, &engine, *state, &simulated, &err),
+                         LULL_ERR_RANGE);
+        assert_non_null(strstr(err.text, "bytes cannot be simulated"));
+        lull_program_model_close(&model);
+    }
+    struct lull_program_model model =
+        model_of_text(HEAD "(function() noise{distribution = 'uniform', least = 0, most = 1, draws "
+                           "= 1 / 0} return 3 end)()" TAIL,
+                      *state);
+    lull_model_values(&model, values);
+    assert_int_equal(lull_model_simulate(&model, values, &engine, *state, &simulated, &err),
+                     LULL_OK);
+    assert_true(fabs(simulated.seconds - 3) < 1e-9);
+    lull_program_model_close(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_quantiles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_extremes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -357,6 +357,22 @@ static void a_receive_that_was_given_up_may_take_a_message(void **state)
     }
 }
 
+/* Of two receives that threads of one process give up, too, one has taken the message. */
+static void threads_that_give_up_take_a_message_once(void **state)
+{
+    (void)state;
+    static const bool callers[] = {true, true, true, false};
+    struct lull_trace *trace = two_processes(2);
+    for (uint32_t t = 0; t < 2; t++) {
+        CALL(trace, t, IRECV, 10 + t, 10 + t, LULL_EVENT_RECV_POST, 1, 1, 8, 5 + t);
+        CALL(trace, t, FREE, 20 + t, 20 + t, LULL_EVENT_REQUEST_FREED, 1, 1, 8, 5 + t);
+    }
+    CALL(trace, 0, RECV, 30, 200, LULL_EVENT_RECV, 1, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 2, SEND, 100, 110, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    CALL(trace, 2, SEND, 160, 170, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay(trace, callers), 100 + 50 + LATENCY);
+}
+
 /* Ten queries that find nothing, each with as much work behind it: the message leaves when all of
  * that is done. Where calls take no time, the work alone is left. */
 static void polls_between_work_cost_their_time(void **state)
@@ -431,6 +447,7 @@ int main(void)
         cmocka_unit_test(started_sends_have_a_mode),
         cmocka_unit_test(a_receive_that_was_given_up_takes_no_message),
         cmocka_unit_test(a_receive_that_was_given_up_may_take_a_message),
+        cmocka_unit_test(threads_that_give_up_take_a_message_once),
         cmocka_unit_test(polls_between_work_cost_their_time),
         cmocka_unit_test(polls_without_work_are_a_wait),
         cmocka_unit_test(a_poll_on_the_way_costs_its_time),

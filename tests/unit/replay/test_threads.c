@@ -1,5 +1,6 @@
 /* Threads of processes of MPI, worked out by hand: MPI called inside parallel regions, and threads
  * that the program makes itself. */
+#include "replay/ideal/crew.h"
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
@@ -242,6 +243,62 @@ static void a_barrier_waits_for_all(void **state)
     check_both(trace, 260 + 20 + 10 + 5 + 15);
 }
 
+/* Threads that nobody joins leave nothing behind for which the simulation would look again and
+ * again: making and beginning are all that they have. */
+static void what_nobody_waits_for_is_not_told(void **state)
+{
+    (void)state;
+    struct lull_replay_options options = {0};
+    struct lull_program *program;
+    struct lull_error err = {""};
+    struct lull_op ops[16];
+    uint32_t count, n_syncs = 0;
+    struct lull_trace *trace = two_processes(2);
+    thread_event(trace, 0, 10, LULL_EVENT_THREAD_CREATE, 1);
+    thread_event(trace, 0, 20, LULL_EVENT_THREAD_CREATE, 2); /* nothing else is known of it */
+    visit(trace, 0, CREATE, 20, 20);
+    thread_event(trace, 1, 10, LULL_EVENT_THREAD_BEGIN, 1);
+    thread_event(trace, 1, 40, LULL_EVENT_THREAD_END, 1);
+    if (lull_replay_open(trace, &options, &program, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t s = 0; s < program->n_streams; s++)
+        while (program->class->next(program, s, ops, 16, &count, &err) == LULL_OK && count > 0)
+            for (uint32_t i = 0; i < count; i++)
+                n_syncs += ops[i].kind == LULL_OP_SYNC;
+    assert_int_equal(n_syncs, 2);
+    lull_program_close(program);
+    lull_trace_close(trace);
+}
+
+/* Barrier after barrier takes no more memory than one: also where the clock lets the first thread
+ * leave at the moment at which the second one comes, which is ordered behind it. */
+static void barriers_are_forgotten_when_all_have_left(void **state)
+{
+    (void)state;
+    struct share *share = calloc(1, sizeof *share);
+    struct crew crew = {.n_streams = 2};
+    struct process process = {.crew = &crew};
+    struct stream streams[2] = {{.process = &process}, {.process = &process}};
+    static const uint8_t kinds[] = {LULL_STEP_THREAD_WAIT_BEGIN, LULL_STEP_THREAD_WAIT_END,
+                                    LULL_STEP_THREAD_WAIT_BEGIN, LULL_STEP_THREAD_WAIT_END};
+    assert_non_null(share);
+    for (uint64_t number = 1; number <= 100; number++) {
+        struct note notes[4];
+        for (int i = 0; i < 4; i++) {
+            notes[i] = (struct note){
+                .kind = kinds[i], .op = LULL_THREAD_WAIT_BARRIER, .value = number, .number = 2};
+            lull_lives_order(share, &crew, &notes[i]);
+        }
+        for (int i = 0; i < 4; i++)
+            lull_lives_take(share, &streams[i / 2], &notes[i]);
+        assert_int_equal(share->status, LULL_OK);
+    }
+    assert_int_equal(crew.n_barriers, 1);
+    assert_int_equal(crew.barriers[0].size, 0);
+    lull_lives_free(&crew);
+    free(share);
+}
+
 /* A location holds two threads one after the other; the first one is joined when both have ended.
  * It is not known who made a third one, nor when a fourth one ended: nobody waits for them. */
 static void what_is_not_known_is_not_waited_for(void **state)
@@ -273,6 +330,8 @@ int main(void)
                                        cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
                                        cmocka_unit_test(a_thread_begins_when_it_is_made),
                                        cmocka_unit_test(a_barrier_waits_for_all),
+                                       cmocka_unit_test(what_nobody_waits_for_is_not_told),
+                                       cmocka_unit_test(barriers_are_forgotten_when_all_have_left),
                                        cmocka_unit_test(what_is_not_known_is_not_waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,6 +252,32 @@ static void test_refused(void **state)
     refused("shared", NULL, "saturation");
 }
 
+static lull_status no_operations(struct lull_program *program, uint32_t stream,
+                                 struct lull_op *ret_ops, uint32_t room, uint32_t *ret_count,
+                                 struct lull_error *error)
+{
+    (void)program, (void)stream, (void)ret_ops, (void)room, (void)error;
+    *ret_count = 0;
+    return LULL_OK;
+}
+
+/* A rank with several threads would compute more than once at a time. */
+static void test_threads_are_refused(void **state)
+{
+    (void)state;
+    static const uint32_t first_stream[] = {0, 2};
+    const struct lull_program_class class = {.name = "threads", .next = no_operations};
+    struct lull_program program = {
+        .class = &class, .name = "two", .n_ranks = 1, .n_streams = 2, .first_stream = first_stream};
+    struct lull_network network;
+    struct lull_sim_result result;
+    lull_network_init(&network, lull_network_find("ideal"));
+    const struct lull_sim_options options = {
+        .network = &network, .memory = memory_of("saturation:ranks=1,cores=1", NULL)};
+    assert_int_equal(lull_simulate(&program, &options, arena, &result, NULL, &err), LULL_ERR_RANGE);
+    assert_non_null(strstr(err.text, "two: ranks can share memory in patterns alone"));
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_against_small_steps, begin, end),
         cmocka_unit_test_setup_teardown(test_machine, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_threads_are_refused, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

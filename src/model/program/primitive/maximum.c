@@ -46,7 +46,7 @@ static double by_integration(const struct lull_distribution *distribution, doubl
     double high = lull_distribution_mean(distribution) + sd;
     if (sd == 0)
         return high;
-    while (exceeds(distribution, draws, high) > 1e-9)
+    while (exceeds(distribution, draws, high) > 1e-9 && high + sd > high)
         high += sd;
     return low + integrate(distribution, draws, low, high);
 }
