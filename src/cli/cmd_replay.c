@@ -3,7 +3,6 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "sim/network/machine.h"
 #include "study/replay/replay_study.h"
 #include "trace/convert.h"
 #include "view/replay_document.h"
@@ -108,30 +107,18 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     return read_regions(what_if, arena);
 }
 
-/* That the machine has a network is known before a trace is read. */
-static int read_machine(const struct lull_machine **ret_machine, struct lull_arena *arena)
-{
-    struct lull_error err;
-    struct lull_machine *machine;
-    struct lull_network network;
-    const char *note;
-    if (settings.network)
-        return lull_cli_usage("--network and --machine exclude each other");
-    if (lull_machine_read(settings.machine, arena, &machine, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    if (lull_network_from_machine(machine, NULL, 1, arena, &network, &note, &err) != LULL_OK)
-        return lull_cli_fail("%s: %s", settings.machine, err.text);
-    *ret_machine = machine;
-    return LULL_EXIT_OK;
-}
-
 static int read_network(struct lull_supposition *supposition, struct lull_arena *arena)
 {
     struct lull_error err;
     struct lull_spec *spec = NULL;
     const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
+    if (settings.machine && settings.network)
+        return lull_cli_usage("--network and --machine exclude each other");
     if (settings.machine)
-        return read_machine(&supposition->machine, arena);
+        return lull_replay_machine_read(settings.machine, arena, &supposition->machine, &err) ==
+                       LULL_OK
+                   ? LULL_EXIT_OK
+                   : lull_cli_fail("%s", err.text);
     if (!settings.network)
         return LULL_EXIT_OK;
     lull_status status = lull_spec_parse(settings.network, arena, &spec, &err);

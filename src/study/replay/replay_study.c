@@ -256,3 +256,18 @@ lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct
     }
     return status;
 }
+
+lull_status lull_replay_machine_read(const char *path, struct lull_arena *arena,
+                                     const struct lull_machine **ret_machine,
+                                     struct lull_error *err)
+{
+    struct lull_machine *machine;
+    struct lull_network network;
+    const char *note;
+    lull_status status = lull_machine_read(path, arena, &machine, err);
+    if (status != LULL_OK)
+        return status;
+    *ret_machine = machine;
+    status = lull_network_from_machine(machine, NULL, 1, arena, &network, &note, err);
+    return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", path);
+}

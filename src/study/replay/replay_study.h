@@ -47,4 +47,9 @@ void lull_replay_study_close(struct lull_replay_study *study);
 lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
                                        struct lull_error *err);
 
+/* Reads a machine file; that the machine has a network is known before a trace is read. */
+lull_status lull_replay_machine_read(const char *path, struct lull_arena *arena,
+                                     const struct lull_machine **ret_machine,
+                                     struct lull_error *err);
+
 #endif
