@@ -4,7 +4,11 @@
 
 #include <stdlib.h>
 
-enum { HOST_LINE = 64, AHEAD = 8 };
+enum {
+    HOST_LINE = 64,
+    AHEAD = 8,
+    MOST_LINES = 1 << 26 /* of a level: 4 GiB of cache, for whose simulation 0.6 GiB are taken */
+};
 
 struct level {
     struct lull_cache_level spec;
@@ -287,8 +291,7 @@ static bool allocate_level(struct level *level, const struct lull_cache_spec *sp
     level->layout = lull_set_layout(level->spec.ways, level->spec.policy);
     level->instances = (spec->cores + level->spec.sharers - 1) / level->spec.sharers;
     uint64_t sets = level->sets * level->instances;
-    if (sets / level->instances != level->sets ||
-        sets > SIZE_MAX / sizeof(lull_way) / LULL_CACHE_MAX_WAYS)
+    if (sets / level->instances != level->sets || sets > MOST_LINES / level->spec.ways)
         return false;
     level->heads = aligned_alloc(HOST_LINE, (sets * level->layout.head_bytes + HOST_LINE - 1) /
                                                 HOST_LINE * HOST_LINE);

@@ -204,6 +204,12 @@ static void test_bad_specs(void **state)
     spec = haswell(LULL_CACHE_LRU);
     spec.levels[0].filling = LULL_CACHE_VICTIM;
     assert_int_equal(lull_cache_create(&spec, &cache, NULL), LULL_ERR_RANGE);
+    /* No memory is asked for that nobody has. */
+    for (unsigned bits = 33; bits < 64; bits++) {
+        spec = haswell(LULL_CACHE_LRU);
+        spec.levels[2].bytes = UINT64_C(1) << bits;
+        assert_int_equal(lull_cache_create(&spec, &cache, NULL), LULL_ERR_MEMORY);
+    }
 }
 
 /* ---- of a machine --------------------------------------------------------------------------- */
