@@ -22,7 +22,7 @@ static struct lull_error err;
 static const struct lull_memory *memory_of(const char *text, const struct lull_machine *machine)
 {
     struct lull_spec *spec;
-    const struct lull_memory *memory;
+    const struct lull_memory *memory = NULL;
     if (lull_spec_parse(text, arena, &spec, &err) != LULL_OK ||
         lull_memory_read(spec, machine, arena, &memory, &err) != LULL_OK)
         fail_msg("%s", err.text);
@@ -34,7 +34,7 @@ static struct lull_sim_result simulate(const char *pattern, const char *network_
                                        bool path)
 {
     struct lull_spec *spec;
-    struct lull_program *program;
+    struct lull_program *program = NULL;
     struct lull_network network;
     struct lull_sim_result result;
     struct lull_delay delay;
