@@ -37,6 +37,8 @@ static const struct {
     {"request_free", LULL_CALL_REQUEST_FREE},
 };
 
+static const char *const suffixes[] = {"", "_", "__", "_c", "_f08", "_f08ts"};
+
 /* "PMPI_Isend", "mpi_isend_", "MPI_Isend_c" */
 static bool is_called(const char *region, const char *name)
 {
@@ -47,9 +49,20 @@ static bool is_called(const char *region, const char *name)
     size_t length = strlen(name);
     if (strncasecmp(region + 4, name, length) != 0)
         return false;
-    static const char *const suffixes[] = {"", "_", "__", "_c", "_f08", "_f08ts"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (strcasecmp(region + 4 + length, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "MPI_Bcast_init": it makes a request, and waits for nobody. */
+static bool makes_persistent(const char *region)
+{
+    const char *last = NULL;
+    for (const char *at = region; (at = strcasestr(at, "_init")); at++)
+        last = at;
+    for (size_t i = 0; last && i < sizeof suffixes / sizeof *suffixes; i++)
+        if (strcasecmp(last + strlen("_init"), suffixes[i]) == 0)
             return true;
     return false;
 }
@@ -65,7 +78,8 @@ enum lull_call lull_call_of_region(const struct lull_region *region)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (is_called(region->name, calls[i].name))
             return calls[i].call;
-    if (region->collective >= LULL_COLLECTIVE_CREATE || strlen(region->name) < 5)
+    if (region->collective >= LULL_COLLECTIVE_CREATE || strlen(region->name) < 5 ||
+        makes_persistent(region->name))
         return LULL_CALL_OTHER;
     return is_non_blocking(region->name) ? LULL_CALL_ICOLLECTIVE : LULL_CALL_COLLECTIVE;
 }

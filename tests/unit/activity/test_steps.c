@@ -195,6 +195,9 @@ static void test_names_of_calls(void **state)
         {"MPI_Sendrecv_replace", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_SENDRECV},
         {"MPI_Allreduce", LULL_COLLECTIVE_ALLREDUCE, LULL_CALL_COLLECTIVE},
         {"MPI_Ibarrier", LULL_COLLECTIVE_BARRIER, LULL_CALL_ICOLLECTIVE},
+        {"MPI_Bcast_init", LULL_COLLECTIVE_BCAST, LULL_CALL_OTHER},
+        {"mpi_allreduce_init_", LULL_COLLECTIVE_ALLREDUCE, LULL_CALL_OTHER},
+        {"MPI_Neighbor_alltoall_init_c", LULL_COLLECTIVE_ALLTOALL, LULL_CALL_OTHER},
         {"MPI_Comm_rank", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_OTHER},
         {"MPI_Sendx", LULL_COLLECTIVE_UNKNOWN, LULL_CALL_OTHER},
     };
