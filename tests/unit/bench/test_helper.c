@@ -131,7 +131,7 @@ static void test_launch(void **state)
     assert_int_equal(launch("echo one; echo the end; exec sleep 100", 0.2, arena, &output, &err),
                      LULL_OK);
     assert_string_equal(output, "one\nthe end\n");
-    assert_int_equal(launch("echo the end; echo one; exec sleep 100", 0.2, arena, &output, &err),
+    assert_int_equal(launch("printf 'the end\\none\\n'; exec sleep 100", 0.2, arena, &output, &err),
                      LULL_ERR_IO);
     assert_int_equal(launch("echo not the end; exec sleep 100", 0.2, arena, &output, &err),
                      LULL_ERR_IO);

@@ -1,5 +1,5 @@
-/* The tape of a thread across many chunks, on a full disk, on one that takes seconds to write, and at
- * the budget; the files are read here record by record. */
+/* The tape of a thread across many chunks, on a full disk, on one that takes seconds to write, and
+ * at the budget; the files are read here record by record. */
 #include "record/core.h"
 
 #include "support/folder.h"
@@ -22,6 +22,7 @@ enum {
     FIRST = 1000,
     REGIONS = 50
 }; /* ids that the recorder does not give out itself */
+
 #define SLOW (UINT64_C(1) << 34) /* ticks; seconds on any machine */
 
 static pthread_barrier_t all;
