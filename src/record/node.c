@@ -3,10 +3,12 @@
 #include "record/core.h"
 #include "record/hash.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What LULL_RECORD_SKEW pretends. */
 static struct {
@@ -36,11 +38,11 @@ static uint64_t find_key(void)
 {
     char text[64] = "";
     struct stat space = {0};
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file) {
-        if (!fgets(text, sizeof text, file))
-            text[0] = '\0';
-        fclose(file);
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        ssize_t length = read(file, text, sizeof text - 1);
+        text[length > 0 ? length : 0] = '\0';
+        close(file);
     }
     if (stat("/proc/self/ns/time", &space) != 0)
         space.st_ino = 0;

@@ -109,11 +109,13 @@ static void measure(struct lull_run *run)
 
 static void warn_of_flushing(const struct lull_run *run, struct lull_notices *notices)
 {
-    if (run->input->flush_share > LULL_FLUSH_WARNING)
+    const struct lull_pop_input *input = run->input;
+    if (input->flush_share > LULL_FLUSH_WARNING)
         lull_notices_add(notices, LULL_NOTICE_WARNING,
                          "%s: the tracer wrote its buffer for up to %.1f %% of the runtime of a "
-                         "thread, which disturbs the run that was measured",
-                         run->path, 100 * run->input->flush_share);
+                         "thread, which disturbs the run that was measured%s",
+                         run->path, 100 * input->flush_share,
+                         input->flush <= LULL_FLUSH_SHORT ? "; a longer run says more" : "");
 }
 
 /* Says so where force would help. */

@@ -165,6 +165,14 @@ if(Python3_FOUND)
                     --two ${PROJECT_SOURCE_DIR}/tests/record/private_gomps.c)
         set_tests_properties(record.private_gomp PROPERTIES LABELS quick TIMEOUT 900
                              SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+        record_program(heap ${LULL_GCC} -fopenmp)
+        set(record_variant .serial)
+        record_program(heap ${LULL_GCC})
+        unset(record_variant)
+        add_test(NAME record.heap
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/heap.py
+                    --lull $<TARGET_FILE:lull> ${record_bin}/heap.gcc ${record_bin}/heap.serial.gcc)
+        set_tests_properties(record.heap PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
         record_program(closing ${LULL_GCC})

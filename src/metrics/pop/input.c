@@ -92,7 +92,8 @@ static void add_process(const struct lull_breakdown *breakdown,
         int64_t flushing = thread->times.ns[LULL_FLUSH][0] + thread->times.ns[LULL_FLUSH][1];
         flush = flushing > flush ? flushing : flush;
     }
-    input->flush_share = fmax(input->flush_share, seconds(flush) / input->runtime);
+    input->flush = fmax(input->flush, seconds(flush));
+    input->flush_share = input->flush / input->runtime;
     if (process.threads == 0)
         return;
     process.useful = seconds(useful);
@@ -207,7 +208,7 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     divide_causes(&input->causes, count_threads(breakdown));
     input->instructions = sum_counter(breakdown, LULL_COUNTER_INSTRUCTIONS);
     input->cycles = sum_counter(breakdown, LULL_COUNTER_CYCLES);
-    if (input->flush_share > LULL_FLUSH_REFUSED && !force)
+    if (input->flush_share > LULL_FLUSH_REFUSED && input->flush > LULL_FLUSH_SHORT && !force)
         return lull_fail(
             err, LULL_ERR_RANGE,
             "%s: a thread lost %.1f %% of the time to the tracer writing its buffer; metrics "

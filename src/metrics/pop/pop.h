@@ -37,6 +37,9 @@ struct lull_pop_causes {
 
 #define LULL_FLUSH_WARNING 0.10
 #define LULL_FLUSH_REFUSED 0.15
+/* Of a thread in s, no more is only warned of: a run of which this is a large share is so short
+ * that being preempted once, for a few ms, disturbs it as much. */
+#define LULL_FLUSH_SHORT 0.010
 
 struct lull_pop_input {
     double runtime;           /* T > 0 */
@@ -49,7 +52,7 @@ struct lull_pop_input {
     double instructions, cycles;
     /* Largest share of the runtime that a CPU thread spent while the tracer wrote its buffer; above
      * LULL_FLUSH_WARNING the user should be told. */
-    double flush_share;
+    double flush_share, flush; /* and that time of the thread, s */
     /* devices: number of streams, per-stream kernel time sum and max, transfer time; 0 if none */
     uint32_t n_devices;
     double device_useful, device_max_useful, device_max_busy;
@@ -114,8 +117,8 @@ lull_status lull_pop_compute(const struct lull_pop_input *input,
 
 /* From a breakdown; the arrays live in `arena`. T_id is T for a run without any MPI, otherwise not
  * known. LULL_ERR_RANGE when flushing took more than
- * LULL_FLUSH_REFUSED of the time of a thread and `force` is false, and when nothing was recorded
- * (runtime 0). */
+ * LULL_FLUSH_REFUSED of the time of a thread, and more than LULL_FLUSH_SHORT, and `force` is false,
+ * and when nothing was recorded (runtime 0). */
 lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool force,
                                     struct lull_arena *arena, struct lull_pop_input **ret_input,
                                     struct lull_error *err);

@@ -23,15 +23,19 @@ static const struct {
 /* ---- one runtime ------------------------------------------------------------------------------
  */
 
-static bool is_libgomp(void *function)
+/* LLVM's has no OpenACC. The first look leaves the heap as it is. */
+static bool is_libgomp(void *library, void *function)
 {
-    Dl_info info;
+    Dl_info info, other;
     if (!function || dladdr(function, &info) == 0 || !info.dli_fname)
         return false;
-    void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    bool is_llvm = library && dlsym(library, "__kmpc_fork_call");
-    if (library)
-        dlclose(library);
+    void *acc = dlsym(library, "GOACC_parallel");
+    if (acc && dladdr(acc, &other) != 0 && other.dli_fbase == info.dli_fbase)
+        return true;
+    void *file = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    bool is_llvm = file && dlsym(file, "__kmpc_fork_call");
+    if (file)
+        dlclose(file);
     return !is_llvm;
 }
 
@@ -42,7 +46,7 @@ static struct rec_gomp *make_runtime(void *library)
         mmap(NULL, sizeof *gomp, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (gomp == MAP_FAILED)
         return NULL;
-    gomp->is_ours = is_libgomp(dlsym(library, "GOMP_barrier"));
+    gomp->is_ours = is_libgomp(library, dlsym(library, "GOMP_barrier"));
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *function = dlsym(library, functions[i].name);
         memcpy((char *)gomp + functions[i].offset, &function, sizeof function);
@@ -63,10 +67,14 @@ static const struct rec_gomp *find_only(void)
     return made;
 }
 
-/* When the recorder is loaded; nothing is found in programs without OpenMP. */
+/* Of any runtime that is there when we are loaded. To ask dlsym for what is not there would take
+ * memory from the program's heap. */
+extern int omp_get_max_threads(void) __attribute__((weak));
+
 __attribute__((constructor)) static void start(void)
 {
-    find_only();
+    if (omp_get_max_threads)
+        find_only();
 }
 
 /* ---- runtimes that modules have brought along -------------------------------------------------

@@ -2,6 +2,7 @@
  * not write; a program that it executes would find us in its environment. */
 #include "base/starters.h"
 #include "record/core.h"
+#include "record/keep.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -31,7 +32,7 @@ static const char *last_part(const char *path)
 static char *setting_of(const char *name, const char *first, const char *rest)
 {
     size_t size = strlen(name) + strlen(first) + strlen(rest) + 3;
-    char *text = malloc(size);
+    char *text = rec_keep(size);
     if (text)
         snprintf(text, size, "%s=%s%s%s", name, first, *first && *rest ? ":" : "", rest);
     return text;
@@ -41,7 +42,7 @@ static char *setting_of(const char *name, const char *first, const char *rest)
 static char *preload_without(const char *own)
 {
     const char *list = getenv("LD_PRELOAD");
-    char *kept = malloc((list ? strlen(list) : 0) + 2);
+    char *kept = rec_keep((list ? strlen(list) : 0) + 2);
     if (!kept)
         return NULL;
     *kept = '\0';
@@ -72,13 +73,12 @@ static const char *own_sanitizer_options(void)
 static void keep_settings(const char *library, const char *others)
 {
     const char *run = getenv("LULL_RECORD_DIR");
-    char *whole = run ? realpath(run, NULL) : NULL;
     char path[PATH_MAX];
-    if (!whole && run && *run != '/' && getcwd(path, sizeof path)) /* we are about to make it */
+    const bool there = run && realpath(run, path);
+    if (!there && run && *run != '/' && getcwd(path, sizeof path)) /* we are about to make it */
         snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", run);
-    else
-        snprintf(path, sizeof path, "%s", whole ? whole : run ? run : "");
-    free(whole);
+    else if (!there)
+        snprintf(path, sizeof path, "%s", run ? run : "");
     settings[0] = setting_of("LD_PRELOAD", library, others);
     settings[1] = setting_of("LULL_RECORD_DIR", path, "");
     const char *options = own_sanitizer_options();
@@ -105,8 +105,9 @@ unsigned rec_settings(char *const **ret_settings)
 /* NULL: it stays as it is. */
 static void set_or_clear(const char *name, const char *value)
 {
-    if (value && *value)
-        setenv(name, value, 1);
+    char *setting = value && *value ? setting_of(name, value, "") : NULL;
+    if (setting)
+        putenv(setting);
     else if (value)
         unsetenv(name);
 }
@@ -186,7 +187,6 @@ bool rec_prepare_children(void)
         keep_settings(info.dli_fname, others);
     if (!follows)
         leave_environment(others);
-    free(others);
     /* What starts a spawned program is not what its parents expect to talk to. */
     bool shell = (follows || rec_process.application > 0) && is_shell();
     if (follows && !shell)

@@ -551,6 +551,16 @@ static void test_no_mpi(void **state)
     lull_arena_destroy(arena);
 }
 
+/* A run of that many ns, with a share of it in which a thread's buffer was written. */
+static lull_status flush_for(struct lull_breakdown *breakdown, int64_t runtime, int64_t percent,
+                             struct lull_arena *arena, struct lull_pop_input **input,
+                             struct lull_error *err)
+{
+    breakdown->runtime_ns = runtime;
+    breakdown->threads[1].times.ns[LULL_FLUSH][0] = runtime / 100 * percent;
+    return lull_pop_from_breakdown(breakdown, false, arena, input, err);
+}
+
 static void test_flushing_is_refused(void **state)
 {
     (void)state;
@@ -558,13 +568,13 @@ static void test_flushing_is_refused(void **state)
     struct lull_breakdown *breakdown = hybrid(arena);
     struct lull_pop_input *input = NULL;
     struct lull_error err = {""};
-    breakdown->threads[1].times.ns[LULL_FLUSH][0] = 15;
-    breakdown->threads[1].times.ns[LULL_IDLE][0] = 65;
-    assert_int_equal(lull_pop_from_breakdown(breakdown, false, arena, &input, &err), LULL_OK);
+    assert_int_equal(flush_for(breakdown, 100000000, 15, arena, &input, &err), LULL_OK);
     assert_true(input->flush_share > LULL_FLUSH_WARNING);
-    breakdown->threads[1].times.ns[LULL_FLUSH][0] = 16;
-    assert_int_equal(lull_pop_from_breakdown(breakdown, false, arena, &input, &err),
-                     LULL_ERR_RANGE);
+    /* 9 of 30 ms: too short a run for any other judgement than a warning; 12 of 40 are too much. */
+    assert_int_equal(flush_for(breakdown, 30000000, 30, arena, &input, &err), LULL_OK);
+    assert_true(input->flush_share > LULL_FLUSH_WARNING);
+    assert_int_equal(flush_for(breakdown, 40000000, 30, arena, &input, &err), LULL_ERR_RANGE);
+    assert_int_equal(flush_for(breakdown, 100000000, 16, arena, &input, &err), LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "run: a thread lost 16.0 %"));
     assert_int_equal(lull_pop_from_breakdown(breakdown, true, arena, &input, &err), LULL_OK);
     breakdown->runtime_ns = 0;
