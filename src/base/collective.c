@@ -46,3 +46,11 @@ enum lull_collective_needs lull_collective_needs(unsigned op)
     };
     return op < LULL_COLLECTIVES ? (enum lull_collective_needs)needs[op] : LULL_NEEDS_ALL;
 }
+
+enum lull_collective_needs lull_collective_needs_between(unsigned op)
+{
+    const enum lull_collective_needs needs = lull_collective_needs(op);
+    if (needs == LULL_ROOT_NEEDS_ALL)
+        return LULL_ROOT_NEEDS_OTHERS;
+    return needs == LULL_NEEDS_ALL && op < LULL_COLLECTIVE_CREATE ? LULL_NEEDS_OTHERS : needs;
+}

@@ -10,10 +10,10 @@
  * trace, also where it was posted with wildcards; a wait, or a test that succeeded, waits for the
  * requests that it completed; Probe takes no time, as do calls that wait for nobody (unless
  * `keep_calls` says otherwise). A test or Iprobe that found nothing is such a call, too, unless the
- * next call tests or waits again before the program has computed for as long: then it is part of a
- * wait, which ends when what it waits for is there. Operations with MPI_PROC_NULL do nothing,
- * neighbourhood collectives and the freeing of communicators wait for nobody, the making of
- * communicators is a barrier.
+ * next call tests or waits again before the program has computed for as long, and the place in the
+ * program waits (polls.h): then it is part of a wait, which ends when what it waits for is there.
+ * Operations with MPI_PROC_NULL do nothing, neighbourhood collectives and the freeing of
+ * communicators wait for nobody, the making of communicators is a barrier.
  *
  * To know what a posted receive will take, a stream is read ahead to its completion; at most
  * LULL_REPLAY_AHEAD operations wait for that. A receive that completes later than that is posted

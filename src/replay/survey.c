@@ -3,6 +3,7 @@
 #include "activity/channel.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "replay/polls.h"
 #include "replay/program/clocks.h"
 #include "replay/program/epoch.h"
 
@@ -45,9 +46,10 @@ struct lull_survey {
     atomic_bool completes_receives, completes_sends;
     bool gives_up; /* receives may be given up */
     struct lull_unreceived unreceived;
-    bool makes_threads;     /* the program may */
-    struct lull_hash lives; /* struct life_key -> enum lull_life, several */
-    bool *meets;            /* by location */
+    bool makes_threads;       /* the program may */
+    struct lull_hash lives;   /* struct life_key -> enum lull_life, several */
+    bool *meets;              /* by location */
+    struct lull_polls *polls; /* NULL: the program does not query */
 };
 
 static lull_status no_memory(const struct lull_survey *survey, struct lull_error *err)
@@ -186,6 +188,11 @@ bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location)
     return requests->cancelled || requests->posted > requests->received;
 }
 
+bool lull_survey_polls_wait(const struct lull_survey *survey, uint32_t location, uint32_t region)
+{
+    return lull_polls_wait(survey->polls, location, region);
+}
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 static unsigned life_of(const struct lull_step *step)
@@ -264,6 +271,9 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (survey->polls && LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_POLLS &&
+            !lull_polls_take(survey->polls, steps->location, step))
+            return no_memory(survey, err);
         if (LULL_STEP_MASK(step->kind) & OF_MESSAGES && !take_message(survey, steps, step))
             return no_memory(survey, err);
         if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS &&
@@ -283,6 +293,7 @@ struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
     return (struct lull_consumer){.context = survey,
                                   .wants = OF_REQUESTS | OF_COLLECTIVES |
                                            (survey->gives_up ? OF_MESSAGES : 0) |
+                                           (survey->polls ? LULL_STEPS_OF_POLLS : 0) |
                                            (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0),
                                   .steps = take_steps};
 }
@@ -330,8 +341,11 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     survey->roots = calloc(trace->n_comms + (size_t)1, sizeof *survey->roots);
     survey->requests = calloc(trace->n_locations + (size_t)1, sizeof *survey->requests);
     survey->meets = calloc(trace->n_locations + (size_t)1, sizeof *survey->meets);
-    if (!survey->visitors || !survey->passages || !survey->shifts || !survey->roots ||
-        !survey->requests || !survey->meets) {
+    bool polls = lull_has_polls(trace);
+    if (polls)
+        survey->polls = lull_polls_create(trace);
+    if ((polls && !survey->polls) || !survey->visitors || !survey->passages || !survey->shifts ||
+        !survey->roots || !survey->requests || !survey->meets) {
         lull_status status = no_memory(survey, err);
         lull_survey_destroy(survey);
         return status;
@@ -353,6 +367,7 @@ void lull_survey_destroy(struct lull_survey *survey)
     pthread_mutex_destroy(&survey->lock);
     lull_unreceived_free(&survey->unreceived);
     lull_hash_free(&survey->lives);
+    lull_polls_destroy(survey->polls);
     free(survey->visitors);
     free(survey->passages);
     free(survey->shifts);

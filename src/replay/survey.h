@@ -2,8 +2,8 @@
  *
  * How far clocks that were never compared are apart (program/clocks.h says how that is known), the
  * roots of blocking collective operations, where tracers tell them to the root alone (Paraver),
- * what the tracer says of requests, and which threads were made, ended and joined. Filled by a pass
- * in which other analyses may take part.
+ * what the tracer says of requests, where the program polls to wait (polls.h), and which threads
+ * were made, ended and joined. Filled by a pass in which other analyses may take part.
  *
  * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes; where receives were
  * given up, for each channel some 70 bytes, as for each thread that the program made. */
@@ -64,5 +64,8 @@ bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint6
 /* Whether a thread posted receives that it did not complete (they were cancelled, or completed by
  * another thread), or cancelled sends. */
 bool lull_survey_withdraws(const struct lull_survey *survey, uint32_t location);
+
+/* Whether a thread's queries of a region that found nothing may be a wait (replay/polls.h). */
+bool lull_survey_polls_wait(const struct lull_survey *survey, uint32_t location, uint32_t region);
 
 #endif

@@ -103,6 +103,9 @@ struct lull_group {
     uint32_t size;
     const uint32_t *ranks; /* NULL: first .. first + size - 1 */
     uint32_t first;
+    /* Of two groups that exchange data with each other: how many are of the first one; else 0. On
+     * networks where everybody waits for what he needs alone, that is for the other group. */
+    uint32_t split;
 };
 
 struct lull_program;

@@ -41,11 +41,21 @@ static bool needs_between(const struct gathering *g, uint32_t rank, uint32_t oth
     return g->root_known && root == g->root && (needed < g->between) != (root < g->between);
 }
 
+/* Operations without a root, of which the standard says for two groups that each gets what the
+ * other one gives. */
+static bool is_exchange(uint8_t op)
+{
+    return op == LULL_COLLECTIVE_BARRIER || op == LULL_COLLECTIVE_ALLREDUCE ||
+           op == LULL_COLLECTIVE_ALLGATHER || op == LULL_COLLECTIVE_ALLTOALL;
+}
+
 /* Which others a rank needs. */
 static bool needs(const struct gathering *g, uint32_t rank, uint32_t other)
 {
     if (g->between && has_root(g->op))
         return needs_between(g, rank, other);
+    if (g->between && is_exchange(g->op))
+        return (rank < g->between) != (other < g->between);
     switch (g->op) {
     case LULL_COLLECTIVE_BCAST:
     case LULL_COLLECTIVE_SCATTER:
@@ -389,7 +399,8 @@ static void define_plan(struct program *p)
     static const uint8_t ops[] = {
         LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_BCAST,
         LULL_COLLECTIVE_SCATTER, LULL_COLLECTIVE_REDUCE,    LULL_COLLECTIVE_GATHER,
-        LULL_COLLECTIVE_SCAN,    LULL_COLLECTIVE_EXSCAN,    LULL_COLLECTIVE_NEIGHBOUR};
+        LULL_COLLECTIVE_SCAN,    LULL_COLLECTIVE_EXSCAN,    LULL_COLLECTIVE_NEIGHBOUR,
+        LULL_COLLECTIVE_CREATE,  LULL_COLLECTIVE_ALLGATHER, LULL_COLLECTIVE_ALLTOALL};
     p->n_plan = (uint32_t)draw(p, PLAN);
     p->late_comms = draw(p, 2);
     for (uint32_t i = 0; i < p->n_plan; i++) {

@@ -38,8 +38,7 @@ static struct gathering *find_gathering(struct share *share, uint32_t index, uin
         series->ring[(series->begin + series->count++) & (series->capacity - 1)] =
             (struct gathering){.root_at = -1,
                                .root_share = LULL_NONE,
-                               .root_rank = LULL_NONE,
-                               .other_at = -1,
+                               .all_of = {-1, -1},
                                .low_rank = LULL_NONE,
                                .other_rank = LULL_NONE};
     }
@@ -176,34 +175,36 @@ static bool is_between(const struct share *share, uint32_t comm)
     return share->ideal->trace->comms[comm].remote != LULL_NONE;
 }
 
-/* Between two groups the root waits for the other one. */
-static void arrive_between(struct share *share, uint32_t from, struct gathering *gathering,
-                           const struct letter *arrival)
+static enum lull_collective_needs needs_of(const struct share *share, uint32_t comm, uint8_t op)
 {
-    const struct lull_trace *trace = share->ideal->trace;
-    const uint32_t first = trace->comms[arrival->a].size;
-    const uint32_t sizes[2] = {first, share->circles[arrival->a].size - first};
-    const unsigned group = arrival->c >= first;
+    return is_between(share, comm) ? lull_collective_needs_between(op) : lull_collective_needs(op);
+}
+
+/* Which of two groups a rank belongs to. */
+static unsigned group_of(const struct share *share, uint32_t comm, uint32_t rank)
+{
+    return rank >= share->ideal->trace->comms[comm].size;
+}
+
+/* One of a group for which the other one waits. */
+static void note_group(struct share *share, struct gathering *gathering,
+                       const struct letter *arrival)
+{
+    const uint32_t first = share->ideal->trace->comms[arrival->a].size;
+    const unsigned group = group_of(share, arrival->a, arrival->c);
+    const uint32_t size = group ? share->circles[arrival->a].size - first : first;
     if (arrival->time > gathering->latest_of[group])
         gathering->latest_of[group] = arrival->time;
-    gathering->arrived_of[group]++;
-    if (arrival->is_root && lull_collective_needs(arrival->op) == LULL_ROOT_NEEDS_ALL) {
-        gathering->root_rank = arrival->c;
-        gathering->root_share = from;
-    }
-    if (gathering->root_rank == LULL_NONE || gathering->other_at >= 0)
+    if (++gathering->arrived_of[group] < size)
         return;
-    const unsigned other = gathering->root_rank < first;
-    if (gathering->arrived_of[other] < sizes[other])
-        return;
-    gathering->other_at = gathering->latest_of[other];
-    const struct letter news = {.kind = LETTER_OTHER,
+    gathering->all_of[group] = gathering->latest_of[group];
+    const struct letter news = {.kind = LETTER_GROUP,
                                 .series = arrival->series,
                                 .a = arrival->a,
                                 .b = arrival->b,
-                                .time = gathering->other_at};
-    if (gathering->root_share != share->index)
-        tell_share(share, gathering->root_share, &news);
+                                .c = group,
+                                .time = gathering->all_of[group]};
+    tell_others(share, &news);
     wake_waiting(share, gathering);
 }
 
@@ -217,14 +218,13 @@ static void complete(struct share *share, struct gathering *gathering, const str
                                 .time = gathering->latest};
     gathering->all = true;
     share->n_collectives++;
-    enum lull_collective_needs needs = lull_collective_needs(gathering->low_op);
+    enum lull_collective_needs needs = needs_of(share, arrival->a, gathering->low_op);
     if (gathering->other_rank != LULL_NONE) {
         complain_of_operations(share, arrival->a, gathering);
         tell_others(share, &news);
     } else if (needs == LULL_NEEDS_ALL || (needs == LULL_NEEDS_ROOT && gathering->root_at < 0)) {
         tell_others(share, &news);
-    } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index &&
-               !is_between(share, arrival->a)) {
+    } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index) {
         tell_share(share, gathering->root_share, &news);
     }
     wake_waiting(share, gathering);
@@ -236,14 +236,14 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
     struct gathering *gathering = find_gathering(share, index, arrival->b);
     if (!gathering)
         return;
-    enum lull_collective_needs needs = lull_collective_needs(arrival->op);
+    enum lull_collective_needs needs = needs_of(share, arrival->a, arrival->op);
     gathering->arrived++;
     if (arrival->time > gathering->latest)
         gathering->latest = arrival->time;
     compare_operations(gathering, arrival);
-    if (is_between(share, arrival->a))
-        arrive_between(share, from, gathering, arrival);
-    else if (arrival->is_root && needs == LULL_ROOT_NEEDS_ALL)
+    if (needs == LULL_NEEDS_OTHERS || needs == LULL_ROOT_NEEDS_OTHERS)
+        note_group(share, gathering, arrival);
+    if (arrival->is_root && needs == LULL_ROOT_NEEDS_ALL)
         gathering->root_share = from;
     if (arrival->is_root && needs == LULL_NEEDS_ROOT) {
         gathering->root_at = arrival->time;
@@ -328,7 +328,7 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
                      const struct pending *pending, int64_t *ret_time)
 {
     *ret_time = pending->time;
-    switch (lull_collective_needs(pending->op)) {
+    switch (needs_of(share, pending->comm, pending->op)) {
     case LULL_NEEDS_NOBODY:
         return true;
     case LULL_NEEDS_ROOT:
@@ -342,11 +342,16 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
     case LULL_ROOT_NEEDS_ALL:
         if (!pending->is_root)
             return true;
-        if (is_between(share, pending->comm)) {
-            *ret_time = gathering->other_at;
-            return *ret_time >= 0;
-        }
         break;
+    case LULL_ROOT_NEEDS_OTHERS:
+        if (!pending->is_root)
+            return true;
+        /* fall through */
+    case LULL_NEEDS_OTHERS: {
+        int64_t all = gathering->all_of[!group_of(share, pending->comm, pending->rank)];
+        *ret_time = all > pending->time ? all : pending->time;
+        return all >= 0;
+    }
     case LULL_NEEDS_LOWER:
         if (!gathering->below)
             return false;
@@ -397,8 +402,8 @@ void lull_gather_letter(struct share *share, uint32_t from, const struct letter 
         return;
     if (letter->kind == LETTER_ROOT) {
         gathering->root_at = letter->time;
-    } else if (letter->kind == LETTER_OTHER) {
-        gathering->other_at = letter->time;
+    } else if (letter->kind == LETTER_GROUP) {
+        gathering->all_of[letter->c] = letter->time;
     } else if (letter->kind == LETTER_ALL) {
         gathering->all = true;
         gathering->latest = letter->time;

@@ -6,11 +6,11 @@
  * must not be longer than this runtime. A call of MPI takes no time, except that it waits for what
  * it needs from others: a receive for its message to be sent; a barrier, allreduce, allgather,
  * alltoall or reduce_scatter for all; a broadcast or scatter for its root; a reduce or gather at
- * its root for all; a scan for the ranks before. Between two
- * groups a root and the other group wait for each other so, and nobody for the rest of the root's;
- * in operations without a root both groups wait for both, as they do in a replay. Sends are
- * complete at once, but for synchronous ones, which are over when their receive has begun. MPI
- * inside an OpenMP parallel region keeps its measured length, and waits longer where it must.
+ * its root for all; a scan for the ranks before. Between two groups a root and the other group wait
+ * for each other so, and nobody for the rest of the root's; in operations without a root each group
+ * waits for the other one, in the making of communicators all for all. Sends are complete at once,
+ * but for synchronous ones, which are over when their receive has begun. MPI inside an OpenMP
+ * parallel region keeps its measured length, and waits longer where it must.
  *
  * Threads beside the master that communicate (by messages or collectives) are followed from their
  * first such call on; those of a team meet their master where it forks and joins. The messages that

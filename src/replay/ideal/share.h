@@ -82,10 +82,9 @@ struct gathering {
     uint32_t first_missing; /* scans, at home: the first rank that has not arrived */
     uint32_t root_share;    /* of the root that waits for all, or LULL_NONE */
     bool all;               /* have arrived */
-    uint32_t root_rank;     /* between two groups, at home: of the root that waits for the other */
     uint32_t arrived_of[2]; /* between two groups, at home: those of each, ... */
     int64_t latest_of[2];   /* ... and the latest of them */
-    int64_t other_at;       /* all of the group that the root waits for have arrived; -1: not yet */
+    int64_t all_of[2];      /* the latest of each group when all of it have arrived; -1: not yet */
     uint8_t low_op, other_op;
     uint32_t low_rank, other_rank; /* the lowest rank, and the lowest with another operation */
     int64_t low_measured, other_measured;
@@ -250,7 +249,7 @@ enum letter_kind {
     LETTER_ARRIVAL, /* a: comm; b: number; c: rank; op, series, is_root; time, measured */
     LETTER_ROOT,    /* to the members: a: comm; b: number; series; time: its root has arrived */
     LETTER_ALL,     /* likewise: all have, the last of them at `time` */
-    LETTER_OTHER,   /* to the root between two groups: all of the other one have */
+    LETTER_GROUP,   /* likewise, between two groups: all of group c have */
     LETTER_BELOW    /* likewise: all up to rank c have */
 };
 

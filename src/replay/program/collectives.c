@@ -75,8 +75,9 @@ static void set_root(const stream_t *s, struct lull_op *op, const struct lull_st
         return;
     }
     uint32_t group = rank != LULL_NONE ? lull_replay_rooted_group(replay, comm, root) : LULL_NONE;
-    if (group == LULL_NONE) { /* both groups wait for each other */
+    if (group == LULL_NONE) { /* all wait for all */
         op->collective = LULL_COLLECTIVE_BARRIER;
+        op->comm = replay->trace->comms[comm].remote + 1;
         return;
     }
     op->comm = group;
@@ -86,8 +87,11 @@ static void set_root(const stream_t *s, struct lull_op *op, const struct lull_st
 static void describe_collective(const stream_t *s, struct entry *entry,
                                 const struct lull_step *step, uint32_t root)
 {
+    uint32_t comm = lull_comm_canonical(s->replay->trace, step->comm);
+    if (is_between_groups(s, comm) && lull_collective_needs_between(step->op) == LULL_NEEDS_ALL)
+        comm = s->replay->trace->comms[comm].remote; /* the same members: see groups.c */
     entry->op.collective = as_simulated(step->op);
-    entry->op.comm = lull_comm_canonical(s->replay->trace, step->comm) + 1;
+    entry->op.comm = comm + 1;
     entry->op.bytes = step->collective.sent;
     entry->op.received = step->collective.received;
     entry->pending = false;

@@ -37,7 +37,8 @@ static struct lull_group group_of(const uint32_t *ranks, uint32_t n)
         .size = n, .ranks = contiguous ? NULL : ranks, .first = n ? ranks[0] : 0};
 }
 
-/* Both sides of an intercommunicator, where the other one is known. */
+/* Both sides of an intercommunicator, where the other one is known. They wait for each other, but
+ * in the group of the communicator that is not the canonical one, where all wait for all. */
 static bool make_group(const struct lull_replay *replay, struct lull_arena *arena, uint32_t comm,
                        struct lull_group *ret_group)
 {
@@ -51,9 +52,12 @@ static bool make_group(const struct lull_replay *replay, struct lull_arena *aren
     if (!ranks)
         return false;
     uint32_t n = add_ranks(replay, comm, ranks, 0);
+    uint32_t own = n;
     if (local->remote != LULL_NONE)
         n = add_ranks(replay, local->remote, ranks, n);
     *ret_group = group_of(ranks, n);
+    if (local->remote != LULL_NONE && lull_comm_canonical(trace, comm) == comm)
+        ret_group->split = own;
     return true;
 }
 

@@ -28,7 +28,7 @@ struct open {
 struct lull_replay_stream {
     struct lull_replay *replay;
     struct lull_item_cursor *cursor;
-    uint32_t index, process;
+    uint32_t index, location, process;
     bool ended;
 
     struct entry *queue; /* [first, end) of it are in use; [0] has position `base` */
@@ -57,6 +57,7 @@ struct lull_replay_stream {
     uint64_t poll;        /* position of the last call's time, a query that found nothing; or
                              NO_ENTRY */
     int64_t since_poll;   /* bursts and fixed times behind it */
+    bool polls;           /* the queries before it, without another call in between, are a wait */
     uint32_t phase, ordinal;
     uint32_t syncs;
     struct lull_hash collectives; /* by communicator: blocking ones so far */

@@ -140,17 +140,22 @@ static bool awaits_message(uint8_t call)
            call == LULL_CALL_WAIT || call == LULL_CALL_WAITALL || call == LULL_CALL_RECV;
 }
 
-/* A query that found nothing is part of a wait if the next call asks again, or waits, and the
- * program did less in between than it asked. Such a wait ends when what it waits for is there; all
- * other queries are work. */
+/* A query that found nothing is part of a wait if the next call asks again, or waits, the program
+ * did less in between than it asked, and the place waits as a rule, or the query stands behind
+ * others that wait. Such a wait ends when what it waits for is there; all other queries are work.
+ */
 static void judge_poll(stream_t *s, uint8_t next)
 {
     struct entry *entry = lull_entry_at(s, s->poll);
+    const bool polls = s->polls;
     s->poll = NO_ENTRY;
+    s->polls = false;
     if (!entry)
         return;
+    s->polls = awaits_message(next) && s->since_poll < entry->op.duration &&
+               (polls || lull_survey_polls_wait(s->replay->survey, s->location, entry->op.region));
     entry->pending = false;
-    entry->dropped = awaits_message(next) && s->since_poll < entry->op.duration;
+    entry->dropped = s->polls;
 }
 
 /* ---- items --------------------------------------------------------------------------------- */
@@ -298,6 +303,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     s->replay = replay;
     s->index = index;
     uint32_t location = replay->locations[index];
+    s->location = location;
     s->process = replay->trace->locations[location].process;
     s->call_region = LULL_OP_NO_REGION;
     s->poll = NO_ENTRY;

@@ -10,12 +10,18 @@
 
 enum { NONE = UINT32_MAX, PRIVATE = 0x40000000 };
 
+/* In closed form, ranks that leave together when certain others have come. */
+struct side {
+    uint32_t arrived;
+    uint32_t waiting;        /* records, through `link` */
+    struct lull_moment last; /* of the rank that came last, of those the highest */
+    uint32_t last_rank;
+};
+
 struct lull_instance {
     struct lull_op op; /* of the rank that began first */
     uint32_t first_rank, arrived;
-    uint32_t waiting;        /* closed form: records, through `link` */
-    struct lull_moment last; /* closed form: of the rank that came last, of those the highest */
-    uint32_t last_rank;
+    struct side sides[2]; /* the second where two groups wait for each other */
     uint32_t comm;
     uint8_t algorithm;
     struct lull_collective_shape shape;
@@ -174,9 +180,11 @@ void lull_collect_roots(struct lull_engine *engine)
     struct lull_collectives *all = engine->collectives;
     for (uint32_t g = 0; g < engine->program->n_groups; g++)
         for (size_t i = 0; i < all->groups[g].n; i++)
-            lull_path_root(
-                engine->fabric.path,
-                &instance_at(&all->groups[g], all->groups[g].first + (uint32_t)i)->last.path);
+            for (int side = 0; side < 2; side++)
+                lull_path_root(engine->fabric.path,
+                               &instance_at(&all->groups[g], all->groups[g].first + (uint32_t)i)
+                                    ->sides[side]
+                                    .last.path);
     for (uint32_t i = 0; i < all->n_scripts; i++) {
         lull_path_root(engine->fabric.path, &all->scripts[i].path);
         lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
@@ -242,7 +250,8 @@ static void begin_instance(struct lull_engine *engine, struct lull_instance *ins
                            const struct lull_op *op, uint32_t number, uint32_t rank)
 {
     uint32_t size = engine->program->groups[op->comm].size;
-    *instance = (struct lull_instance){.op = *op, .first_rank = rank, .waiting = NONE};
+    *instance = (struct lull_instance){
+        .op = *op, .first_rank = rank, .sides = {{.waiting = NONE}, {.waiting = NONE}}};
     instance->comm =
         PRIVATE | ((op->comm * (PRIVATE / engine->program->n_groups) + number) & (PRIVATE - 1));
     instance->shape =
@@ -319,12 +328,13 @@ static void record_over(struct lull_engine *engine, uint32_t id, struct lull_mom
         lull_transfer_free(engine, id);
 }
 
-/* All ranks have arrived; they leave together. */
-static void leave(struct lull_engine *engine, const struct lull_instance *instance)
+/* All that they wait for have arrived, `last` of them: the ranks of a side leave together. */
+static void leave(struct lull_engine *engine, const struct lull_collective_shape *of,
+                  struct side *side, struct lull_moment last)
 {
-    struct lull_moment moment = instance->last;
+    struct lull_moment moment = last;
     const struct lull_network *network = engine->options->network;
-    struct lull_collective_shape shape = instance->shape, empty = shape;
+    struct lull_collective_shape shape = *of, empty = shape;
     empty.sent_least = empty.sent_most = empty.sent_sum = 0;
     empty.received_least = empty.received_most = empty.received_sum = 0;
     int64_t cost = engine->class->collective(network, &shape);
@@ -332,10 +342,38 @@ static void leave(struct lull_engine *engine, const struct lull_instance *instan
     latency = latency < cost ? latency : cost;
     moment = lull_hop(&engine->fabric, moment, latency);
     moment = lull_after(&engine->fabric, moment, LULL_PATH_BANDWIDTH, cost - latency);
-    for (uint32_t id = instance->waiting, next; id != NONE; id = next) {
+    uint32_t id = side->waiting;
+    side->waiting = NONE;
+    for (uint32_t next; id != NONE; id = next) {
         next = lull_transfer_at(engine, id)->link;
         record_over(engine, id, moment);
     }
+}
+
+static void arrive_closed(struct lull_engine *engine, struct lull_instance *instance,
+                          const struct lull_group *group, uint32_t position, uint32_t rank,
+                          uint32_t record, struct lull_moment moment)
+{
+    const uint32_t split = engine->class->waits_as_needed ? group->split : 0;
+    const unsigned own = split > 0 && position >= split, other = split > 0 ? !own : 0;
+    struct side *side = &instance->sides[own];
+    lull_transfer_at(engine, record)->link = side->waiting;
+    side->waiting = record;
+    bool later =
+        moment.time == side->last.time ? rank >= side->last_rank : moment.time > side->last.time;
+    if (later) {
+        side->last = moment;
+        side->last_rank = rank;
+    }
+    const uint32_t sizes[2] = {split > 0 ? split : group->size, group->size - split};
+    const struct lull_moment lasts[2] = {instance->sides[0].last, instance->sides[1].last};
+    const struct lull_collective_shape shape = instance->shape;
+    const bool all = ++side->arrived == sizes[own];
+    const bool others = instance->sides[other].arrived == sizes[other];
+    if (all && other != own)
+        leave(engine, &shape, &instance->sides[other], lasts[own]);
+    if (others)
+        leave(engine, &shape, side, lasts[other]);
 }
 
 /* --- scripts ------------------------------------------------------------------------------- */
@@ -453,16 +491,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
         return status;
     const struct lull_group *group = &engine->program->groups[op->comm];
     if (is_closed(engine, op->collective)) {
-        lull_transfer_at(engine, record)->link = instance->waiting;
-        instance->waiting = record;
-        bool later = moment.time == instance->last.time ? rank >= instance->last_rank
-                                                        : moment.time > instance->last.time;
-        if (later) {
-            instance->last = moment;
-            instance->last_rank = rank;
-        }
-        if (instance->arrived == group->size)
-            leave(engine, instance);
+        arrive_closed(engine, instance, group, position, rank, record, moment);
         drop_complete(&engine->collectives->groups[op->comm]);
         return engine->status;
     }
@@ -488,6 +517,17 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
 
 /* --- what is left over --------------------------------------------------------------------- */
 
+static bool waits_in(const struct lull_engine *engine, const struct lull_instance *instance,
+                     uint32_t record)
+{
+    for (int side = 0; side < 2; side++)
+        for (uint32_t id = instance->sides[side].waiting; id != NONE;
+             id = lull_transfer_at(engine, id)->link)
+            if (id == record)
+                return true;
+    return false;
+}
+
 uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record)
 {
     const struct lull_collectives *all = engine->collectives;
@@ -495,10 +535,7 @@ uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record)
         for (size_t i = 0; i < all->groups[g].n; i++) {
             const struct group *group = &all->groups[g];
             uint32_t number = group->first + (uint32_t)i;
-            uint32_t id = instance_at(group, number)->waiting;
-            while (id != NONE && id != record)
-                id = lull_transfer_at(engine, id)->link;
-            if (id == NONE)
+            if (!waits_in(engine, instance_at(group, number), record))
                 continue;
             for (uint32_t p = 0; p < engine->program->groups[g].size; p++)
                 if (group->next[p] <= number)

@@ -1,5 +1,5 @@
-/* Operations with a root between two groups, worked out by hand: the root and the other group take
- * part; the others of the root's group pass by. */
+/* Operations between two groups, worked out by hand. With a root, that and the other group take
+ * part, and the others of the root's group pass by; without one each group waits for the other. */
 #include "replay/ideal/ideal.h"
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
@@ -10,10 +10,12 @@
 
 #include <cmocka.h>
 
-enum { BCAST, REDUCE, BARRIER, FINALIZE };
-static const char *const names[] = {"MPI_Bcast", "MPI_Reduce", "MPI_Barrier", "MPI_Finalize", NULL};
+enum { BCAST, REDUCE, BARRIER, ALLREDUCE, DUP, FINALIZE };
+static const char *const names[] = {"MPI_Bcast",    "MPI_Reduce",   "MPI_Barrier", "MPI_Allreduce",
+                                    "MPI_Comm_dup", "MPI_Finalize", NULL};
 static const uint8_t operations[] = {LULL_COLLECTIVE_BCAST, LULL_COLLECTIVE_REDUCE,
-                                     LULL_COLLECTIVE_BARRIER};
+                                     LULL_COLLECTIVE_BARRIER, LULL_COLLECTIVE_ALLREDUCE,
+                                     LULL_COLLECTIVE_CREATE};
 
 /* Processes 0 and 1 on one side, 2 and 3 on the other; each side knows the intercommunicator by a
  * number of its own. */
@@ -148,10 +150,46 @@ static void the_group_of_the_root_is_not_waited_for(void **state)
     assert_int_equal(ends[3], 100 + 200);
 }
 
+/* Process 0 is late: its own group goes on when the other one has come, and that waits for it. */
+static void an_exchange_waits_for_the_other_group(void **state)
+{
+    (void)state;
+    static const uint32_t exchanges[] = {BARRIER, ALLREDUCE};
+    for (int i = 0; i < 2; i++) {
+        int64_t ends[4];
+        struct lull_trace *trace = two_groups();
+        take_part(trace, 0, exchanges[i], 300, 410, LULL_ANY);
+        take_part(trace, 1, exchanges[i], 10, 410, LULL_ANY);
+        take_part(trace, 2, exchanges[i], 50, 410, LULL_ANY);
+        take_part(trace, 3, exchanges[i], 100, 410, LULL_ANY);
+        replay(trace, ends);
+        assert_int_equal(ends[0], 300);
+        assert_int_equal(ends[1], 100);
+        assert_int_equal(ends[2], 300);
+        assert_int_equal(ends[3], 300);
+    }
+}
+
+/* A communicator is there when all of both groups have agreed on it. */
+static void making_a_communicator_waits_for_both_groups(void **state)
+{
+    (void)state;
+    int64_t ends[4];
+    struct lull_trace *trace = two_groups();
+    for (uint32_t p = 0; p < 4; p++)
+        take_part(trace, p, DUP, 10 + 100 * (3 - p), 410, LULL_ANY);
+    replay(trace, ends);
+    for (int p = 0; p < 4; p++)
+        assert_int_equal(ends[p], 310);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_broadcast_reaches_the_other_group),
-                                       cmocka_unit_test(a_reduction_comes_from_the_other_group),
-                                       cmocka_unit_test(the_group_of_the_root_is_not_waited_for)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_broadcast_reaches_the_other_group),
+        cmocka_unit_test(a_reduction_comes_from_the_other_group),
+        cmocka_unit_test(the_group_of_the_root_is_not_waited_for),
+        cmocka_unit_test(an_exchange_waits_for_the_other_group),
+        cmocka_unit_test(making_a_communicator_waits_for_both_groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

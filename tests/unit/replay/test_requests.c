@@ -24,15 +24,15 @@ enum {
     IDUP,
     START,
     TEST,
+    TESTANY,
     IPROBE,
     PROBE,
     FINALIZE
 };
 static const char *const names[] = {
-    "MPI_Send",      "MPI_Recv",  "MPI_Isend",  "MPI_Irecv",   "MPI_Wait",
-    "MPI_Waitall",   "MPI_Bsend", "MPI_Ibsend", "MPI_Barrier", "MPI_Request_free",
-    "MPI_Comm_idup", "MPI_Start", "MPI_Test",   "MPI_Iprobe",  "MPI_Probe",
-    "MPI_Barrier",   NULL};
+    "MPI_Send",  "MPI_Recv",    "MPI_Isend",   "MPI_Irecv",        "MPI_Wait",      "MPI_Waitall",
+    "MPI_Bsend", "MPI_Ibsend",  "MPI_Barrier", "MPI_Request_free", "MPI_Comm_idup", "MPI_Start",
+    "MPI_Test",  "MPI_Testany", "MPI_Iprobe",  "MPI_Probe",        "MPI_Barrier",   NULL};
 enum { LARGE = 1000000, LATENCY = 10 };
 
 static struct lull_event message(unsigned kind, int32_t peer, int32_t tag, uint64_t bytes,
@@ -406,6 +406,48 @@ static void polls_without_work_are_a_wait(void **state)
     assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_OTHERS), 100 + LATENCY);
 }
 
+/* A program that looks for messages after each piece of work, for longer than that takes: five
+ * times five tests, and each time a send, before one of them finds what it asked for. The last
+ * message is no later than its work is done. */
+static void polls_in_vain_are_work(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 0, 0, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    int64_t at = 0;
+    for (int part = 0; part < 5; part++) {
+        for (int i = 0; i < 5; i++, at += 12)
+            call(trace, 0, TEST, at, at + 10, NULL);
+        CALL(trace, 0, ISEND, at, at, LULL_EVENT_SEND, 1, 2, 8, 6 + (uint64_t)part);
+    }
+    call(trace, 0, TEST, at, at + 10, NULL);
+    CALL(trace, 0, TEST, at + 12, at + 12, LULL_EVENT_RECV, 1, 1, 8, 5);
+    for (int64_t sent = 60, before = 0; sent <= at; before = sent + LATENCY, sent += 60)
+        CALL(trace, 1, RECV, before, sent + LATENCY, LULL_EVENT_RECV, 0, 2, 8, LULL_NO_REQUEST);
+    CALL(trace, 1, SEND, at + LATENCY, at + LATENCY, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    assert_int_equal(replay_kept(trace, NULL, LULL_KEEP_OTHERS), at + 2 * LATENCY);
+}
+
+/* The same loop while it waits for a send: it asks for both, and the send has its answer. Only the
+ * tests before the first that asks for it are work. */
+static void polls_in_turns_wait_for_one_of_them(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(1);
+    CALL(trace, 0, IRECV, 0, 0, LULL_EVENT_RECV_POST, 1, 1, 8, 5);
+    CALL(trace, 0, ISEND, 0, 0, LULL_EVENT_SEND, 1, 2, LARGE, 6);
+    for (int64_t at = 0; at < 220; at += 22) {
+        call(trace, 0, TEST, at, at + 10, NULL);
+        call(trace, 0, TESTANY, at + 11, at + 21, NULL);
+    }
+    CALL(trace, 0, TESTANY, 220, 230, LULL_EVENT_SEND_DONE, 1, 2, LARGE, 6);
+    CALL(trace, 0, WAIT, 230, 500, LULL_EVENT_RECV, 1, 1, 8, 5);
+    CALL(trace, 1, RECV, 210, 230, LULL_EVENT_RECV, 0, 2, LARGE, LULL_NO_REQUEST);
+    CALL(trace, 1, SEND, 230, 240, LULL_EVENT_SEND, 0, 1, 8, LULL_NO_REQUEST);
+    int64_t length = replay_kept(trace, NULL, LULL_KEEP_OTHERS);
+    assert_in_range(length, 210 + LATENCY, 210 + 4 * LATENCY);
+}
+
 /* A test before something else than a wait is work, however soon that comes. */
 static void a_poll_on_the_way_costs_its_time(void **state)
 {
@@ -450,6 +492,8 @@ int main(void)
         cmocka_unit_test(threads_that_give_up_take_a_message_once),
         cmocka_unit_test(polls_between_work_cost_their_time),
         cmocka_unit_test(polls_without_work_are_a_wait),
+        cmocka_unit_test(polls_in_vain_are_work),
+        cmocka_unit_test(polls_in_turns_wait_for_one_of_them),
         cmocka_unit_test(a_poll_on_the_way_costs_its_time),
         cmocka_unit_test(a_probe_is_no_work),
     };
