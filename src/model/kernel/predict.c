@@ -153,9 +153,17 @@ static lull_status find_in_core(const struct lull_kernel_options *options,
         *known = found;
     }
     prediction->incore = **known;
-    prediction->ecm.t_ol = prediction->incore.t_ol;
-    prediction->ecm.t_nol = prediction->incore.t_nol;
+    prediction->crossing = lull_crossing_find(
+        kernel, prediction->machine, prediction->incore.vector_bits, prediction->line_bytes);
+    prediction->ecm.t_ol = fmax(prediction->incore.t_ol, prediction->crossing.store_cycles);
+    prediction->ecm.t_nol = prediction->incore.t_nol + prediction->crossing.load_cycles;
     return LULL_OK;
+}
+
+/* Of the core alone, with its data in the first cache. */
+static double in_core_cycles(const struct lull_kernel_prediction *prediction)
+{
+    return fmax(lull_ecm_time(&prediction->ecm, 0), prediction->incore.chain);
 }
 
 static lull_status
@@ -183,8 +191,8 @@ predict_body(const struct lull_kernel *kernel, const struct lull_machine *machin
                             &prediction.memory, err);
     if (status == LULL_OK)
         status = lull_roofline_find(kernel, prediction.machine, prediction.lines, n_lines,
-                                    &prediction.incore, options->cores, arena, &prediction.roofline,
-                                    err);
+                                    in_core_cycles(&prediction), options->cores, arena,
+                                    &prediction.roofline, err);
     if (status != LULL_OK)
         return status;
     prediction.cycles = lull_prediction_cycles(&prediction, n_lines);
