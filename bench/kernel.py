@@ -27,14 +27,14 @@ def working_sets(machine):
 
 
 def sizes_for(kernel, size):
-    """Rows four times as long as there are rows in each other direction, of an odd number of cache
+    """Rows eight times as long as there are rows in each other direction, of an odd number of cache
     lines: neither so short that their ends count for more than the loop, nor a power of two."""
     arrays, extents = KERNELS[kernel]
     elements = size / 8 / arrays
     if len(extents) == 1:
         return ["-D", "N=%d" % elements]
     others = len(extents) - 1
-    row = int(4 * (elements / 4) ** (1 / len(extents))) // 16 * 16 + 8
+    row = int(8 * (elements / 8) ** (1 / len(extents))) // 16 * 16 + 8
     each = int((elements / row) ** (1 / others))
     return [word for extent in extents
             for word in ("-D", "%s=%d" % (extent, row if extent == "N" else each))]
