@@ -6,7 +6,8 @@ import os
 import statistics
 import subprocess
 
-BENCHMARKS = ("clock", "peak-dp-fma", "load", "store", "copy", "update", "daxpy", "triad", "dot")
+BENCHMARKS = ("clock", "peak-dp-fma", "load", "store", "copy", "update", "daxpy", "triad", "dot",
+              "crossing")
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "kernels")
 # arrays, and the names of their extents from the outermost on
 KERNELS = {"copy": (2, "N"), "daxpy": (2, "N"), "triad": (4, "N"), "dot": (2, "N"),
@@ -26,9 +27,17 @@ def working_sets(machine):
 
 
 def sizes_for(kernel, size):
+    """Rows eight times as long as there are rows in each other direction, of an odd number of cache
+    lines: neither so short that their ends count for more than the loop, nor a power of two."""
     arrays, extents = KERNELS[kernel]
-    each = int((size / 8 / arrays) ** (1 / len(extents)))
-    return [word for extent in extents for word in ("-D", "%s=%d" % (extent, each))]
+    elements = size / 8 / arrays
+    if len(extents) == 1:
+        return ["-D", "N=%d" % elements]
+    others = len(extents) - 1
+    row = int(8 * (elements / 8) ** (1 / len(extents))) // 16 * 16 + 8
+    each = int((elements / row) ** (1 / others))
+    return [word for extent in extents
+            for word in ("-D", "%s=%d" % (extent, row if extent == "N" else each))]
 
 
 def example(kernel):

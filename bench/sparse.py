@@ -10,7 +10,8 @@ import statistics
 import subprocess
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot", "openmp-gcc")
+BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot", "crossing",
+              "openmp-gcc")
 MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
             "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")
 GRIDS = ((2000, 20), (200, 200), (4000, 1000))   # in the last cache, there with short rows, in memory
@@ -64,17 +65,24 @@ def product_rows(bench, machine):
                   "%.2f against %.2f Gflop/s" % (values["ecm"] / 1e9, values["measured"] / 1e9))
 
 
-def in_core():
-    """Cycles per line of 8 points, for the widest registers: two loads per cycle."""
+def in_core(machine):
+    """Cycles per line of 8 points, for the widest registers: two loads per cycle, and what loads
+    take longer that cross lines. Rows of nx + 2 values, 2 more than a multiple of 8, begin at the
+    places 1, 3, 5 and 7 of a line: all loads cross, and of the neighbours in a row three of four."""
     with open("/proc/cpuinfo") as info:
         wide = 1 if " avx512f" in info.read() else 2
-    cycles = {"stencil_T_OL": 4, "stencil_T_nOL": 2.5, "axpy_T_nOL": 1, "dot_T_nOL": 1,
-              "norm_T_nOL": 0.5}
-    return {name: value * wide for name, value in cycles.items()}
+    with open(machine) as file:
+        numbers = json.load(file)["numbers"]
+    width, simd = (64, "avx512") if wide == 1 else (32, "avx2")
+    within, crossing = (width / numbers["%s.load.%s.1" % (way, simd)]["in_cycles"]
+                        for way in ("within", "crossing"))
+    loads = {"stencil": (5, 4.5), "axpy": (2, 2), "dot": (2, 2), "norm": (1, 1)}
+    return dict({kernel + "_T_nOL": wide * every / 2 + across * (crossing - within)
+                 for kernel, (every, across) in loads.items()}, stencil_T_OL=4 * wide)
 
 
 def predicted(bench, solver, machine, nx, ny):
-    words = dict(in_core(), Nx=nx, Ny=ny)
+    words = dict(in_core(machine), Nx=nx, Ny=ny)
     if solver == "pcg":
         words["fma_latency"] = FMA_CYCLES
     defines = [word for name, value in words.items() for word in ("-D", "%s=%g" % (name, value))]

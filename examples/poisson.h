@@ -7,6 +7,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 struct problem {
     int nx, ny, iterations;
@@ -17,15 +18,18 @@ static size_t row_of(const struct problem *problem, int j)
     return (size_t)(j + 1) * (size_t)(problem->nx + 2) + 1;
 }
 
-/* (nx + 2) x (ny + 2) values, first touched by the thread that works on them. */
+/* (nx + 2) x (ny + 2) values, first touched by the thread that works on them, in huge pages where
+ * the system has them: with small ones an iteration in memory takes up to a quarter longer. */
 static double *grid_of(const struct problem *problem, double value)
 {
     size_t count = (size_t)(problem->nx + 2) * (size_t)(problem->ny + 2);
-    double *grid = aligned_alloc(64, (count * sizeof *grid + 63) / 64 * 64);
+    size_t page = (size_t)2 << 20, bytes = (count * sizeof(double) + page - 1) / page * page;
+    double *grid = aligned_alloc(page, bytes);
     if (!grid) {
         fputs("not enough memory for the grid\n", stderr);
         exit(1);
     }
+    madvise(grid, bytes, MADV_HUGEPAGE);
 #pragma omp parallel for schedule(static)
     for (int j = -1; j <= problem->ny; j++)
         for (int i = -1; i <= problem->nx; i++)

@@ -56,12 +56,29 @@ static void prepare(void *context, unsigned thread)
     timed->code(loaded->sizes, instance->arrays, instance->scalars);
 }
 
+/* Nothing, which is known to nobody before all scalars are: the processor has to wait for them. */
+static size_t wait_for(const struct timed *timed, const struct instance *instance)
+{
+    static const volatile uint64_t no_bits = 0;
+    uint64_t mask = no_bits, all = 0;
+    for (size_t i = 0; i < timed->loaded->n_scalars; i++) {
+        uint64_t bits;
+        memcpy(&bits, &instance->values[2 * i], sizeof bits);
+        all |= bits & mask;
+    }
+    return all;
+}
+
 static void run(void *context, unsigned thread, uint64_t repetitions)
 {
     const struct timed *timed = context;
     const struct instance *instance = &timed->instances[thread];
-    for (uint64_t i = 0; i < repetitions; i++)
-        timed->code(timed->loaded->sizes, instance->arrays, instance->scalars);
+    size_t nothing = 0;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        if (timed->loaded->sums)
+            nothing = wait_for(timed, instance);
+        timed->code(timed->loaded->sizes, instance->arrays + nothing, instance->scalars);
+    }
 }
 
 static uint64_t round_up(uint64_t value, uint64_t unit)

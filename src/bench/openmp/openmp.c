@@ -45,11 +45,12 @@ static const char *compiler_of(const struct lull_benchmark *self)
     return strchr(self->name, '-') + 1;
 }
 
-/* With little time on all cores only. */
+/* With little time on one core and on all. */
 static void choose_counts(struct job *job, const struct lull_bench *bench)
 {
-    job->counts[0] = (unsigned)bench->topology->n_cores;
-    job->n_counts = 1;
+    job->counts[0] = 1;
+    job->counts[1] = (unsigned)bench->topology->n_cores;
+    job->n_counts = job->counts[1] > 1 ? 2 : 1;
     if (bench->settings.effort != LULL_EFFORT_QUICK)
         job->n_counts = lull_bench_thread_counts(bench->topology, job->counts, MOST_COUNTS);
 }

@@ -69,6 +69,10 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double
                                       struct lull_ecm_bandwidth *ret_bandwidth,
                                       struct lull_error *err);
 
+/* Whether transfers between the caches overlap: as core/overlap of the machine file says, and where
+ * it says nothing, as AMD's processors do and others do not. */
+bool lull_ecm_caches_overlap(const struct lull_machine *machine);
+
 struct lull_ecm_lines { /* cache lines per unit of work over one link */
     double loads, stores;
 };

@@ -113,6 +113,13 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
+bool lull_ecm_caches_overlap(const struct lull_machine *machine)
+{
+    if (machine->core.overlap)
+        return strcmp(machine->core.overlap, "caches") == 0;
+    return machine->cpu.vendor && strcmp(machine->cpu.vendor, "AuthenticAMD") == 0;
+}
+
 static const struct lull_machine_link *link_between(const struct lull_machine *machine,
                                                     const char *from, const char *to)
 {
@@ -178,7 +185,7 @@ static lull_status fill_link(const struct lull_machine *machine, size_t number,
     const char *near = lull_arena_printf(arena, "L%zu", number + 1);
     const char *far = lull_arena_printf(arena, "L%zu", number + 2);
     const struct lull_machine_link *link = link_between(machine, near, far);
-    bool overlaps = machine->core.overlap && strcmp(machine->core.overlap, "caches") == 0;
+    bool overlaps = lull_ecm_caches_overlap(machine);
     ecm->links[number].name = lull_arena_printf(arena, "%s-%s", near, far);
     ecm->links[number].overlaps = overlaps;
     if (link) {
@@ -214,8 +221,8 @@ lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull
     ecm->shared = (memory->loads + memory->stores) * LINE_BYTES * clock / ret_memory->value;
     /* Where the caches' transfers overlap, that of memory adds to nothing but the core's loads and
      * stores. */
-    bool overlaps = machine->core.overlap && strcmp(machine->core.overlap, "caches") == 0;
-    const struct link_question question = {machine, overlaps ? "L1" : near, "memory", clock};
+    const struct link_question question = {machine, lull_ecm_caches_overlap(machine) ? "L1" : near,
+                                           "memory", clock};
     if (machine->core.n_links ||
         derive_link(&question, memory, false, &ecm->links[n_lines - 1].cycles, NULL) != LULL_OK)
         ecm->links[n_lines - 1].cycles = ecm->shared;

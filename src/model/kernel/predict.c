@@ -1,7 +1,6 @@
 #include "model/kernel/predict.h"
 
 #include <math.h>
-#include <string.h>
 
 double lull_prediction_rate(const struct lull_kernel_prediction *prediction, double cycles)
 {
@@ -16,24 +15,6 @@ double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, s
     if (prediction->n_loops > 0)
         return sum;
     return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain); /* NAN: none */
-}
-
-/* Transfers between the caches of AMD's cores overlap; where the file does not say, the vendor
- * does.
- */
-static const struct lull_machine *with_overlap(const struct lull_machine *machine,
-                                               struct lull_kernel_prediction *prediction,
-                                               struct lull_arena *arena)
-{
-    struct lull_machine *copy = lull_arena_alloc(arena, sizeof *copy);
-    *copy = *machine;
-    if (!copy->core.overlap) {
-        bool amd = copy->cpu.vendor && strcmp(copy->cpu.vendor, "AuthenticAMD") == 0;
-        copy->core.overlap = amd ? "caches" : "none";
-        prediction->overlap_assumed = true;
-    }
-    prediction->overlap = copy->core.overlap;
-    return copy;
 }
 
 /* ---- traffic ------------------------------------------------------------------------------- */
@@ -153,9 +134,17 @@ static lull_status find_in_core(const struct lull_kernel_options *options,
         *known = found;
     }
     prediction->incore = **known;
-    prediction->ecm.t_ol = prediction->incore.t_ol;
-    prediction->ecm.t_nol = prediction->incore.t_nol;
+    prediction->crossing = lull_crossing_find(
+        kernel, prediction->machine, prediction->incore.vector_bits, prediction->line_bytes);
+    prediction->ecm.t_ol = fmax(prediction->incore.t_ol, prediction->crossing.store_cycles);
+    prediction->ecm.t_nol = prediction->incore.t_nol + prediction->crossing.load_cycles;
     return LULL_OK;
+}
+
+/* Of the core alone, with its data in the first cache. */
+static double in_core_cycles(const struct lull_kernel_prediction *prediction)
+{
+    return fmax(lull_ecm_time(&prediction->ecm, 0), prediction->incore.chain);
 }
 
 static lull_status
@@ -164,8 +153,10 @@ predict_body(const struct lull_kernel *kernel, const struct lull_machine *machin
              struct lull_kernel_incores *incores, struct lull_arena *arena,
              struct lull_kernel_prediction *ret_prediction, struct lull_error *err)
 {
-    struct lull_kernel_prediction prediction = {.kernel = kernel, .line_bytes = 64, .weight = 1};
-    prediction.machine = with_overlap(machine, &prediction, arena);
+    struct lull_kernel_prediction prediction = {
+        .kernel = kernel, .machine = machine, .line_bytes = 64, .weight = 1};
+    prediction.overlap = lull_ecm_caches_overlap(machine) ? "caches" : "none";
+    prediction.overlap_assumed = !machine->core.overlap;
     if (machine->n_caches && machine->caches[0].line_bytes)
         prediction.line_bytes = machine->caches[0].line_bytes;
     prediction.unit = lull_kernel_unit(kernel, prediction.line_bytes);
@@ -183,8 +174,8 @@ predict_body(const struct lull_kernel *kernel, const struct lull_machine *machin
                             &prediction.memory, err);
     if (status == LULL_OK)
         status = lull_roofline_find(kernel, prediction.machine, prediction.lines, n_lines,
-                                    &prediction.incore, options->cores, arena, &prediction.roofline,
-                                    err);
+                                    in_core_cycles(&prediction), options->cores, arena,
+                                    &prediction.roofline, err);
     if (status != LULL_OK)
         return status;
     prediction.cycles = lull_prediction_cycles(&prediction, n_lines);

@@ -6,6 +6,7 @@
 #ifndef LULL_MODEL_KERNEL_PREDICT_H
 #define LULL_MODEL_KERNEL_PREDICT_H
 
+#include "model/kernel/crossing.h"
 #include "model/kernel/roofline.h"
 #include "model/kernel/simulate.h"
 
@@ -38,7 +39,8 @@ struct lull_kernel_prediction {
     struct lull_simulated simulated;
     const char *disagreements[LULL_LAYER_LEVELS];   /* why they differ; NULL: they do not */
     struct lull_ecm_lines lines[LULL_LAYER_LEVELS]; /* that the models took */
-    struct lull_incore incore;
+    struct lull_incore incore;     /* as it is found or given, without the crossings */
+    struct lull_crossing crossing; /* nothing where in-core times are given */
     struct lull_ecm ecm;
     struct lull_ecm_bandwidth memory;
     const char *overlap; /* "none", "caches" */

@@ -73,9 +73,8 @@ static lull_status memory_bandwidth(const struct lull_machine *machine,
 
 lull_status lull_roofline_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
                                const struct lull_ecm_lines *lines, size_t n_lines,
-                               const struct lull_incore *incore, unsigned cores,
-                               struct lull_arena *arena, struct lull_roofline *ret_roofline,
-                               struct lull_error *err)
+                               double in_core_cycles, unsigned cores, struct lull_arena *arena,
+                               struct lull_roofline *ret_roofline, struct lull_error *err)
 {
     struct lull_roofline roofline = {.cores = cores, .n_roofs = n_lines, .limit = LULL_KERNEL_NONE};
     double clock, flops = lull_kernel_flops_per_iteration(kernel);
@@ -87,9 +86,7 @@ lull_status lull_roofline_find(const struct lull_kernel *kernel, const struct lu
     roofline.work = flops > 0 ? flops : 1;
     roofline.peak =
         flops > 0 ? cores * find_peak(machine, kernel->precision, &roofline.peak_source) : NAN;
-    roofline.in_core =
-        cores * roofline.work * unit * clock /
-        fmax(fmax(incore->t_ol, incore->t_nol), incore->chain);   /* NaN does not count */
+    roofline.in_core = cores * roofline.work * unit * clock / in_core_cycles;
     roofline.performance = fmin(roofline.peak, roofline.in_core); /* NAN does not count */
     for (size_t i = 0; i < n_lines; i++) {
         struct lull_roof *roof = &roofline.roofs[i];

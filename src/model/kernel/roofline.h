@@ -31,11 +31,11 @@ struct lull_roofline {
     int limit;          /* index of the roof that limits; LULL_KERNEL_NONE: arithmetic */
 };
 
-/* Fails with LULL_ERR_RANGE where the machine file lacks a clock or a bandwidth. */
+/* `in_core_cycles`: per unit of work, of the core with its data in the first cache. Fails with
+ * LULL_ERR_RANGE where the machine file lacks a clock or a bandwidth. */
 lull_status lull_roofline_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
                                const struct lull_ecm_lines *lines, size_t n_lines,
-                               const struct lull_incore *incore, unsigned cores,
-                               struct lull_arena *arena, struct lull_roofline *ret_roofline,
-                               struct lull_error *err);
+                               double in_core_cycles, unsigned cores, struct lull_arena *arena,
+                               struct lull_roofline *ret_roofline, struct lull_error *err);
 
 #endif

@@ -18,17 +18,17 @@ static double openmp_cost(const struct lull_machine *machine, const char *compil
     return number ? number->value : NAN;
 }
 
+/* Nothing is assumed of one core that was not measured on one thread: libgomp wakes nobody there, but
+ * asks the system to. */
 static struct sync sync_of(const struct lull_machine *machine,
                            const struct lull_solver_options *options, unsigned cores)
 {
-    if (cores == 1)
-        return (struct sync){.known = true};
-    if (!isnan(options->barrier))
+    if (cores > 1 && !isnan(options->barrier))
         return (struct sync){options->barrier, options->barrier, true};
     struct sync sync = {.barrier = openmp_cost(machine, options->compiler, "barrier", cores),
                         .region = openmp_cost(machine, options->compiler, "parallel", cores)};
     sync.known = isfinite(sync.barrier) && isfinite(sync.region);
-    return sync.known ? sync : (struct sync){0};
+    return sync.known ? sync : (struct sync){.known = cores == 1};
 }
 
 static lull_status predict_kernel(const struct lull_solver_kernel *kernel,

@@ -49,6 +49,8 @@ static void add_facts(const struct drawing *drawing)
         lull_kernel_add_compiler(document, &prediction->incore, arena);
     else
         lull_kernel_add_in_core(document, &prediction->incore, arena);
+    if (prediction->n_loops == 0)
+        lull_kernel_add_crossing(document, &prediction->crossing, arena);
     lull_document_fact(document, "ecm", "ECM",
                        lull_cell_text(lull_kernel_tuple_text(prediction, arena)));
     lull_document_fact(document, "ecm_prediction", "ECM prediction",

@@ -107,6 +107,19 @@ void lull_kernel_add_in_core(struct lull_document *document, const struct lull_i
                            lull_cell_number(incore->alone, 1));
 }
 
+void lull_kernel_add_crossing(struct lull_document *document, const struct lull_crossing *crossing,
+                              struct lull_arena *arena)
+{
+    if (crossing->loads + crossing->stores == 0)
+        return;
+    const char *cost = crossing->known
+                           ? lull_arena_printf(arena, "%.1f cy of T_nOL", crossing->load_cycles)
+                           : "not counted, `lull bench crossing` measures what they cost";
+    lull_document_fact(document, "crossing", "Vectors across cache lines",
+                       lull_cell_text(lull_arena_printf(arena, "%.1f loads, %.1f stores: %s",
+                                                        crossing->loads, crossing->stores, cost)));
+}
+
 /* ---- the loops of a nest -------------------------------------------------------------------- */
 
 /* Columns of what was compiled, which given times have not. */

@@ -35,5 +35,8 @@ void lull_kernel_add_compiler(struct lull_document *document, const struct lull_
 /* The same, and what they stand on. */
 void lull_kernel_add_in_core(struct lull_document *document, const struct lull_incore *incore,
                              struct lull_arena *arena);
+/* Vectors that cross from one cache line to the next, where there are any. */
+void lull_kernel_add_crossing(struct lull_document *document, const struct lull_crossing *crossing,
+                              struct lull_arena *arena);
 
 #endif

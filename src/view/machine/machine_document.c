@@ -39,6 +39,7 @@ static const struct section {
     {"mpi", "MPI, all ranks", {"mpi."}},
     {"noise", "Noise", {"noise."}},
     {"bandwidth", "Bandwidth, explicit bytes", {"L", "memory."}},
+    {"vectors", "Vectors within and across cache lines, first cache", {"within.", "crossing."}},
     {"other", "Other numbers", {""}},
 };
 enum { SECTIONS = sizeof sections / sizeof *sections };

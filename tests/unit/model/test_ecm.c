@@ -124,6 +124,32 @@ static void test_measured_links(void **state)
     check_near("L1-L2 of a copy", ecm.links[0].cycles, 8 - 2, 1e-9);
 }
 
+/* Where the machine file does not say, the vendor does; then a link takes the whole time of a copy
+ * with its data behind it, 8 cycles a line, and not 8 - 2. */
+static void test_overlap_of_vendors(void **state)
+{
+    static const struct {
+        const char *vendor, *said;
+        bool overlaps;
+    } cases[] = {{NULL, NULL, false},
+                 {"GenuineIntel", NULL, false},
+                 {"AuthenticAMD", NULL, true},
+                 {"AuthenticAMD", "none", false},
+                 {"GenuineIntel", "caches", true}};
+    static const struct lull_ecm_lines lines[] = {{2, 1}, {2, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lull_machine *machine = measured_machine(*state);
+        struct lull_ecm ecm = {.t_ol = 0};
+        struct lull_ecm_bandwidth memory;
+        machine->cpu.vendor = cases[i].vendor;
+        machine->core.overlap = cases[i].said;
+        assert_int_equal(lull_ecm_links(machine, lines, 2, *state, &ecm, &memory, NULL), LULL_OK);
+        assert_int_equal(ecm.links[0].overlaps, cases[i].overlaps);
+        check_near("L1-L2 of a copy", ecm.links[0].cycles, cases[i].overlaps ? 8 : 6, 1e-9);
+        assert_false(ecm.links[1].overlaps);
+    }
+}
+
 static void test_memory_bandwidth(void **state)
 {
     struct lull_machine *machine = measured_machine(*state);
@@ -149,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_cores),
         cmocka_unit_test(test_transfer),
         cmocka_unit_test_setup_teardown(test_measured_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_overlap_of_vendors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,36 @@ static void test_pipeline(void **state)
     assert_true(got.sync_known);
 }
 
+/* A barrier of one thread costs what it was measured to cost, and nothing where it was not: those
+ * of the kernel above are 3 + 100 per execution, and one region. */
+static void test_one_thread(void **state)
+{
+    struct lull_solver_kernel kernel = {.name = "sweep",
+                                        .count = 2,
+                                        .points = 8000,
+                                        .t_ol = 10,
+                                        .n_lines = 3,
+                                        .barriers = 3,
+                                        .regions = 1,
+                                        .wavefronts = 100};
+    struct lull_solver solver = {.kernels = &kernel, .n_kernels = 1, .points = 8000};
+    struct lull_solver_options options = {.cores = 1, .compiler = "gcc", .barrier = NAN};
+    struct lull_solver_prediction got;
+    double work = 2 * 1000 * 10 / 2.3e9;
+    struct lull_machine *machine = haswell(*state);
+    struct lull_number barrier = lull_number_plain(180e-9, "s", "p10"), region = barrier;
+    assert_int_equal(lull_solver_predict(&solver, machine, &options, *state, &got, NULL), LULL_OK);
+    check_near("not measured", got.scales[0].seconds, work, 1e-15);
+    barrier.name = "openmp.gcc.barrier.1";
+    region.name = "openmp.gcc.parallel.1";
+    region.value = 250e-9;
+    lull_machine_set(machine, *state, &barrier);
+    lull_machine_set(machine, *state, &region);
+    assert_int_equal(lull_solver_predict(&solver, machine, &options, *state, &got, NULL), LULL_OK);
+    check_near("measured", got.scales[0].seconds, work + 2 * (103 * 180e-9 + 250e-9), 1e-15);
+    check_near("of barriers", got.scales[0].sync, 2 * (103 * 180e-9 + 250e-9), 1e-15);
+}
+
 static void refuse(const char *text, const char *message, struct lull_arena *arena)
 {
     char path[] = "/tmp/lull-solver-XXXXXX";
@@ -148,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_published_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pipeline, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mistakes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,7 @@ static lull_status describe(const struct lull_kernel_wish *wish, struct lull_are
     loaded->n_arrays = kernel->n_arrays;
     loaded->scalar_bytes = scalars;
     loaded->n_scalars = kernel->n_scalars;
+    loaded->sums = kernel->reduces;
     return status;
 }
 

@@ -1,0 +1,121 @@
+/* Vectors that cross from one cache line to the next, beside vectors that lie within a line: 256
+ * loads or stores in the first cache, one per line, of each width. No measured access overlaps
+ * another one but for the lines that both touch. */
+#include "bench/benchmark.h"
+#include "bench/kernel/x86.h"
+
+enum { LINE_BYTES = 64, LINES = 256, GROUP_LINES = 8 };
+
+#if defined(__x86_64__)
+
+typedef void access_code(const char *first);
+
+#define LOAD(MOV, W, K)  LULL_DO(MOV " 64*" #K "(%[at]), " LULL_REG(W, K))
+#define STORE(MOV, W, K) LULL_DO(MOV " " LULL_REG(W, K) ", 64*" #K "(%[at])")
+#define GROUP(WAY, MOV, W) \
+    WAY(MOV, W, 0)         \
+    WAY(MOV, W, 1)         \
+    WAY(MOV, W, 2) WAY(MOV, W, 3) WAY(MOV, W, 4) WAY(MOV, W, 5) WAY(MOV, W, 6) WAY(MOV, W, 7)
+#define ACCESSES(name, WAY, MOV, W)                                                     \
+    static void name(const char *first)                                                 \
+    {                                                                                   \
+        for (const char *at = first; at < first + LINES * LINE_BYTES;                   \
+             at += GROUP_LINES * LINE_BYTES)                                            \
+            __asm__ volatile(GROUP(WAY, MOV, W) : : [at] "r"(at) : LULL_ALL_REGISTERS); \
+    }
+
+ACCESSES(load_sse, LOAD, "movups", "xmm")
+ACCESSES(load_avx2, LOAD, "vmovups", "ymm")
+ACCESSES(load_avx512, LOAD, "vmovups", "zmm")
+ACCESSES(store_sse, STORE, "movups", "xmm")
+ACCESSES(store_avx2, STORE, "vmovups", "ymm")
+ACCESSES(store_avx512, STORE, "vmovups", "zmm")
+
+static access_code *const codes[2][LULL_SIMD_WIDTHS] = {
+    {NULL, load_sse, load_avx2, load_avx512}, {NULL, store_sse, store_avx2, store_avx512}};
+static const char *const ways[2] = {"load", "store"};
+
+struct job {
+    access_code *code;
+    const char *first;
+};
+
+static void body(void *context, unsigned thread, uint64_t repetitions)
+{
+    const struct job *job = context;
+    (void)thread;
+    for (uint64_t i = 0; i < repetitions; i++)
+        job->code(job->first);
+}
+
+static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
+                         struct lull_error *err)
+{
+    const struct lull_timing timing = {.body = body,
+                                       .context = task->data,
+                                       .threads = 1,
+                                       .seconds = seconds,
+                                       .clock = true,
+                                       .quantile = LULL_BENCH_QUANTILE,
+                                       .precision = bench->settings.precision};
+    struct lull_round round;
+    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
+    if (status == LULL_OK)
+        lull_bench_add_round(bench, task->first_probe, &round);
+    return status;
+}
+
+/* Half of a vector that crosses lies on either side. */
+static void plan_one(struct lull_bench *bench, const char *lines, unsigned way, enum lull_simd simd,
+                     bool crosses)
+{
+    unsigned bytes = lull_simd_bytes(simd);
+    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    *job = (struct job){codes[way][simd], lines + (crosses ? LINE_BYTES - bytes / 2 : 0)};
+    const struct lull_probe probe = {.name = lull_bench_text(bench, "%s.%s.%s.1",
+                                                             crosses ? "crossing" : "within",
+                                                             ways[way], lull_simd_name(simd)),
+                                     .unit = "B/s",
+                                     .amount = (double)LINES * bytes};
+    const struct lull_task task = {.name = probe.name,
+                                   .visit = visit,
+                                   .data = job,
+                                   .first_probe = lull_bench_probe(bench, &probe),
+                                   .n_probes = 1,
+                                   .share = 0.1};
+    lull_bench_task(bench, &task);
+}
+
+static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                        struct lull_error *err)
+{
+    (void)self, (void)err;
+    char *memory = lull_arena_zero(bench->arena, LINES + 3, LINE_BYTES);
+    memory += LINE_BYTES - (uintptr_t)memory % LINE_BYTES;
+    for (unsigned way = 0; way < 2; way++)
+        for (int simd = LULL_SIMD_SSE; simd < LULL_SIMD_WIDTHS; simd++)
+            if (lull_simd_usable((enum lull_simd)simd, false)) {
+                plan_one(bench, memory, way, (enum lull_simd)simd, false);
+                plan_one(bench, memory, way, (enum lull_simd)simd, true);
+            }
+    return LULL_OK;
+}
+
+#else
+
+static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                        struct lull_error *err)
+{
+    (void)err;
+    lull_bench_skip(bench, "%s: only known on x86-64", self->name);
+    return LULL_OK;
+}
+
+#endif
+
+const struct lull_benchmark lull_bench_crossing = {
+    .name = "crossing",
+    .group = "bandwidth",
+    .summary = "loads and stores that cross cache lines, in the first cache",
+    .plan = plan,
+};
