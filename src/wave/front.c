@@ -202,12 +202,13 @@ struct drops {
 };
 
 /* Iterations in which little more than what is usual is left would be a selection: of waves that
- * just can be seen. */
+ * just can be seen. On a ring it is left out where both fronts arrive: a rank there is idle until the
+ * later one comes. */
 static void add_drops(const struct lull_wave_view *view, const struct arrival *list, size_t count,
-                      struct drops *drops)
+                      struct reach reach, struct drops *drops)
 {
     double first = NAN, last = NAN, first_distance = NAN, last_distance = NAN;
-    for (size_t i = 0; i < count && !list[i].carrier; i++) {
+    for (size_t i = 0; i < count && !list[i].carrier && list[i].iteration < reach.iteration; i++) {
         if (i + 1 < count && list[i + 1].iteration == list[i].iteration)
             continue; /* not the leading one */
         double idle =
@@ -315,7 +316,7 @@ static bool describe_front(const struct lull_wave_view *view, struct lull_wave *
         take_last(list, count, front);
         front->ranks_per_iteration = edge_speed(&edge, reach.distance, view->confidence);
         front->ranks_per_second = speed_in_time(view, &edge, front->ranks_per_iteration);
-        add_drops(view, list, count, drops);
+        add_drops(view, list, count, reach, drops);
         free_edge(&edge);
     }
     free(list);

@@ -17,7 +17,7 @@
 #define MEAN 1000.0 /* ns, of the noise: small, so that nothing but it matters */
 
 struct decay {
-    double found, low, high, predicted; /* ns per rank; low and high: the interval of found */
+    double found, predicted; /* ns per rank */
 };
 
 /* As many runs as are asked for in the environment instead of one. */
@@ -36,7 +36,7 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     struct lull_error err;
     const struct lull_spec **specs = lull_arena_zero(arena, LULL_SIMULATE_SPECS, sizeof *specs);
     const char *pattern = lull_arena_printf(
-        arena, "chain:ranks=%u,iterations=400,exec=1ms,boundary=periodic,%s", ranks, exchange);
+        arena, "chain:ranks=%u,iterations=200,exec=1ms,boundary=periodic,%s", ranks, exchange);
     const char *texts[LULL_SIMULATE_SPECS] = {[LULL_SIMULATE_PATTERN] = pattern,
                                               [LULL_SIMULATE_NETWORK] = "ideal",
                                               [LULL_SIMULATE_NOISE] = noise};
@@ -48,7 +48,7 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     }
     struct lull_wave_inputs inputs = {.repeat = runs_of(repeat)};
     struct lull_delay delay;
-    assert_int_equal(lull_delay_read("5@i180:50ms", &delay, &err), LULL_OK);
+    assert_int_equal(lull_delay_read("5@i80:50ms", &delay, &err), LULL_OK);
     inputs.simulate.delays = &delay;
     inputs.simulate.n_delays = 1;
     inputs.simulate.seed = lull_test_seed();
@@ -58,8 +58,7 @@ static struct decay simulate(const char *exchange, uint32_t ranks, const char *n
     lull_wave_simulate(&inputs, &result, 2, arena);
     if (result.status != LULL_OK)
         fail_msg("%s: %s", pattern, result.err.text);
-    struct decay decay = {result.decay.value, result.decay.low, result.decay.high,
-                          result.predicted.decay};
+    struct decay decay = {result.decay.value, result.predicted.decay};
     lull_wave_cases_release(&inputs, &result);
     lull_arena_destroy(arena);
     return decay;
@@ -74,7 +73,7 @@ static void assert_near(const char *what, double value, double expected, double 
 static void test_exact_case(void **state)
 {
     (void)state;
-    struct decay decay = simulate("direction=up", 200, "exponential:mean=1us", 40);
+    struct decay decay = simulate("direction=up", 100, "exponential:mean=1us", 100);
     assert_near("exponential", decay.found, MEAN, 0.05);
 }
 
@@ -99,52 +98,51 @@ static void test_shapes_at_equal_mean(void **state)
     for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (unsigned both = 0; both < 2; both++) {
             struct decay decay =
-                simulate(both ? "direction=both" : "direction=up", 200, shapes[i].noise, 8);
+                simulate(both ? "direction=both" : "direction=up", 100, shapes[i].noise, 40);
             assert_near(shapes[i].noise, decay.found / MEAN,
                         both ? shapes[i].both : shapes[i].one_way, 0.10);
         }
 }
 
-/* Twice and four times the noise, of each shape: decay is proportional to it. */
+/* Four times the noise, of each shape: four times the decay. */
 static void test_linear_in_the_mean(void **state)
 {
-    static const char *const kinds[] = {"exponential:mean=%gus", "gamma:mean=%gus,shape=4",
-                                        "bernoulli:mean=%gus,p=0.5"};
+    static const char *const pairs[][2] = {
+        {"gamma:mean=1us,shape=25", "gamma:mean=4us,shape=25"},
+        {"gamma:mean=1us,shape=4", "gamma:mean=4us,shape=4"},
+        {"uniform:min=0,max=2us", "uniform:min=0,max=8us"},
+        {"bernoulli:mean=1us,p=0.5", "bernoulli:mean=4us,p=0.5"},
+        {"exponential:mean=1us", "exponential:mean=4us"},
+        {"gamma:mean=1us,shape=0.25", "gamma:mean=4us,shape=0.25"},
+        {"bernoulli:mean=1us,p=0.1", "bernoulli:mean=4us,p=0.1"},
+        {"bernoulli:mean=1us,p=0.01", "bernoulli:mean=4us,p=0.01"},
+    };
     (void)state;
-    for (unsigned k = 0; k < 3; k++) {
-        double first = 0;
-        for (unsigned factor = 1; factor <= 4; factor *= 4) {
-            char noise[64];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-            snprintf(noise, sizeof noise, kinds[k], (double)factor);
-#pragma GCC diagnostic pop
-            double found = simulate("direction=both", 200, noise, 1).found;
-            if (factor == 1)
-                first = found;
-            assert_near(noise, found, first * factor, 0.02);
-        }
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        double once = simulate("direction=both", 100, pairs[i][0], 1).found;
+        double four_times = simulate("direction=both", 100, pairs[i][1], 1).found;
+        assert_near(pairs[i][1], four_times, 4 * once, 0.02);
     }
 }
 
-/* beta kappa = T_cyc - T - mu, up to six ranks an iteration, within 10 % and what chance leaves. */
+/* beta kappa = T_cyc - T - mu within 10 % for up to six ranks an iteration, as the publication states
+ * it. The standard deviation of one run is about a sixth, that of their mean a fortieth. */
 static void test_formula(void **state)
 {
     static const struct {
         const char *exchange;
         uint32_t ranks;
-    } cases[] = {{"direction=both", 200},
-                 {"direction=both,wait=each", 400},
-                 {"direction=both,distances=1+2", 400},
-                 {"direction=both,distances=1+2,wait=distance", 500},
-                 {"direction=up,distances=1+3", 500},
+    } cases[] = {{"direction=both", 100},
+                 {"direction=both,wait=each", 100},
+                 {"direction=both,distances=1+2", 200},
+                 {"direction=both,distances=1+2,wait=distance", 300},
+                 {"direction=up,distances=1+3", 300},
                  {"direction=both,distances=1+2+3,wait=distance", 600}};
     (void)state;
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct decay decay = simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 4);
-        if (decay.low > 1.1 * decay.predicted || decay.high < 0.9 * decay.predicted)
-            fail_msg("%s: %.4g (%.4g to %.4g), expected %.4g within 10 %%", cases[i].exchange,
-                     decay.found, decay.low, decay.high, decay.predicted);
+        struct decay decay =
+            simulate(cases[i].exchange, cases[i].ranks, "exponential:mean=1us", 40);
+        assert_near(cases[i].exchange, decay.found, decay.predicted, 0.10);
     }
 }
 

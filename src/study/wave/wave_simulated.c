@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "replay/sim_tape.h"
 #include "stats/special.h"
+#include "study/wave/cycle.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -50,16 +51,6 @@ static bool is_changed_by_waves(const struct outcome *outcome)
 
 /* ---- one simulation ---------------------------------------------------------------------------
  */
-
-/* The mean duration of an iteration, once the run has settled: of the second half. */
-static double settled_cycle(const struct lull_wave_field *field)
-{
-    uint32_t last = field->n_iterations - 1, middle = field->n_iterations / 2;
-    double sum = 0;
-    for (uint32_t r = 0; r < field->n_ranks; r++)
-        sum += (double)(field->rows[r].cells[last].end - field->rows[r].cells[middle].end);
-    return last > middle ? sum / field->n_ranks / (last - middle) : NAN;
-}
 
 /* Whether ranks meet in collective operations only, in which no wave travels. */
 static bool is_collective(const struct lull_wave_inputs *inputs, uint64_t number,
@@ -140,20 +131,50 @@ static lull_status simulate(struct outcome *outcome, struct lull_sim_options *op
     return status;
 }
 
-static lull_status look_for_waves(const struct work *work, struct outcome *outcome, bool delayed,
+static lull_status look_for_waves(const struct work *work, struct outcome *outcome,
                                   struct lull_error *err)
 {
     struct lull_wave_scene *scene = &outcome->scene;
     lull_status status = lull_wave_collector_conclude(scene->collector, &scene->field, err);
     if (status == LULL_OK)
-        outcome->cycle = settled_cycle(scene->field);
-    if (status == LULL_OK && delayed)
         status = lull_wave_graph_make(scene->field, &outcome->setup.network, outcome->arena,
                                       &scene->graph, err);
-    if (status == LULL_OK && delayed)
+    if (status == LULL_OK)
         status = lull_waves_find(scene->field, scene->graph, &work->inputs->options, outcome->arena,
                                  &scene->waves, err);
     return status;
+}
+
+/* A run without delays, of which no more than the duration of its iterations is wanted. */
+static lull_status measure_cycle(struct outcome *outcome, struct lull_sim_options *options,
+                                 struct lull_error *err)
+{
+    bool may_stop = !options->noise && !options->memory;
+    struct lull_wave_cycle *cycle =
+        lull_wave_cycle_create(outcome->point.program->n_ranks, may_stop);
+    if (!cycle)
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the iterations");
+    options->sink = lull_wave_cycle_sink(cycle);
+    lull_status status = simulate(outcome, options, NULL, err);
+    if (lull_wave_cycle_stopped(cycle))
+        status = LULL_OK;
+    if (status == LULL_OK)
+        outcome->cycle = lull_wave_cycle_mean(cycle, &outcome->point.result);
+    lull_wave_cycle_destroy(cycle);
+    return status;
+}
+
+static lull_status run_with_delays(const struct work *work, struct outcome *outcome,
+                                   struct lull_sim_options *options, const char *tape,
+                                   struct lull_error *err)
+{
+    lull_status status = lull_wave_collector_of_simulation(outcome->point.program->n_ranks,
+                                                           &outcome->scene.collector, err);
+    if (status != LULL_OK)
+        return status;
+    options->sink = lull_wave_collector_sink(outcome->scene.collector);
+    status = simulate(outcome, options, tape, err);
+    return status == LULL_OK ? look_for_waves(work, outcome, err) : status;
 }
 
 static lull_status run_one(const struct work *work, uint64_t number, uint32_t kind,
@@ -168,25 +189,24 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
         return status;
     /* Without noise what is silent is also quiet, and a run with delays tells all but how long it
      * would have been. */
-    if (kind == SILENT && !is_changed_by_waves(outcome))
+    bool apart = is_changed_by_waves(outcome);
+    if (kind == SILENT && !apart)
         return LULL_OK;
-    bool follows = !is_collective(work->inputs, number, outcome->arena) &&
-                   (is_changed_by_waves(outcome) || kind >= DELAYED);
-    if (follows)
-        status = lull_wave_collector_of_simulation(outcome->point.program->n_ranks,
-                                                   &outcome->scene.collector, err);
-    if (status != LULL_OK)
-        return status;
-    struct lull_sim_options options = {
-        .network = &outcome->setup.network,
-        .noise = kind == SILENT ? NULL : outcome->setup.noise,
-        .memory = outcome->setup.memory,
-        .delays = inputs->delays,
-        .n_delays = kind >= DELAYED ? inputs->n_delays : 0,
-        .seed = inputs->seed + (kind > DELAYED ? kind - DELAYED : 0),
-        .workers = 1,
-        .sink = follows ? lull_wave_collector_sink(outcome->scene.collector) : NULL};
-    status = simulate(outcome, &options, kind == DELAYED ? inputs->tape : NULL, err);
+    struct lull_sim_options options = {.network = &outcome->setup.network,
+                                       .noise = kind == SILENT ? NULL : outcome->setup.noise,
+                                       .memory = outcome->setup.memory,
+                                       .delays = inputs->delays,
+                                       .n_delays = kind >= DELAYED ? inputs->n_delays : 0,
+                                       .seed = inputs->seed + (kind > DELAYED ? kind - DELAYED : 0),
+                                       .workers = 1};
+    const char *tape = kind == DELAYED ? inputs->tape : NULL;
+    bool collective = is_collective(work->inputs, number, outcome->arena);
+    if (collective || (kind < DELAYED && !apart))
+        status = simulate(outcome, &options, tape, err);
+    else if (kind < DELAYED)
+        status = measure_cycle(outcome, &options, err);
+    else
+        status = run_with_delays(work, outcome, &options, tape, err);
     if (status != LULL_OK)
         return status;
     const struct lull_sim_result *result = &outcome->point.result;
@@ -195,7 +215,7 @@ static lull_status run_one(const struct work *work, uint64_t number, uint32_t ki
         noise += (double)result->ranks[r].noise;
     outcome->noise_mean = result->n_computes ? noise / (double)result->n_computes : 0;
     outcome->scene.runtime = result->runtime;
-    return follows ? look_for_waves(work, outcome, kind >= DELAYED, err) : LULL_OK;
+    return LULL_OK;
 }
 
 /* ---- from simulations to a case ---------------------------------------------------------------
