@@ -179,6 +179,7 @@ static void write_rest(const struct deriving *deriving)
     if (runs->size_name)
         fprintf(deriving->out, "    {name = \"%s\", unit = \"1\", default = %.17g},\n",
                 runs->size_name, runs->size[runs->n_runs - 1]);
+    lull_derive_write_cores_parameter(deriving);
     fprintf(deriving->out,
             "    -- what computation leaves of the runs, for each message on the way of a process\n"
             "    {name = \"T\", unit = \"s\", default = %.6g, fit = true, machine = "
@@ -232,6 +233,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
             "  network = {latency = \"T\", bandwidth = \"B\"},\n",
             lull_derive_quoted(&deriving, runs->title));
     write_work(&deriving);
+    lull_derive_write_cores(&deriving);
     fprintf(out, "  terms = {\n");
     lull_derive_write_computations(&deriving);
     lull_derive_write_messages(&deriving);

@@ -13,7 +13,8 @@ struct deriving {
     double iterations;                        /* of the first run */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
     double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
-    double *computation;                      /* [n_runs]: seconds of all terms of computation */
+    double *computation;                      /* [n_runs]: seconds of all terms of computation, and
+                                                 of waiting for a core */
     double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
 };
 
@@ -39,6 +40,12 @@ const char *lull_derive_exactness(double residual, struct lull_arena *arena);
 const char *lull_derive_quoted(const struct deriving *deriving, const char *name);
 /* The terms of computation, noise and unequal work; fills `computation`. */
 void lull_derive_write_computations(struct deriving *deriving);
+
+/* ---- writing_cores.c ---- */
+
+/* Which parameter counts cores, where the runs tell; adds the waiting for them to `computation`. */
+void lull_derive_write_cores(struct deriving *deriving);
+void lull_derive_write_cores_parameter(const struct deriving *deriving);
 
 /* ---- writing_messages.c ---- */
 

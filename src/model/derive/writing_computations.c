@@ -25,8 +25,8 @@ static void write_computation(const struct deriving *deriving, const char *name,
     fprintf(deriving->out, "\n    {name = \"%s\", ", name);
     if (region)
         fprintf(deriving->out, "regions = {\"%s\"}, ", region);
-    fprintf(deriving->out, "time = function(p)\n      %sreturn compute{seconds = (",
-            alone ? "" : "if p.P == 1 then return 0 end\n      ");
+    fprintf(deriving->out, "%stime = function(p)\n      %sreturn compute{seconds = (",
+            alone ? "" : "uneven = true, ", alone ? "" : "if p.P == 1 then return 0 end\n      ");
     lull_derive_write_law(deriving, &law);
     fprintf(deriving->out, ") / measured_iterations}\n    end},\n");
 }
@@ -147,7 +147,7 @@ static void write_rounding(const struct deriving *deriving, double factor)
     fprintf(deriving->out,
             "    -- which is that %s is divided in whole parts: the largest share, rounded up;\n"
             "    -- %.3g of what that makes, 1 where all time goes with the share\n"
-            "    {name = \"imbalance\", time = function(p)\n"
+            "    {name = \"imbalance\", uneven = true, time = function(p)\n"
             "      local g = %s\n      local share = 1",
             size, factor, is_grid ? "extents(p)" : "{p.P}");
     for (unsigned d = 1; d <= dimensions; d++)
@@ -199,7 +199,8 @@ void lull_derive_write_computations(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     struct lull_disturbance noise;
-    memcpy(deriving->computation, runs->useful, runs->n_runs * sizeof *runs->useful);
+    for (size_t i = 0; i < runs->n_runs; i++)
+        deriving->computation[i] += runs->useful[i];
     bool has_noise = write_noise(deriving, &noise);
     for (size_t i = 0; i < runs->n_regions; i++) {
         const struct lull_measured_region *region = &runs->regions[i];

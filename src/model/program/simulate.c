@@ -125,7 +125,7 @@ static lull_status simulate(struct lull_program_model *model, const double *valu
         network.algorithms = made->algorithms;
     const struct lull_sim_sink sink = {.context = &watch, .start = see_start};
     const struct lull_sim_options options = {
-        .network = &network, .seed = engine->seed, .sink = &sink};
+        .network = &network, .memory = made->cores, .seed = engine->seed, .sink = &sink};
     status = lull_simulate(made->program, &options, arena, &result, NULL, err);
     if (status == LULL_OK)
         conclude(model, made, &result, &watch, simulation);

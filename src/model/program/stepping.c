@@ -30,8 +30,11 @@ static int64_t draw(const struct model_program *data, struct rank_state *state,
 static int64_t computation(const struct lull_program *program, struct rank_state *state,
                            const struct step *step, uint32_t rank)
 {
-    int64_t ns = step->draws ? draw(program->data, state, step->operation, rank, program->n_ranks)
+    const struct model_program *data = program->data;
+    int64_t ns = step->draws ? draw(data, state, step->operation, rank, program->n_ranks)
                              : ns_of(step->operation->seconds);
+    if (data->share > 1)
+        ns = ns_of((double)ns / 1e9 * data->share);
     ns += state->owed;
     state->owed = ns < 0 ? ns : 0;
     return ns < 0 ? 0 : ns;
@@ -195,7 +198,8 @@ static lull_status next(struct lull_program *program, uint32_t stream, struct lu
         if (state->at == 0) {
             make_mark(state, &ret_ops[count++]);
             state->at = 1;
-        } else if (state->at > term->n_steps) {
+        } else if (state->at > term->n_steps ||
+                   (term->is_uneven && stream + 1 < program->n_ranks)) {
             next_term(data, state);
         } else {
             const struct step *step = &term->steps[state->at - 1];
