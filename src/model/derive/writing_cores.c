@@ -2,25 +2,36 @@
 
 #include <math.h>
 
-/* Threads for each core, at least 1. */
-static double share_of(const struct lull_measured_runs *runs, size_t run)
+bool lull_derive_has_cores(const struct deriving *deriving)
 {
-    double threads = runs->links[run].processes * runs->threads[run];
-    return runs->cores[run] > 0 ? fmax(1, threads / runs->cores[run]) : 1;
-}
-
-static bool are_known(const struct lull_measured_runs *runs)
-{
+    const struct lull_measured_runs *runs = deriving->runs;
     for (size_t i = 0; i < runs->n_runs; i++)
         if (!runs->cores || !(runs->cores[i] > 0))
             return false;
     return true;
 }
 
+/* Threads for each core, at least 1. */
+double lull_derive_share(const struct deriving *deriving, size_t run)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    if (!lull_derive_has_cores(deriving))
+        return 1;
+    double threads = runs->links[run].processes * runs->threads[run];
+    return runs->cores[run] > 0 ? fmax(1, threads / runs->cores[run]) : 1;
+}
+
+double lull_derive_disturbed(const struct deriving *deriving, size_t run)
+{
+    double processes = deriving->runs->links[run].processes;
+    return lull_derive_has_cores(deriving) ? fmin(processes, deriving->runs->cores[run])
+                                           : processes;
+}
+
 void lull_derive_write_cores(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    if (!are_known(runs))
+    if (!lull_derive_has_cores(deriving))
         return;
     double threads = runs->threads[runs->n_runs - 1];
     if (threads == 1)
@@ -30,17 +41,17 @@ void lull_derive_write_cores(struct deriving *deriving)
                 "  cores = function(p) return p.cores / %.17g end, -- threads of a process\n",
                 threads);
     for (size_t i = 0; i < runs->n_runs; i++)
-        deriving->computation[i] += (share_of(runs, i) - 1) * runs->useful[i];
+        deriving->computation[i] += (lull_derive_share(deriving, i) - 1) * runs->useful[i];
 }
 
 void lull_derive_write_cores_parameter(const struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     double cores = 0;
-    if (!are_known(runs))
+    if (!lull_derive_has_cores(deriving))
         return;
     for (size_t i = 0; i < runs->n_runs; i++)
-        if (share_of(runs, i) > 1)
+        if (lull_derive_share(deriving, i) > 1)
             cores = runs->cores[i];
     fprintf(deriving->out, "    -- %s\n",
             cores > 0 ? "the runs had no more; on a larger machine each process has its own: 0"

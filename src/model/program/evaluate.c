@@ -156,9 +156,9 @@ static double share_of_core(lua_State *L, const struct request *request)
     return cores > 0 ? fmax(1, request->values[model->processes] / cores) : 1;
 }
 
-/* Processes that compute at the same time have equal parts of the cores (processor sharing), and who
- * waits for a message needs none: what all compute takes `share` times as long, and what one
- * computes behind that has a core for itself. */
+/* Processes that compute at the same time have equal parts of the cores (processor sharing): what
+ * all compute takes `share` times as long, and what one computes behind that has a core for itself.
+ * So do messages, which cores send and receive: who waits for one must have a core to see it. */
 static void evaluate_waiting(lua_State *L, const struct request *request)
 {
     const struct lull_program_model *model = request->model;
@@ -166,10 +166,9 @@ static void evaluate_waiting(lua_State *L, const struct request *request)
     if (model->waiting == LULL_MODEL_NONE)
         return;
     for (uint32_t t = 0; t < model->waiting; t++) {
-        const double *parts = request->terms[t].parts;
+        const struct lull_term_cost *cost = &request->terms[t];
         if (!model->terms[t].is_uneven)
-            even += parts[LULL_RESOURCE_COMPUTATION] + parts[LULL_RESOURCE_MEMORY] +
-                    parts[LULL_RESOURCE_THREADS];
+            even += cost->seconds - cost->parts[LULL_RESOURCE_NOISE];
     }
     struct lull_term_cost *cost = &request->terms[model->waiting];
     *cost = (struct lull_term_cost){.seconds = (share - 1) * even};

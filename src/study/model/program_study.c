@@ -86,10 +86,8 @@ static lull_status take_run(const struct lull_program_model *model, const struct
         return status;
     for (uint32_t t = 0; t < model->n_terms; t++)
         ret_run->terms[t] = time_in(run->breakdown, &time, &model->terms[t]);
-    if (model->waiting != LULL_MODEL_NONE && time.is_known)
-        ret_run->terms[model->waiting] =
-            useful_time(run->breakdown, &(struct lull_processor_time){.is_known = false}) -
-            useful_time(run->breakdown, &time);
+    if (model->waiting != LULL_MODEL_NONE)
+        ret_run->terms[model->waiting] = NAN; /* they wait in calls of MPI, too */
     return count_messages(run, workers, arena, ret_run, err);
 }
 
@@ -217,7 +215,7 @@ static lull_status calibrate(struct lull_program_model *model, const struct lull
         lull_arena_zero(arena, (size_t)count * model->n_terms + 1, sizeof *measured);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t t = 0; t < model->n_terms; t++)
-            if (runs[i].terms[t] > 0 && t != model->waiting)
+            if (runs[i].terms[t] > 0)
                 measured[n_measured++] =
                     (struct lull_measured_term){runs[i].values, t, runs[i].terms[t]};
     lull_status status = lull_model_calibrate(model, wish->free, wish->n_free, measured, n_measured,

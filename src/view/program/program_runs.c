@@ -23,8 +23,11 @@ static void add_times(struct lull_table *table, const struct lull_program_model 
         const char *id = lull_arena_printf(arena, "%s.%s", run->name, model->terms[t].name);
         uint32_t row = lull_table_row(table, id, model->terms[t].name, parent);
         set_pair(table, row, lull_cell_quantity(predicted, "s"),
-                 isnan(measured) ? lull_cell_absent(is_named ? "none of its regions is in the run"
-                                                             : "the model names no regions of runs")
+                 isnan(measured) ? lull_cell_absent(t == model->waiting
+                                                        ? "a part of the time in calls of MPI, too"
+                                                    : is_named
+                                                        ? "none of its regions is in the run"
+                                                        : "the model names no regions of runs")
                                  : lull_cell_quantity(measured, "s"),
                  measured > 0 ? predicted / measured - 1 : NAN);
         rest -= isnan(measured) ? 0 : measured;
