@@ -154,8 +154,11 @@ void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_di
     }
     if (!(lull_derive_largest_share(deriving, extra) > 0.001) || (noise && is_of_noise(deriving, noise, extra)))
         return;
-    for (size_t i = 0; i < runs->n_runs; i++)
-        deriving->computation[i] += extra[i];
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        double others = fmax(1, runs->links[i].processes - 1.0); /* who have less */
+        deriving->computation[i] +=
+            extra[i] * (1 - (lull_derive_share(deriving, i) - 1) / others);
+    }
     fprintf(
         deriving->out,
         "    -- what the process that computes longest does beyond the mean, up to %.1f %% more\n",

@@ -157,21 +157,23 @@ static double share_of_core(lua_State *L, const struct request *request)
 }
 
 /* Processes that compute at the same time have equal parts of the cores (processor sharing): what
- * all compute takes `share` times as long, and what one computes behind that has a core for itself.
- * So do messages, which cores send and receive: who waits for one must have a core to see it. */
+ * all compute takes `share` times as long. What one has beyond the mean, and the others less, it
+ * computes when these are done, with a core for itself. Messages take as much longer: cores send and
+ * receive them, and who waits for one must have a core to see it. */
 static void evaluate_waiting(lua_State *L, const struct request *request)
 {
     const struct lull_program_model *model = request->model;
     double share = share_of_core(L, request), even = 0;
+    double others = request->values[model->processes] - 1;
     if (model->waiting == LULL_MODEL_NONE)
         return;
     for (uint32_t t = 0; t < model->waiting; t++) {
         const struct lull_term_cost *cost = &request->terms[t];
-        if (!model->terms[t].is_uneven)
-            even += cost->seconds - cost->parts[LULL_RESOURCE_NOISE];
+        even += model->terms[t].is_uneven ? -cost->seconds / fmax(1, others)
+                                          : cost->seconds - cost->parts[LULL_RESOURCE_NOISE];
     }
     struct lull_term_cost *cost = &request->terms[model->waiting];
-    *cost = (struct lull_term_cost){.seconds = (share - 1) * even};
+    *cost = (struct lull_term_cost){.seconds = (share - 1) * fmax(0, even)};
     cost->parts[LULL_RESOURCE_CORES] = cost->seconds;
 }
 

@@ -52,7 +52,8 @@ struct lull_model_parameter {
 struct lull_model_term {
     const char *name;
     const char *const *regions; /* of recorded runs, NULL at the end; NULL: none */
-    bool is_uneven;             /* what one process computes while the others have nothing to do */
+    bool is_uneven;             /* what one process computes beyond the mean; the others together
+                                   have as much less */
 };
 
 /* A term at one point: seconds and numbers of the whole run, of all iterations. */

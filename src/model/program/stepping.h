@@ -20,7 +20,7 @@ struct term {
     const struct step *steps;
     size_t n_steps;
     double every;
-    bool is_uneven; /* for the last rank alone */
+    bool is_uneven; /* the last rank has so much more, the others together so much less */
 };
 
 struct rank_state {

@@ -83,8 +83,8 @@ static struct lull_program_model derive_rows(double (*longest)(double processes)
         useful[i] = TIMES * ROWS * 1e-3 / p;
         most[i] = TIMES * longest(p);
         double share = cores > 0 && p > cores ? p / cores : 1, neighbours = (double)i;
-        seconds[i] = share * (useful[i] + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] -
-                     useful[i];
+        double others = p > 1 ? (p * useful[i] - most[i]) / (p - 1) : useful[i];
+        seconds[i] = share * (others + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] - others;
     }
     struct lull_measured_region all = {.name = "", .useful = useful};
     const struct lull_measured_runs runs = {.title = "rows",
@@ -175,7 +175,8 @@ static void test_shared_cores(void **state)
 {
     struct lull_program_model model = derive_rows(own_work, 2, *state);
     struct lull_term_cost total;
-    double even = TIMES * 0.045 / 8, own = TIMES * (0.01 + 0.035 / 8) - even;
+    double longest = TIMES * (0.01 + 0.035 / 8);
+    double even = (TIMES * 0.045 - longest) / 7, own = longest - even;
     double messages = TIMES * 2 * (2e-6 + 360 / 1e10);
     longest_of(&model, "P=8", &total);
     assert_true(fabs(total.seconds - (4 * (even + messages) + own)) < 1e-8);
