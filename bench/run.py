@@ -22,6 +22,7 @@ import machine
 import record_app
 import record_mpi
 import record_omp
+import predicted
 import program
 import repeat
 import simulate
@@ -161,10 +162,11 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, wave, fit,
-                     program, kernel, sparse):
+                     program, predicted, kernel, sparse):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
-                                     "simulate", "wave", "fit", "program", "kernel", "sparse")):
+                                     "simulate", "wave", "fit", "program", "predicted", "kernel",
+                                     "sparse")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -29,6 +29,35 @@ static struct group *group_of(const struct lull_trace *trace, const struct lull_
     return &groups[(*n)++];
 }
 
+uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct group *groups = lull_arena_zero(arena, trace->n_locations, sizeof *groups);
+    uint32_t *left = lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *left);
+    uint32_t *nodes = lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *nodes);
+    uint32_t n_groups = 0, n_nodes = 0, cores = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_location *location = &trace->locations[l];
+        uint32_t node = trace->processes[location->process].node, at = 0, known = n_groups;
+        if (location->cores.allowed == 0)
+            continue;
+        group_of(trace, location, groups, &n_groups);
+        if (n_groups == known)
+            continue;
+        while (at < n_nodes && nodes[at] != node)
+            at++;
+        if (at == n_nodes) {
+            nodes[n_nodes] = node;
+            left[n_nodes++] = location->cores.there;
+        }
+        /* Threads that are bound to different cores add up to those of the node at most. */
+        uint32_t more =
+            location->cores.allowed < left[at] ? location->cores.allowed : left[at];
+        left[at] -= more;
+        cores += more;
+    }
+    return cores;
+}
+
 /* Of the time in which threads had no core, the share in which those of the run had them: where
  * they want more cores than there are, some must wait, whatever else the machine does. */
 static double own_share(const struct lull_trace *trace, struct lull_arena *arena)

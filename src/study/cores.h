@@ -5,6 +5,9 @@
 
 #include "trace/trace.h"
 
+/* The cores that the threads of a run might use, of all nodes; 0: the trace does not tell. */
+uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena);
+
 /* One sentence where threads could have run and had no core for more than 5 % of the time: how
  * many, which most, and whether the run's own threads or others had the cores. NULL: none had, or
  * the trace does not tell. In `arena`. */

@@ -415,7 +415,8 @@ enum lull_tape_activity {
 enum lull_tape_counter_role {
     LULL_TAPE_COUNTER_OTHER = 0,
     LULL_TAPE_COUNTER_INSTRUCTIONS = 1,
-    LULL_TAPE_COUNTER_CYCLES = 2
+    LULL_TAPE_COUNTER_CYCLES = 2,
+    LULL_TAPE_COUNTER_PROCESSOR_TIME = 3 /* ns with a core */
 };
 
 /* What a thread is, in lull_tape_header. */

@@ -248,6 +248,7 @@ uint8_t lull_classify_counter(const char *name)
         {"cycles", LULL_COUNTER_CYCLES},
         {"cpu-cycles", LULL_COUNTER_CYCLES},
         {"INST_RETIRED:ANY", LULL_COUNTER_INSTRUCTIONS},
+        {"processor-time", LULL_COUNTER_PROCESSOR_TIME},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t length = strlen(known[i].name);

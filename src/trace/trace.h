@@ -175,7 +175,13 @@ struct lull_comm {
     uint8_t paradigm; /* MPI, or OPENMP for thread teams (whose members are locations) */
 };
 
-enum lull_counter_role { LULL_COUNTER_OTHER, LULL_COUNTER_INSTRUCTIONS, LULL_COUNTER_CYCLES };
+enum lull_counter_role {
+    LULL_COUNTER_OTHER,
+    LULL_COUNTER_INSTRUCTIONS,
+    LULL_COUNTER_CYCLES,
+    LULL_COUNTER_PROCESSOR_TIME, /* ns in which the thread had a core */
+    LULL_COUNTER_ROLES
+};
 
 struct lull_counter {
     const char *name;

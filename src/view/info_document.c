@@ -165,7 +165,8 @@ static void add_counters(struct lull_document *document, const struct lull_trace
 {
     static const char *const roles[] = {[LULL_COUNTER_OTHER] = "",
                                         [LULL_COUNTER_INSTRUCTIONS] = "instructions",
-                                        [LULL_COUNTER_CYCLES] = "cycles"};
+                                        [LULL_COUNTER_CYCLES] = "cycles",
+                                        [LULL_COUNTER_PROCESSOR_TIME] = "processor time"};
     if (!trace->n_counters && strncmp(trace->producer, "lull", 4) == 0)
         lull_document_fact(document, "counters", "Counters",
                            lull_cell_absent("none; lull record --counters instructions,cycles "

@@ -3,7 +3,7 @@
 numbers of messages, bytes and collective calls with those that data/models/image.lua predicts: exactly.
 The times of all terms must have been found in the runs; how near they are is not a matter of a test
 on a machine that others use. Models derived from the first three runs, and from those of
-examples/heat.c, must say the numbers of the fourth; and those of a plate and processes that never ran,
+examples/heat.c, must say the numbers of the fourth, and how many cores there were; and those of a plate and processes that never ran,
 from runs of two smaller plates.
 
 usage: model.py --lull PROGRAM --recorder FILE --family openmpi|mpich   exit status 77: not possible
@@ -11,6 +11,7 @@ usage: model.py --lull PROGRAM --recorder FILE --family openmpi|mpich   exit sta
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,8 @@ def record(options, program, processes, name, arguments, folder):
     where = os.path.join(folder, "%s-%d" % (name, processes))
     run(["mpiexec." + options.family, "-n", str(processes), "env", "LULL_RECORD_DIR=" + where,
          "LD_PRELOAD=" + options.recorder, program] + [str(a) for a in arguments],
-        env=launch.environment(OMP_NUM_THREADS="1"), cwd=folder)
+        env=launch.environment(OMP_NUM_THREADS="1", LULL_RECORD_COUNTERS="processor-time"),
+        cwd=folder)
     return where
 
 
@@ -55,12 +57,22 @@ def differences(options, model, where, *settings, terms=()):
             yield "%s: no time was found for term %s" % (where, term)
 
 
+def cores_said_wrongly(model, most_processes):
+    """Runs on more processes than cores make the number of cores that of the model; 0: enough."""
+    there = len(os.sched_getaffinity(0))
+    expected = there if most_processes > there else 0
+    found = re.search(r'name = "cores", unit = "1", default = (\d+)', open(model).read())
+    if not found or int(found.group(1)) != expected:
+        yield "%s: cores are %s, expected %d" % (model, found and found.group(1), expected)
+
+
 def derived_differences(options, runs, shape):
     """What a model that is derived from all runs but the last says wrongly of the last."""
     model = runs[0] + ".lua"
     run([options.lull, "model", "program", "--derive", "-o", model] + runs[:-1])
     if "-- Messages: %s.\n" % shape not in open(model).read():
         yield "%s: is not a %s" % (model, shape)
+    yield from cores_said_wrongly(model, PROCESSES[-2])
     yield from differences(options, model, runs[-1])
 
 

@@ -144,6 +144,64 @@ static void test_amdahl_linear(void **state)
     run_plan(&plan);
 }
 
+static double amdahl_log(const double *x)
+{
+    return 10 * (0.05 + 0.95 / x[0] + 0.02 * log2(x[0]));
+}
+
+static void test_amdahl_log(void **state)
+{
+    (void)state;
+    struct plan plan = {.what = "Amdahl with logarithmic communication",
+                        .n_params = 1,
+                        .law = amdahl_log,
+                        .name = "amdahl-log",
+                        .formula = "t1 (s + (1 - s)/p + c log2(p))",
+                        .truth = {10, 0.05, 0.02},
+                        .beyond = {512}};
+    plan_line(&plan, 9, 3);
+    run_plan(&plan);
+}
+
+static double gustafson(const double *x)
+{
+    return 10 * x[0] / (0.6 + 0.4 * x[0]);
+}
+
+static void test_gustafson(void **state)
+{
+    (void)state;
+    struct plan plan = {.what = "Gustafson",
+                        .n_params = 1,
+                        .law = gustafson,
+                        .name = "gustafson",
+                        .formula = "t1 p/(s + (1 - s) p)",
+                        .truth = {10, 0.6},
+                        .beyond = {256}};
+    plan_line(&plan, 8, 3);
+    run_plan(&plan);
+}
+
+static double divided_surface(const double *x)
+{
+    return 1 + 50 * pow(x[0], -2.0 / 3);
+}
+
+/* Strong scaling: what a surface leaves when its volume is divided. */
+static void test_strong(void **state)
+{
+    (void)state;
+    struct plan plan = {.what = "a falling power",
+                        .n_params = 1,
+                        .law = divided_surface,
+                        .name = "pmnf-strong",
+                        .formula = "c0 + c1 p^(-2/3)",
+                        .truth = {1, 50},
+                        .beyond = {4096}};
+    plan_line(&plan, 12, 3);
+    run_plan(&plan);
+}
+
 static void plan_grid(struct plan *plan, const int *sizes)
 {
     for (int i = 0; i < sizes[0]; i++)
@@ -219,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amdahl),   cmocka_unit_test(test_amdahl_linear),
         cmocka_unit_test(test_product),  cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_amdahl_log),
+        cmocka_unit_test(test_gustafson), cmocka_unit_test(test_strong),
         cmocka_unit_test(test_constant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

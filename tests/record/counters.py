@@ -114,6 +114,28 @@ class Bench:
         if not counts or int(counts[0].replace(",", "")) == 0:
             self.wrong.append(f"no page faults were counted: {counts}")
 
+    def processor(self):
+        """Two programs share a core: what each counts is what the system says it had in the end, and
+        not the time that went by."""
+        core = str(min(os.sched_getaffinity(0)))
+        count = "s = 0\nfor i in range(6000000): s += i"
+        runs = [os.path.join(self.folder, name) for name in ("shared-a", "shared-b")]
+        started = [subprocess.Popen(["taskset", "-c", core, self.settings.lull, "record", "-o", run,
+                                     "--counters", "processor-time", sys.executable, "-c", count],
+                                    env=ENVIRONMENT, stderr=subprocess.DEVNULL) for run in runs]
+        usage = [os.wait4(process.pid, 0)[2] for process in started]
+        for run, used in zip(runs, usage):
+            text = subprocess.run([self.settings.lull, "metrics", "--format", "json", "--counters",
+                                   run], capture_output=True, text=True, timeout=240).stdout
+            rows = {row["id"]: row["values"] for table in json.loads(text)["tables"].values()
+                    for row in table["rows"]}
+            had, counted = used.ru_utime + used.ru_stime, rows["processor-time"][0] / 1e9
+            if not 0.8 * had - 0.05 < counted <= had:
+                self.wrong.append(f"{run}: {counted} s of a core counted, the system says {had}")
+            lasted = self.metrics(run)["runtime"][0]
+            if lasted < 1.5 * counted:
+                self.wrong.append(f"{run}: {counted} s of a core in {lasted} s on half a core")
+
 
 def main():
     cut = sys.argv.index("--")
@@ -128,6 +150,7 @@ def main():
         bench.two(runs["events"])
         bench.absent()
         bench.kernel()
+        bench.processor()
     print("\n".join(bench.wrong))
     return 1 if bench.wrong else 0
 

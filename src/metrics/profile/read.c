@@ -95,7 +95,7 @@ static lull_status read_text(const struct reader *reader, const json_t *object,
 
 static const char *counter_role_name(unsigned role)
 {
-    static const char *const names[] = {"other", "instructions", "cycles"};
+    static const char *const names[] = {"other", "instructions", "cycles", "processor-time"};
     return names[role];
 }
 
@@ -184,7 +184,7 @@ static lull_status read_counter(struct reader *reader, const json_t *object,
             return wrong(reader, step, "the counter is named twice");
     }
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "role", counter_role_name, LULL_COUNTER_CYCLES + 1,
+        status = read_name(reader, object, step, "role", counter_role_name, LULL_COUNTER_ROLES,
                            &counter->role);
     return status;
 }

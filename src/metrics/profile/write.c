@@ -32,7 +32,7 @@ static void write_text(struct lull_json *json, const char *key, const char *valu
 
 static void write_counters(struct lull_json *json, const struct lull_breakdown *breakdown)
 {
-    static const char *const roles[] = {"other", "instructions", "cycles"};
+    static const char *const roles[] = {"other", "instructions", "cycles", "processor-time"};
     lull_json_key(json, "counters");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < breakdown->n_counters; i++) {

@@ -124,15 +124,21 @@ static double find_iterations(const struct deriving *deriving)
     return floor(most);
 }
 
+static double seconds_of_content(const struct deriving *deriving, size_t run)
+{
+    return deriving->content[run] * lull_derive_share(deriving, run) / assumed_bandwidth;
+}
+
 /* Seconds that a message costs, from what computation leaves of each run. */
 static double find_latency(const struct deriving *deriving)
 {
     double first = 0, second = 0;
     for (size_t i = 0; i < deriving->runs->n_runs; i++) {
+        double latencies = deriving->latencies[i] * lull_derive_share(deriving, i);
         double left = deriving->runs->seconds[i] - deriving->computation[i] -
-                      deriving->content[i] / assumed_bandwidth;
-        first += fmax(0, left) * deriving->latencies[i];
-        second += deriving->latencies[i] * deriving->latencies[i];
+                      seconds_of_content(deriving, i);
+        first += fmax(0, left) * latencies;
+        second += latencies * latencies;
     }
     return second > 0 ? first / second : assumed_latency;
 }
@@ -179,6 +185,7 @@ static void write_rest(const struct deriving *deriving)
     if (runs->size_name)
         fprintf(deriving->out, "    {name = \"%s\", unit = \"1\", default = %.17g},\n",
                 runs->size_name, runs->size[runs->n_runs - 1]);
+    lull_derive_write_cores_parameter(deriving);
     fprintf(deriving->out,
             "    -- what computation leaves of the runs, for each message on the way of a process\n"
             "    {name = \"T\", unit = \"s\", default = %.6g, fit = true, machine = "
@@ -189,8 +196,9 @@ static void write_rest(const struct deriving *deriving)
             "\"bandwidth\"},\n  },\n}\n",
             latency, assumed_bandwidth);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        double predicted = deriving->computation[i] + deriving->latencies[i] * latency +
-                           deriving->content[i] / assumed_bandwidth;
+        double predicted =
+            deriving->computation[i] + seconds_of_content(deriving, i) +
+            deriving->latencies[i] * lull_derive_share(deriving, i) * latency;
         fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
                 lull_derive_quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
     }
@@ -232,6 +240,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
             "  network = {latency = \"T\", bandwidth = \"B\"},\n",
             lull_derive_quoted(&deriving, runs->title));
     write_work(&deriving);
+    lull_derive_write_cores(&deriving);
     fprintf(out, "  terms = {\n");
     lull_derive_write_computations(&deriving);
     lull_derive_write_messages(&deriving);

@@ -33,13 +33,16 @@ struct lull_measured_runs {
     const struct lull_links *links;
     const double *size;        /* [n_runs]; 1 without a name */
     const double *seconds;     /* of the run */
-    const double *useful;      /* mean of the processes */
+    const double *cores;       /* [n_runs] that its processes might use; 0: not known */
+    const double *threads;     /* [n_runs] of a process, on average */
+    const double *useful;      /* mean of the processes, while they had a core */
     const double *most_useful; /* of the one that computes longest */
     const struct lull_measured_region *regions;
     size_t n_regions;
     const struct lull_measured_collective *collectives;
     size_t n_collectives;
-    const struct lull_measured_marks *marks; /* [n_marks]: of the ranks of the last run */
+    const struct lull_measured_marks *marks; /* [n_marks]: of the ranks of the last run whose
+                                                threads had a core each */
     size_t n_marks;
 };
 

@@ -13,7 +13,8 @@ struct deriving {
     double iterations;                        /* of the first run */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
     double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
-    double *computation;                      /* [n_runs]: seconds of all terms of computation */
+    double *computation;                      /* [n_runs]: seconds of all terms of computation, and
+                                                 of waiting for a core */
     double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
 };
 
@@ -37,8 +38,31 @@ const char *lull_derive_exactness(double residual, struct lull_arena *arena);
 
 /* A name from a trace without what would end a text of Lua. */
 const char *lull_derive_quoted(const struct deriving *deriving, const char *name);
-/* The terms of computation, noise and unequal work; fills `computation`. */
+/* A term of one law; `alone` false: one process has nothing of it, and the others nothing beside the
+ * one that has most. region NULL: none is that time. */
+void lull_derive_write_computation(const struct deriving *deriving, const char *name,
+                                   const char *region, const double *seconds, bool alone);
+/* Of the time of a run, in the run where it is largest. */
+double lull_derive_largest_share(const struct deriving *deriving, const double *seconds);
+/* The terms of computation, noise and unequal work; adds to `computation`. */
 void lull_derive_write_computations(struct deriving *deriving);
+
+/* ---- writing_imbalance.c ---- */
+
+/* The term of unequal work, unless `noise` (NULL: there is none) explains it. */
+void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_disturbance *noise);
+
+/* ---- writing_cores.c ---- */
+
+bool lull_derive_has_cores(const struct deriving *deriving);
+/* Threads for each core in a run, at least 1. */
+double lull_derive_share(const struct deriving *deriving, size_t run);
+/* How many are disturbed independently of each other: processes, or the cores that they share. */
+double lull_derive_disturbed(const struct deriving *deriving, size_t run);
+
+/* Which parameter counts cores, where the runs tell; adds the waiting for them to `computation`. */
+void lull_derive_write_cores(struct deriving *deriving);
+void lull_derive_write_cores_parameter(const struct deriving *deriving);
 
 /* ---- writing_messages.c ---- */
 

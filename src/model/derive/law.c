@@ -79,3 +79,80 @@ struct lull_derived_law lull_law_find(const double (*factors)[LULL_LAW_FACTORS],
         best.coefficient = nearbyint(best.coefficient);
     return best;
 }
+
+double lull_law_at(const struct lull_derived_law *law, const double factors[LULL_LAW_FACTORS])
+{
+    double value = law->coefficient;
+    for (size_t f = 0; f < LULL_LAW_FACTORS; f++)
+        if (law->exponents[f] != 0)
+            value *= pow(factors[f], law->exponents[f]);
+    return value;
+}
+
+/* ---- own work and a share ------------------------------------------------------------------- */
+
+double lull_serial_law_at(const struct lull_serial_law *law, double processes, double size)
+{
+    return law->own * pow(size, law->own_exponent) +
+           law->divided * pow(size, law->divided_exponent) / processes;
+}
+
+/* The normal equations of two columns, each over the measured value. Returns the sum of the squares
+ * of relative errors; infinite where a part is not above 0. */
+static double fit_serial(const double *processes, const double *sizes, const double *y,
+                         size_t count, struct lull_serial_law *law)
+{
+    double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0, sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double u = pow(sizes[i], law->own_exponent) / y[i];
+        double v = pow(sizes[i], law->divided_exponent) / processes[i] / y[i];
+        uu += u * u;
+        uv += u * v;
+        vv += v * v;
+        u1 += u;
+        v1 += v;
+    }
+    double determinant = uu * vv - uv * uv;
+    law->own = (u1 * vv - v1 * uv) / determinant;
+    law->divided = (v1 * uu - u1 * uv) / determinant;
+    law->residual = 0;
+    for (size_t i = 0; i < count; i++) {
+        double error = lull_serial_law_at(law, processes[i], sizes[i]) / y[i] - 1;
+        sum += error * error;
+        law->residual = fmax(law->residual, fabs(error));
+    }
+    return law->own > 0 && law->divided > 0 ? sum : INFINITY;
+}
+
+static size_t count_different(const double *values, size_t count)
+{
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        while (values[at] != values[i])
+            at++;
+        different += at == i;
+    }
+    return different;
+}
+
+bool lull_serial_law_find(const double *processes, const double *sizes, const double *y,
+                          size_t count, struct lull_serial_law *ret_law)
+{
+    static const double exponents[] = {0, 1, 2, 3, 0.5, 1.5};
+    size_t n = count_different(sizes, count) > 1 ? sizeof exponents / sizeof *exponents : 1;
+    double least = INFINITY;
+    if (count_different(processes, count) < 3)
+        return false;
+    for (size_t own = 0; own < n; own++)
+        for (size_t divided = 0; divided < n; divided++) {
+            struct lull_serial_law law = {.own_exponent = exponents[own],
+                                          .divided_exponent = exponents[divided]};
+            double sum = fit_serial(processes, sizes, y, count, &law);
+            if (sum < least) {
+                least = sum;
+                *ret_law = law;
+            }
+        }
+    return isfinite(least);
+}

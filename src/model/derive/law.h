@@ -3,6 +3,7 @@
 #ifndef LULL_MODEL_DERIVE_LAW_H
 #define LULL_MODEL_DERIVE_LAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { LULL_LAW_FACTORS = 4 };
@@ -26,5 +27,19 @@ struct lull_law_candidates {
  * and points with y = 0 are passed over otherwise. */
 struct lull_derived_law lull_law_find(const double (*factors)[LULL_LAW_FACTORS], const double *y,
                                       size_t count, const struct lull_law_candidates *candidates);
+
+double lull_law_at(const struct lull_derived_law *law, const double factors[LULL_LAW_FACTORS]);
+
+/* seconds = own * size^own_exponent + divided * size^divided_exponent / processes */
+struct lull_serial_law {
+    double own, own_exponent, divided, divided_exponent;
+    double residual; /* largest relative error at the points */
+};
+
+/* The law of this form whose relative errors have the least squares, with exponents of the size from
+ * 0 to 3. False: fewer than three numbers of processes, or a part of the best one is not above 0. */
+bool lull_serial_law_find(const double *processes, const double *sizes, const double *y,
+                          size_t count, struct lull_serial_law *ret_law);
+double lull_serial_law_at(const struct lull_serial_law *law, double processes, double size);
 
 #endif

@@ -25,7 +25,7 @@ struct lull_model_code {
     struct lull_tally tally;
     struct lull_outside outside;
     struct lull_term_code *terms; /* [n_terms] */
-    struct lull_model_number work;
+    struct lull_model_number work, cores;
     uint32_t latency, bandwidth; /* parameters, LULL_MODEL_NONE: none */
     int point;                   /* reference to the table that functions get */
     double *last;                /* [n_parameters]: the values in it */
@@ -38,5 +38,9 @@ lull_status lull_model_record(struct lull_program_model *model, const double *va
 /* How many iterations lie between two executions of a term; 1 for each, 0: the term never runs. */
 lull_status lull_model_every(struct lull_program_model *model, const double *values, uint32_t term,
                              double *ret_every, struct lull_error *err);
+
+/* How many processes there are for each core, at least 1. */
+lull_status lull_model_share(struct lull_program_model *model, const double *values,
+                             double *ret_share, struct lull_error *err);
 
 #endif

@@ -16,7 +16,8 @@ struct request {
 const char *lull_resource_name(enum lull_resource resource)
 {
     static const char *const names[LULL_RESOURCES] = {"computation", "memory",  "latency",
-                                                      "bandwidth",   "threads", "noise"};
+                                                      "bandwidth",   "threads", "noise",
+                                                      "cores"};
     return names[resource];
 }
 
@@ -143,13 +144,57 @@ static void evaluate_term(lua_State *L, const struct request *request, uint32_t 
     request->terms[term] = *cost;
 }
 
+/* How many processes there are for each core, at least 1. */
+static double share_of_core(lua_State *L, const struct request *request)
+{
+    const struct lull_program_model *model = request->model;
+    if (model->waiting == LULL_MODEL_NONE)
+        return 1;
+    double cores = number_of(L, request, &model->code->cores, "cores", "");
+    if (!(cores >= 0))
+        luaL_error(L, "cores is %f, expected 0 or more", cores);
+    return cores > 0 ? fmax(1, request->values[model->processes] / cores) : 1;
+}
+
+/* Processes that compute at the same time have equal parts of the cores (processor sharing): what
+ * all compute takes `share` times as long. What one has beyond the mean, and the others less, it
+ * computes when these are done, with a core for itself. Messages take as much longer: cores send and
+ * receive them, and who waits for one must have a core to see it. */
+static void evaluate_waiting(lua_State *L, const struct request *request)
+{
+    const struct lull_program_model *model = request->model;
+    double share = share_of_core(L, request), even = 0;
+    double others = request->values[model->processes] - 1;
+    if (model->waiting == LULL_MODEL_NONE)
+        return;
+    for (uint32_t t = 0; t < model->waiting; t++) {
+        const struct lull_term_cost *cost = &request->terms[t];
+        even += model->terms[t].is_uneven ? -cost->seconds / fmax(1, others)
+                                          : cost->seconds - cost->parts[LULL_RESOURCE_NOISE];
+    }
+    struct lull_term_cost *cost = &request->terms[model->waiting];
+    *cost = (struct lull_term_cost){.seconds = (share - 1) * fmax(0, even)};
+    cost->parts[LULL_RESOURCE_CORES] = cost->seconds;
+}
+
 static int evaluate(lua_State *L)
 {
     const struct request *request = lua_touserdata(L, 1);
     begin_tally(request);
     push_point(L, request);
     for (uint32_t t = 0; t < request->model->n_terms; t++)
-        evaluate_term(L, request, t);
+        if (t != request->model->waiting)
+            evaluate_term(L, request, t);
+    evaluate_waiting(L, request);
+    return 0;
+}
+
+static int evaluate_share(lua_State *L)
+{
+    struct request *request = lua_touserdata(L, 1);
+    begin_tally(request);
+    push_point(L, request);
+    request->number = share_of_core(L, request);
     return 0;
 }
 
@@ -207,6 +252,16 @@ lull_status lull_model_work(struct lull_program_model *model, const double *valu
     lull_status status = ask(&request, evaluate_work, err);
     if (status == LULL_OK)
         *ret_work = request.number;
+    return status;
+}
+
+lull_status lull_model_share(struct lull_program_model *model, const double *values,
+                             double *ret_share, struct lull_error *err)
+{
+    struct request request = {.model = model, .values = values};
+    lull_status status = ask(&request, evaluate_share, err);
+    if (status == LULL_OK)
+        *ret_share = request.number;
     return status;
 }
 

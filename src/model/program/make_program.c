@@ -175,6 +175,10 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     double seconds;
     building->steps = NULL;
     building->n_steps = building->capacity = 0;
+    ret_term->every = 1;
+    ret_term->is_uneven = building->model->terms[index].is_uneven;
+    if (index == building->model->waiting) /* that comes of itself */
+        return LULL_OK;
     lull_status status =
         lull_model_every(building->model, building->values, index, &ret_term->every, err);
     if (status == LULL_OK)
@@ -191,6 +195,23 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     ret_term->steps = building->steps;
     ret_term->n_steps = building->n_steps;
     return LULL_OK;
+}
+
+/* Cores as a memory of which a process alone may have no more than its core's part: everybody who
+ * computes has the same part of the cores, and of one core at most. Durations are those of the time
+ * in which all compute. */
+static const struct lull_memory *share_cores(const struct lull_program *program)
+{
+    double share = ((const struct model_program *)program->data)->share;
+    uint32_t n_ranks = program->n_ranks;
+    if (share <= 1)
+        return NULL;
+    struct lull_memory *memory = lull_arena_zero(program->arena, 1, sizeof *memory);
+    double *pace = lull_arena_zero(program->arena, n_ranks + (size_t)1, sizeof *pace);
+    for (uint32_t n = 1; n <= n_ranks; n++)
+        pace[n] = fmin(share, (double)n_ranks / n);
+    *memory = (struct lull_memory){.ranks = n_ranks, .pace = pace};
+    return memory;
 }
 
 /* ---- the program ---------------------------------------------------------------------------- */
@@ -250,6 +271,8 @@ static lull_status build(struct building *building, uint64_t seed, bool *ret_rep
     data->terms = lull_arena_zero(building->arena, model->n_terms, sizeof *data->terms);
     data->n_terms = model->n_terms;
     data->seed = seed;
+    if (status == LULL_OK)
+        status = lull_model_share(building->model, building->values, &data->share, err);
     for (uint32_t t = 0; status == LULL_OK && t < model->n_terms; t++)
         status = build_term(building, t, &data->terms[t], &ret_replaced[t], err);
     if (status == LULL_OK)
@@ -279,6 +302,7 @@ lull_status lull_model_make_program(struct lull_program_model *model, const doub
     *ret_made = (struct lull_model_made){
         .program = program,
         .algorithms = *building.algorithms ? building.algorithms + 1 : NULL,
+        .cores = share_cores(program),
         .iterations = ((struct model_program *)program->data)->iterations,
     };
     return LULL_OK;

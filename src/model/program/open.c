@@ -149,7 +149,7 @@ static void read_parameter(struct reading *reading, uint32_t index)
 {
     static const char *const keys[] = {"name", "unit",    "about",   "machine", "run",
                                        "fit",  "default", "choices", NULL};
-    static const char *const runs[] = {"processes", "threads"};
+    static const char *const runs[] = {"processes", "threads", "cores"};
     lua_State *L = reading->L;
     struct lull_program_model *model = reading->model;
     struct lull_model_parameter *parameter = &model->parameters[index];
@@ -170,8 +170,8 @@ static void read_parameter(struct reading *reading, uint32_t index)
     parameter->machine = text_field(reading, "machine");
     parameter->run = text_field(reading, "run");
     if (parameter->run && strcmp(parameter->run, runs[0]) != 0 &&
-        strcmp(parameter->run, runs[1]) != 0)
-        luaL_error(L, "%s: run is '%s', expected processes or threads", reading->what,
+        strcmp(parameter->run, runs[1]) != 0 && strcmp(parameter->run, runs[2]) != 0)
+        luaL_error(L, "%s: run is '%s', expected processes, threads or cores", reading->what,
                    parameter->run);
     lua_getfield(L, -1, "fit");
     parameter->is_free = lua_toboolean(L, -1);
@@ -197,7 +197,8 @@ static enum lull_resource read_resource(const struct reading *reading)
 
 static void read_term(struct reading *reading, uint32_t index)
 {
-    static const char *const keys[] = {"name", "time", "every", "regions", "resource", NULL};
+    static const char *const keys[] = {"name",     "time",   "every", "regions",
+                                       "resource", "uneven", NULL};
     struct lull_program_model *model = reading->model;
     struct lull_term_code *code = &model->code->terms[index];
     reading->what = lull_arena_printf(model->arena, "term %u", index + 1);
@@ -211,6 +212,9 @@ static void read_term(struct reading *reading, uint32_t index)
     check_keys(reading, keys);
     model->terms[index] =
         (struct lull_model_term){.name = name, .regions = texts_field(reading, "regions", NULL)};
+    lua_getfield(reading->L, -1, "uneven");
+    model->terms[index].is_uneven = lua_toboolean(reading->L, -1);
+    lua_pop(reading->L, 1);
     code->resource = read_resource(reading);
     code->every = any_number_field(reading, "every");
     code->function = function_field(reading, "time");
@@ -259,10 +263,25 @@ static void read_parameters(struct reading *reading)
 static void read_terms(struct reading *reading)
 {
     struct lull_program_model *model = reading->model;
-    model->n_terms = list_length(reading, "terms");
-    model->terms = lull_arena_zero(model->arena, model->n_terms, sizeof *model->terms);
-    model->code->terms = lull_arena_zero(model->arena, model->n_terms, sizeof *model->code->terms);
-    read_list(reading, "terms", model->n_terms, read_term);
+    uint32_t count = list_length(reading, "terms");
+    model->n_terms = count;
+    model->terms = lull_arena_zero(model->arena, count + 1, sizeof *model->terms);
+    model->code->terms = lull_arena_zero(model->arena, count + 1, sizeof *model->code->terms);
+    read_list(reading, "terms", count, read_term);
+}
+
+/* A model that counts cores has one more term. */
+static void read_cores(struct reading *reading)
+{
+    struct lull_program_model *model = reading->model;
+    model->code->cores = any_number_field(reading, "cores");
+    model->waiting = LULL_MODEL_NONE;
+    if (!model->code->cores.is_given)
+        return;
+    model->waiting = model->n_terms++;
+    model->terms[model->waiting] = (struct lull_model_term){.name = "waiting for a core"};
+    model->code->terms[model->waiting] =
+        (struct lull_term_code){.function = LUA_NOREF, .resource = LULL_RESOURCE_CORES};
 }
 
 static void read_network(struct reading *reading)
@@ -285,7 +304,8 @@ static void read_network(struct reading *reading)
 static int read_model(lua_State *L)
 {
     static const char *const keys[] = {"title",   "parameters", "terms", "processes",
-                                       "network", "iterations", "work",  NULL};
+                                       "network", "iterations", "work",  "cores",
+                                       NULL};
     struct reading reading = {L, lua_touserdata(L, 1), "the model"};
     struct lull_program_model *model = reading.model;
     lua_getfield(L, LUA_REGISTRYINDEX, "model");
@@ -303,6 +323,7 @@ static int read_model(lua_State *L)
     if (model->processes == LULL_MODEL_NONE)
         luaL_error(L, "does not say which parameter counts processes: processes = \"P\"");
     model->iterations = parameter_field(&reading, "iterations");
+    read_cores(&reading);
     model->code->work = any_number_field(&reading, "work");
     model->has_work = model->code->work.is_given;
 

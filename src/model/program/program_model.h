@@ -22,6 +22,7 @@ enum lull_resource {
     LULL_RESOURCE_BANDWIDTH, /* content of messages */
     LULL_RESOURCE_THREADS,   /* what OpenMP costs */
     LULL_RESOURCE_NOISE,     /* waiting for the rank that was disturbed most */
+    LULL_RESOURCE_CORES,     /* waiting for a core that another process has */
     LULL_RESOURCES
 };
 const char *lull_resource_name(enum lull_resource resource); /* "computation" */
@@ -38,7 +39,7 @@ enum lull_parameter_source {
 struct lull_model_parameter {
     const char *name, *unit, *about; /* unit "1": a plain number; about "" if there is none */
     const char *machine;             /* what it is in a machine file; NULL */
-    const char *run;                 /* "processes", "threads" of a process; NULL */
+    const char *run;                 /* "processes", "threads" of a process, "cores"; NULL */
     bool is_free;                    /* to be calibrated */
     const char *const *choices;      /* words instead of numbers, the value is an index; NULL */
     uint32_t n_choices;
@@ -51,6 +52,8 @@ struct lull_model_parameter {
 struct lull_model_term {
     const char *name;
     const char *const *regions; /* of recorded runs, NULL at the end; NULL: none */
+    bool is_uneven;             /* what one process computes beyond the mean; the others together
+                                   have as much less */
 };
 
 /* A term at one point: seconds and numbers of the whole run, of all iterations. */
@@ -72,6 +75,8 @@ struct lull_program_model {
     uint32_t n_terms;
     uint32_t processes;  /* the parameter that counts them */
     uint32_t iterations; /* likewise, or LULL_MODEL_NONE: times are those of one */
+    uint32_t waiting; /* the term of processes that wait for a core, which follows from the others
+                         and the number of cores, or LULL_MODEL_NONE: each has its own */
     bool has_work;       /* says how much work there is: speedups are those of work per time */
     struct lull_model_code *code;
 };

@@ -10,29 +10,33 @@
 
 /* ---- the network ---------------------------------------------------------------------------- */
 
-/* Hockney's model with the model's own latency and bandwidth, at this point, and no limit of what
- * is sent eagerly: what the closed form assumes. */
-static lull_status take_own_network(const struct lull_program_model *model, const double *values,
+/* Hockney's model with the model's own latency and bandwidth, at this point, both as processes have
+ * their part of a core, and no limit of what is sent eagerly: what the closed form assumes. */
+static lull_status take_own_network(struct lull_program_model *model, const double *values,
                                     uint32_t n_ranks, struct lull_network *ret_network,
                                     struct lull_error *err)
 {
+    double share;
     const struct lull_model_code *code = model->code;
     const struct lull_network_class *hockney = lull_network_find("hockney");
     if (code->latency == LULL_MODEL_NONE || code->bandwidth == LULL_MODEL_NONE)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: has no network to simulate; --network or --machine gives one",
                          model->path);
+    lull_status status = lull_model_share(model, values, &share, err);
+    if (status != LULL_OK)
+        return status;
     lull_network_init(ret_network, hockney);
     ret_network->placement.n_ranks = n_ranks;
     lull_network_set(ret_network, lull_network_parameter(hockney, "latency"), LULL_LEVELS,
-                     values[code->latency] * 1e9);
+                     values[code->latency] * 1e9 * share);
     lull_network_set(ret_network, lull_network_parameter(hockney, "bandwidth"), LULL_LEVELS,
-                     values[code->bandwidth]);
+                     values[code->bandwidth] / share);
     lull_network_set(ret_network, lull_network_parameter(hockney, "eager"), LULL_LEVELS, INFINITY);
     return lull_network_check(ret_network, n_ranks, err);
 }
 
-static lull_status take_network(const struct lull_program_model *model, const double *values,
+static lull_status take_network(struct lull_program_model *model, const double *values,
                                 const struct lull_model_engine *engine, uint32_t n_ranks,
                                 struct lull_arena *arena, struct lull_network *ret_network,
                                 struct lull_error *err)
@@ -125,7 +129,7 @@ static lull_status simulate(struct lull_program_model *model, const double *valu
         network.algorithms = made->algorithms;
     const struct lull_sim_sink sink = {.context = &watch, .start = see_start};
     const struct lull_sim_options options = {
-        .network = &network, .seed = engine->seed, .sink = &sink};
+        .network = &network, .memory = made->cores, .seed = engine->seed, .sink = &sink};
     status = lull_simulate(made->program, &options, arena, &result, NULL, err);
     if (status == LULL_OK)
         conclude(model, made, &result, &watch, simulation);

@@ -8,6 +8,7 @@
 #define LULL_MODEL_PROGRAM_SIMULATE_H
 
 #include "model/program/program_model.h"
+#include "sim/memory/memory.h"
 #include "sim/network/network.h"
 #include "sim/program.h"
 
@@ -24,6 +25,7 @@ struct lull_model_made {
     struct lull_program *program; /* one stream for each rank; its regions are the terms, and marks
                                      with the number of the term say when it begins */
     const char *algorithms;       /* for struct lull_network, in the program's arena; NULL: none */
+    const struct lull_memory *cores; /* how processes share them; NULL: each has its own */
     uint32_t iterations;
 };
 

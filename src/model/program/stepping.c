@@ -26,12 +26,17 @@ static int64_t draw(const struct model_program *data, struct rank_state *state,
                      : lull_distribution_sample(&operation->noise, &random));
 }
 
-/* A draw below 0 makes what is computed behind it shorter. */
+/* Ranks that have less, and draws below 0, make what is computed behind it shorter. */
 static int64_t computation(const struct lull_program *program, struct rank_state *state,
                            const struct step *step, uint32_t rank)
 {
-    int64_t ns = step->draws ? draw(program->data, state, step->operation, rank, program->n_ranks)
+    const struct model_program *data = program->data;
+    int64_t ns = step->draws ? draw(data, state, step->operation, rank, program->n_ranks)
                              : ns_of(step->operation->seconds);
+    if (data->terms[state->term].is_uneven && rank + 1 < program->n_ranks)
+        ns = -ns / (program->n_ranks - 1);
+    if (data->share > 1)
+        ns = ns_of((double)ns / 1e9 * data->share);
     ns += state->owed;
     state->owed = ns < 0 ? ns : 0;
     return ns < 0 ? 0 : ns;

@@ -20,6 +20,7 @@ struct term {
     const struct step *steps;
     size_t n_steps;
     double every;
+    bool is_uneven; /* the last rank has so much more, the others together so much less */
 };
 
 struct rank_state {
@@ -31,6 +32,7 @@ struct rank_state {
 struct model_program {
     uint64_t seed;
     uint32_t iterations, n_terms;
+    double share; /* processes for each core, at least 1: computations are so much longer */
     struct term *terms;
     struct rank_state *ranks;
 };

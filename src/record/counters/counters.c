@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct rec_counter_backend *const backends[] = {&rec_counters_perf, &rec_counters_papi,
-                                                             &rec_counters_fake};
+static const struct rec_counter_backend *const backends[] = {
+    &rec_counters_perf, &rec_counters_papi, &rec_counters_system, &rec_counters_fake};
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
 static struct {

@@ -53,7 +53,8 @@ struct rec_counter_backend {
     void (*end)(struct rec_counting *counting, unsigned n); /* by the thread itself */
 };
 
-extern const struct rec_counter_backend rec_counters_perf, rec_counters_papi, rec_counters_fake;
+extern const struct rec_counter_backend rec_counters_perf, rec_counters_papi, rec_counters_system,
+    rec_counters_fake;
 
 /* Finds the counters, once the definitions can be written; `list` as said above, or NULL. */
 void rec_counters_start(const char *list);

@@ -27,7 +27,11 @@ lull_status lull_domain_open(struct lull_engine *engine)
         return LULL_OK;
     engine->n_domains = (engine->program->n_ranks - 1) / memory->ranks + 1;
     engine->domains = calloc(engine->n_domains, sizeof *engine->domains);
-    return engine->domains ? LULL_OK : lull_run_out_of_memory(engine);
+    if (!engine->domains)
+        return lull_run_out_of_memory(engine);
+    for (uint32_t d = 0; d < engine->n_domains; d++)
+        engine->domains[d].due = INT64_MAX; /* nothing, and not what is due at 0 */
+    return LULL_OK;
 }
 
 void lull_domain_close(struct lull_engine *engine)

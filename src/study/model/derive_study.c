@@ -4,7 +4,9 @@
 #include "base/hash.h"
 #include "study/census.h"
 #include "study/compare.h"
+#include "study/cores.h"
 #include "study/model/marks.h"
+#include "study/model/processor_time.h"
 #include "trace/scan.h"
 
 #include <math.h>
@@ -138,38 +140,59 @@ struct filling {
     const struct lull_runs *runs;
     struct lull_arena *arena;
     struct lull_measured_runs *measured;
-    double *useful, *most_useful, *seconds;
+    double *useful, *most_useful, *seconds, *cores, *threads;
+    struct lull_processor_time *times; /* [runs] */
 };
 
 /* Seconds of useful time of a process's threads, on average. */
-static double useful_of(const struct lull_breakdown *breakdown, uint32_t process)
-{
-    const struct lull_process_breakdown *p = &breakdown->processes[process];
-    int64_t ns = 0;
-    for (uint32_t t = p->first_thread; t < p->first_thread + p->n_cpu_threads; t++)
-        ns += breakdown->threads[t].times.ns[LULL_USEFUL][0] +
-              breakdown->threads[t].times.ns[LULL_USEFUL][1];
-    return (double)ns / 1e9 / p->n_cpu_threads;
-}
-
-static void fill_times(struct filling *filling, uint32_t run)
+static double useful_of(const struct filling *filling, uint32_t run, uint32_t process)
 {
     const struct lull_breakdown *breakdown = filling->runs->runs[run].breakdown;
+    const struct lull_process_breakdown *p = &breakdown->processes[process];
+    double seconds = 0;
+    for (uint32_t t = p->first_thread; t < p->first_thread + p->n_cpu_threads; t++)
+        seconds += lull_useful_seconds(&filling->times[run], breakdown, t);
+    return seconds / p->n_cpu_threads;
+}
+
+static bool shares_cores(const struct filling *filling, uint32_t run)
+{
+    return filling->cores[run] > 0 && filling->runs->runs[run].threads > filling->cores[run];
+}
+
+static lull_status fill_times(struct filling *filling, uint32_t run, struct lull_notices *notices,
+                              struct lull_error *err)
+{
+    const struct lull_run *of = &filling->runs->runs[run];
+    const struct lull_breakdown *breakdown = of->breakdown;
     double sum = 0, most = 0;
+    lull_status status =
+        lull_processor_time_read(of, filling->arena, &filling->times[run], err);
+    if (status != LULL_OK)
+        return status;
+    filling->threads[run] = (double)of->threads / of->processes;
+    filling->cores[run] = of->trace ? lull_cores_of(of->trace, filling->arena) : 0;
+    if (shares_cores(filling, run) && !filling->times[run].is_known)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: %u threads share %.0f cores, and its computations contain waiting for "
+                         "one; lull record --counters processor-time leaves that out",
+                         of->path, of->threads, filling->cores[run]);
     for (uint32_t p = 0; p < breakdown->n_processes; p++) {
-        double useful = useful_of(breakdown, p);
+        double useful = useful_of(filling, run, p);
         sum += useful;
         most = fmax(most, useful);
     }
     filling->useful[run] = sum / breakdown->n_processes;
     filling->most_useful[run] = most;
     filling->seconds[run] = (double)breakdown->runtime_ns / 1e9;
+    return LULL_OK;
 }
 
 /* Useful and whole seconds of a thread in the regions of a name, on average. */
-static void region_times(const struct lull_run *run, const char *name, double *ret_useful,
-                         double *ret_whole)
+static void region_times(const struct filling *filling, uint32_t number, const char *name,
+                         double *ret_useful, double *ret_whole)
 {
+    const struct lull_run *run = &filling->runs->runs[number];
     const struct lull_breakdown *breakdown = run->breakdown;
     int64_t useful = 0, whole = 0;
     for (uint32_t r = 0; r < breakdown->n_regions; r++)
@@ -177,8 +200,9 @@ static void region_times(const struct lull_run *run, const char *name, double *r
             useful += breakdown->regions[r].useful_ns;
             whole += breakdown->regions[r].inclusive_ns;
         }
-    *ret_useful = (double)useful / 1e9 / run->threads;
-    *ret_whole = (double)whole / 1e9 / run->threads;
+    double waits = lull_processor_waits(&filling->times[number], name);
+    *ret_useful = fmax(0, (double)useful / 1e9 - waits) / run->threads;
+    *ret_whole = fmax(0, (double)whole / 1e9 - waits) / run->threads;
 }
 
 static bool is_known(const struct lull_measured_region *regions, size_t count, const char *name)
@@ -198,7 +222,7 @@ static void fill_region(const struct filling *filling, const char *name,
         .name = lull_arena_strdup(filling->arena, name), .useful = seconds, .is_whole = true};
     *ret_share = 0;
     for (uint32_t i = 0; i < count; i++) {
-        region_times(&filling->runs->runs[i], name, &seconds[i], &whole);
+        region_times(filling, i, name, &seconds[i], &whole);
         ret_region->is_whole = ret_region->is_whole && whole > 0 && seconds[i] > 0.99 * whole;
         *ret_share = fmax(*ret_share, seconds[i] / filling->seconds[i]);
     }
@@ -268,6 +292,24 @@ static bool have_one_size(const struct lull_runs *runs, const double *sizes)
     return true;
 }
 
+/* Of the largest run whose threads had a core each: else they tell of waiting for one. */
+static lull_status find_marks(struct filling *filling, unsigned workers, struct lull_error *err)
+{
+    uint32_t count = filling->runs->count;
+    while (count > 0 && shares_cores(filling, count - 1))
+        count--;
+    if (count == 0)
+        return LULL_OK;
+    const struct lull_run *run = &filling->runs->runs[count - 1];
+    struct lull_measured_marks *marks;
+    lull_status status = lull_marks_find(run, workers, filling->arena, &marks, err);
+    if (status == LULL_OK) {
+        filling->measured->marks = marks;
+        filling->measured->n_marks = run->processes;
+    }
+    return status;
+}
+
 static lull_status read_events(struct filling *filling, unsigned workers, struct lull_error *err)
 {
     const struct lull_runs *runs = filling->runs;
@@ -287,18 +329,11 @@ static lull_status read_events(struct filling *filling, unsigned workers, struct
     }
     filling->measured->links = links;
     fill_collectives(filling, censuses);
-    const struct lull_run *last = &runs->runs[runs->count - 1];
-    struct lull_measured_marks *marks;
-    lull_status status = lull_marks_find(last, workers, filling->arena, &marks, err);
-    if (status == LULL_OK) {
-        filling->measured->marks = marks;
-        filling->measured->n_marks = last->processes;
-    }
-    return status;
+    return find_marks(filling, workers, err);
 }
 
 static lull_status fill(struct filling *filling, const char *size_name, const double *sizes,
-                        unsigned workers, struct lull_error *err)
+                        unsigned workers, struct lull_notices *notices, struct lull_error *err)
 {
     const struct lull_runs *runs = filling->runs;
     uint32_t count = runs->count;
@@ -311,10 +346,15 @@ static lull_status fill(struct filling *filling, const char *size_name, const do
     filling->useful = lull_arena_zero(filling->arena, count, sizeof *filling->useful);
     filling->most_useful = lull_arena_zero(filling->arena, count, sizeof *filling->most_useful);
     filling->seconds = lull_arena_zero(filling->arena, count, sizeof *filling->seconds);
+    filling->cores = lull_arena_zero(filling->arena, count, sizeof *filling->cores);
+    filling->threads = lull_arena_zero(filling->arena, count, sizeof *filling->threads);
+    filling->times = lull_arena_zero(filling->arena, count, sizeof *filling->times);
     for (uint32_t i = 0; i < count; i++) {
         names[i] = lull_arena_strdup(filling->arena, runs->runs[i].name);
         size[i] = sizes ? sizes[runs->runs[i].order] : 1;
-        fill_times(filling, i);
+        lull_status status = fill_times(filling, i, notices, err);
+        if (status != LULL_OK)
+            return status;
     }
     fill_regions(filling);
     *filling->measured = (struct lull_measured_runs){
@@ -323,6 +363,8 @@ static lull_status fill(struct filling *filling, const char *size_name, const do
         .n_runs = count,
         .names = names,
         .size = size,
+        .cores = filling->cores,
+        .threads = filling->threads,
         .seconds = filling->seconds,
         .useful = filling->useful,
         .most_useful = filling->most_useful,
@@ -342,7 +384,7 @@ lull_status lull_derive_read(const char *const *paths, uint32_t n_paths, const c
     if (status == LULL_OK)
         status = lull_study_check(&runs, options->force, notices, arena, err);
     if (status == LULL_OK)
-        status = fill(&filling, size_name, sizes, options->workers, err);
+        status = fill(&filling, size_name, sizes, options->workers, notices, err);
     lull_runs_close(&runs);
     return status;
 }

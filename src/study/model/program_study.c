@@ -2,6 +2,8 @@
 
 #include "study/census.h"
 #include "study/compare.h"
+#include "study/cores.h"
+#include "study/model/processor_time.h"
 #include "study/model/recorded.h"
 
 #include <math.h>
@@ -17,27 +19,28 @@ static bool is_of_term(const struct lull_model_term *term, const char *region)
     return false;
 }
 
-/* Useful time of a thread, on average. */
-static double useful_time(const struct lull_breakdown *breakdown)
+/* Useful time of a thread, on average: with a core, where `time` knows that. */
+static double useful_time(const struct lull_breakdown *breakdown,
+                          const struct lull_processor_time *time)
 {
-    int64_t ns = 0;
+    double seconds = 0;
     uint32_t count = 0;
-    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
-        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
-        if (thread->kind != LULL_LOCATION_THREAD)
-            continue;
-        ns += thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1];
-        count++;
-    }
-    return count > 0 ? (double)ns / 1e9 / count : NAN;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        if (breakdown->threads[t].kind == LULL_LOCATION_THREAD) {
+            seconds += lull_useful_seconds(time, breakdown, t);
+            count++;
+        }
+    return count > 0 ? seconds / count : NAN;
 }
 
-static double time_in(const struct lull_breakdown *breakdown, const struct lull_model_term *term)
+static double time_in(const struct lull_breakdown *breakdown,
+                      const struct lull_processor_time *time, const struct lull_model_term *term)
 {
     int64_t ns = 0;
+    double waits = 0;
     bool is_there = false;
     if (is_of_term(term, "useful"))
-        return useful_time(breakdown);
+        return useful_time(breakdown, time);
     for (uint32_t i = 0; i < breakdown->n_regions; i++) {
         const struct lull_region_breakdown *region = &breakdown->regions[i];
         if (!is_of_term(term, region->name))
@@ -45,7 +48,9 @@ static double time_in(const struct lull_breakdown *breakdown, const struct lull_
         is_there = true;
         ns += breakdown->from_sums ? region->exclusive_ns : region->inclusive_ns;
     }
-    return is_there ? (double)ns / 1e9 / breakdown->n_processes : NAN;
+    for (const char *const *name = term->regions; name && *name; name++)
+        waits += lull_processor_waits(time, *name);
+    return is_there ? fmax(0, (double)ns / 1e9 - waits) / breakdown->n_processes : NAN;
 }
 
 static lull_status count_messages(const struct lull_run *run, unsigned workers,
@@ -75,8 +80,14 @@ static lull_status take_run(const struct lull_program_model *model, const struct
     ret_run->processes = run->processes;
     ret_run->seconds = (double)run->breakdown->runtime_ns / 1e9;
     ret_run->terms = lull_arena_zero(arena, model->n_terms, sizeof *ret_run->terms);
+    struct lull_processor_time time;
+    lull_status status = lull_processor_time_read(run, arena, &time, err);
+    if (status != LULL_OK)
+        return status;
     for (uint32_t t = 0; t < model->n_terms; t++)
-        ret_run->terms[t] = time_in(run->breakdown, &model->terms[t]);
+        ret_run->terms[t] = time_in(run->breakdown, &time, &model->terms[t]);
+    if (model->waiting != LULL_MODEL_NONE)
+        ret_run->terms[model->waiting] = NAN; /* they wait in calls of MPI, too */
     return count_messages(run, workers, arena, ret_run, err);
 }
 
@@ -95,6 +106,22 @@ static void tell_choice(const struct lull_model_parameter *parameter, const char
     lull_notices_add(notices, LULL_NOTICE_WARNING, "%s", text);
 }
 
+static void take_from_run(struct lull_model_parameter *parameter, const struct lull_run *run,
+                          struct lull_arena *arena)
+{
+    if (!parameter->run)
+        return;
+    uint32_t value = run->processes;
+    if (strcmp(parameter->run, "threads") == 0)
+        value = run->max_threads;
+    else if (strcmp(parameter->run, "cores") == 0)
+        value = run->trace ? lull_cores_of(run->trace, arena) : 0;
+    if (value == 0) /* the run does not tell */
+        return;
+    parameter->value = value;
+    parameter->source = LULL_PARAMETER_RUN;
+}
+
 /* The parameters as they are now, with what the run says; they are put back afterwards. */
 static lull_status take_values(struct lull_program_model *model, const struct lull_run *run,
                                const struct lull_model_run_wish *wish, const bool *open,
@@ -106,14 +133,8 @@ static lull_status take_values(struct lull_program_model *model, const struct lu
     struct lull_model_parameter *before = lull_arena_alloc(arena, size);
     lull_status status = LULL_OK;
     memcpy(before, model->parameters, size);
-    for (uint32_t p = 0; p < model->n_parameters; p++) {
-        struct lull_model_parameter *parameter = &model->parameters[p];
-        if (!parameter->run)
-            continue;
-        parameter->value =
-            strcmp(parameter->run, "processes") == 0 ? run->processes : run->max_threads;
-        parameter->source = LULL_PARAMETER_RUN;
-    }
+    for (uint32_t p = 0; p < model->n_parameters; p++)
+        take_from_run(&model->parameters[p], run, arena);
     for (const char *const *text = wish->settings; status == LULL_OK && text && *text; text++)
         status = lull_model_set(model, *text, LULL_PARAMETER_SET, err);
     if (status == LULL_OK)

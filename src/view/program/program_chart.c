@@ -60,12 +60,16 @@ static bool add_terms(const struct view *view)
     const struct lull_model_sweep *sweep = &view->study->sweep;
     const struct lull_model_point *points = sweep->points[sweep->best[sweep->n_points - 1]];
     for (uint32_t t = 0; t < model->n_terms; t++) {
+        double most = 0;
         for (size_t i = 0; i < sweep->n_points; i++) {
             if (!points[i].terms)
                 return false;
             view->points[i] = (struct lull_chart_point){view->axis->values[i],
                                                         points[i].terms[t].seconds, NAN, NAN};
+            most = fmax(most, points[i].terms[t].seconds);
         }
+        if (t == model->waiting && most == 0)
+            continue;
         lull_chart_series(view->chart, model->terms[t].name, LULL_CHART_LINE, view->points,
                           sweep->n_points);
     }

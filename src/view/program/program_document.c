@@ -191,6 +191,8 @@ static void add_terms(const struct drawing *drawing, struct lull_table *table, u
     const struct lull_model_point *point = &drawing->sweep->points[variant][0];
     for (uint32_t t = 0; t < model->n_terms; t++) {
         const struct lull_term_cost *cost = &point->terms[t];
+        if (t == model->waiting && cost->seconds == 0) /* each process has a core */
+            continue;
         const char *id = lull_arena_printf(drawing->arena, "%s.%s", variant_name(drawing, variant),
                                            model->terms[t].name);
         uint32_t row = lull_table_row(table, id, model->terms[t].name, parent);

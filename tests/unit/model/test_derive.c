@@ -286,6 +286,26 @@ static void test_laws(void **state)
     assert_true(law.low < law.coefficient && law.coefficient < law.high);
 }
 
+/* Own work that does not depend on the size, and a share of its square; two numbers of processes
+ * cannot tell them apart from a power. */
+static void test_serial_law(void **state)
+{
+    const double processes[] = {1, 2, 4, 8, 4}, sizes[] = {10, 10, 10, 30, 30};
+    double y[5];
+    struct lull_serial_law law;
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        y[i] = 0.25 + 0.03 * sizes[i] * sizes[i] / processes[i];
+    assert_true(lull_serial_law_find(processes, sizes, y, 5, &law));
+    assert_true(law.own_exponent == 0 && law.divided_exponent == 2 && law.residual < 1e-12);
+    assert_true(fabs(law.own - 0.25) < 1e-12 && fabs(law.divided - 0.03) < 1e-12);
+    assert_true(fabs(lull_serial_law_at(&law, 100, 40) - 0.73) < 1e-12);
+    assert_false(lull_serial_law_find(processes, sizes, y, 2, &law));
+    for (size_t i = 0; i < 3; i++)
+        y[i] = 1 + processes[i]; /* more on more processes: no share */
+    assert_false(lull_serial_law_find(processes, sizes, y, 3, &law));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_others),         cmocka_unit_test(test_spoilt),
         cmocka_unit_test(test_trees),          cmocka_unit_test(test_one_way),
         cmocka_unit_test(test_ambiguous_tree), cmocka_unit_test(test_laws),
+        cmocka_unit_test(test_serial_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

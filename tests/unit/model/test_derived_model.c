@@ -62,14 +62,16 @@ static double seconds_of(struct lull_program_model *model, const char *begin,
 enum { RUNS = 3, ROWS = 45, TIMES = 10 };
 
 /* A chain on 1, 2 and 4 processes whose neighbours swap rows of 360 bytes TIMES times, with 45 rows
- * of 1 ms; `longest` is what one process takes at most in an iteration, seconds. */
-static struct lull_program_model derive_rows(double (*longest)(double processes),
+ * of 1 ms; `longest` is what one process takes at most in an iteration, seconds, with a core of its
+ * own. A message takes 2 us and 10 GB/s. Of `cores` (0: not known) all have the same part. */
+static struct lull_program_model derive_rows(double (*longest)(double processes), double cores,
                                              struct lull_arena *arena)
 {
     static const char *const names[RUNS] = {"a", "b", "c"};
     struct lull_link links[RUNS][6];
     struct lull_links of_runs[RUNS];
     double size[RUNS], seconds[RUNS], useful[RUNS], most[RUNS];
+    const double known[RUNS] = {cores, cores, cores}, threads[RUNS] = {1, 1, 1};
     for (size_t i = 0; i < RUNS; i++) {
         uint32_t p = UINT32_C(1) << i, count = 0;
         for (uint32_t r = 0; r + 1 < p; r++) {
@@ -80,7 +82,9 @@ static struct lull_program_model derive_rows(double (*longest)(double processes)
         size[i] = ROWS;
         useful[i] = TIMES * ROWS * 1e-3 / p;
         most[i] = TIMES * longest(p);
-        seconds[i] = most[i] + 1e-6;
+        double share = cores > 0 && p > cores ? p / cores : 1, neighbours = (double)i;
+        double others = p > 1 ? (p * useful[i] - most[i]) / (p - 1) : useful[i];
+        seconds[i] = share * (others + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] - others;
     }
     struct lull_measured_region all = {.name = "", .useful = useful};
     const struct lull_measured_runs runs = {.title = "rows",
@@ -90,6 +94,8 @@ static struct lull_program_model derive_rows(double (*longest)(double processes)
                                             .links = of_runs,
                                             .size = size,
                                             .seconds = seconds,
+                                            .cores = known,
+                                            .threads = threads,
                                             .useful = useful,
                                             .most_useful = most,
                                             .regions = &all,
@@ -117,7 +123,7 @@ static void test_rows(void **state)
         double longest; /* rows */
         double messages;
     } cases[] = {{"P=3", 15, 4}, {"P=5", 9, 8}, {"P=6", 8, 10}, {"P=7", 7, 12}, {"P=40", 2, 78}};
-    struct lull_program_model model = derive_rows(whole_rows, *state);
+    struct lull_program_model model = derive_rows(whole_rows, 0, *state);
     struct lull_term_cost total;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double longest = longest_of(&model, cases[i].processes, &total);
@@ -139,11 +145,48 @@ static double half_more(double processes)
  */
 static void test_unequal(void **state)
 {
-    struct lull_program_model model = derive_rows(half_more, *state);
+    struct lull_program_model model = derive_rows(half_more, 0, *state);
     struct lull_term_cost total;
     assert_true(fabs(longest_of(&model, "P=1", &total) - 0.45) < 1e-9);
     assert_true(fabs(longest_of(&model, "P=2", &total) - 0.3375) < 1e-9);
     assert_true(fabs(longest_of(&model, "P=9", &total) - 0.075) < 1e-9);
+    lull_program_model_close(&model);
+}
+
+static double own_work(double processes)
+{
+    return 0.01 + 0.035 / processes;
+}
+
+/* One process does 10 ms of its own beside its share, as the runs on 1, 2 and 4 show. */
+static void test_own_work(void **state)
+{
+    struct lull_program_model model = derive_rows(own_work, 0, *state);
+    struct lull_term_cost total;
+    assert_true(fabs(longest_of(&model, "P=1", &total) - 0.45) < 1e-9);
+    assert_true(fabs(longest_of(&model, "P=8", &total) - 0.14375) < 1e-9);
+    assert_true(fabs(longest_of(&model, "P=100", &total) - 0.1035) < 1e-9);
+    lull_program_model_close(&model);
+}
+
+/* Four processes had two cores: on eight, each has a quarter of one. With cores enough they take what
+ * they take alone, whatever the runs had. */
+static void test_shared_cores(void **state)
+{
+    struct lull_program_model model = derive_rows(own_work, 2, *state);
+    struct lull_term_cost total;
+    double longest = TIMES * (0.01 + 0.035 / 8);
+    double even = (TIMES * 0.045 - longest) / 7, own = longest - even;
+    double messages = TIMES * 2 * (2e-6 + 360 / 1e10);
+    longest_of(&model, "P=8", &total);
+    assert_true(fabs(total.seconds - (4 * (even + messages) + own)) < 1e-8);
+    assert_true(fabs(total.parts[LULL_RESOURCE_CORES] - 3 * (even + messages)) < 1e-8);
+    model_set(&model, "cores=4");
+    longest_of(&model, "P=8", &total);
+    assert_true(fabs(total.seconds - (2 * (even + messages) + own)) < 1e-8);
+    model_set(&model, "cores=0");
+    longest_of(&model, "P=8", &total);
+    assert_true(fabs(total.seconds - (even + messages + own)) < 1e-8);
     lull_program_model_close(&model);
 }
 
@@ -191,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unequal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_work, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shared_cores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

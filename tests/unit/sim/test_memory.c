@@ -78,6 +78,19 @@ static void test_by_hand(void **state)
 }
 
 /* A delay takes no bandwidth: the other rank computes alone as long as it lasts. */
+/* What takes no time ends at once, at the very beginning, too. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    const struct lull_memory *memory = memory_of("saturation:ranks=2,cores=1", NULL);
+    struct lull_sim_result result =
+        simulate("chain:ranks=4,exec=0ms,iterations=3,bytes=0", "ideal", memory, NULL, false);
+    assert_int_equal(result.runtime, 0);
+    result = simulate("chain:ranks=4,exec=0ms+5ms+0ms+5ms,iterations=3,bytes=0", "ideal", memory,
+                      NULL, false);
+    assert_int_equal(result.runtime, 7500000); /* each domain has one that computes: twice as fast */
+}
+
 static void test_delay(void **state)
 {
     (void)state;
@@ -296,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
+        cmocka_unit_test_setup_teardown(test_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_delay, begin, end),
         cmocka_unit_test_setup_teardown(test_enough_for_all, begin, end),
         cmocka_unit_test_setup_teardown(test_against_small_steps, begin, end),

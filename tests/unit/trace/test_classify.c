@@ -417,6 +417,7 @@ static void test_counters(void **state)
         {"PAPI_TOT_CYC [Total cycles]", LULL_COUNTER_CYCLES},
         {"instructions", LULL_COUNTER_INSTRUCTIONS},
         {"cpu-cycles", LULL_COUNTER_CYCLES},
+        {"processor-time", LULL_COUNTER_PROCESSOR_TIME},
         {"PAPI_REF_CYC", LULL_COUNTER_OTHER},
         {"PAPI_TOT_INSX", LULL_COUNTER_OTHER},
         {"PAPI_L1_DCM", LULL_COUNTER_OTHER},

@@ -143,7 +143,7 @@ void lull_tape_define_counter(struct lull_tape_merge *merge, struct lull_tape_fi
         TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COUNTER, counters, n_counters);
     counter->source_id = lull_tape_field_u64(fields);
     uint32_t role = lull_tape_field_u32(fields);
-    counter->role = role <= LULL_COUNTER_CYCLES ? (uint8_t)role : LULL_COUNTER_OTHER;
+    counter->role = role < LULL_COUNTER_ROLES ? (uint8_t)role : LULL_COUNTER_OTHER;
     counter->name = lull_tape_take_text(merge, fields);
     counter->unit = lull_tape_take_text(merge, fields);
 }

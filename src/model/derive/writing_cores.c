@@ -1,0 +1,63 @@
+#include "model/derive/deriving.h"
+
+#include <math.h>
+
+bool lull_derive_has_cores(const struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    for (size_t i = 0; i < runs->n_runs; i++)
+        if (!runs->cores || !(runs->cores[i] > 0))
+            return false;
+    return true;
+}
+
+/* Threads for each core, at least 1. */
+double lull_derive_share(const struct deriving *deriving, size_t run)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    if (!lull_derive_has_cores(deriving))
+        return 1;
+    double threads = runs->links[run].processes * runs->threads[run];
+    return runs->cores[run] > 0 ? fmax(1, threads / runs->cores[run]) : 1;
+}
+
+double lull_derive_disturbed(const struct deriving *deriving, size_t run)
+{
+    double processes = deriving->runs->links[run].processes;
+    return lull_derive_has_cores(deriving) ? fmin(processes, deriving->runs->cores[run])
+                                           : processes;
+}
+
+void lull_derive_write_cores(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    if (!lull_derive_has_cores(deriving))
+        return;
+    double threads = runs->threads[runs->n_runs - 1];
+    if (threads == 1)
+        fprintf(deriving->out, "  cores = \"cores\",\n");
+    else
+        fprintf(deriving->out,
+                "  cores = function(p) return p.cores / %.17g end, -- threads of a process\n",
+                threads);
+    for (size_t i = 0; i < runs->n_runs; i++)
+        deriving->computation[i] += (lull_derive_share(deriving, i) - 1) * runs->useful[i];
+}
+
+void lull_derive_write_cores_parameter(const struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    double cores = 0;
+    if (!lull_derive_has_cores(deriving))
+        return;
+    for (size_t i = 0; i < runs->n_runs; i++)
+        if (lull_derive_share(deriving, i) > 1)
+            cores = runs->cores[i];
+    fprintf(deriving->out, "    -- %s\n",
+            cores > 0 ? "the runs had no more; on a larger machine each process has its own: 0"
+                      : "the runs had one for each thread");
+    fprintf(deriving->out,
+            "    {name = \"cores\", unit = \"1\", default = %.17g, run = \"cores\", about = "
+            "\"cores of all processes together; 0: enough\"},\n",
+            cores);
+}
