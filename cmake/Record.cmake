@@ -5,7 +5,7 @@ set(LULL_RECORD_FOLDER ${CMAKE_INSTALL_LIBDIR}/lull)
 
 function(lull_recorder target)
     file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
-         src/record/omp/*.c src/record/counters/*.c src/tape/*.c)
+         src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/tape/*.c)
     add_library(${target} MODULE ${sources} ${ARGN})
     target_include_directories(${target} PRIVATE src include)
     set_target_properties(${target} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
@@ -48,6 +48,14 @@ function(lull_mpi_recorder family)
     # mpi.h marks some functions that programs should not use any more; they are recorded all the same.
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
 endfunction()
+
+# What `--filter` needs: names of functions, which the recorder asks for nowhere else.
+add_library(liblull-filter MODULE $<TARGET_OBJECTS:lull_filter>)
+set_target_properties(liblull-filter PROPERTIES PREFIX "" LINKER_LANGUAGE C)
+target_link_libraries(liblull-filter PRIVATE lull_binary)
+target_link_options(liblull-filter PRIVATE -Wl,--exclude-libs,ALL)
+install(TARGETS liblull-filter LIBRARY DESTINATION ${LULL_RECORD_FOLDER})
+add_dependencies(liblull-record liblull-filter)
 
 foreach(family openmpi mpich)
     if(LULL_RECORDS_${family})

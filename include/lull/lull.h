@@ -35,6 +35,13 @@ typedef _Atomic(const struct lull_marker_functions *) lull_answer;
 typedef const struct lull_marker_functions *lull_answer;
 #endif
 
+/* With -finstrument-functions these are not taken for functions of the program. */
+#ifdef __GNUC__
+#define LULL_MARK static inline __attribute__((no_instrument_function))
+#else
+#define LULL_MARK static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -50,7 +57,7 @@ struct lull_marker_functions {
 };
 
 /* The recorder's functions, or NULL. */
-static inline const struct lull_marker_functions *lull_recorder(void)
+LULL_MARK const struct lull_marker_functions *lull_recorder(void)
 {
     static const struct lull_marker_functions nobody = {0, NULL, NULL, NULL, NULL, NULL};
     static lull_answer answer;
@@ -67,7 +74,7 @@ static inline const struct lull_marker_functions *lull_recorder(void)
     return found == &nobody ? NULL : found;
 }
 
-static inline void lull_begin(const char *name)
+LULL_MARK void lull_begin(const char *name)
 {
     const struct lull_marker_functions *recorder = lull_recorder();
     if (recorder)
@@ -75,7 +82,7 @@ static inline void lull_begin(const char *name)
 }
 
 /* Ends the region that was begun last; `name` is for the reader of the program. */
-static inline void lull_end(const char *name)
+LULL_MARK void lull_end(const char *name)
 {
     const struct lull_marker_functions *recorder = lull_recorder();
     if (recorder)
@@ -83,7 +90,7 @@ static inline void lull_end(const char *name)
 }
 
 /* The iteration with that number begins. */
-static inline void lull_iteration(long number)
+LULL_MARK void lull_iteration(long number)
 {
     const struct lull_marker_functions *recorder = lull_recorder();
     if (recorder)
@@ -91,14 +98,14 @@ static inline void lull_iteration(long number)
 }
 
 /* Nothing is recorded of the calling thread, and of threads that begin later, until resumed. */
-static inline void lull_pause(void)
+LULL_MARK void lull_pause(void)
 {
     const struct lull_marker_functions *recorder = lull_recorder();
     if (recorder)
         recorder->pause();
 }
 
-static inline void lull_resume(void)
+LULL_MARK void lull_resume(void)
 {
     const struct lull_marker_functions *recorder = lull_recorder();
     if (recorder)
@@ -108,5 +115,6 @@ static inline void lull_resume(void)
 #ifdef __cplusplus
 }
 #endif
+#undef LULL_MARK
 
 #endif

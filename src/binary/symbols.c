@@ -7,6 +7,7 @@
 #if LULL_HAVE_LIBDW
 
 #include "base/array.h"
+#include "binary/demangle.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -195,16 +196,24 @@ static void list_functions_of(struct lull_symbols *symbols, Dwarf_Off at, Dwarf_
     sort_ranges(&symbols->functions);
 }
 
+/* False: the unit of the address, in `unit`, is not there. */
+static bool find_unit(struct lull_symbols *symbols, uint64_t address, Dwarf_Die *unit)
+{
+    const struct range *range = find_range(&symbols->units, address);
+    if (!range || !dwarf_offdie(symbols->dwarf, range->die, unit))
+        return false;
+    list_functions_of(symbols, range->die, unit);
+    return true;
+}
+
 static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
                           struct lull_symbol *symbol)
 {
     uint64_t address = offset + symbols->bias - symbols->dwarf_bias;
-    const struct range *range = find_range(&symbols->units, address);
     Dwarf_Die unit;
-    if (!range || !dwarf_offdie(symbols->dwarf, range->die, &unit))
+    if (!find_unit(symbols, address, &unit))
         return;
     find_line(&unit, address, arena, symbol);
-    list_functions_of(symbols, range->die, &unit);
     const struct range *inside = find_range(&symbols->functions, address);
     struct inlining found = {.count = 1};
     if (!inside || !dwarf_offdie(symbols->dwarf, inside->die, &found.dies[0]))
@@ -236,6 +245,91 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
     if (!*symbol.function)
         symbol.function = name_of_symbol(symbols, offset, arena);
     return symbol;
+}
+
+/* ---- whole functions --------------------------------------------------------------------------
+ */
+
+static const char *text_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr_integrate(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
+/* "grid.c" compiled in "/home/x": the one, and "/home/x/grid.c". */
+static void find_definition(Dwarf_Die *unit, Dwarf_Die *die, struct lull_arena *arena,
+                            struct lull_function *function)
+{
+    int line = 0;
+    const char *path = dwarf_decl_file(die), *folder = text_attribute(unit, DW_AT_comp_dir);
+    if (!path)
+        return;
+    size_t length = folder ? strlen(folder) : 0;
+    function->path = lull_arena_strdup(arena, path);
+    if (*path != '/' && folder)
+        function->path = lull_arena_printf(arena, "%s/%s", folder, path);
+    const bool below =
+        length > 0 && strncmp(function->path, folder, length) == 0 && function->path[length] == '/';
+    function->file = below ? function->path + length + 1 : function->path;
+    if (dwarf_decl_line(die, &line) == 0 && line > 0)
+        function->line = (uint32_t)line;
+}
+
+static void find_function(struct lull_symbols *symbols, uint64_t address, struct lull_arena *arena,
+                          struct lull_function *function)
+{
+    Dwarf_Die unit, die;
+    if (!find_unit(symbols, address, &unit))
+        return;
+    const struct range *range = find_range(&symbols->functions, address);
+    if (!range || !dwarf_offdie(symbols->dwarf, range->die, &die))
+        return;
+    if (!*function->name)
+        function->name = plain_name(dwarf_diename(&die), arena);
+    find_definition(&unit, &die, arena, function);
+}
+
+struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_t offset,
+                                           struct lull_arena *arena)
+{
+    struct lull_function function = {"", "", "", 0};
+    /* A mangled name says more than debug information does, which says more than a plain one. */
+    const char *linked = name_of_symbol(symbols, offset, arena);
+    const char *name = lull_demangle(arena, linked);
+    function.name = name != linked ? name : "";
+    if (symbols->dwarf)
+        find_function(symbols, offset + symbols->bias - symbols->dwarf_bias, arena, &function);
+    if (!*function.name)
+        function.name = linked;
+    return function;
+}
+
+void lull_symbols_visit(struct lull_symbols *symbols, lull_function_visit *visit, void *context)
+{
+    const int count = dwfl_module_getsymtab(symbols->module);
+    for (int i = 1; i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        const char *name =
+            dwfl_module_getsym_info(symbols->module, i, &symbol, &address, NULL, NULL, NULL);
+        if (name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+            visit(context, address - symbols->bias, name);
+    }
+}
+
+bool lull_symbols_needs(struct lull_symbols *symbols, const char *name)
+{
+    const int count = dwfl_module_getsymtab(symbols->module);
+    for (int i = 1; i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        const char *known =
+            dwfl_module_getsym_info(symbols->module, i, &symbol, &address, NULL, NULL, NULL);
+        size_t length = known && symbol.st_shndx == SHN_UNDEF ? strcspn(known, "@") : 0;
+        if (length > 0 && length == strlen(name) && strncmp(known, name, length) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -300,6 +394,24 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
 {
     (void)symbols, (void)offset, (void)arena;
     return (struct lull_symbol){"", "", 0, NULL};
+}
+
+struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_t offset,
+                                           struct lull_arena *arena)
+{
+    (void)symbols, (void)offset, (void)arena;
+    return (struct lull_function){"", "", "", 0};
+}
+
+void lull_symbols_visit(struct lull_symbols *symbols, lull_function_visit *visit, void *context)
+{
+    (void)symbols, (void)visit, (void)context;
+}
+
+bool lull_symbols_needs(struct lull_symbols *symbols, const char *name)
+{
+    (void)symbols, (void)name;
+    return false;
 }
 
 void lull_symbols_close(struct lull_symbols *symbols)

@@ -2,12 +2,15 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "filter/filter.h"
 #include "launch/installed.h"
 #include "launch/launcher.h"
 #include "launch/recording.h"
+#include "lull_features.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +24,8 @@ static struct {
     char *counters;
     int follow;
     char *callpath;
+    char *filter;
+    char *throttle;
     char *mpi;
     int verbose;
 } settings;
@@ -41,6 +46,14 @@ static const struct poptOption options[] = {
      "record also the programs that COMMAND starts", NULL},
     {"callpath", '\0', POPT_ARG_STRING, &settings.callpath, 0,
      "tell calls apart by N callers instead of one (1)", "N"},
+    {"filter", '\0', POPT_ARG_STRING, &settings.filter, 0,
+     "which functions of a program compiled with -finstrument-functions are recorded, in the "
+     "syntax "
+     "of Score-P's filter files (all)",
+     "FILE"},
+    {"throttle", '\0', POPT_ARG_STRING, &settings.throttle, 0,
+     "leave out functions after CALLS calls whose mean is below TIME, or none (100000:1us)",
+     "CALLS:TIME"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"verbose", '\0', POPT_ARG_NONE, &settings.verbose, 0, "say what is done", NULL},
@@ -51,7 +64,45 @@ static const struct poptOption options[] = {
 
 enum { MOST_CALLERS = 32 }; /* that the recorder follows */
 
-static int read_settings(const char *command, struct lull_recording_wish *wish)
+/* "100000:1us" becomes "100000:1000", calls and ns. */
+static int read_throttle(struct lull_arena *arena, const char **ret_throttle)
+{
+    const char *text = settings.throttle, *colon = text ? strchr(text, ':') : NULL;
+    uint64_t calls;
+    int64_t ns;
+    struct lull_error err;
+    *ret_throttle = text;
+    if (!text || strcmp(text, "none") == 0)
+        return LULL_EXIT_OK;
+    if (!colon || lull_parse_u64(text, (size_t)(colon - text), &calls) != LULL_OK || calls == 0)
+        return lull_cli_usage("--throttle: expected CALLS:TIME such as 100000:1us, or none, got "
+                              "'%s'",
+                              text);
+    if (lull_parse_time(colon + 1, 1, &ns, &err) != LULL_OK)
+        return lull_cli_usage("--throttle: %s", err.text);
+    *ret_throttle = lull_arena_printf(arena, "%llu:%lld", (unsigned long long)calls, (long long)ns);
+    return LULL_EXIT_OK;
+}
+
+/* It is read here to be checked, and again by the recorder. */
+static int read_filter(struct lull_arena *arena, const char **ret_filter)
+{
+    const struct lull_filter *filter;
+    struct lull_error err;
+    if (!settings.filter)
+        return LULL_EXIT_OK;
+    if (!LULL_HAVE_LIBDW)
+        return lull_cli_fail("--filter: lull was built without libdw (lull info)");
+    if (lull_filter_read(settings.filter, arena, &filter, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
+    char *whole = realpath(settings.filter, NULL);
+    *ret_filter = whole ? lull_arena_strdup(arena, whole) : settings.filter;
+    free(whole);
+    return LULL_EXIT_OK;
+}
+
+static int read_settings(const char *command, struct lull_arena *arena,
+                         struct lull_recording_wish *wish)
 {
     static const char *const words[] = {"openmpi", "mpich", "none", NULL};
     static const enum lull_mpi_family families[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH,
@@ -76,7 +127,8 @@ static int read_settings(const char *command, struct lull_recording_wish *wish)
         return lull_cli_usage("%s", err.text);
     wish->mpi_named = mpi > 0;
     wish->mpi = families[mpi];
-    return LULL_EXIT_OK;
+    int status = read_throttle(arena, &wish->throttle);
+    return status == LULL_EXIT_OK ? read_filter(arena, &wish->filter) : status;
 }
 
 /* ---- in front of mpirun -------------------------------------------------------------------- */
@@ -110,6 +162,8 @@ static void add_ourselves(struct words *words, const char *output)
     add_option(words, "max-size", settings.max_size);
     add_option(words, "callpath", settings.callpath);
     add_option(words, "counters", settings.counters);
+    add_option(words, "filter", settings.filter);
+    add_option(words, "throttle", settings.throttle);
     add_option(words, "mpi", settings.mpi);
     static const struct {
         const char *word;
@@ -165,7 +219,7 @@ static int run(poptContext context, struct lull_arena *arena)
     for (const char *word; (word = poptGetArg(context));)
         add_word(&words, word);
     char **argv = words.items;
-    int status = read_settings(argv ? argv[0] : NULL, &wish);
+    int status = read_settings(argv ? argv[0] : NULL, arena, &wish);
     if (status == LULL_EXIT_OK && lull_is_launcher(argv[0])) {
         argv = insert_ourselves(words.items, arena);
         if (!argv)

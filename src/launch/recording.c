@@ -132,6 +132,8 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_COUNTERS", wish->counters);
     set("LULL_RECORD_FOLLOW", follow_mode(recording, wish));
     set("LULL_RECORD_CALLPATH", wish->callpath);
+    set("LULL_RECORD_FILTER", wish->filter);
+    set("LULL_RECORD_THROTTLE", wish->throttle);
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
     put_first("LD_PRELOAD", recording->library, arena);
 }

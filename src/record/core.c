@@ -1,6 +1,7 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
+#include "record/function/function.h"
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
@@ -142,6 +143,7 @@ void rec_start(void)
                                : 1;
     bool placed = find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
+    rec_functions_prepare();
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
@@ -156,6 +158,7 @@ void rec_start(void)
     rec_define_clock(0);
     rec_define_process();
     rec_counters_start(counters);
+    rec_functions_start();
     rec_process.on = true;
     rec_pause_start();
     if (rec_thread_begin(REC_ROLE_MASTER) == &rec_nobody) {
@@ -210,10 +213,12 @@ void rec_stop(void)
             rec_pause_leave(thread, now);
         if (!thread->rests)
             rec_cores_end(thread);
+        rec_functions_end(thread);
         rec_report_add(thread);
         rec_buffer_end(thread, !thread->rests);
     }
     pthread_mutex_unlock(&threads_lock);
+    rec_functions_stop();
     rec_define_clock(0);
     rec_definitions_end();
     rec_report();
@@ -378,6 +383,7 @@ void rec_thread_end(void)
         leave_all(self, now);
         rec_number(self, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, self->made_as, now);
     }
+    rec_functions_end(self);
     rec_cores_end(self);
     rec_sums_until(self, now);
     pthread_mutex_lock(&threads_lock);
@@ -398,6 +404,7 @@ void rec_thread_end(void)
     rec_report_add(self);
     rec_buffer_end(self, false);
     pthread_mutex_unlock(&threads_lock);
+    rec_functions_free(self);
     if (self->scratch)
         munmap(self->scratch, self->scratch_size);
     munmap(self, sizeof *self);

@@ -15,6 +15,9 @@
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
+ *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)
+ *  - LULL_RECORD_THROTTLE: "CALLS:NS": functions are left out after that many calls of a smaller
+ *    mean; or none; unset: 100000:1000 (record/function/function.h)
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, but where a thread, a definition or a chunk begins; whatever fails switches
@@ -103,6 +106,7 @@ struct rec_thread {
     int64_t cores_read;
     uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
     void *omp;                          /* of record/omp, which see */
+    void *functions;                    /* of record/function, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
 };

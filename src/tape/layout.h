@@ -462,8 +462,8 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_SITE,    /* id: that of a region; u32 region, u32 code, u32 n, n times: u32
                                  object, u64 offset. The calls of `region` from the place `offset`
                                  (of the calling instruction, as the file counts addresses), which
-                                 is called from the next place, and so on; with code 1: a region
-                                 with the name of `region` whose code is at the one place */
+                                 is called from the next place, and so on; with another code, see
+                                 enum lull_tape_code, there is one place */
     LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
                                  that  of the run is `offset` ahead, within `error`; between two of
                                  these  and beyond them it is a straight line */
@@ -476,7 +476,19 @@ enum lull_tape_definition_kind {
                                  that many u32 process numbers: its other group, where no key could
                                  name both. The other one has the same link, where a member knows it
                                  (0: it does not), else `own` and `theirs` the other way round */
+    LULL_TAPE_DEFINE_THROTTLED, /* id: that of a region; u64 ns, u64 calls: its calls are left out
+                                 from here on because their mean was so short; how many they were,
+                                 in a later definition, or LULL_TAPE_NOT_COUNTED */
     LULL_TAPE_DEFINITIONS
+};
+
+#define LULL_TAPE_NOT_COUNTED UINT64_MAX
+
+/* What the place of a SITE is. */
+enum lull_tape_code {
+    LULL_TAPE_CODE_CALLS = 0,   /* where the region is called */
+    LULL_TAPE_CODE_BLOCK = 1,   /* where the code of the region begins, which has its name */
+    LULL_TAPE_CODE_FUNCTION = 2 /* where the region begins, a function of that name */
 };
 
 #endif

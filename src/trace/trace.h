@@ -208,6 +208,15 @@ struct lull_quirk {
     char first[160]; /* a place where it was found, the first by its name; "" if there is none */
 };
 
+/* A region of which the tracer has left calls out, because they were too short. Their time is that
+ * of what is around them. */
+struct lull_left_out {
+    uint32_t region; /* index */
+    uint64_t calls;  /* of all processes; at_least: some of them did not say how many */
+    bool at_least;
+    int64_t ns; /* mean length of the calls before; the longest one of all processes */
+};
+
 struct lull_format;
 
 struct lull_trace {
@@ -243,6 +252,8 @@ struct lull_trace {
     uint32_t n_counters;
     struct lull_marker *markers;
     uint32_t n_markers;
+    struct lull_left_out *left_out; /* the most calls first */
+    uint32_t n_left_out;
 
     void *format_data;                /* the format's own */
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */

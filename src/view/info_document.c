@@ -234,6 +234,26 @@ static void add_communicators(struct lull_document *document, const struct lull_
     }
 }
 
+static void add_left_out(struct lull_document *document, const struct lull_trace *trace,
+                         struct lull_arena *arena)
+{
+    if (trace->n_left_out == 0)
+        return;
+    struct lull_table *table = lull_document_table(document, "left-out", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Functions left out");
+    lull_table_column(table, "calls", "calls left out");
+    lull_table_column(table, "mean", "mean before");
+    for (uint32_t i = 0; i < trace->n_left_out; i++) {
+        const struct lull_left_out *one = &trace->left_out[i];
+        const uint32_t row = lull_table_row(table, lull_arena_printf(arena, "%u", i),
+                                            trace->regions[one->region].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0,
+                       one->at_least ? lull_cell_absent("a process died before it could count")
+                                     : lull_cell_count(one->calls));
+        lull_table_set(table, row, 1, lull_cell_time(one->ns));
+    }
+}
+
 static void add_quirks(struct lull_document *document, const struct lull_trace *trace,
                        struct lull_arena *arena)
 {
@@ -268,6 +288,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_communication(document, census, arena);
     add_counters(document, trace, census);
     add_communicators(document, trace, arena);
+    add_left_out(document, trace, arena);
     add_quirks(document, trace, arena);
     return document;
 }

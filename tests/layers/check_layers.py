@@ -25,6 +25,7 @@ SEES = {
     "tape": ["base"],
     "record": ["tape"],
     "binary": ["base"],
+    "filter": ["base", "binary"],
     "trace": ["base", "tape", "binary"],
     "activity": ["base", "trace"],
     "machine": ["base", "stats"],

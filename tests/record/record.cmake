@@ -98,6 +98,12 @@ if(Python3_FOUND)
         record_test(marked.fortran quick -- ${record_bin}/marked_fortran)
     endif()
 
+    add_test(NAME record.functions
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
+                --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
+                $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+    set_tests_properties(record.functions PROPERTIES LABELS quick TIMEOUT 900 RUN_SERIAL ON)
+
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
         get_filename_component(short ${compiler} NAME_WE)
         execute_process(COMMAND ${compiler} -fopenmp -x c /dev/null -c -o ${record_bin}/probe.o

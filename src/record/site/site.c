@@ -41,8 +41,8 @@ static unsigned n_objects;
 static struct search {
     uintptr_t address, bias;
     bool found, binding, own;
-    char path[PATH_MAX];
-    char build_id[2 * 64 + 1]; /* hexadecimal */
+    char path[REC_MOST_PATH];
+    char build_id[REC_BUILD_ID]; /* hexadecimal */
 } object;
 
 /* NT_GNU_BUILD_ID among the notes of a segment. */
@@ -210,24 +210,54 @@ static struct {
     __typeof__(&_Unwind_Backtrace) backtrace; /* NULL: there is none */
     __typeof__(&_Unwind_GetIP) place;
     __typeof__(&_Unwind_GetCFA) stack;
-    bool looked_for;
+    __typeof__(&_Unwind_GetRegionStart) start;
+    bool looked_for; /* atomic */
 } unwinder;
 
+/* Two threads may find the same at a time. */
 static bool has_unwinder(void)
 {
-    if (unwinder.looked_for)
+    if (__atomic_load_n(&unwinder.looked_for, __ATOMIC_ACQUIRE))
         return unwinder.backtrace != NULL;
     void *library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_LOCAL);
     void *backtrace = library ? dlsym(library, "_Unwind_Backtrace") : NULL;
     void *place = library ? dlsym(library, "_Unwind_GetIP") : NULL;
     void *stack = library ? dlsym(library, "_Unwind_GetCFA") : NULL;
-    unwinder.looked_for = true;
-    if (!backtrace || !place || !stack)
-        return false;
-    memcpy(&unwinder.place, &place, sizeof place);
-    memcpy(&unwinder.stack, &stack, sizeof stack);
-    memcpy(&unwinder.backtrace, &backtrace, sizeof backtrace);
-    return true;
+    void *start = library ? dlsym(library, "_Unwind_GetRegionStart") : NULL;
+    const bool good = backtrace && place && stack && start;
+    if (good) {
+        memcpy(&unwinder.place, &place, sizeof place);
+        memcpy(&unwinder.stack, &stack, sizeof stack);
+        memcpy(&unwinder.start, &start, sizeof start);
+        memcpy(&unwinder.backtrace, &backtrace, sizeof backtrace);
+    }
+    __atomic_store_n(&unwinder.looked_for, true, __ATOMIC_RELEASE);
+    return good;
+}
+
+struct enclosing {
+    uintptr_t place, frame;
+    struct rec_enclosing found;
+};
+
+static _Unwind_Reason_Code find_enclosing(struct _Unwind_Context *context, void *argument)
+{
+    struct enclosing *search = argument;
+    if (search->found.start != 0) {
+        search->found.frame = unwinder.stack(context);
+        return _URC_END_OF_STACK;
+    }
+    if (unwinder.place(context) == search->place && unwinder.stack(context) == search->frame)
+        search->found.start = unwinder.start(context);
+    return _URC_NO_REASON;
+}
+
+struct rec_enclosing rec_site_enclosing(const void *place, const void *frame)
+{
+    struct enclosing search = {.place = (uintptr_t)place, .frame = (uintptr_t)frame};
+    if (has_unwinder())
+        unwinder.backtrace(find_enclosing, &search);
+    return search.found;
 }
 
 /* The frames from the one on that has called the wrapper. */
@@ -313,11 +343,11 @@ static uintptr_t key_of_path(const struct path *path, unsigned function)
 /* With the lock held. A return address is that of the next instruction: the one before it calls.
  * Where it is in the recorder, a function of the program that we have called ended in a jump: of
  * that one nothing is known. */
-static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, bool code)
+static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, unsigned code)
 {
     struct rec_site site = {.region = parent, .code = code};
     for (unsigned i = 0; i < n; i++) {
-        uintptr_t place = places[i] - !code;
+        uintptr_t place = places[i] - (code == LULL_TAPE_CODE_CALLS);
         uint32_t id_of_file = find_object(place) && !object.own ? id_of_object() : 0;
         if (id_of_file == 0)
             break;
@@ -337,7 +367,7 @@ static uint32_t region_of(uint32_t parent, unsigned function, const struct path 
     uint32_t region = (uint32_t)rec_map_get(&paths, key);
     if (region != 0)
         return region;
-    region = define(parent, path->places, path->n, false);
+    region = define(parent, path->places, path->n, LULL_TAPE_CODE_CALLS);
     rec_map_put(&paths, key, region);
     return region;
 }
@@ -381,11 +411,41 @@ uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
     return region;
 }
 
-uint32_t rec_site_of_code(uint32_t parent, const void *code)
+static uint32_t define_code(uint32_t parent, const void *code, unsigned what)
 {
     const uintptr_t place = (uintptr_t)code;
     pthread_mutex_lock(&lock);
-    uint32_t id = define(parent, &place, 1, true);
+    uint32_t id = define(parent, &place, 1, what);
     pthread_mutex_unlock(&lock);
     return id;
+}
+
+uint32_t rec_site_of_code(uint32_t parent, const void *code)
+{
+    return define_code(parent, code, LULL_TAPE_CODE_BLOCK);
+}
+
+uint32_t rec_site_of_function(uint32_t parent, const void *function)
+{
+    return define_code(parent, function, LULL_TAPE_CODE_FUNCTION);
+}
+
+bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
+{
+    pthread_mutex_lock(&lock);
+    const bool found = find_object(address);
+    *ret_bias = object.bias;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
+{
+    pthread_mutex_lock(&lock);
+    const bool found = find_object(address);
+    ret_file->bias = object.bias;
+    memcpy(ret_file->path, object.path, sizeof ret_file->path);
+    memcpy(ret_file->build_id, object.build_id, sizeof ret_file->build_id);
+    pthread_mutex_unlock(&lock);
+    return found;
 }

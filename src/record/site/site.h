@@ -42,5 +42,26 @@ bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame);
 /* A region that is named after `parent` and the place of its code; `parent` when it is in no file.
  */
 uint32_t rec_site_of_code(uint32_t parent, const void *code);
+/* A region that has the name of the function which begins there; likewise. */
+uint32_t rec_site_of_function(uint32_t parent, const void *function);
+
+/* The function, as the linker sees it, that calls from `place`, where `frame` is REC_FRAME in what
+ * it calls. No lock is held meanwhile, as the unwinder may have to be loaded. */
+struct rec_enclosing {
+    uintptr_t start; /* where its code begins; 0: not known, and neither is the rest */
+    uintptr_t frame; /* where its own stack begins, behind its return address */
+};
+struct rec_enclosing rec_site_enclosing(const void *place, const void *frame);
+
+/* A file that is loaded: an address in it is that in the file and `bias`. */
+enum { REC_MOST_PATH = 4096, REC_BUILD_ID = 2 * 64 + 1 };
+struct rec_loaded {
+    uintptr_t bias;
+    char path[REC_MOST_PATH];
+    char build_id[REC_BUILD_ID]; /* hexadecimal, or "" */
+};
+/* The one that holds the address; false: none does. */
+bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file);
+bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias);
 
 #endif

@@ -229,6 +229,25 @@ uint32_t rec_define_site(const struct rec_site *site)
     return define(LULL_TAPE_DEFINE_SITE, &all.n_regions, fill_site, site);
 }
 
+struct throttled {
+    uint64_t ns, calls;
+};
+
+static void fill_throttled(struct lull_tape_builder *builder, const void *what)
+{
+    const struct throttled *throttled = what;
+    lull_tape_build_u64(builder, throttled->ns);
+    lull_tape_build_u64(builder, throttled->calls);
+}
+
+void rec_define_throttled(uint32_t region, uint64_t ns, uint64_t calls)
+{
+    const struct throttled throttled = {ns, calls};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_THROTTLED, region, fill_throttled, &throttled);
+    pthread_mutex_unlock(&all.lock);
+}
+
 static void fill_members(struct lull_tape_builder *builder, const struct rec_comm *comm)
 {
     lull_tape_build_u32(builder, comm->members ? comm->size : 0);

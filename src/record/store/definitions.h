@@ -29,7 +29,7 @@ struct rec_comm {
 /* Part of a region: its calls from one place, or with `code` the region that has its code there. */
 struct rec_site {
     uint32_t region;
-    bool code;
+    uint32_t code;                       /* enum lull_tape_code */
     unsigned n;                          /* the innermost first; with `code` 1 */
     uint32_t objects[REC_MOST_CALLPATH]; /* ids */
     uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
@@ -55,6 +55,9 @@ uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
  * LULL_TAPE_DEFINE_FAR. `far`: its key is `theirs`. */
 uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t own,
                          const struct rec_comm *far);
+/* Calls of a function have been left out from here on: their mean of `ns` was too short. How many
+ * they were, or LULL_TAPE_NOT_COUNTED: the process goes on. */
+void rec_define_throttled(uint32_t region, uint64_t ns, uint64_t calls);
 uint32_t rec_define_marker(const char *name);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */

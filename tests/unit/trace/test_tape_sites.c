@@ -63,7 +63,8 @@ static uint32_t first_call(const struct lull_trace *trace, uint32_t location, in
     return region;
 }
 
-#define SITE LULL_TAPE_DEFINE_SITE
+#define SITE      LULL_TAPE_DEFINE_SITE
+#define THROTTLED LULL_TAPE_DEFINE_THROTTLED
 
 /* Processes name the same place by different ids; the file does not exist. */
 static void test_sites_of_two_processes(void **state)
@@ -106,8 +107,8 @@ static void test_bad_sites(void **state)
     (void)state;
     static const uint32_t bad[][5] = {
         /* region, code, n, object, of a file with these ids: region 0, object 1 */
-        {3, 0, 1, 1, 0}, {0, 0, 1, 2, 0}, {0, 0, 0, 1, 0},         {0, 2, 1, 1, 0},
-        {0, 1, 2, 1, 0}, {0, 0, 2, 1, 0}, {0, 0, UINT32_MAX, 1, 0}};
+        {3, 0, 1, 1, 0}, {0, 0, 1, 2, 0}, {0, 0, 0, 1, 0}, {0, 3, 1, 1, 0},
+        {0, 1, 2, 1, 0}, {0, 2, 2, 1, 0}, {0, 0, 2, 1, 0}, {0, 0, UINT32_MAX, 1, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct definitions_maker maker;
         definitions_begin(&maker, 0);
@@ -123,6 +124,56 @@ static void test_bad_sites(void **state)
         folder_remove();
         set_up(NULL);
     }
+}
+
+/* Functions: their files do not exist. Calls of two of them were left out in both processes, one of
+ * which has not told how many. */
+static void test_functions(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    for (uint32_t process = 0; process < 2; process++) {
+        definitions_begin(&maker, process);
+        define_region(&maker, 0, "function");
+        definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 1, "ss", "/nowhere/app", "12ab");
+        for (uint32_t f = 0; f < 3; f++)
+            definitions_add(&maker, SITE, 1 + f, "uuuuU", 0u, 2u, 1u, 1u, UINT64_C(0x10) * f);
+        for (uint32_t f = 1; f < 3; f++)
+            definitions_add(&maker, THROTTLED, 1 + f, "UU", UINT64_C(20) + process, UINT64_MAX);
+        definitions_add(&maker, THROTTLED, 2, "UU", UINT64_C(20) + process, UINT64_C(100));
+        if (process == 0)
+            definitions_add(&maker, THROTTLED, 3, "UU", UINT64_C(20), UINT64_C(300));
+        definitions_write(&maker, run);
+        write_tape(process, 0, 1);
+    }
+    struct lull_trace *trace = open_run();
+    int64_t time;
+    uint32_t function = first_call(trace, 0, &time);
+    assert_string_equal(trace->regions[function].name, "app+0x0");
+    assert_string_equal(trace->regions[function].site, "");
+    assert_int_equal(first_call(trace, 1, &time), function);
+    assert_int_equal(trace->n_left_out, 2);
+    assert_string_equal(trace->regions[trace->left_out[0].region].name, "app+0x20");
+    assert_int_equal(trace->left_out[0].calls, 300);
+    assert_true(trace->left_out[0].at_least);
+    assert_int_equal(trace->left_out[0].ns, 21);
+    assert_int_equal(trace->left_out[1].calls, 200);
+    assert_false(trace->left_out[1].at_least);
+    lull_trace_close(trace);
+}
+
+static void test_bad_throttled(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    struct lull_trace *trace;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 0, "function");
+    definitions_add(&maker, THROTTLED, 7, "UU", UINT64_C(20), UINT64_C(1));
+    definitions_write(&maker, run);
+    write_tape(0, 0, 0);
+    assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "bad definition of kind 15, id 7"));
 }
 
 static void add_point(struct definitions_maker *maker, uint64_t ticks, int64_t ns)
@@ -207,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sites_of_two_processes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_sites, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_functions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_throttled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clocks_of_two_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_compared_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_with_one_point, set_up, tear_down),

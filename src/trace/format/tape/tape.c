@@ -273,6 +273,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
         status = lull_tape_name_sites(trace, err);
     if (status != LULL_OK)
         return status;
+    lull_tape_tell_throttled(trace);
     choose_scopes(trace);
     status = lull_tape_measure_length(trace, err);
     if (status == LULL_OK)

@@ -84,6 +84,14 @@ struct lull_tape_site {
     struct lull_tape_address addresses[];
 };
 
+/* A function whose calls were left out, in all processes together. */
+struct lull_tape_throttled {
+    struct lull_tape_throttled *next;
+    uint32_t region;             /* index */
+    uint32_t processes, counted; /* that left calls out, and of those that said how many */
+    uint64_t ns, calls;          /* ns: the longest mean */
+};
+
 /* Of a location: where its records are and how to read them. */
 struct lull_tape_file {
     uint32_t process, number; /* as in the file's name */
@@ -126,6 +134,7 @@ struct lull_tape_data {
     uint32_t n_objects;
     const struct lull_tape_site *sites; /* the last one first */
     size_t n_addresses;                 /* of all sites together */
+    struct lull_tape_throttled *throttled;
 };
 
 static inline bool lull_tape_reads(uint32_t version)
@@ -207,6 +216,8 @@ struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
 void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
                         const struct lull_tape_site *site, size_t size);
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err);
+/* read/throttled.c: the functions whose calls were left out, and a quirk, when they have names. */
+void lull_tape_tell_throttled(struct lull_trace *trace);
 /* ns of `ticks` by a clock with segments; *segment is where the caller is in the (ascending)
  * segments, 0 at the start. */
 int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t *segment);

@@ -184,6 +184,9 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         return status;
     case LULL_TAPE_DEFINE_FAR:
         return lull_tape_define_far(merge, scope, definition->id, fields);
+    case LULL_TAPE_DEFINE_THROTTLED:
+        lull_tape_define_throttled(merge, scope, definition->id, fields);
+        return LULL_OK;
     default: /* of a later version */
         lull_trace_add_quirk(merge->trace, "a definition of unknown kind; ignored", "kind %u",
                              definition->kind);

@@ -68,6 +68,11 @@ lull_status lull_tape_define_site(struct lull_tape_merge *merge,
                                   const struct lull_tape_scope *scope,
                                   struct lull_tape_fields *fields, uint32_t *index);
 
+/* ---- throttled.c ----------------------------------------------------------------------------- */
+
+void lull_tape_define_throttled(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
+                                uint32_t id, struct lull_tape_fields *fields);
+
 /* ---- worlds.c -------------------------------------------------------------------------------- */
 
 void lull_tape_define_world(struct lull_tape_scope *scope, struct lull_tape_fields *fields);

@@ -34,7 +34,8 @@ struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
     uint32_t whole = lull_tape_field_u32(fields), code = lull_tape_field_u32(fields);
     uint32_t n = lull_tape_field_u32(fields);
     whole = index_in(scope, LULL_TAPE_MAP_REGION, whole);
-    if (fields->bad || whole == LULL_NONE || n == 0 || code > 1 || (code && n != 1) ||
+    if (fields->bad || whole == LULL_NONE || n == 0 || code > LULL_TAPE_CODE_FUNCTION ||
+        (code != LULL_TAPE_CODE_CALLS && n != 1) ||
         (size_t)(fields->end - fields->at) / PLACE_SIZE < n) {
         fields->bad = true;
         return NULL;
@@ -73,16 +74,21 @@ struct lookup {
     const char *text; /* "exchange (heat.c:120)" */
     const char *path; /* with the functions that it was inlined in */
     bool main;        /* nothing of interest lies above */
+    bool begins;      /* a function does there, which is looked for, not what was inlined in it */
     struct lull_symbol symbol;
+    struct lull_function function; /* with `begins` */
 };
 
 static int by_address(const void *a, const void *b)
 {
-    const struct lull_tape_address *x = (*(const struct lookup *const *)a)->address;
-    const struct lull_tape_address *y = (*(const struct lookup *const *)b)->address;
+    const struct lookup *first = *(const struct lookup *const *)a;
+    const struct lookup *second = *(const struct lookup *const *)b;
+    const struct lull_tape_address *x = first->address, *y = second->address;
     if (x->object != y->object)
         return x->object < y->object ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return (first->begins > second->begins) - (first->begins < second->begins);
 }
 
 static const char *last_part(const char *path)
@@ -150,6 +156,7 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
             lookup->text = last->text;
             lookup->path = last->path;
             lookup->main = last->main;
+            lookup->function = last->function;
             continue;
         }
         if (!last || last->address->object != lookup->address->object) {
@@ -157,6 +164,11 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
                 lull_symbols_close(symbols);
             symbols = open_object(trace, object);
         }
+        if (lookup->begins && symbols)
+            lookup->function =
+                lull_symbols_function(symbols, lookup->address->offset, trace->arena);
+        if (lookup->begins)
+            continue;
         lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->address->offset, trace->arena)
                                  : (struct lull_symbol){"", "", 0, NULL};
         make_texts(object, lookup, trace->arena);
@@ -174,6 +186,21 @@ static void name_code(struct lull_trace *trace, struct lull_region *region,
                        ? lull_arena_printf(trace->arena, "%s @%s:%u", region->name,
                                            last_part(symbol->file), symbol->line)
                        : lull_arena_printf(trace->arena, "%s @%s", region->name, lookup->text);
+}
+
+/* "solve", or "heat+0x1180" where there is no name. */
+static void name_function(struct lull_trace *trace, struct lull_region *region,
+                          const struct lookup *lookup)
+{
+    const struct lull_function *function = &lookup->function;
+    const struct lull_tape_data *data = trace->format_data;
+    const char *object = data->objects[lookup->address->object].path;
+    const bool named = function->name && *function->name;
+    region->name = named ? function->name
+                         : lull_arena_printf(trace->arena, "%s+0x%llx", last_part(object),
+                                             (unsigned long long)lookup->address->offset);
+    region->file = named ? function->file : "";
+    region->line = named ? function->line : 0;
 }
 
 static const char *path_of(struct lull_trace *trace, const struct lull_tape_site *site,
@@ -198,9 +225,13 @@ static void name_site(struct lull_trace *trace, const struct lull_tape_site *sit
                       const struct lookup *lookups)
 {
     struct lull_region *region = &trace->regions[site->region];
+    if (site->code == LULL_TAPE_CODE_FUNCTION) {
+        name_function(trace, region, lookups);
+        return;
+    }
     region->file = lookups[0].symbol.file;
     region->line = lookups[0].symbol.line;
-    if (site->code) {
+    if (site->code == LULL_TAPE_CODE_BLOCK) {
         name_code(trace, region, lookups);
         return;
     }
@@ -224,6 +255,7 @@ lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *er
     for (const struct lull_tape_site *site = data->sites; site; site = site->next)
         for (uint32_t i = 0; i < site->n; i++) {
             lookups[count].address = &site->addresses[i];
+            lookups[count].begins = site->code == LULL_TAPE_CODE_FUNCTION;
             sorted[count] = &lookups[count];
             count++;
         }
