@@ -1,6 +1,7 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
+#include "record/inject/inject.h"
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
@@ -142,6 +143,7 @@ void rec_start(void)
                                : 1;
     bool placed = find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
+    const char *injected = getenv("LULL_RECORD_INJECT");
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
@@ -165,6 +167,7 @@ void rec_start(void)
         return;
     }
     rec_define_clock(0);
+    rec_inject_start(injected);
 }
 
 __attribute__((constructor)) static void start(void)
@@ -215,6 +218,7 @@ void rec_stop(void)
     }
     pthread_mutex_unlock(&threads_lock);
     rec_define_clock(0);
+    rec_inject_end();
     rec_definitions_end();
     rec_report();
 }

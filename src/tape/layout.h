@@ -475,6 +475,11 @@ enum lull_tape_definition_kind {
                                  that many u32 process numbers: its other group, where no key could
                                  name both. The other one has the same link, where a member knows it
                                  (0: it does not), else `own` and `theirs` the other way round */
+    LULL_TAPE_DEFINE_DISTURBANCE, /* u64 seed, text: the recorder disturbed the program on purpose,
+                                     as the lines say (lull record --inject) */
+    LULL_TAPE_DEFINE_HELD, /* u64 known, u64 unknown: how many messages of the process were held
+                              back or late by themselves, and of how many it was not known when
+                              they were sent */
     LULL_TAPE_DEFINITIONS
 };
 
