@@ -13,6 +13,9 @@
 #define LULL_TAPE_INJECT_SETTINGS "settings"
 #define LULL_TAPE_INJECT_MOMENTS  "moments"
 
+/* What is shorter than that many ns, between two calls of MPI, is no computation. */
+#define LULL_TAPE_LEAST_COMPUTATION 1000
+
 /* A rank is `length` ns late once: in its first computation at or after a time since the end of
  * MPI_Init, or in an iteration. */
 struct lull_tape_delay {

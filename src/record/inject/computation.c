@@ -22,8 +22,8 @@ static struct {
 
 /* Of the thread that called MPI_Init. */
 static __thread struct {
-    bool is_main, computes;
-    int64_t began;
+    bool is_main;
+    int64_t began; /* the computation, if there is one */
 } own __attribute__((tls_model("initial-exec")));
 
 void rec_computation_start(const struct lull_tape_inject *settings,
@@ -50,7 +50,7 @@ void rec_computation_begin(uint32_t rank)
     }
     all.rank = rank;
     all.origin = own.began = rec_inject_now();
-    own.is_main = own.computes = true;
+    own.is_main = true;
 }
 
 /* ---- how much ---------------------------------------------------------------------------------
@@ -118,19 +118,18 @@ static void spend(int64_t ns, uint32_t *region, const char *name)
 {
     const struct rec_region what = {
         .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
-    const int64_t until = rec_inject_now() + ns;
     struct rec_thread *self = rec_current();
     if (ns <= 0)
         return;
     if (!rec_admits(self) || rec_define_region_once(region, &what) == 0) {
-        rec_inject_hold(until, NULL);
+        rec_inject_hold(rec_inject_now() + ns, NULL);
         return;
     }
     if (self->omp)
         rec_omp_unfold(self);
     rec_reserve(self, REC_MOST_SLOTS);
     rec_enter(self, *region, rec_now());
-    rec_inject_hold(until, NULL);
+    rec_inject_hold(rec_inject_now() + ns, NULL);
     rec_reserve(self, REC_MOST_SLOTS);
     rec_leave(self, *region, rec_now());
 }
@@ -140,20 +139,17 @@ void rec_inject_come(bool begins_iteration)
     if (!own.is_main)
         return;
     all.iteration += begins_iteration;
-    if (!own.computes)
+    const int64_t duration = rec_inject_now() - own.began;
+    if (duration < LULL_TAPE_LEAST_COMPUTATION)
         return;
-    own.computes = false;
-    const int64_t now = rec_inject_now();
-    spend(noise_of(own.began, now - own.began), &all.noise_region, "noise");
+    spend(noise_of(own.began, duration), &all.noise_region, "noise");
     spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
 }
 
 void rec_inject_go(void)
 {
-    if (!own.is_main)
-        return;
-    own.computes = true;
-    own.began = rec_inject_now();
+    if (own.is_main)
+        own.began = rec_inject_now();
 }
 
 void rec_inject_mark(uint64_t iteration)

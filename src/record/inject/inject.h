@@ -6,10 +6,10 @@
  * of MPI functions never come here. What cannot be done is left out and told once; the program then
  * runs on as it would alone.
  *
- * A computation is the time of the thread that called MPI_Init between the end of a call that waits
- * (MPI_Init, a blocking send or receive, a wait, a probe, a blocking collective operation) and the
- * begin of the next call that sends, receives, waits or takes part in a collective operation. Tests
- * are neither. Noise and delays come at its end, as regions `noise` and `delay`. */
+ * A computation is what the thread that called MPI_Init does for LULL_TAPE_LEAST_COMPUTATION or
+ * longer between the end of MPI_Init, or of a call that sends, receives, waits or takes part in a
+ * collective operation, and the begin of the next such call; tests are none. Noise and delays come
+ * at its end, as regions `noise` and `delay`. */
 #ifndef LULL_RECORD_INJECT_INJECT_H
 #define LULL_RECORD_INJECT_INJECT_H
 
@@ -32,9 +32,9 @@ void rec_inject_end(void);
 void rec_inject_begin(uint32_t rank);
 /* The name of the function whose calls begin iterations; NULL: marks do. */
 const char *rec_inject_iterations(void);
-/* A call begins that ends a computation. */
+/* A call begins before which a computation ends. */
 void rec_inject_come(bool begins_iteration);
-/* A call ends behind which a computation begins. */
+/* It ends. */
 void rec_inject_go(void);
 /* The program says that an iteration begins (lull.h). */
 void rec_inject_mark(uint64_t iteration);

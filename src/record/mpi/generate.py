@@ -192,10 +192,10 @@ IN_PLACE_OF = {"MPI_" + name.capitalize(): "rec_disturb_" + name
                             "testall", "testany", "testsome", "request_free", "probe", "iprobe",
                             "mprobe", "improbe")}
 IN_PLACE_OF["MPI_Request_get_status"] = "rec_disturb_get_status"
-# A computation ends with the begin of these, and begins with the end of those that wait.
-WAITING = ("send", "recv", "sendrecv", "mrecv", "wait", "waitall", "waitany", "waitsome",
-           "mprobe", "collective", "neighbour")
-COMING = WAITING + ("isend", "irecv", "isendrecv", "imrecv", "start", "startall", "icollective")
+# A computation lies between two of these, and MPI_Probe.
+COMMUNICATING = ("send", "recv", "sendrecv", "mrecv", "wait", "waitall", "waitany", "waitsome", "mprobe",
+                 "collective", "neighbour", "isend", "irecv", "isendrecv", "imrecv", "start",
+                 "startall", "icollective")
 
 
 class Row:
@@ -342,14 +342,13 @@ def disturbed(name, row, declaration, passed, fill, status):
         lines += ["    rec_disturb_leave();", "    return result;", "}"]
     lines += ["REC_COLD static int disturbed_%s(__typeof__(&P%s) real, const void *from, "
               "const void *frame, %s)" % (name, name, declaration), "{"]
-    if row.kind in COMING or name == "MPI_Probe":
+    communicates = row.kind in COMMUNICATING or name == "MPI_Probe"
+    if communicates:
         lines.append("    const bool counts = rec_disturb_come(REC_%s);" % name)
     lines += ["    rec_disturb_next = (void (*)(void))real;",
               "    int result = record_%s(%s, from, frame, %s);" % (name, instead, passed)]
-    if name != "MPI_Bsend" and (row.kind in WAITING or name == "MPI_Probe"):
+    if communicates:
         lines += ["    if (counts)", "        rec_inject_go();"]
-    elif row.kind in COMING:
-        lines.append("    (void)counts;")
     return lines + ["    return result;", "}"]
 
 

@@ -1,6 +1,7 @@
 #include "replay/program/disturb.h"
 
 #include "base/collective.h"
+#include "tape/inject.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@ bool lull_disturbed_open(struct lull_disturbed *disturbed, const struct lull_tra
     *disturbed = (struct lull_disturbed){.disturbance = disturbance,
                                          .trace = trace,
                                          .rank = rank,
-                                         .computes = true,
                                          .origin = origin,
                                          .began = origin,
                                          .iteration = -1};
@@ -42,42 +42,22 @@ static bool is_operation(const struct lull_disturbed *disturbed, const struct lu
            disturbed->trace->regions[step->region].collective < LULL_COLLECTIVE_CREATE;
 }
 
-static bool waits(const struct lull_disturbed *disturbed, const struct lull_step *step)
+static bool communicates(const struct lull_disturbed *disturbed, const struct lull_step *step)
 {
+    const char *name = name_of(disturbed, step);
     switch (step->op) {
-    case LULL_CALL_SEND:
-    case LULL_CALL_SSEND:
-    case LULL_CALL_RECV:
-    case LULL_CALL_SENDRECV:
-    case LULL_CALL_WAIT:
-    case LULL_CALL_WAITALL:
-    case LULL_CALL_PROBE:
-        return true;
-    case LULL_CALL_COLLECTIVE:
-        return is_operation(disturbed, step);
-    default:
+    case LULL_CALL_TEST:
+    case LULL_CALL_IPROBE:
+    case LULL_CALL_REQUEST_FREE:
         return false;
-    }
-}
-
-static bool ends_computation(const struct lull_disturbed *disturbed, const struct lull_step *step)
-{
-    switch (step->op) {
-    case LULL_CALL_BSEND:
-    case LULL_CALL_ISEND:
-    case LULL_CALL_ISSEND:
-    case LULL_CALL_IBSEND:
-    case LULL_CALL_IRECV:
-        return true;
+    case LULL_CALL_COLLECTIVE:
     case LULL_CALL_ICOLLECTIVE:
         return is_operation(disturbed, step);
-    case LULL_CALL_OTHER: {
-        const char *name = name_of(disturbed, step);
+    case LULL_CALL_OTHER:
         return strcasecmp(name, "MPI_Start") == 0 || strcasecmp(name, "MPI_Startall") == 0 ||
                strncasecmp(name, "MPI_Isendrecv", 13) == 0;
-    }
     default:
-        return waits(disturbed, step);
+        return true;
     }
 }
 
@@ -102,18 +82,18 @@ static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_s
 {
     const struct lull_disturbance *disturbance = disturbed->disturbance;
     const int64_t since = disturbed->began - disturbed->origin;
+    const int64_t duration = call->time - disturbed->began;
     int64_t noise = 0;
-    if (!ends_computation(disturbed, call))
+    if (!communicates(disturbed, call))
         return 0;
     if (disturbance->iterations &&
         strcasecmp(name_of(disturbed, call), disturbance->iterations) == 0)
         disturbed->iteration++;
-    if (!disturbed->computes)
+    if (duration < LULL_TAPE_LEAST_COMPUTATION)
         return 0;
-    disturbed->computes = false;
     if (disturbance->noise)
         noise = lull_noise_extend(disturbance->noise, disturbance->seed, disturbed->rank,
-                                  &disturbed->draws, since, call->time - disturbed->began);
+                                  &disturbed->draws, since, duration);
     return noise + due_delays(disturbed, since, disturbed->iteration);
 }
 
@@ -134,10 +114,8 @@ int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_s
     case LULL_STEP_CALL_BEGIN:
         return before_call(disturbed, step);
     case LULL_STEP_CALL_END:
-        if (waits(disturbed, step)) {
-            disturbed->computes = true;
+        if (communicates(disturbed, step))
             disturbed->began = step->time;
-        }
         return 0;
     case LULL_STEP_MARKER:
         return at_mark(disturbed, step);

@@ -2,10 +2,10 @@
  * (sim/disturbance.h): the same amounts at the same places as the recorder would (src/record,
  * docs/record.md). Internal to the room.
  *
- * A computation is what the master does between the end of a call that waits (the begin of the part
- * that is replayed, a blocking send or receive, a wait, a probe, a blocking collective operation)
- * and the begin of the next call that sends, receives, waits or takes part in a collective
- * operation; tests are neither. What refers to time refers to the measured times. */
+ * A computation is what the master does for LULL_TAPE_LEAST_COMPUTATION or longer between the begin
+ * of the part that is replayed, or the end of a call that sends, receives, waits or takes part in a
+ * collective operation, and the begin of the next such call; tests are none. What refers to time
+ * refers to the measured times. */
 #ifndef LULL_REPLAY_PROGRAM_DISTURB_H
 #define LULL_REPLAY_PROGRAM_DISTURB_H
 
@@ -17,7 +17,6 @@ struct lull_disturbed {
     const struct lull_disturbance *disturbance; /* NULL: nothing is added */
     const struct lull_trace *trace;
     uint32_t rank;
-    bool computes;
     int64_t origin, began; /* ns: of the part that is replayed; of the computation */
     struct lull_noise_rank draws;
     int64_t iteration; /* calls of disturbance->iterations, less one */
