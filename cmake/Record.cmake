@@ -5,7 +5,8 @@ set(LULL_RECORD_FOLDER ${CMAKE_INSTALL_LIBDIR}/lull)
 
 function(lull_recorder target)
     file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
-         src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/tape/*.c)
+         src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/record/inject/*.c
+         src/tape/*.c)
     add_library(${target} MODULE ${sources} ${ARGN})
     target_include_directories(${target} PRIVATE src include)
     set_target_properties(${target} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
@@ -41,7 +42,7 @@ function(lull_mpi_recorder family)
                 ${generated}/mpi.i ${generated}/wrappers.c
         DEPENDS ${source_folder}/generate.py ${source_folder}/functions.txt ${generated}/mpi.i VERBATIM)
 
-    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c src/record/inject/mpi/*.c)
     set(target liblull-record-${family})
     lull_recorder(${target} ${sources} ${generated}/wrappers.c)
     target_include_directories(${target} SYSTEM PRIVATE ${folders})

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/injection.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "filter/filter.h"
@@ -27,6 +28,8 @@ static struct {
     char *filter;
     char *throttle;
     char *mpi;
+    char **inject;
+    char *seed;
     int verbose;
 } settings;
 
@@ -56,6 +59,11 @@ static const struct poptOption options[] = {
      "CALLS:TIME"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
+    {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
+     "disturb the program on purpose: hockney:latency=1ms for all messages, a noise as for lull "
+     "simulate, a delay RANK@WHEN:LENGTH; may be repeated",
+     "SPEC"},
+    {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of the noise that is injected (1)", "N"},
     {"verbose", '\0', POPT_ARG_NONE, &settings.verbose, 0, "say what is done", NULL},
     POPT_TABLEEND,
 };
@@ -165,6 +173,9 @@ static void add_ourselves(struct words *words, const char *output)
     add_option(words, "filter", settings.filter);
     add_option(words, "throttle", settings.throttle);
     add_option(words, "mpi", settings.mpi);
+    for (char **spec = settings.inject; spec && *spec; spec++)
+        add_option(words, "inject", *spec);
+    add_option(words, "seed", settings.seed);
     static const struct {
         const char *word;
         const int *set;
@@ -197,7 +208,7 @@ static int execute(char **argv)
 }
 
 static int prepare(const char *word, const struct lull_recording_wish *wish,
-                   struct lull_arena *arena)
+                   const struct lull_disturbance *disturbance, struct lull_arena *arena)
 {
     struct lull_recording recording;
     struct lull_error err;
@@ -205,6 +216,7 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
         return lull_cli_fail("%s", err.text);
     if (recording.warning)
         lull_cli_warn("%s", recording.warning);
+    lull_cli_inject(disturbance, &recording, arena);
     if (settings.verbose && recording.library)
         fprintf(stderr, "lull record: rank %u of %u: %s, recorded by %s into %s\n",
                 recording.job.rank, recording.job.size, recording.executable.path,
@@ -219,13 +231,16 @@ static int run(poptContext context, struct lull_arena *arena)
     for (const char *word; (word = poptGetArg(context));)
         add_word(&words, word);
     char **argv = words.items;
+    const struct lull_disturbance *disturbance;
     int status = read_settings(argv ? argv[0] : NULL, arena, &wish);
+    if (status == LULL_EXIT_OK)
+        status = lull_cli_read_injection(settings.inject, settings.seed, arena, &disturbance);
     if (status == LULL_EXIT_OK && lull_is_launcher(argv[0])) {
         argv = insert_ourselves(words.items, arena);
         if (!argv)
             status = lull_cli_usage("found no program behind '%s'", words.items[0]);
     } else if (status == LULL_EXIT_OK) {
-        status = prepare(argv[0], &wish, arena);
+        status = prepare(argv[0], &wish, disturbance, arena);
     }
     return status == LULL_EXIT_OK ? execute(argv) : status;
 }

@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/injection.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/process.h"
@@ -15,7 +16,8 @@ static char not_said[] = "";
 /* What the user typed. */
 static struct {
     char *network, *machine, *cpu_speed, *balance, *scheme, *run;
-    char **regions;
+    char **regions, **inject;
+    char *seed, *against;
     int no_noise, application, raw_names, force, whole;
 } settings = {.application = 1, .balance = not_said};
 static struct lull_output_settings output;
@@ -38,6 +40,13 @@ static const struct poptOption options[] = {
      "NAME"},
     {"no-noise", '\0', POPT_ARG_NONE, &settings.no_noise, 0,
      "what if no computation took longer than the median of those at its place", NULL},
+    {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
+     "what if lull record had disturbed the program with --inject SPEC; may be repeated", "SPEC"},
+    {"seed", '\0', POPT_ARG_STRING, &settings.seed, 0, "of the noise that is injected (1)", "N"},
+    {"against", '\0', POPT_ARG_STRING, &settings.against, 0,
+     "print the prediction beside another recorded run, with its error; where nothing is supposed, "
+     "it is what that run was disturbed with",
+     "RUN"},
     {"output", 'o', POPT_ARG_STRING, &settings.run, 0,
      "write the simulated run, as a tape that other commands read", "RUN"},
     {"scheme", 's', POPT_ARG_STRING, &settings.scheme, 0,
@@ -130,6 +139,22 @@ static int read_network(struct lull_supposition *supposition, struct lull_arena 
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_usage("--network: %s", err.text);
 }
 
+static int read_disturbance(struct lull_supposition *supposition, struct lull_arena *arena)
+{
+    int status =
+        lull_cli_read_injection(settings.inject, settings.seed, arena, &supposition->disturbance);
+    if (status != LULL_EXIT_OK)
+        return status;
+    if (supposition->disturbance && supposition->disturbance->has_network &&
+        (supposition->networks || supposition->machine))
+        return lull_cli_usage("--inject with a network, and --network or --machine, exclude each "
+                              "other");
+    if (settings.against && supposition->networks && supposition->networks->n_points > 1)
+        return lull_cli_usage("--against compares one prediction, not those of a sweep");
+    supposition->against = settings.against;
+    return LULL_EXIT_OK;
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 /* The last run: what if, where something was supposed. */
@@ -155,6 +180,8 @@ static int replay(const char *path, struct lull_arena *arena)
     int status = read_settings(&supposition, &scheme, arena);
     if (status == LULL_EXIT_OK)
         status = read_network(&supposition, arena);
+    if (status == LULL_EXIT_OK)
+        status = read_disturbance(&supposition, arena);
     if (status != LULL_EXIT_OK)
         return status;
     struct lull_progress progress;

@@ -2,6 +2,7 @@
 #include "record/core.h"
 
 #include "record/function/function.h"
+#include "record/inject/inject.h"
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
@@ -144,6 +145,7 @@ void rec_start(void)
     bool placed = find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
     rec_functions_prepare();
+    const char *injected = getenv("LULL_RECORD_INJECT");
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
@@ -168,6 +170,7 @@ void rec_start(void)
         return;
     }
     rec_define_clock(0);
+    rec_inject_start(injected);
 }
 
 __attribute__((constructor)) static void start(void)
@@ -220,6 +223,7 @@ void rec_stop(void)
     pthread_mutex_unlock(&threads_lock);
     rec_functions_stop();
     rec_define_clock(0);
+    rec_inject_end();
     rec_definitions_end();
     rec_report();
 }

@@ -14,6 +14,7 @@
  *    application, and the number of its rank 0 (record/mpi/spawned.h)
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
+ *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (inject/inject.h)
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
  *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)
  *  - LULL_RECORD_THROTTLE: "CALLS:NS": functions are left out after that many calls of a smaller
@@ -132,6 +133,7 @@ struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
     bool on;                          /* changes to false at the end and in a forked child */
     bool tsc;
+    bool disturbs; /* on purpose (inject/inject.h) */
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */

@@ -31,6 +31,7 @@
 #define LULL_REPLAY_REPLAY_H
 
 #include "replay/survey.h"
+#include "sim/disturbance.h"
 #include "sim/network/network.h"
 #include "sim/program.h"
 #include "trace/trace.h"
@@ -70,6 +71,8 @@ struct lull_replay_options {
                                            outside takes no time; NULL: the whole run */
     const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
                                            is known */
+    const struct lull_disturbance *disturbance; /* noise and delays that masters have besides;
+                                                   NULL: none */
     /* Returns how long a burst is to be; NULL: as measured. Called for the bursts of a stream in
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);

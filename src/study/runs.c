@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "study/analyse.h"
 #include "study/cores.h"
+#include "study/disturbed.h"
 #include "study/run_name.h"
 #include "study/saved.h"
 
@@ -116,6 +117,9 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
         return status;
     tell_of_sums(run, options, notices);
     lull_notices_add_quirks(notices, run->trace, path);
+    const char *disturbed = lull_disturbed_describe(run->trace, notices->arena);
+    if (disturbed)
+        lull_notices_add(notices, LULL_NOTICE_INFO, "%s was %s.", run->name, disturbed);
     const char *cores = lull_cores_describe(run->trace, notices->arena);
     if (cores)
         lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, cores);

@@ -479,6 +479,11 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_THROTTLED, /* id: that of a region; u64 ns, u64 calls: its calls are left out
                                  from here on because their mean was so short; how many they were,
                                  in a later definition, or LULL_TAPE_NOT_COUNTED */
+    LULL_TAPE_DEFINE_DISTURBANCE, /* u64 seed, text: the recorder disturbed the program on purpose,
+                                     as the lines say (lull record --inject) */
+    LULL_TAPE_DEFINE_HELD, /* u64 known, u64 unknown: how many messages of the process were held
+                              back or late by themselves, and of how many it was not known when
+                              they were sent */
     LULL_TAPE_DEFINITIONS
 };
 

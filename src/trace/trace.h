@@ -255,6 +255,12 @@ struct lull_trace {
     struct lull_left_out *left_out; /* the most calls first */
     uint32_t n_left_out;
 
+    const char *disturbed;   /* what the recorder disturbed the program with on purpose, in lines
+                                (lull record --inject); NULL: nothing */
+    uint64_t disturbed_seed; /* of the noise in it */
+    uint64_t held, not_held; /* messages that took as long as was asked for; that could not be held
+                                back, because it was not known when they were sent */
+
     void *format_data;                /* the format's own */
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
 };

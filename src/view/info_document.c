@@ -2,6 +2,7 @@
 
 #include "lull_features.h"
 #include "study/cores.h"
+#include "study/disturbed.h"
 #include "trace/format.h"
 
 #include <string.h>
@@ -92,6 +93,14 @@ static void add_cores(struct lull_document *document, const struct lull_trace *t
     const char *text = lull_cores_describe(trace, arena);
     if (text)
         lull_document_fact(document, "cores", "Not alone", lull_cell_text(text));
+}
+
+static void add_disturbed(struct lull_document *document, const struct lull_trace *trace,
+                          struct lull_arena *arena)
+{
+    const char *text = lull_disturbed_describe(trace, arena);
+    if (text)
+        lull_document_fact(document, "disturbed", "Injected", lull_cell_text(text));
 }
 
 static void add_kept(struct lull_document *document, const struct lull_trace *trace,
@@ -283,6 +292,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_facts(document, trace, path, arena);
     add_main_part(document, trace, arena);
     add_kept(document, trace, arena);
+    add_disturbed(document, trace, arena);
     add_cores(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);

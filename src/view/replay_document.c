@@ -105,6 +105,67 @@ static void add_notes(struct lull_document *document, const struct lull_replay_s
                           arena));
 }
 
+/* ---- against a measured run ---------------------------------------------------------------- */
+
+static struct lull_cell share_error(const double shares[LULL_AGAINST_SIDES])
+{
+    const double difference = shares[LULL_PREDICTED] - shares[LULL_MEASURED];
+    return isnan(difference) ? lull_cell_absent("no time") : lull_cell_share(difference);
+}
+
+static struct lull_cell share_cell(double share)
+{
+    return isnan(share) ? lull_cell_absent("no time") : lull_cell_share(share);
+}
+
+static struct lull_cell time_error(const int64_t times[LULL_AGAINST_SIDES])
+{
+    const double error = lull_against_error(times);
+    return isnan(error) ? lull_cell_absent("no time") : lull_cell_share(error);
+}
+
+static void set_row(struct lull_table *table, uint32_t row, struct lull_cell predicted,
+                    struct lull_cell measured, struct lull_cell error)
+{
+    lull_table_set(table, row, 0, predicted);
+    lull_table_set(table, row, 1, measured);
+    lull_table_set(table, row, 2, error);
+}
+
+static void add_against(struct lull_document *document, const struct lull_against *against,
+                        struct lull_arena *arena)
+{
+    struct lull_table *table =
+        lull_document_table(document, "against", "Prediction and measurement", LULL_BY_ROW);
+    lull_table_corner(table, "Quantity");
+    lull_table_column(table, "predicted", "Predicted");
+    lull_table_column(table, "measured", "Measured");
+    lull_table_column(table, "error", "Error");
+    set_row(table, lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW),
+            lull_cell_time(against->runtime[LULL_PREDICTED]),
+            lull_cell_time(against->runtime[LULL_MEASURED]), time_error(against->runtime));
+    set_row(table, lull_table_row(table, "mpi_share", "Share of MPI", LULL_NO_ROW),
+            share_cell(against->mpi_share[LULL_PREDICTED]),
+            share_cell(against->mpi_share[LULL_MEASURED]), share_error(against->mpi_share));
+    for (uint32_t p = 0; p < against->n_processes; p++) {
+        const struct lull_against_process *process = &against->processes[p];
+        const char *time = lull_arena_printf(arena, "time_%u", process->rank);
+        const char *share = lull_arena_printf(arena, "mpi_share_%u", process->rank);
+        const char *label = lull_arena_printf(arena, "Time of rank %u", process->rank);
+        set_row(table, lull_table_row(table, time, label, LULL_NO_ROW),
+                lull_cell_time(process->time[LULL_PREDICTED]),
+                lull_cell_time(process->time[LULL_MEASURED]), time_error(process->time));
+        label = lull_arena_printf(arena, "Share of MPI of rank %u", process->rank);
+        set_row(table, lull_table_row(table, share, label, LULL_NO_ROW),
+                share_cell(process->mpi_share[LULL_PREDICTED]),
+                share_cell(process->mpi_share[LULL_MEASURED]), share_error(process->mpi_share));
+    }
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "The prediction of %s misses its runtime by %.2f %%.",
+                       against->runs.runs[0].path,
+                       100 * fabs(lull_against_error(against->runtime)));
+}
+
 struct lull_document *lull_replay_document(const struct lull_replay_study *study,
                                            enum lull_scheme_choice scheme,
                                            const struct lull_notices *notices,
@@ -118,6 +179,8 @@ struct lull_document *lull_replay_document(const struct lull_replay_study *study
     if (study->sweep)
         add_sweep(document, study, arena);
     add_runtimes(document, runs);
+    if (study->against)
+        add_against(document, study->against, arena);
     lull_table_of_scheme(document, runs, lull_scheme_of(additive, hybrid), arena);
     add_notes(document, study, arena);
     return document;

@@ -65,6 +65,12 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                     ${PROJECT_SOURCE_DIR}/examples/wave.c)
         set_tests_properties(mpi.${family}.waves PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
                              TIMEOUT 900 RUN_SERIAL ON)
+        # Programs that are disturbed on purpose.
+        add_test(NAME mpi.${family}.inject
+            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/inject.py --family ${family}
+                    --lull $<TARGET_FILE:lull> ${CMAKE_CURRENT_LIST_DIR}/inject.c)
+        set_tests_properties(mpi.${family}.inject PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+                             TIMEOUT 900 RUN_SERIAL ON)
         # What a model of examples/image.c says of its messages.
         add_test(NAME mpi.${family}.model
             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/model.py --family ${family}

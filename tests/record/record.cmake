@@ -37,6 +37,12 @@ if(Python3_FOUND)
         return()
     endif()
 
+    # A replay adds what a simulation adds, with the same words.
+    add_test(NAME record.inject_replay
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/inject_replay.py
+                $<TARGET_FILE:lull>)
+    set_tests_properties(record.inject_replay PROPERTIES LABELS quick TIMEOUT 300)
+
     # waits_test(name program arguments...): how threads wait for each other
     function(waits_test name)
         add_test(NAME record.${name}

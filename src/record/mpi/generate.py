@@ -163,6 +163,41 @@ COLLECTIVES = {
 }
 
 
+# Functions that are called in another way where the program is disturbed on purpose
+# (record/inject/mpi/disturb.h): statements before the library's function, and after it.
+RECEIVED = ("MPI_Status own_status, *seen = REC_SEEN_STATUS({status}, own_status);",
+            "rec_disturb_received({comm}, seen, result);")
+SENT = "const uint64_t sent_as = rec_disturb_send({comm}, {dest}, {tag});"
+WAS_SENT = "rec_disturb_sent(sent_as, {comm}, {dest}, {tag}, result);"
+POSTED = "    rec_disturb_%s({comm}, {%s}, {tag}, *{request});"
+IF_GOOD = "if (result == MPI_SUCCESS)\n    "
+DISTURBED = {
+    "send": (SENT, WAS_SENT),
+    "isend": (SENT, WAS_SENT),
+    "recv": RECEIVED,
+    "irecv": ("", IF_GOOD + POSTED % ("post_receive", "source")),
+    "sendrecv": (SENT + "\n    " + RECEIVED[0], WAS_SENT + "\n    " + RECEIVED[1]),
+    "isendrecv": (SENT, WAS_SENT + "\n    " + IF_GOOD +
+                  "    rec_disturb_post_receive({comm}, {source}, {rtag}, *{request});"),
+    "recv_init": ("", IF_GOOD + POSTED % ("init_receive", "source")),
+    "mrecv": ("", ""),
+    "imrecv": ("", ""),
+    "neighbour": ("", ""),
+}
+DISTURBED.update({kind: ("", IF_GOOD + POSTED % ("init_send", "dest"))
+                  for kind in ("send_init", "bsend_init", "ssend_init")})
+# Those that have a function of their own there.
+IN_PLACE_OF = {"MPI_" + name.capitalize(): "rec_disturb_" + name
+               for name in ("start", "startall", "wait", "waitall", "waitany", "waitsome", "test",
+                            "testall", "testany", "testsome", "request_free", "probe", "iprobe",
+                            "mprobe", "improbe")}
+IN_PLACE_OF["MPI_Request_get_status"] = "rec_disturb_get_status"
+# A computation lies between two of these, and MPI_Probe.
+COMMUNICATING = ("send", "recv", "sendrecv", "mrecv", "wait", "waitall", "waitany", "waitsome", "mprobe",
+                 "collective", "neighbour", "isend", "irecv", "isendrecv", "imrecv", "start",
+                 "startall", "icollective")
+
+
 class Row:
     def __init__(self, name, kind, roles, base):
         self.name, self.kind, self.roles, self.base = name, kind, roles, base
@@ -219,6 +254,28 @@ def row_of(rows, name):
     return rows.get(name[:-2]) if name.endswith("_c") else None
 
 
+def op_of(row):
+    return "LULL_TAPE_OP_" + ("NEIGHBOUR" if row.base.startswith("Neighbor") else row.base.upper())
+
+
+def root_of(row):
+    return "{root}" if "root" in row.roles else "REC_NO_ROOT"
+
+
+def bytes_of(row):
+    """Statements that make `sent` and `received` of a collective operation on `in_comm`."""
+    sent, received = COLLECTIVES[row.base]
+    lines = []
+    if "root" in row.roles:
+        conditions = {"at_root": "rec_mpi_at_root(in_comm, {root})",
+                      "gets": "rec_mpi_gets(in_comm, {root})",
+                      "gives": "rec_mpi_gives(in_comm, {root})"}
+        for word, condition in conditions.items():
+            if re.search(r"\b%s\b" % word, sent + " " + received):
+                lines.append("const bool %s = %s;" % (word, condition))
+    return lines + ["const uint64_t sent = %s;" % sent, "const uint64_t received = %s;" % received]
+
+
 def body_of(row, fill):
     """Statements before the call, and after it."""
     if row.kind in SIMPLE:
@@ -231,32 +288,91 @@ def body_of(row, fill):
         tag = "{tag}" if "tag" in row.roles else "0"
         return "", fill("rec_mpi_new_comm(&call, %s, %s, *{newcomm});" % (comm, tag))
     if row.kind in ("collective", "icollective", "collective_init", "neighbour"):
-        sent, received = COLLECTIVES[row.base]
         lines = ["const uint64_t end = rec_now();",
                  "const struct rec_mpi_comm *in_comm = rec_mpi_comm_of({comm});"]
-        root = "REC_NO_ROOT"
-        if "root" in row.roles:
-            root = "{root}"
-            conditions = {"at_root": "rec_mpi_at_root(in_comm, {root})",
-                          "gets": "rec_mpi_gets(in_comm, {root})",
-                          "gives": "rec_mpi_gives(in_comm, {root})"}
-            for word, condition in conditions.items():
-                if re.search(r"\b%s\b" % word, sent + " " + received):
-                    lines.append("const bool %s = %s;" % (word, condition))
-        lines.append("const uint64_t sent = %s;" % sent)
-        lines.append("const uint64_t received = %s;" % received)
+        root = root_of(row)
+        lines += bytes_of(row)
         if row.kind in ("collective", "neighbour"):
             lines.append("rec_mpi_collective(&call, end, in_comm, %s, sent, received);" % root)
         else:
             function, op = "rec_mpi_icollective", ""
             if row.kind == "collective_init":
                 function = "rec_mpi_persistent_collective"
-                op = ", LULL_TAPE_OP_" + ("NEIGHBOUR" if row.base.startswith("Neighbor")
-                                          else row.base.upper())
+                op = ", " + op_of(row)
             lines.append("%s(&call, end, in_comm, %s, sent, received, {request}%s);"
                          % (function, root, op))
         return "", fill("\n    ".join(lines))
     sys.exit("%s: unknown class '%s'" % (row.name, row.kind))
+
+
+def disturbed_body(row):
+    """The same of DISTURBED, for collective operations, too; None: the function is left alone."""
+    if row.kind not in ("collective", "icollective", "collective_init"):
+        return DISTURBED.get(row.kind)
+    end = {"collective": "rec_disturb_joined(&operation);",
+           "icollective": "rec_disturb_post_operation(&operation, false, *{request});",
+           "collective_init": "rec_disturb_post_operation(&operation, true, *{request});"}[row.kind]
+    lines = ["const struct rec_mpi_comm *in_comm = operation.comm;", "(void)in_comm;"]
+    lines += bytes_of(row)
+    lines += ["operation.op = %s;" % op_of(row), "operation.root = %s;" % root_of(row),
+              "operation.bytes = sent > received ? sent : received;", end]
+    return ("struct rec_disturbed_operation operation;\n    rec_disturb_%s(&operation, {comm});"
+            % ("make" if row.kind == "collective_init" else "join"),
+            "if (result == MPI_SUCCESS && operation.key != 0) {\n        %s\n    }"
+            % "\n        ".join(lines))
+
+
+def disturbed(name, row, declaration, passed, fill, status):
+    """What is called in place of the library's function, and the whole call."""
+    lines, body = [], disturbed_body(row)
+    instead = IN_PLACE_OF.get(name)
+    if not instead and not body:
+        return []
+    if not instead:
+        before, after = (fill(part) for part in body)
+        instead = "disturb_" + name
+        inside = re.sub(r"\b%s\b" % status, "seen", passed) if "*seen" in before else passed
+        lines += ["static int %s(%s)" % (instead, declaration), "{",
+                  "    __typeof__(&P%s) real = (__typeof__(real))rec_disturb_next;" % name,
+                  "    if (!rec_disturb_enter(REC_FRAME))",
+                  "        return real(%s);" % passed]
+        lines += ["    " + before] if before else []
+        lines += ["    int result = real(%s);" % inside]
+        lines += ["    " + after] if after else []
+        lines += ["    rec_disturb_leave();", "    return result;", "}"]
+    lines += ["REC_COLD static int disturbed_%s(__typeof__(&P%s) real, const void *from, "
+              "const void *frame, %s)" % (name, name, declaration), "{"]
+    communicates = row.kind in COMMUNICATING or name == "MPI_Probe"
+    if communicates:
+        lines.append("    const bool counts = rec_disturb_come(REC_%s);" % name)
+    lines += ["    rec_disturb_next = (void (*)(void))real;",
+              "    int result = record_%s(%s, from, frame, %s);" % (name, instead, passed)]
+    if communicates:
+        lines += ["    if (counts)", "        rec_inject_go();"]
+    return lines + ["    return result;", "}"]
+
+
+def entry(name, symbol, declaration, passed, has_disturbed):
+    lines = ["REC_EXPORT int %s(%s)" % (symbol, declaration or "void"),
+             "{",
+             "    static __typeof__(&P%s) found; /* atomic */" % name,
+             "    __typeof__(found) real = __atomic_load_n(&found, __ATOMIC_ACQUIRE);",
+             "    if (REC_UNLIKELY(!real)) {"]
+    if has_disturbed: # then `found` stays NULL
+        lines += ["        static __typeof__(found) next; /* atomic */",
+                  "        real = __atomic_load_n(&next, __ATOMIC_ACQUIRE);",
+                  "        if (!real)",
+                  "            real = (__typeof__(real))rec_mpi_real(\"%s\");" % symbol,
+                  "        __atomic_store_n(&next, real, __ATOMIC_RELEASE);",
+                  "        if (REC_UNLIKELY(rec_process.disturbs))",
+                  "            return disturbed_%s(real, REC_CALLER, REC_FRAME, %s);" % (name, passed)]
+    else:
+        lines.append("        real = (__typeof__(real))rec_mpi_real(\"%s\");" % symbol)
+    return lines + ["        __atomic_store_n(&found, real, __ATOMIC_RELEASE);",
+                    "    }",
+                    "    return record_%s(real, REC_CALLER, REC_FRAME%s);" % (
+                        name, ", " + passed if passed else ""),
+                    "}"]
 
 
 def wrapper(name, row, arguments):
@@ -313,18 +429,10 @@ def wrapper(name, row, arguments):
               "    rec_mpi_end(&call);",
               "    return result;",
               "}"]
-    for entry in ("P" + name, name):
-        lines += ["REC_EXPORT int %s(%s)" % (entry, declaration or "void"),
-                  "{",
-                  "    static __typeof__(&P%s) found; /* atomic */" % name,
-                  "    __typeof__(found) real = __atomic_load_n(&found, __ATOMIC_ACQUIRE);",
-                  "    if (REC_UNLIKELY(!real)) {",
-                  "        real = (__typeof__(real))rec_mpi_real(\"%s\");" % entry,
-                  "        __atomic_store_n(&found, real, __ATOMIC_RELEASE);",
-                  "    }",
-                  "    return record_%s(real, REC_CALLER, REC_FRAME%s);" % (
-                      name, ", " + passed if passed else ""),
-                  "}"]
+    more = disturbed(name, row, declaration, passed, fill, names.get("status"))
+    lines += more
+    for symbol in ("P" + name, name):
+        lines += entry(name, symbol, declaration, passed, bool(more))
     return "\n".join(lines) + "\n"
 
 
@@ -335,10 +443,12 @@ def generate(table, header, output):
                    if row_of(rows, name) and row_of(rows, name).kind != "by_hand")
     with open(output, "w") as out:
         out.write("/* Made by generate.py from functions.txt and mpi.h. */\n")
+        out.write("#include \"record/inject/mpi/disturb.h\"\n")
         out.write("#include \"record/mpi/nodes.h\"\n#include \"record/mpi/wrap.h\"\n\n")
         out.write("enum {\n%s    REC_FUNCTIONS\n};\n\n" % "".join(
             "    REC_%s,\n" % name for name in names))
         out.write("uint32_t rec_mpi_regions[REC_FUNCTIONS];\n\n")
+        out.write("const unsigned rec_mpi_n_functions = REC_FUNCTIONS;\n\n")
         out.write("const char *const rec_mpi_names[REC_FUNCTIONS] = {\n%s};\n\n" % "".join(
             "    \"%s\",\n" % name for name in names))
         for name in names:

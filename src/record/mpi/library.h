@@ -33,7 +33,9 @@
     X(Group_size)                 \
     X(Group_translate_ranks)      \
     X(Info_get)                   \
+    X(Iprobe)                     \
     X(Recv)                       \
+    X(Request_get_status)         \
     X(Send)                       \
     X(Topo_test)                  \
     X(Type_get_envelope)          \

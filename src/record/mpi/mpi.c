@@ -1,5 +1,6 @@
 /* The MPI library of the program, and what is true of the whole of it: its data
  * types, when it begins, and whether the program wants to be measured. */
+#include "record/inject/mpi/disturb.h"
 #include "record/mpi/comms.h"
 #include "record/mpi/wrap.h"
 
@@ -77,6 +78,8 @@ void rec_mpi_init(struct rec_mpi_call *call, int provided)
     if (!rec_mpi_begin_world(MPI_COMM_WORLD))
         call->self->gate |= REC_GATE_CLOSED; /* nothing that follows could be understood */
     rec_define_clock(10000000);
+    if (REC_UNLIKELY(rec_process.disturbs))
+        rec_disturb_begin();
     rec_mpi_followed_call(call);
     call->self->header->main_begin = rec_mpi_is_paused(call) ? rec_now() : *call->self->until;
 }

@@ -54,6 +54,7 @@ enum rec_io { REC_IO_READ, REC_IO_WRITE, REC_IO_OPEN, REC_IO_CLOSE };
 
 extern uint32_t rec_mpi_regions[];        /* generated: id of each function, 0: not yet called */
 extern const char *const rec_mpi_names[]; /* generated */
+extern const unsigned rec_mpi_n_functions; /* generated: how many there are */
 extern struct rec_mpi_comm rec_mpi_world;
 
 /* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in

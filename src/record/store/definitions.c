@@ -465,3 +465,41 @@ void rec_define_offset(int64_t ns, int64_t to_root, double error)
     append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
     pthread_mutex_unlock(&all.lock);
 }
+
+/* ---- what disturbed the program ---------------------------------------------------------------
+ */
+
+struct disturbance {
+    uint64_t seed;
+    const char *specs;
+};
+
+static void fill_disturbance(struct lull_tape_builder *builder, const void *what)
+{
+    const struct disturbance *disturbance = what;
+    lull_tape_build_u64(builder, disturbance->seed);
+    lull_tape_build_text(builder, disturbance->specs);
+}
+
+void rec_define_disturbance(uint64_t seed, const char *specs)
+{
+    const struct disturbance disturbance = {seed, specs};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_DISTURBANCE, 0, fill_disturbance, &disturbance);
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void fill_held(struct lull_tape_builder *builder, const void *what)
+{
+    const uint64_t *counts = what;
+    lull_tape_build_u64(builder, counts[0]);
+    lull_tape_build_u64(builder, counts[1]);
+}
+
+void rec_define_held(uint64_t known, uint64_t unknown)
+{
+    const uint64_t counts[] = {known, unknown};
+    pthread_mutex_lock(&all.lock);
+    append(LULL_TAPE_DEFINE_HELD, 0, fill_held, counts);
+    pthread_mutex_unlock(&all.lock);
+}

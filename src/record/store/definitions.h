@@ -65,6 +65,12 @@ void rec_define_process(void); /* from rec_process; again when the rank changes 
 /* This process is `rank` of a world of MPI, whose members communicators call `first` and up. */
 void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);
 
+/* The program was disturbed on purpose: what the user asked for, in lines, and the seed. */
+void rec_define_disturbance(uint64_t seed, const char *specs);
+/* How many messages were held back, or had come late enough by themselves; of how many it was not
+ * known when they were sent. */
+void rec_define_held(uint64_t known, uint64_t unknown);
+
 /* At `ns` of the node's clock, that of rank 0 is `to_root` ns ahead, give or take `error`. */
 void rec_define_offset(int64_t ns, int64_t to_root, double error);
 /* Adds a calibration point of the clock if the last one is older than `ns`. */

@@ -1,6 +1,7 @@
 /* What programs mark by lull.h. */
 #include "record/core.h"
 #include "record/hash.h"
+#include "record/inject/inject.h"
 #include "record/keep.h"
 #include "record/omp/team.h"
 
@@ -117,10 +118,9 @@ static void end(const char *name)
     rec_leave(self, region, rec_now());
 }
 
-static void iteration(long number)
+static void mark_iteration(struct rec_thread *self, long number)
 {
     static uint32_t marker; /* atomic */
-    struct rec_thread *self = rec_current();
     if (!rec_admits(self))
         return;
     uint32_t id = __atomic_load_n(&marker, __ATOMIC_RELAXED);
@@ -131,6 +131,13 @@ static void iteration(long number)
     rec_reserve(self, REC_MOST_SLOTS);
     if (id != 0)
         rec_number(self, LULL_TAPE_NUMBER_MARKER, id, (uint64_t)number, rec_now());
+}
+
+static void iteration(long number)
+{
+    mark_iteration(rec_current(), number);
+    if (REC_UNLIKELY(rec_process.disturbs))
+        rec_inject_mark((uint64_t)number);
 }
 
 REC_EXPORT const struct lull_marker_functions *lull_marker_functions(void);

@@ -151,8 +151,9 @@ lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t locat
     c->trace = trace;
     lull_items_init(&c->maker, options);
     c->maker.options.master = location == master;
-    lull_status status =
-        lull_step_cursor_open(trace, location, LULL_ITEMS_WANT, &pass, &c->cursor, err);
+    const uint32_t wants =
+        LULL_ITEMS_WANT | (options->marks ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0);
+    lull_status status = lull_step_cursor_open(trace, location, wants, &pass, &c->cursor, err);
     if (status == LULL_OK && location != master && l->role != LULL_THREAD_FREE)
         status = open_leader(c, master, err);
     if (status != LULL_OK) {

@@ -82,6 +82,7 @@ static void take_other(struct lull_items *m, const struct lull_step *step)
         }
         return;
     case LULL_STEP_CALL_END:
+    case LULL_STEP_MARKER:
     case LULL_STEP_THREAD_CREATE:
     case LULL_STEP_THREAD_BEGIN:
     case LULL_STEP_THREAD_END:
@@ -105,7 +106,8 @@ uint32_t lull_items_take(struct lull_items *m, const struct lull_step *step,
     m->count = 0;
     if (step->kind == LULL_STEP_STRETCH)
         take_stretch(m, step);
-    else if (LULL_ITEMS_WANT >> step->kind & 1)
+    else if (LULL_ITEMS_WANT >> step->kind & 1 ||
+             (m->options.marks && step->kind == LULL_STEP_MARKER))
         take_other(m, step);
     return m->count;
 }

@@ -40,6 +40,7 @@ struct lull_items_options {
                     happened. Otherwise one BURST and one FIXED between two calls of a master. */
     bool master; /* MEET is told of masters alone */
     const struct lull_windows *windows; /* replay/replay.h; NULL: the whole run */
+    bool marks;                         /* STEP is told of MARKERs, too */
     int64_t shift;                      /* a FIXED of this length comes before all else, and the
                                            time behind the last event is as much shorter; 0: none */
 };

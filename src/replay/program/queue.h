@@ -4,6 +4,7 @@
 #define LULL_REPLAY_PROGRAM_QUEUE_H
 
 #include "base/hash.h"
+#include "replay/program/disturb.h"
 #include "replay/program/stream.h"
 
 #define NO_ENTRY UINT64_MAX
@@ -28,6 +29,7 @@ struct open {
 struct lull_replay_stream {
     struct lull_replay *replay;
     struct lull_item_cursor *cursor;
+    struct lull_disturbed disturbed;
     uint32_t index, location, process;
     bool ended;
 

@@ -186,8 +186,29 @@ static lull_status end_call(stream_t *s, const struct lull_step *call, struct lu
     return status;
 }
 
+/* What was supposed to lengthen the computation that is over: nothing of it was measured. */
+static lull_status push_disturbance(stream_t *s, const struct lull_step *step,
+                                    struct lull_error *err)
+{
+    const int64_t ns = lull_disturbed_add(&s->disturbed, step);
+    if (ns <= 0)
+        return LULL_OK;
+    struct entry *entry =
+        lull_replay_push(s, LULL_OP_COMPUTE, LULL_OP_NO_REGION, step->time);
+    if (!entry)
+        return lull_replay_no_memory(s, err);
+    entry->op.duration = ns;
+    entry->op.flags = LULL_OP_NOT_SCALED;
+    return LULL_OK;
+}
+
 static lull_status take_step(stream_t *s, const struct lull_step *step, struct lull_error *err)
 {
+    if (s->disturbed.disturbance) {
+        lull_status status = push_disturbance(s, step, err);
+        if (status != LULL_OK || step->kind == LULL_STEP_MARKER)
+            return status;
+    }
     if (step->kind == LULL_STEP_CALL_END)
         return end_call(s, step, err);
     if (step->kind == LULL_STEP_CALL_BEGIN) {
@@ -308,13 +329,27 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     s->call_region = LULL_OP_NO_REGION;
     s->poll = NO_ENTRY;
     s->withdraws = lull_survey_withdraws(replay->survey, location);
+    const bool disturbs =
+        replay->options.disturbance &&
+        location == replay->trace->processes[s->process].first_location;
+    const struct lull_windows *windows = replay->options.windows;
+    if (!lull_disturbed_open(&s->disturbed, replay->trace,
+                             disturbs ? replay->options.disturbance : NULL,
+                             replay->ranks[s->process],
+                             windows ? windows->intervals[s->process][0].begin : 0)) {
+        lull_status status = lull_replay_no_memory(s, err);
+        free(s);
+        return status;
+    }
     const struct lull_items_options options = {.pieces = replay->options.pieces,
                                                .windows = replay->options.windows,
+                                               .marks = disturbs,
                                                .shift =
                                                    lull_survey_shift(replay->survey, s->process)};
     lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,
                                                &options, &s->cursor, err);
     if (status != LULL_OK) {
+        lull_disturbed_close(&s->disturbed);
         free(s);
         return status;
     }
@@ -327,6 +362,7 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
     if (!s)
         return;
     lull_item_cursor_close(s->cursor);
+    lull_disturbed_close(&s->disturbed);
     free(s->queue);
     free(s->open);
     free(s->free_numbers);

@@ -341,6 +341,34 @@ int64_t lull_noise_extend(const struct lull_noise *noise, uint64_t seed, uint32_
                               : lull_noise_recording_extend(&noise->recording, at, duration);
 }
 
+bool lull_noise_has(const struct lull_noise *noise, uint32_t rank)
+{
+    return noise->class != &none && is_chosen(noise, rank);
+}
+
+double lull_noise_per(const struct lull_noise *noise)
+{
+    return noise->per;
+}
+
+bool lull_noise_detours(const struct lull_noise *noise, uint64_t seed, uint32_t rank,
+                        struct lull_arena *arena, struct lull_noise_recording *ret_detours,
+                        int64_t *ret_phase)
+{
+    struct lull_noise_recording detours = noise->recording;
+    if (!noise->class->has_phase)
+        return false;
+    if (noise->class == &periodic) {
+        struct lull_recorded_detour *detour = lull_arena_zero(arena, 1, sizeof *detour);
+        detour->length = noise->length;
+        detours = (struct lull_noise_recording){
+            .duration = noise->period, .lost = noise->length, .count = 1, .detours = detour};
+    }
+    *ret_detours = detours;
+    *ret_phase = phase(noise, seed, rank, detours.duration);
+    return true;
+}
+
 double lull_noise_mean(const struct lull_noise *noise, bool *ret_share)
 {
     *ret_share = noise->class->has_phase;

@@ -83,6 +83,15 @@ struct lull_noise_rank {
 int64_t lull_noise_extend(const struct lull_noise *noise, uint64_t seed, uint32_t rank,
                           struct lull_noise_rank *state, int64_t begin, int64_t duration);
 
+/* Whether the rank has any. */
+bool lull_noise_has(const struct lull_noise *noise, uint32_t rank);
+/* ns of computation that a draw is for; 0: any. */
+double lull_noise_per(const struct lull_noise *noise);
+/* The detours, and where in them the rank is at the start; false: the noise draws amounts. */
+bool lull_noise_detours(const struct lull_noise *noise, uint64_t seed, uint32_t rank,
+                        struct lull_arena *arena, struct lull_noise_recording *ret_detours,
+                        int64_t *ret_phase);
+
 /* Mean of what is added, for people: ns per computation, or per `per` ns of computation; of detours
  * (share true) ns per ns of computation. */
 double lull_noise_mean(const struct lull_noise *noise, bool *ret_share);

@@ -13,6 +13,7 @@ struct session {
     struct lull_runs_options wanted;
     struct lull_measured measured;
     struct lull_what_if *what_if; /* NULL: computations stay as they are */
+    const struct lull_disturbance *disturbance; /* NULL: none */
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -117,7 +118,7 @@ static lull_status replay_measured(struct session *session, struct lull_error *e
 static bool supposes_anything(const struct lull_supposition *supposition)
 {
     return computes_otherwise(supposition) || supposition->networks || supposition->machine ||
-           supposition->cpu_speed > 0;
+           supposition->cpu_speed > 0 || supposition->disturbance;
 }
 
 /* The machine's network between the nodes of the trace. */
@@ -139,6 +140,18 @@ static lull_status take_machine(struct session *session, struct lull_network *ne
     return LULL_OK;
 }
 
+static lull_status take_injected(struct session *session, struct lull_network *network,
+                                 struct lull_error *err)
+{
+    struct lull_spec *spec;
+    lull_status status = lull_spec_parse(lull_disturbance_network(session->disturbance),
+                                         session->arena, &spec, err);
+    if (status != LULL_OK)
+        return status;
+    return lull_replay_read_network(spec, measured_trace(session), session->wanted.application,
+                                    session->arena, network, err);
+}
+
 static lull_status choose_network(struct session *session, uint64_t point,
                                   struct lull_network *network, struct lull_error *err)
 {
@@ -151,6 +164,8 @@ static lull_status choose_network(struct session *session, uint64_t point,
             measured_trace(session), session->wanted.application, session->arena, network, err);
     if (supposition->machine)
         status = take_machine(session, network, err);
+    if (session->disturbance && lull_disturbance_network(session->disturbance))
+        status = take_injected(session, network, err);
     if (status == LULL_OK && supposition->cpu_speed > 0)
         network->cpu_speed *= supposition->cpu_speed;
     return status;
@@ -173,6 +188,7 @@ static lull_status suppose(struct session *session, const struct lull_network *n
                            session->wanted.application, network, session->arena);
     wish.keep_calls = kept_on(network);
     wish.what_if = session->what_if;
+    wish.disturbance = session->disturbance;
     wish.run = run;
     return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
 }
@@ -202,7 +218,7 @@ static lull_status what_if(struct session *session, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
     struct lull_replayed *supposed = &session->study->supposed;
-    if (!supposes_anything(supposition))
+    if (!supposes_anything(supposition) && !session->disturbance)
         return LULL_OK;
     if (sweeps(supposition))
         return sweep(session, err);
@@ -211,6 +227,36 @@ static lull_status what_if(struct session *session, struct lull_error *err)
     if (status == LULL_OK)
         status = suppose(session, &network, true, supposed, err);
     return status == LULL_OK ? add_run(session, "what if", supposed, err) : status;
+}
+
+/* ---- against a measured run ---------------------------------------------------------------- */
+
+/* The run to compare with, and what it was disturbed with, where nothing else is supposed. */
+static lull_status load_against(struct session *session, struct lull_error *err)
+{
+    const struct lull_supposition *supposition = session->supposition;
+    session->disturbance = supposition->disturbance;
+    if (!supposition->against)
+        return LULL_OK;
+    struct lull_against *against = lull_arena_alloc(session->arena, sizeof *against);
+    session->study->against = against;
+    lull_status status = lull_against_load(supposition->against, &session->wanted,
+                                           session->notices, session->arena, against, err);
+    if (status != LULL_OK || supposes_anything(supposition))
+        return status;
+    return lull_against_disturbance(against, session->arena, &session->disturbance, err);
+}
+
+static lull_status compare(struct session *session, struct lull_error *err)
+{
+    struct lull_replay_study *study = session->study;
+    const struct lull_replayed *last =
+        study->runs.count > 2 ? &study->supposed : &study->replayed;
+    if (!study->against)
+        return LULL_OK;
+    return lull_against_compare(study->against, &study->runs.runs[study->runs.count - 1],
+                                last->warp, measured_trace(session),
+                                session->wanted.application, session->arena, err);
 }
 
 lull_status lull_replay_study_make(const char *path, const struct lull_supposition *supposition,
@@ -230,9 +276,13 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
     *ret_study = (struct lull_replay_study){0};
     lull_status status = load_measured(&session, path, err);
     if (status == LULL_OK)
+        status = load_against(&session, err);
+    if (status == LULL_OK)
         status = replay_measured(&session, err);
     if (status == LULL_OK)
         status = what_if(&session, err);
+    if (status == LULL_OK)
+        status = compare(&session, err);
     lull_what_if_destroy(session.what_if);
     lull_measured_release(&session.measured);
     return status == LULL_OK ? lull_study_compute(&ret_study->runs, arena, err) : status;
@@ -243,6 +293,8 @@ void lull_replay_study_close(struct lull_replay_study *study)
     lull_replayed_close(&study->replayed);
     lull_replayed_close(&study->supposed);
     lull_runs_close(&study->runs);
+    if (study->against)
+        lull_against_close(study->against);
 }
 
 lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,

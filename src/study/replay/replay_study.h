@@ -4,7 +4,9 @@
 #define LULL_STUDY_REPLAY_REPLAY_STUDY_H
 
 #include "machine/machine.h"
+#include "sim/disturbance.h"
 #include "sim/spec.h"
+#include "study/replay/against.h"
 #include "study/replay/replayed.h"
 #include "study/runs.h"
 
@@ -18,6 +20,10 @@ struct lull_supposition {
     const struct lull_machine *machine; /* the network of a machine; not with `networks` */
     double cpu_speed;                   /* times as fast as measured */
     struct lull_what_if_options what_if;
+    const struct lull_disturbance *disturbance; /* as if lull record had injected it; its network not
+                                                   beside `networks` or `machine` */
+    const char *against; /* a run to which the prediction is compared: where nothing is supposed, it
+                            is what that run was disturbed with. Not with a sweep. */
 };
 
 /* The run at one point of a sweep of networks. */
@@ -33,6 +39,7 @@ struct lull_replay_study {
     const struct lull_sweep *sweep; /* of several points; NULL: none */
     const struct lull_supposed_point *points; /* [sweep->n_points] */
     struct lull_replayed replayed, supposed;  /* what the runs stand on */
+    struct lull_against *against; /* NULL: nothing to compare with */
 };
 
 /* Reads, replays and computes everything; results live in `arena`. Errors name the file. Ends with

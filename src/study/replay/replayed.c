@@ -43,7 +43,8 @@ lull_status lull_replayed_make(const struct lull_trace *trace, const struct lull
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
                                           .windows = wish->windows,
-                                          .network = wish->network};
+                                          .network = wish->network,
+                                          .disturbance = wish->disturbance};
     lull_status status = LULL_OK;
     if (wish->what_if) {
         lull_what_if_rewind(wish->what_if);

@@ -169,6 +169,12 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_WORLD:
         lull_tape_define_world(scope, fields);
         return LULL_OK;
+    case LULL_TAPE_DEFINE_DISTURBANCE:
+        lull_tape_define_disturbance(merge, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_HELD:
+        lull_tape_define_held(merge, fields);
+        return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         lull_tape_define_process(merge, scope, definition->id, fields);
         return LULL_OK;

@@ -58,6 +58,24 @@ void lull_tape_define_offset(struct lull_tape_merge *merge, struct lull_tape_sco
     offset->error = lull_tape_field_f64(fields);
 }
 
+/* All processes say the same. */
+void lull_tape_define_disturbance(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_trace *trace = merge->trace;
+    const uint64_t seed = lull_tape_field_u64(fields);
+    const char *specs = lull_tape_take_text(merge, fields);
+    if (trace->disturbed)
+        return;
+    trace->disturbed = specs;
+    trace->disturbed_seed = seed;
+}
+
+void lull_tape_define_held(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    merge->trace->held += lull_tape_field_u64(fields);
+    merge->trace->not_held += lull_tape_field_u64(fields);
+}
+
 void lull_tape_define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
                            struct lull_tape_fields *fields)
 {

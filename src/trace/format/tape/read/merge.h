@@ -55,6 +55,8 @@ void lull_tape_define_clock(struct lull_tape_merge *merge, struct lull_tape_scop
                             struct lull_tape_fields *fields);
 void lull_tape_define_offset(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                              struct lull_tape_fields *fields);
+void lull_tape_define_disturbance(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+void lull_tape_define_held(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 void lull_tape_define_node(struct lull_tape_merge *merge, const struct lull_tape_scope *scope,
                            struct lull_tape_fields *fields);
 void lull_tape_define_process(struct lull_tape_merge *merge, struct lull_tape_scope *scope,

@@ -123,6 +123,21 @@ static void fill_run(struct lull_tape_builder *builder, const struct lull_trace 
     lull_tape_build_text(builder, trace->producer);
 }
 
+static void fill_disturbance(struct lull_tape_builder *builder, const struct lull_trace *trace,
+                             uint32_t i)
+{
+    (void)i;
+    lull_tape_build_u64(builder, trace->disturbed_seed);
+    lull_tape_build_text(builder, trace->disturbed);
+}
+
+static void fill_held(struct lull_tape_builder *builder, const struct lull_trace *trace, uint32_t i)
+{
+    (void)i;
+    lull_tape_build_u64(builder, trace->held);
+    lull_tape_build_u64(builder, trace->not_held);
+}
+
 static void write_definitions(struct output *out, const struct lull_trace *trace)
 {
     const struct {
@@ -137,6 +152,8 @@ static void write_definitions(struct output *out, const struct lull_trace *trace
         {LULL_TAPE_DEFINE_COMM, trace->n_comms, fill_comm},
         {LULL_TAPE_DEFINE_COUNTER, trace->n_counters, fill_counter},
         {LULL_TAPE_DEFINE_MARKER, trace->n_markers, fill_marker},
+        {LULL_TAPE_DEFINE_DISTURBANCE, trace->disturbed != NULL, fill_disturbance},
+        {LULL_TAPE_DEFINE_HELD, trace->disturbed != NULL, fill_held},
         {LULL_TAPE_DEFINE_RUN, 1, fill_run},
     };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)

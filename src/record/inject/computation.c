@@ -1,0 +1,159 @@
+#include "record/inject/computation.h"
+
+#include "record/core.h"
+#include "record/inject/inject.h"
+#include "record/keep.h"
+#include "record/omp/team.h"
+#include "record/report.h"
+
+static struct {
+    const struct lull_tape_inject *settings;
+    const struct lull_tape_delay *delays;
+    const int64_t *draws;
+    const struct lull_tape_detour *detours;
+    bool *over; /* [n_delays], atomic; NULL: no delays */
+    bool noise;
+    uint32_t rank;
+    int64_t origin; /* CLOCK_MONOTONIC at the end of MPI_Init */
+    uint64_t next;  /* draw */
+    int64_t iteration;
+    uint32_t noise_region, delay_region; /* 0: not defined yet */
+} all;
+
+/* Of the thread that called MPI_Init. */
+static __thread struct {
+    bool is_main;
+    int64_t began; /* the computation, if there is one */
+} own __attribute__((tls_model("initial-exec")));
+
+void rec_computation_start(const struct lull_tape_inject *settings,
+                           const struct lull_tape_delay *delays, const int64_t *draws,
+                           const struct lull_tape_detour *detours)
+{
+    all.settings = settings;
+    all.delays = delays;
+    all.draws = draws;
+    all.detours = detours;
+    all.over = settings->n_delays > 0 ? rec_keep(settings->n_delays) : NULL;
+    all.noise = settings->n_draws > 0 || settings->n_detours > 0;
+    all.rank = rec_process.rank;
+    all.iteration = -1;
+}
+
+void rec_computation_begin(uint32_t rank)
+{
+    if (all.noise && rank != all.settings->rank) {
+        all.noise = false;
+        rec_report_say("no noise on rank %u: it was not known before the program began which rank "
+                       "it would be",
+                       rank);
+    }
+    all.rank = rank;
+    all.origin = own.began = rec_inject_now();
+    own.is_main = true;
+}
+
+/* ---- how much ---------------------------------------------------------------------------------
+ */
+
+/* What is lost to detours when `work` ns are done from a moment of the period on: a detour that is
+ * under way, and each that begins before the work is done. The same as in simulations
+ * (sim/noise/recording.h), step by step. */
+static int64_t lost_to_detours(int64_t at, int64_t work)
+{
+    const struct lull_tape_inject *s = all.settings;
+    int64_t lost = 0, round = 0;
+    uint32_t next = 0;
+    while (next < s->n_detours && all.detours[next].begin + all.detours[next].length <= at)
+        next++;
+    for (;; next++) {
+        if (next == s->n_detours) {
+            next = 0;
+            round += s->period;
+        }
+        const struct lull_tape_detour *detour = &all.detours[next];
+        const int64_t begin = round + detour->begin;
+        if (begin > at) {
+            if (begin - at >= work)
+                return lost;
+            work -= begin - at;
+            at = begin;
+        }
+        lost += begin + detour->length - at;
+        at = begin + detour->length;
+    }
+}
+
+static int64_t noise_of(int64_t began, int64_t duration)
+{
+    const struct lull_tape_inject *s = all.settings;
+    if (!all.noise)
+        return 0;
+    if (s->n_detours > 0)
+        return duration > 0
+                   ? lost_to_detours((began - all.origin + s->phase) % s->period, duration)
+                   : 0;
+    const int64_t amount = all.draws[all.next++ % s->n_draws];
+    return s->per > 0 ? (int64_t)((double)amount * (double)duration / s->per + 0.5) : amount;
+}
+
+/* `time` and `iteration` of the computation; negative: it has none. */
+static int64_t due_delays(int64_t time, int64_t iteration)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; all.over && i < all.settings->n_delays; i++) {
+        const struct lull_tape_delay *delay = &all.delays[i];
+        if (delay->rank == all.rank &&
+            (delay->at_iteration ? iteration : time) >= delay->when &&
+            !__atomic_exchange_n(&all.over[i], true, __ATOMIC_RELAXED))
+            sum += delay->length;
+    }
+    return sum;
+}
+
+/* ---- doing it ---------------------------------------------------------------------------------
+ */
+
+static void spend(int64_t ns, uint32_t *region, const char *name)
+{
+    const struct rec_region what = {
+        .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
+    struct rec_thread *self = rec_current();
+    if (ns <= 0)
+        return;
+    if (!rec_admits(self) || rec_define_region_once(region, &what) == 0) {
+        rec_inject_hold(rec_inject_now() + ns, NULL);
+        return;
+    }
+    if (self->omp)
+        rec_omp_unfold(self);
+    rec_reserve(self, REC_MOST_SLOTS);
+    rec_enter(self, *region, rec_now());
+    rec_inject_hold(rec_inject_now() + ns, NULL);
+    rec_reserve(self, REC_MOST_SLOTS);
+    rec_leave(self, *region, rec_now());
+}
+
+void rec_inject_come(bool begins_iteration)
+{
+    if (!own.is_main)
+        return;
+    all.iteration += begins_iteration;
+    const int64_t duration = rec_inject_now() - own.began;
+    if (duration < LULL_TAPE_LEAST_COMPUTATION)
+        return;
+    spend(noise_of(own.began, duration), &all.noise_region, "noise");
+    spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
+}
+
+void rec_inject_go(void)
+{
+    if (own.is_main)
+        own.began = rec_inject_now();
+}
+
+void rec_inject_mark(uint64_t iteration)
+{
+    if (!rec_inject_iterations() && iteration <= INT64_MAX)
+        spend(due_delays(-1, (int64_t)iteration), &all.delay_region, "delay");
+}

@@ -1,0 +1,53 @@
+/* Disturbing the program on purpose (`lull record --inject`): computations that last longer, and
+ * messages that take a time at least (inject/mpi/disturb.h). What is to be done stands in a file of
+ * plain numbers (tape/inject.h), whose path is in LULL_RECORD_INJECT.
+ *
+ * Nothing of this runs unless it is asked for: rec_process.disturbs is false then, and the wrappers
+ * of MPI functions never come here. What cannot be done is left out and told once; the program then
+ * runs on as it would alone.
+ *
+ * A computation is what the thread that called MPI_Init does for LULL_TAPE_LEAST_COMPUTATION or
+ * longer between the end of MPI_Init, or of a call that sends, receives, waits or takes part in a
+ * collective operation, and the begin of the next such call; tests are none. Noise and delays come
+ * at its end, as regions `noise` and `delay`. */
+#ifndef LULL_RECORD_INJECT_INJECT_H
+#define LULL_RECORD_INJECT_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of messages: `latency` ns and `ns_per_byte`; constant once the program runs. */
+struct rec_injected_network {
+    bool on;
+    double latency, ns_per_byte;
+};
+extern struct rec_injected_network rec_injected_network;
+
+/* Reads the file; sets rec_process.disturbs, unless it cannot be read, which is told. */
+void rec_inject_start(const char *path);
+/* The process ends: tells the run what became of its messages. */
+void rec_inject_end(void);
+
+/* MPI_Init is over on this thread, whose process has that rank in MPI_COMM_WORLD. */
+void rec_inject_begin(uint32_t rank);
+/* The name of the function whose calls begin iterations; NULL: marks do. */
+const char *rec_inject_iterations(void);
+/* A call begins before which a computation ends. */
+void rec_inject_come(bool begins_iteration);
+/* It ends. */
+void rec_inject_go(void);
+/* The program says that an iteration begins (lull.h). */
+void rec_inject_mark(uint64_t iteration);
+
+/* ns of CLOCK_MONOTONIC */
+int64_t rec_inject_now(void);
+/* Returns at that moment, or a few hundred ns later where the thread keeps its core. Sleeps while
+ * that is far away, so that another thread may have the core; calls `progress`, unless it is NULL,
+ * at least every 200 us. */
+void rec_inject_hold(int64_t until, void (*progress)(void));
+
+/* A message was held back or had come late enough by itself; or it is not known when it was sent.
+ */
+void rec_inject_count(bool known);
+
+#endif

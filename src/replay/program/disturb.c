@@ -1,0 +1,125 @@
+#include "replay/program/disturb.h"
+
+#include "base/collective.h"
+#include "tape/inject.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool lull_disturbed_open(struct lull_disturbed *disturbed, const struct lull_trace *trace,
+                         const struct lull_disturbance *disturbance, uint32_t rank, int64_t origin)
+{
+    *disturbed = (struct lull_disturbed){.disturbance = disturbance,
+                                         .trace = trace,
+                                         .rank = rank,
+                                         .origin = origin,
+                                         .began = origin,
+                                         .iteration = -1};
+    disturbed->over = disturbance ? calloc(disturbance->n_delays + (size_t)1, sizeof(bool)) : NULL;
+    return !disturbance || disturbed->over;
+}
+
+void lull_disturbed_close(struct lull_disturbed *disturbed)
+{
+    free(disturbed->over);
+    disturbed->over = NULL;
+}
+
+/* ---- which calls ----------------------------------------------------------------------------- */
+
+static const char *name_of(const struct lull_disturbed *disturbed, const struct lull_step *step)
+{
+    return step->region < disturbed->trace->n_regions
+               ? disturbed->trace->regions[step->region].name
+               : "";
+}
+
+/* Making and freeing communicators, windows and files is left alone. */
+static bool is_operation(const struct lull_disturbed *disturbed, const struct lull_step *step)
+{
+    return step->region < disturbed->trace->n_regions &&
+           disturbed->trace->regions[step->region].collective < LULL_COLLECTIVE_CREATE;
+}
+
+static bool communicates(const struct lull_disturbed *disturbed, const struct lull_step *step)
+{
+    const char *name = name_of(disturbed, step);
+    switch (step->op) {
+    case LULL_CALL_TEST:
+    case LULL_CALL_IPROBE:
+    case LULL_CALL_REQUEST_FREE:
+        return false;
+    case LULL_CALL_COLLECTIVE:
+    case LULL_CALL_ICOLLECTIVE:
+        return is_operation(disturbed, step);
+    case LULL_CALL_OTHER:
+        return strcasecmp(name, "MPI_Start") == 0 || strcasecmp(name, "MPI_Startall") == 0 ||
+               strncasecmp(name, "MPI_Isendrecv", 13) == 0;
+    default:
+        return true;
+    }
+}
+
+/* ---- how much -------------------------------------------------------------------------------- */
+
+static int64_t due_delays(struct lull_disturbed *disturbed, int64_t time, int64_t iteration)
+{
+    const struct lull_disturbance *disturbance = disturbed->disturbance;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < disturbance->n_delays; i++) {
+        const struct lull_delay *delay = &disturbance->delays[i];
+        if (delay->rank != disturbed->rank || disturbed->over[i] ||
+            (delay->at_iteration ? iteration : time) < delay->when)
+            continue;
+        disturbed->over[i] = true;
+        sum += delay->length;
+    }
+    return sum;
+}
+
+static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_step *call)
+{
+    const struct lull_disturbance *disturbance = disturbed->disturbance;
+    const int64_t since = disturbed->began - disturbed->origin;
+    const int64_t duration = call->time - disturbed->began;
+    int64_t noise = 0;
+    if (!communicates(disturbed, call))
+        return 0;
+    if (disturbance->iterations &&
+        strcasecmp(name_of(disturbed, call), disturbance->iterations) == 0)
+        disturbed->iteration++;
+    if (duration < LULL_TAPE_LEAST_COMPUTATION)
+        return 0;
+    if (disturbance->noise)
+        noise = lull_noise_extend(disturbance->noise, disturbance->seed, disturbed->rank,
+                                  &disturbed->draws, since, duration);
+    return noise + due_delays(disturbed, since, disturbed->iteration);
+}
+
+static int64_t at_mark(struct lull_disturbed *disturbed, const struct lull_step *mark)
+{
+    const struct lull_trace *trace = disturbed->trace;
+    if (disturbed->disturbance->iterations || mark->comm >= trace->n_markers ||
+        strcmp(trace->markers[mark->comm].name, "iteration") != 0 || mark->number > INT64_MAX)
+        return 0;
+    return due_delays(disturbed, -1, (int64_t)mark->number);
+}
+
+int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_step *step)
+{
+    if (!disturbed->disturbance || step->time < disturbed->origin)
+        return 0;
+    switch (step->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        return before_call(disturbed, step);
+    case LULL_STEP_CALL_END:
+        if (communicates(disturbed, step))
+            disturbed->began = step->time;
+        return 0;
+    case LULL_STEP_MARKER:
+        return at_mark(disturbed, step);
+    default:
+        return 0;
+    }
+}
