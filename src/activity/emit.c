@@ -211,10 +211,13 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         break;
     case LULL_STEP_LOCK_ACQUIRE:
     case LULL_STEP_LOCK_RELEASE:
-    case LULL_STEP_MARKER:
     case LULL_STEP_THREAD_CREATE:
     case LULL_STEP_THREAD_BEGIN:
     case LULL_STEP_THREAD_END:
+        step->number = event->number;
+        break;
+    case LULL_STEP_MARKER:
+        step->marker = event->id;
         step->number = event->number;
         break;
     case LULL_STEP_THREAD_WAIT_BEGIN:

@@ -81,7 +81,7 @@ enum lull_step_kind {
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
     LULL_STEP_LOCK_RELEASE,
 
-    LULL_STEP_MARKER, /* comm: index into trace->markers; number: its value */
+    LULL_STEP_MARKER, /* marker; number: its value */
 
     LULL_STEP_THREAD_CREATE, /* number: of a thread that begins to exist, unique in its process */
     LULL_STEP_THREAD_BEGIN,  /* number: of the thread that lives in the location from here on; 0:
@@ -174,7 +174,10 @@ struct lull_step {
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
     uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
                          belong to, or LULL_NONE */
-    uint32_t comm;    /* index into trace->comms; MARKER: into trace->markers */
+    union {
+        uint32_t comm;   /* index into trace->comms */
+        uint32_t marker; /* MARKER: index into trace->markers */
+    };
     uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
     union {
         struct {

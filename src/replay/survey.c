@@ -40,12 +40,10 @@ struct lull_survey {
     struct visitor *visitors;          /* these three by process of the trace */
     struct lull_passages *passages;
     int64_t *shifts;
-    pthread_mutex_t lock;      /* of roots, unreceived and lives */
+    pthread_mutex_t lock;      /* of roots and lives */
     struct roots *roots;       /* [n_comms] */
     struct requests *requests; /* by location */
     atomic_bool completes_receives, completes_sends;
-    bool gives_up; /* receives may be given up */
-    struct lull_unreceived unreceived;
     bool makes_threads;       /* the program may */
     struct lull_hash lives;   /* struct life_key -> enum lull_life, several */
     bool *meets;              /* by location */
@@ -154,24 +152,6 @@ static void take_request(struct lull_survey *survey, uint32_t location,
     }
 }
 
-static bool take_message(struct lull_survey *survey, const struct lull_steps *steps,
-                         const struct lull_step *step)
-{
-    if (!survey->gives_up || step->channel == LULL_NONE)
-        return true;
-    pthread_mutex_lock(&survey->lock);
-    bool fits =
-        lull_unreceived_count(&survey->unreceived, lull_channels_at(steps->channels, step->channel),
-                              step->kind == LULL_STEP_SEND);
-    pthread_mutex_unlock(&survey->lock);
-    return fits;
-}
-
-const struct lull_unreceived *lull_survey_unreceived(const struct lull_survey *survey)
-{
-    return &survey->unreceived;
-}
-
 bool lull_survey_completes_receives(const struct lull_survey *survey)
 {
     return atomic_load(&survey->completes_receives);
@@ -245,7 +225,6 @@ bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint6
 #define OF_REQUESTS                                                         \
     (LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) | \
      LULL_STEP_MASK(LULL_STEP_SEND_DONE) | LULL_STEP_MASK(LULL_STEP_CANCEL))
-#define OF_MESSAGES (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV))
 #define OF_COLLECTIVES \
     (LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 
@@ -274,8 +253,6 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         if (survey->polls && LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_POLLS &&
             !lull_polls_take(survey->polls, steps->location, step))
             return no_memory(survey, err);
-        if (LULL_STEP_MASK(step->kind) & OF_MESSAGES && !take_message(survey, steps, step))
-            return no_memory(survey, err);
         if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS &&
             !take_thread(survey, steps->location, step))
             return no_memory(survey, err);
@@ -292,7 +269,6 @@ struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
 {
     return (struct lull_consumer){.context = survey,
                                   .wants = OF_REQUESTS | OF_COLLECTIVES |
-                                           (survey->gives_up ? OF_MESSAGES : 0) |
                                            (survey->polls ? LULL_STEPS_OF_POLLS : 0) |
                                            (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0),
                                   .steps = take_steps};
@@ -331,9 +307,6 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     survey->trace = trace;
     survey->application = application;
     survey->makes_threads = lull_makes_threads(trace);
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        survey->gives_up |= trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
-                            lull_call_of_region(&trace->regions[r]) == LULL_CALL_REQUEST_FREE;
     survey->n_processes = lull_count_processes(trace, application);
     survey->visitors = calloc(n, sizeof *survey->visitors);
     survey->passages = calloc(n, sizeof *survey->passages);
@@ -365,7 +338,6 @@ void lull_survey_destroy(struct lull_survey *survey)
     for (uint32_t c = 0; survey->roots && c < survey->trace->n_comms; c++)
         free(survey->roots[c].processes);
     pthread_mutex_destroy(&survey->lock);
-    lull_unreceived_free(&survey->unreceived);
     lull_hash_free(&survey->lives);
     lull_polls_destroy(survey->polls);
     free(survey->visitors);

@@ -5,13 +5,12 @@
  * what the tracer says of requests, where the program polls to wait (polls.h), and which threads
  * were made, ended and joined. Filled by a pass in which other analyses may take part.
  *
- * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes; where receives were
- * given up, for each channel some 70 bytes, as for each thread that the program made. */
+ * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes, for each thread
+ * that the program made some 70 bytes. */
 #ifndef LULL_REPLAY_SURVEY_H
 #define LULL_REPLAY_SURVEY_H
 
 #include "activity/pass.h"
-#include "replay/unreceived.h"
 
 struct lull_survey;
 
@@ -43,9 +42,6 @@ uint32_t lull_survey_operations(const struct lull_survey *survey, uint32_t comm)
 /* Whether the tracer records when non-blocking receives, and sends, are complete: some are. */
 bool lull_survey_completes_receives(const struct lull_survey *survey);
 bool lull_survey_completes_sends(const struct lull_survey *survey);
-
-/* Where receives were given up, the messages that they may have taken. */
-const struct lull_unreceived *lull_survey_unreceived(const struct lull_survey *survey);
 
 /* Whether a thread was made, made others, or waited for them, as far as that is known; such threads
  * take part in a replay. */

@@ -55,7 +55,10 @@ static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
                        .avail_out = HEAD_SIZE};
     if (inflateInit2(&stream, 15 + 16) != Z_OK)
         return 0;
-    inflate(&stream, Z_SYNC_FLUSH);
+    /* Members may be empty: the next one is looked at then. */
+    while (inflate(&stream, Z_SYNC_FLUSH) == Z_STREAM_END && stream.avail_out > 0 &&
+           stream.avail_in > 0 && inflateReset(&stream) == Z_OK)
+        continue;
     inflateEnd(&stream);
     return HEAD_SIZE - stream.avail_out;
 }

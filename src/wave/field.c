@@ -168,7 +168,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             good = take_call(builder, trace, step);
             break;
         case LULL_STEP_MARKER:
-            if (step->comm == collector->marker)
+            if (step->marker == collector->marker)
                 good = lull_wave_builder_mark(builder);
             break;
         case LULL_STEP_END:

@@ -135,9 +135,36 @@ static void test_flips(void **state)
     assert_true(told > 0);
 }
 
+/* A header with a check sum of its own: each bit of it, of the name and of the sum is told. */
+static void test_header_check(void **state)
+{
+    (void)state;
+    enum { HEADER = 10 + sizeof "name" + 2 };
+    gz_header header = {.name = (Bytef *)(uintptr_t) "name", .hcrc = 1};
+    z_stream stream = {
+        .next_in = content, .avail_in = 1000, .next_out = packed, .avail_out = PACKED_MOST};
+    uint32_t unpacked;
+    for (uint32_t i = 0; i < 1000; i++)
+        content[i] = (uint8_t)below(256);
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflateSetHeader(&stream, &header), Z_OK);
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    const uint32_t length = (uint32_t)stream.total_out;
+    deflateEnd(&stream);
+    for (uint32_t bit = 0; bit < 8 * HEADER; bit++) {
+        packed[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        if (unpack(length, 1 + below(100), &unpacked))
+            fail_msg("bit %u of the header is flipped, and nobody says so", bit);
+        packed[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    assert_true(unpack(length, 7, &unpacked));
+    assert_int_equal(unpacked, 1000);
+}
+
 int main(void)
 {
     lull_random_seed(&drawing, lull_test_seed());
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_flips)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_flips),
+                                       cmocka_unit_test(test_header_check)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,7 +266,16 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
 
 static bool is_before(struct turn a, struct turn b)
 {
-    return a.time != b.time ? a.time < b.time : a.thread < b.thread;
+    if (a.time != b.time)
+        return a.time < b.time;
+    return a.has_waited != b.has_waited ? b.has_waited : a.thread < b.thread;
+}
+
+static struct turn turn_of(const struct note *note, uint32_t thread)
+{
+    return (struct turn){note->time, thread,
+                         note->kind == LULL_STEP_THREAD_BEGIN ||
+                             note->kind == LULL_STEP_THREAD_WAIT_END};
 }
 
 static void put_turn(struct crew *crew, uint32_t at, struct turn turn)
@@ -280,7 +289,8 @@ static void put_off(struct crew *crew, uint32_t thread)
 {
     const struct stream *stream = crew->streams[thread];
     const struct note *note = lull_notes_middle(&stream->notes);
-    const struct turn turn = {note ? note->time : stream->until, thread};
+    const struct turn turn =
+        note ? turn_of(note, thread) : (struct turn){stream->until, thread, false};
     uint32_t at = crew->place[thread];
     for (uint32_t child; (child = 2 * at + 1) < crew->n_streams; at = child) {
         child += child + 1 < crew->n_streams && is_before(crew->heap[child + 1], crew->heap[child]);
@@ -294,7 +304,7 @@ static void put_off(struct crew *crew, uint32_t thread)
 /* The turn behind the first one: one of its two children. */
 static struct turn find_second(const struct crew *crew)
 {
-    struct turn second = {INT64_MAX, UINT32_MAX};
+    struct turn second = {INT64_MAX, UINT32_MAX, true};
     for (uint32_t i = 1; i < 3 && i < crew->n_streams; i++)
         if (is_before(crew->heap[i], second))
             second = crew->heap[i];
@@ -312,8 +322,7 @@ static void bring_into_order(struct share *share, struct crew *crew)
         const struct turn second = find_second(crew);
         if (!note)
             return;
-        for (; note && share->status == LULL_OK &&
-               is_before((struct turn){note->time, thread}, second);
+        for (; note && share->status == LULL_OK && is_before(turn_of(note, thread), second);
              note = lull_notes_middle(&stream->notes))
             order_note(share, crew, stream);
         put_off(crew, thread);

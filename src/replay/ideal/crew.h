@@ -12,10 +12,12 @@ struct meeting {
 };
 
 /* When a thread of a crew comes: at its first note that is not in order yet or, without one, not
- * before it has been read up to. */
+ * before it has been read up to. Clocks have ticks: of what they show at the same time, the end of
+ * a wait comes behind what it may have waited for, and then the lowest thread first. */
 struct turn {
-    int64_t time;    /* measured */
-    uint32_t thread; /* among those at the same time the lowest comes first */
+    int64_t time; /* measured */
+    uint32_t thread;
+    bool has_waited; /* the note is the begin of a thread, or the end of a wait for threads */
 };
 
 /* A thread that the program has made, by its number. */

@@ -1,6 +1,7 @@
 #include "activity/pass.h"
 #include "replay/ideal/channels.h"
 #include "replay/ideal/crew.h"
+#include "replay/ideal/gather.h"
 
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err)
 {

@@ -151,29 +151,55 @@ static uint32_t process_of(const struct lull_replay *replay, uint32_t rank)
                : LULL_NONE;
 }
 
-/* A receive is given up: it takes a message that nobody else has received, if there is one. Else it
- * is taken not to have been active. */
-static lull_status give_up(stream_t *s, struct open *open, struct lull_error *err)
+static lull_status find_unreceived(struct lull_replay *replay,
+                                   const struct lull_unreceived **ret_unreceived,
+                                   struct lull_error *err)
 {
-    const struct lull_replay *replay = s->replay;
+    lull_status status = LULL_OK;
+    pthread_mutex_lock(&replay->lock);
+    if (!replay->unreceived)
+        status = lull_unreceived_create(replay->trace, replay->options.application,
+                                        &replay->unreceived, err);
+    *ret_unreceived = replay->unreceived;
+    pthread_mutex_unlock(&replay->lock);
+    return status;
+}
+
+lull_status lull_replay_take_unreceived(stream_t *s, struct open *open, bool *ret_taken,
+                                        struct lull_error *err)
+{
+    struct lull_replay *replay = s->replay;
     struct entry *entry = open->kind == OPEN_RECEIVE ? lull_entry_at(s, open->position) : NULL;
     stream_t *first = replay->streams[replay->first_stream[replay->ranks[s->process]]];
+    const struct lull_unreceived *unreceived;
     struct lull_channel channel;
     bool fits;
+    *ret_taken = false;
     if (!entry || !entry->pending || entry->op.comm >= replay->trace->n_comms)
-        return lull_request_drop(s, open, err);
+        return LULL_OK;
+    lull_status status = find_unreceived(replay, &unreceived, err);
+    if (status != LULL_OK)
+        return status;
     const struct lull_channel wanted = {.source = process_of(replay, entry->op.peer),
                                         .target = s->process,
                                         .comm = entry->op.comm,
                                         .tag = (int32_t)entry->op.tag};
-    if (!lull_unreceived_take(lull_survey_unreceived(replay->survey), &wanted, &first->given_up,
-                              &channel, &fits))
-        return fits ? lull_request_drop(s, open, err) : lull_replay_no_memory(s, err);
+    if (!lull_unreceived_take(unreceived, &wanted, &first->given_up, &channel, &fits))
+        return fits ? LULL_OK : lull_replay_no_memory(s, err);
     entry->op.peer = replay->ranks[channel.source];
     entry->op.tag = (uint32_t)channel.tag;
     entry->pending = false;
     lull_request_remove(s, open); /* its number stays in use: nobody waits for it */
+    *ret_taken = true;
     return LULL_OK;
+}
+
+/* A receive is given up. If nothing came for it, it is taken not to have been active. */
+static lull_status give_up(stream_t *s, struct open *open, struct lull_error *err)
+{
+    bool taken;
+    lull_status status = lull_replay_take_unreceived(s, open, &taken, err);
+    return status == LULL_OK && !taken ? lull_request_drop(s, open, err) : status;
 }
 
 static lull_status finish_request(stream_t *s, uint64_t request, struct lull_error *err)

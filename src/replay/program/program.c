@@ -39,6 +39,7 @@ static void close_program(struct lull_program *program)
     struct lull_replay *replay = program->data;
     close_streams(replay);
     lull_survey_destroy(replay->own_survey);
+    lull_unreceived_destroy(replay->unreceived);
     pthread_mutex_destroy(&replay->lock);
 }
 

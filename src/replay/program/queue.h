@@ -105,6 +105,10 @@ lull_status lull_request_push_wait(stream_t *s, struct lull_error *err);
 /* An operation of message passing. */
 lull_status lull_replay_take_operation(stream_t *s, const struct lull_step *step,
                                        struct lull_error *err);
+/* A posted receive of which nothing more is recorded takes a message that was sent and that nobody
+ * else has received, if there is one; it is no longer open then. */
+lull_status lull_replay_take_unreceived(stream_t *s, struct open *open, bool *ret_taken,
+                                        struct lull_error *err);
 lull_status lull_replay_begin_collective(stream_t *s, const struct lull_step *step,
                                          struct lull_error *err);
 lull_status lull_replay_end_collective(stream_t *s, const struct lull_step *step,

@@ -237,17 +237,26 @@ static lull_status take_item(stream_t *s, const struct lull_item *item, struct l
 
 /* ---- pulling ------------------------------------------------------------------------------- */
 
-/* Too many operations wait for the first: a receive will be posted when it completes. */
-static void give_up_first(stream_t *s)
+/* Too many operations wait for the first, or nothing more is known of it. A receive that was never
+ * completed may have taken a message all the same; else it will be posted when it completes. */
+static lull_status give_up_first(stream_t *s, struct lull_error *err)
 {
     struct entry *entry = &s->queue[s->first];
-    entry->pending = false;
-    if (entry->optional)
-        return;
-    for (uint32_t i = 0; i < s->n_open; i++)
+    struct open *open = NULL;
+    bool taken = false;
+    for (uint32_t i = 0; i < s->n_open && !entry->optional; i++)
         if (s->open[i].position == s->base + s->first)
-            s->open[i].position = NO_ENTRY;
-    entry->dropped = true;
+            open = &s->open[i];
+    if (open && lull_survey_completes_receives(s->replay->survey)) {
+        lull_status status = lull_replay_take_unreceived(s, open, &taken, err);
+        if (status != LULL_OK || taken)
+            return status;
+    }
+    entry->pending = false;
+    entry->dropped = !entry->optional;
+    if (open)
+        open->position = NO_ENTRY;
+    return LULL_OK;
 }
 
 static lull_status read_items(stream_t *s, struct lull_error *err)
@@ -275,7 +284,9 @@ static lull_status prepare(stream_t *s, struct lull_error *err)
         if (some && !s->queue[s->first].pending)
             return LULL_OK;
         if (some && (s->ended || s->end - s->first > LULL_REPLAY_AHEAD)) {
-            give_up_first(s);
+            lull_status status = give_up_first(s, err);
+            if (status != LULL_OK)
+                return status;
             continue;
         }
         if (s->ended)

@@ -5,6 +5,7 @@
 #include "replay/program/items.h"
 #include "replay/program/lost.h"
 #include "replay/replay.h"
+#include "replay/unreceived.h"
 
 #include <pthread.h>
 
@@ -25,8 +26,9 @@ struct lull_replay {
     uint32_t eager;              /* of the network's parameters */
     const struct rooted *rooted; /* [n_rooted]: groups with a root, see groups.h */
     uint32_t n_rooted;
-    pthread_mutex_t lock;   /* of: */
-    struct lull_lost *lost; /* made when it is needed */
+    pthread_mutex_t lock; /* of these two, which are made when they are needed: */
+    struct lull_lost *lost;
+    struct lull_unreceived *unreceived;
 };
 
 struct lull_replay_stream;

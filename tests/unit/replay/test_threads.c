@@ -203,6 +203,44 @@ static void a_join_waits_for_the_end_of_its_thread(void **state)
     check_both(trace, 100 + 199 + 10);
 }
 
+/* The same with a clock that shows the end of the thread and that of the join at one time. */
+static void a_join_at_the_end_of_its_thread_waits_for_it(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(2);
+    thread_event(trace, 0, 100, LULL_EVENT_THREAD_CREATE, 7);
+    visit(trace, 0, CREATE, 100, 100);
+    thread_event(trace, 1, 100, LULL_EVENT_THREAD_BEGIN, 7);
+    thread_event(trace, 1, 300, LULL_EVENT_THREAD_END, 7);
+    send_or_receive(trace, 0, RECV, 100, 250, 1);
+    wait_for_threads(trace, 0, 250, 300, 7, 0);
+    send_late(trace, 2);
+    check_both(trace, 100 + 200 + 10);
+}
+
+/* The first thread leaves the barrier when the clock shows the time at which the second one comes,
+ * who has worked for 260 ns; so it was that it waited for, and it goes on for 30 more. */
+static void a_barrier_at_one_time_waits_for_all(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(3);
+    for (uint32_t t = 1; t < 3; t++) {
+        thread_event(trace, 0, 0, LULL_EVENT_THREAD_CREATE, t);
+        thread_event(trace, t, 0, LULL_EVENT_THREAD_BEGIN, t);
+    }
+    visit(trace, 0, CREATE, 0, 0);
+    visit(trace, 0, FINALIZE, 5, 310);
+    send_or_receive(trace, 1, RECV, 10, 250, 1);
+    wait_for_threads(trace, 1, 250, 260, UINT64_C(1) << 32, 2);
+    thread_event(trace, 1, 290, LULL_EVENT_THREAD_END, 1);
+    wait_for_threads(trace, 2, 260, 260, UINT64_C(1) << 32, 2);
+    thread_event(trace, 2, 265, LULL_EVENT_THREAD_END, 2);
+    visit(trace, 1, FINALIZE, 290, 310);
+    visit(trace, 2, FINALIZE, 265, 310);
+    send_late(trace, 3);
+    check_both(trace, 260 + 30);
+}
+
 /* A thread begins when it is made: its master waits for a message from 50 to 250, makes it at once,
  * and joins it from 250 to 290. */
 static void a_thread_begins_when_it_is_made(void **state)
@@ -326,12 +364,15 @@ static void what_is_not_known_is_not_waited_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_meet_their_master),
-                                       cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
-                                       cmocka_unit_test(a_thread_begins_when_it_is_made),
-                                       cmocka_unit_test(a_barrier_waits_for_all),
-                                       cmocka_unit_test(what_nobody_waits_for_is_not_told),
-                                       cmocka_unit_test(barriers_are_forgotten_when_all_have_left),
-                                       cmocka_unit_test(what_is_not_known_is_not_waited_for)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_meet_their_master),
+        cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
+        cmocka_unit_test(a_thread_begins_when_it_is_made),
+        cmocka_unit_test(a_barrier_waits_for_all),
+        cmocka_unit_test(a_join_at_the_end_of_its_thread_waits_for_it),
+        cmocka_unit_test(a_barrier_at_one_time_waits_for_all),
+        cmocka_unit_test(what_nobody_waits_for_is_not_told),
+        cmocka_unit_test(barriers_are_forgotten_when_all_have_left),
+        cmocka_unit_test(what_is_not_known_is_not_waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

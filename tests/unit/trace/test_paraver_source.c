@@ -132,6 +132,27 @@ static void check_bad(const char *name, const char *expected)
     }
 }
 
+/* Members of nothing before the first that has something, and a trace all the same. */
+static void test_empty_members(void **state)
+{
+    (void)state;
+    size_t size, empty_size, whole_size;
+    char *text = make_text(&size);
+    unsigned char *empty = pack("", 0, &empty_size), *whole = pack(text, size, &whole_size);
+    unsigned char *all = malloc(2 * empty_size + whole_size);
+    memcpy(all, empty, empty_size);
+    memcpy(all + empty_size, empty, empty_size);
+    memcpy(all + 2 * empty_size, whole, whole_size);
+    folder_make();
+    folder_write(folder_path("empty.gz"), all, 2 * empty_size + whole_size);
+    check_good("empty.gz");
+    folder_remove();
+    free(all);
+    free(whole);
+    free(empty);
+    free(text);
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -244,9 +265,9 @@ static void test_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_not_numbers),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_not_numbers),
+        cmocka_unit_test(test_empty_members), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_bad_lines),     cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #if LULL_HAVE_ISAL
+#include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
 /* ISA-L could read header and trailer, too, but version 2.30 takes good ones for bad where they
@@ -18,6 +19,7 @@ struct member {
     uint32_t n;                 /* read so far */
     uint32_t extra;             /* bytes */
     uint8_t flags;
+    uint32_t check; /* CRC-32 of the header so far */
     struct inflate_state state;
 };
 
@@ -36,6 +38,7 @@ void lull_gunzip_begin(struct lull_gunzip *gunzip)
     struct member *member = gunzip->state;
     member->part = FIXED;
     member->n = 0;
+    member->check = 0;
     isal_inflate_init(&member->state);
     member->state.crc_flag = ISAL_GZIP_NO_HDR;
 }
@@ -82,18 +85,42 @@ static bool read_part(struct lull_gunzip *gunzip, struct member *member)
     }
 }
 
+/* The same, and counts it into the check sum of the header; that is no part of itself. */
+static bool read_checked(struct lull_gunzip *gunzip, struct member *member)
+{
+    const uint8_t *begin = gunzip->in;
+    bool whole = read_part(gunzip, member);
+    if (member->part != HEADER_CHECK)
+        member->check = crc32_gzip_refl(member->check, begin, (uint64_t)(gunzip->in - begin));
+    return whole;
+}
+
+/* Looks at a part of the header that is there; false: it is bad. */
+static bool take_part(struct member *member)
+{
+    const uint8_t *bytes = member->bytes;
+    const uint32_t number = bytes[0] | (uint32_t)bytes[1] << 8;
+    switch (member->part) {
+    case FIXED:
+        member->flags = bytes[FLAGS_AT];
+        return bytes[0] == 0x1f && bytes[1] == 0x8b && bytes[2] == 8 &&
+               !(member->flags & UNKNOWN_FLAGS);
+    case EXTRA_SIZE:
+        member->extra = number;
+        return true;
+    case HEADER_CHECK:
+        return number == (member->check & 0xffff);
+    default:
+        return true;
+    }
+}
+
 /* false: it is none. */
 static bool read_header(struct lull_gunzip *gunzip, struct member *member)
 {
-    while (member->part < BODY && read_part(gunzip, member)) {
-        if (member->part == FIXED) {
-            if (member->bytes[0] != 0x1f || member->bytes[1] != 0x8b || member->bytes[2] != 8 ||
-                (member->bytes[FLAGS_AT] & UNKNOWN_FLAGS))
-                return false;
-            member->flags = member->bytes[FLAGS_AT];
-        } else if (member->part == EXTRA_SIZE) {
-            member->extra = member->bytes[0] | (uint32_t)member->bytes[1] << 8;
-        }
+    while (member->part < BODY && read_checked(gunzip, member)) {
+        if (!take_part(member))
+            return false;
         member->n = 0;
         do
             member->part++;
