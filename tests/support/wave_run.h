@@ -17,7 +17,8 @@ struct wave_run {
 };
 
 /* What the run is to be; NULL and 0: nothing. `delays` as for --delay, separated by blanks. A
- * `program` is simulated instead of the pattern, which then is its name; it is closed with the run. */
+ * `program` is simulated instead of the pattern, which then is its name; it is closed with the run.
+ */
 struct wave_wish {
     const char *pattern, *network, *noise, *delays;
     struct lull_program *program;
