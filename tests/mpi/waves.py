@@ -62,6 +62,8 @@ def wrong_with(found, speed):
         kappa, value = found["predicted"]["kappa_" + way], wave[way]["ranks_per_iteration"]
         if kappa != speed:
             return "kappa %s is %g" % (way, kappa)
+        if not value:
+            return "%s: no wave" % way
         if not value["low"] <= kappa <= (value["high"] or RANKS):
             return "%s %s" % (way, value)
     return ""
