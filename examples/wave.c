@@ -17,6 +17,7 @@
  *   divide   divisions that wait for each other, as many as take `exec` on one core alone
  *   triad    a[i] = b[i] + s c[i] on vectors that fit no cache; ranks share the memory's bandwidth
  *   sleep    nothing: for more ranks than cores, which would take each other's time
+ * --stall 3@i10:100ms is a delay within MPI: the rank's MPI_Waitall takes that much longer.
  * --noise exponential:mean=100us lengthens each computation by a random amount, by --seed N. */
 #include <mpi.h>
 
@@ -37,8 +38,8 @@ static struct {
     size_t bytes;
     double exec; /* s */
     const char *work;
-    int delay_rank, delay_iteration;
-    double delay, noise_mean; /* s */
+    int delay_rank, delay_iteration, stall_rank, stall_iteration;
+    double delay, stall, noise_mean; /* s */
     uint64_t seed;
 } wish = {.kind = "chain",
           .distances = {1},
@@ -51,6 +52,7 @@ static struct {
           .exec = 10e-3,
           .work = "divide",
           .delay_rank = -1,
+          .stall_rank = -1,
           .seed = 1};
 static int rank, n_ranks;
 
@@ -136,12 +138,12 @@ static void read_pattern(char *text)
     }
 }
 
-static void read_delay(const char *text)
+static double read_delay(const char *text, int *late_rank, int *iteration)
 {
     char length[32];
-    if (sscanf(text, "%d@i%d:%31s", &wish.delay_rank, &wish.delay_iteration, length) != 3)
-        fail("--delay: expected RANK@iITERATION:LENGTH, got", text);
-    wish.delay = read_time(length);
+    if (sscanf(text, "%d@i%d:%31s", late_rank, iteration, length) != 3)
+        fail("expected RANK@iITERATION:LENGTH, got", text);
+    return read_time(length);
 }
 
 static void read_options(int argc, char **argv)
@@ -150,7 +152,9 @@ static void read_options(int argc, char **argv)
         if (strcmp(argv[i], "--pattern") == 0)
             read_pattern(argv[i + 1]);
         else if (strcmp(argv[i], "--delay") == 0)
-            read_delay(argv[i + 1]);
+            wish.delay = read_delay(argv[i + 1], &wish.delay_rank, &wish.delay_iteration);
+        else if (strcmp(argv[i], "--stall") == 0)
+            wish.stall = read_delay(argv[i + 1], &wish.stall_rank, &wish.stall_iteration);
         else if (strcmp(argv[i], "--work") == 0)
             wish.work = argv[i + 1];
         else if (strcmp(argv[i], "--seed") == 0)
@@ -262,10 +266,42 @@ static int neighbour(int distance)
     return peer >= 0 && peer < n_ranks ? peer : MPI_PROC_NULL;
 }
 
-/* Receives, then sends of all links that one MPI_Waitall waits for. */
-static void exchange_phase(int first, int last, int up, int down, char *buffers)
+static int stall_for(void *length, MPI_Status *status)
 {
-    MPI_Request requests[MOST_MESSAGES];
+    doze(*(double *)length);
+    MPI_Status_set_elements(status, MPI_BYTE, 0);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int release_nothing(void *length)
+{
+    (void)length;
+    return MPI_SUCCESS;
+}
+
+static int cancel_nothing(void *length, int complete)
+{
+    (void)length;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* A request that is complete, but keeps the library busy for a while when it is waited for. */
+static MPI_Request start_stall(void)
+{
+    MPI_Request request;
+    MPI_Grequest_start(stall_for, release_nothing, cancel_nothing, &wish.stall, &request);
+    MPI_Grequest_complete(request);
+    return request;
+}
+
+/* Receives, then sends of all links that one MPI_Waitall waits for, with a stall behind them. */
+static void exchange_phase(int first, int last, int up, int down, int stalls, char *buffers)
+{
+    MPI_Request requests[MOST_MESSAGES + 1];
     int n = 0;
     for (int half = 0; half < 2; half++)
         for (int d = first; d < last; d++)
@@ -284,10 +320,12 @@ static void exchange_phase(int first, int last, int up, int down, char *buffers)
                     MPI_Irecv(buffer, (int)wish.bytes, MPI_BYTE, peer, d * 2 + way, MPI_COMM_WORLD,
                               &requests[n++]);
             }
+    if (stalls)
+        requests[n++] = start_stall();
     MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
 }
 
-static void exchange(char *buffers)
+static void exchange(int stalls, char *buffers)
 {
     int n = wish.n_distances;
     int by_distance = wish.wait == WAIT_DISTANCE || wish.wait == WAIT_EACH;
@@ -295,13 +333,13 @@ static void exchange(char *buffers)
     for (int d = 0; d < (by_distance ? n : 1); d++) {
         int first = by_distance ? d : 0, last = by_distance ? d + 1 : n;
         if (!by_direction) {
-            exchange_phase(first, last, wish.up, wish.down, buffers);
+            exchange_phase(first, last, wish.up, wish.down, stalls && last == n, buffers);
             continue;
         }
         if (wish.up)
-            exchange_phase(first, last, 1, 0, buffers);
+            exchange_phase(first, last, 1, 0, stalls && last == n && !wish.down, buffers);
         if (wish.down)
-            exchange_phase(first, last, 0, 1, buffers);
+            exchange_phase(first, last, 0, 1, stalls && last == n, buffers);
     }
 }
 
@@ -311,7 +349,7 @@ static void run_chain(void)
     for (int i = 0; i < wish.iterations; i++) {
         work_for(wish.exec);
         disturb(i);
-        exchange(buffers);
+        exchange(rank == wish.stall_rank && i == wish.stall_iteration, buffers);
     }
     free(buffers);
 }

@@ -143,6 +143,28 @@ static int simulate(struct lull_arena *arena)
     return status;
 }
 
+/* The first option typed that only makes sense with a pattern; NULL: there is none. */
+static const char *said_of_pattern(void)
+{
+    const struct lull_simulation_settings *simulation = &settings.simulation;
+    const struct {
+        const char *name;
+        bool said;
+    } said[] = {{"delay", simulation->delays},
+                {"noise", simulation->specs[LULL_SIMULATE_NOISE]},
+                {"network", simulation->specs[LULL_SIMULATE_NETWORK]},
+                {"machine", simulation->machine},
+                {"placement", simulation->specs[LULL_SIMULATE_PLACEMENT]},
+                {"memory", simulation->specs[LULL_SIMULATE_MEMORY]},
+                {"seed", simulation->seed},
+                {"repeat", settings.repeat},
+                {"output", settings.run}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (said[i].said)
+            return said[i].name;
+    return NULL;
+}
+
 static int analyse(const char *path, struct lull_arena *arena)
 {
     struct lull_progress progress;
@@ -155,8 +177,9 @@ static int analyse(const char *path, struct lull_arena *arena)
     if (status != LULL_EXIT_OK)
         return status;
     wanted.application = (uint32_t)settings.application - 1;
-    if (settings.simulation.delays || settings.run || settings.repeat)
-        return lull_cli_usage("--delay, --output and --repeat are for --pattern");
+    const char *said = said_of_pattern();
+    if (said)
+        return lull_cli_usage("--%s is for --pattern, not for a RUN", said);
     struct lull_notices notices = {.arena = arena};
     struct lull_wave_run run;
     struct lull_error err;

@@ -3,15 +3,12 @@
 
 #include "base/array.h"
 #include "wave/select.h"
+#include "wave/trace.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum {
-    SAMPLE = 1 << 18, /* cells from which the noise is judged */
-    LEAST_LEFT = 8,   /* one part in so many of the idleness of a rank arrives at the next */
-    AHEAD = 2         /* iterations after the sender's in which a rank may become idle */
-};
+enum { SAMPLE = 1 << 18 };  /* cells from which the noise is judged */
 #define FALSE_ALARMS   1e-3 /* delays per run that are noise */
 #define FALSE_IDLENESS 1e-3 /* share of the waits beside a wave that are taken for it */
 #define LEAST_SHARE    0.01 /* of an iteration: less is no idleness, however silent the system */
@@ -22,7 +19,7 @@ int64_t lull_wave_idle(const struct lull_wave_field *field, uint32_t rank, uint3
     return row->cells[iteration].wait - row->usual_wait;
 }
 
-static int64_t delay_at(const struct lull_wave_field *field, uint32_t rank, uint32_t iteration)
+int64_t lull_wave_delay(const struct lull_wave_field *field, uint32_t rank, uint32_t iteration)
 {
     const struct lull_wave_row *row = &field->rows[rank];
     return lull_wave_work(row, iteration) - row->usual_work;
@@ -89,11 +86,13 @@ static lull_status find_usual(const struct lull_wave_field *field, int64_t least
         uint32_t rank = (uint32_t)(c / field->n_iterations);
         uint32_t iteration = (uint32_t)(c % field->n_iterations);
         values[count] = lull_wave_idle(field, rank, iteration);
-        works[count] = delay_at(field, rank, iteration);
+        works[count] = lull_wave_delay(field, rank, iteration);
     }
     usual->least_idle = (int64_t)fmax(tail(values, count, FALSE_IDLENESS), LEAST_SHARE * cycle) + 1;
+    double longest_wait = tail(values, count, FALSE_ALARMS / (double)cells);
     usual->least_delay = (int64_t)fmax(tail(works, count, FALSE_ALARMS / (double)cells),
                                        least > 0 ? (double)least - 1 : 0.99 * cycle);
+    usual->least_stall = (int64_t)fmax(longest_wait, (double)usual->least_delay);
     free(values);
     struct sums sums = {0};
     for (uint32_t r = 0; r < field->n_ranks; r++)
@@ -132,7 +131,7 @@ static lull_status find_delays(const struct lull_wave_field *field,
 {
     for (uint32_t r = 0; r < field->n_ranks; r++)
         for (uint32_t i = field->first_origin; i < field->n_iterations; i++) {
-            int64_t length = delay_at(field, r, i);
+            int64_t length = lull_wave_delay(field, r, i);
             if (length <= usual->least_delay)
                 continue;
             struct lull_wave *last = delays->count ? &delays->list[delays->count - 1] : NULL;
@@ -153,146 +152,26 @@ static lull_status find_delays(const struct lull_wave_field *field,
     return LULL_OK;
 }
 
-/* ---- tracing ----------------------------------------------------------------------------------
+/* ---- all waves ----------------------------------------------------------------------------------
  */
 
-/* Ranks that are idle in an iteration, to be followed: a list for each iteration. */
-struct visit {
-    uint32_t wave, rank, next; /* `next`: place of the next one plus 1 */
-    int64_t idle;              /* ns */
-};
-
-struct tracing {
-    const struct lull_wave_field *field;
-    const struct lull_wave_graph *graph;
-    int64_t least_idle;
-    struct lull_wave *waves;
-    uint32_t n_waves;
-    struct visit *visits;
-    size_t n_visits, visits_room;
-    uint32_t *heads; /* [n_iterations]: place plus 1 */
-};
-
-/* A rank that is idle, and why. */
-struct idleness {
-    int32_t iteration; /* -1: it is not */
-    uint8_t carrier;   /* as in struct lull_wave_path */
-    int64_t ns;
-};
-
-static bool visit(struct tracing *tracing, uint32_t wave, uint32_t rank, struct idleness idle,
-                  int32_t offset)
-{
-    if (!lull_array_reserve(&tracing->visits, &tracing->visits_room, tracing->n_visits + 1,
-                            sizeof *tracing->visits))
-        return false;
-    const struct lull_wave_path *path = &tracing->waves[wave].path;
-    path->arrivals[rank] = idle.iteration;
-    path->offsets[rank] = offset;
-    path->carriers[rank] = idle.carrier;
-    tracing->visits[tracing->n_visits++] =
-        (struct visit){wave, rank, tracing->heads[idle.iteration], idle.ns};
-    tracing->heads[idle.iteration] = (uint32_t)tracing->n_visits;
-    return true;
-}
-
-static bool is_taken(const struct tracing *tracing, uint32_t rank, int32_t iteration)
-{
-    for (uint32_t w = 0; w < tracing->n_waves; w++)
-        if (tracing->waves[w].path.arrivals[rank] == iteration)
-            return true;
-    return false;
-}
-
-/* How much longer than usual a rank waited in collective operations. */
-static int64_t idle_in_collectives(const struct lull_wave_row *row, uint32_t iteration,
-                                   uint8_t *ret_operation)
-{
-    uint32_t c;
-    int64_t sum = 0;
-    for (uint32_t n = lull_wave_collectives(row, iteration, &c); n > 0; n--, c++) {
-        sum += row->collectives[c].end - row->collectives[c].begin - row->usual_collective;
-        *ret_operation = row->collectives[c].operation;
-    }
-    return sum;
-}
-
-/* The iteration, from `from` on, in which a rank was idle longest. A wave of which so much is gone
- * at once is gone. */
-static struct idleness find_idleness(const struct tracing *tracing, uint32_t rank, int32_t from,
-                                     int64_t before)
-{
-    const struct lull_wave_row *row = &tracing->field->rows[rank];
-    int64_t least = before / LEAST_LEFT;
-    int64_t most = least > tracing->least_idle ? least : tracing->least_idle;
-    struct idleness found = {-1, 0, 0};
-    for (int32_t i = from; i <= from + AHEAD && i < (int32_t)tracing->field->n_iterations; i++) {
-        int64_t idle = lull_wave_idle(tracing->field, rank, (uint32_t)i);
-        if (idle > most && !is_taken(tracing, rank, i)) {
-            most = idle;
-            found = (struct idleness){i, 0, idle};
-        }
-        uint8_t operation;
-        if (!row->n_collectives)
-            continue;
-        idle = idle_in_collectives(row, (uint32_t)i, &operation);
-        if (idle > most && !is_taken(tracing, rank, i)) {
-            most = idle;
-            found = (struct idleness){i, (uint8_t)(operation + 1), idle};
-        }
-    }
-    return found;
-}
-
-static bool follow(struct tracing *tracing, const struct visit *visited, int32_t iteration)
-{
-    const struct lull_wave_graph *graph = tracing->graph;
-    const struct lull_wave_path *path = &tracing->waves[visited->wave].path;
-    uint32_t rank = visited->rank;
-    for (uint64_t l = graph->first[rank]; l < graph->first[rank + 1]; l++) {
-        uint32_t peer = graph->links[l].peer;
-        if (path->arrivals[peer] >= 0)
-            continue;
-        struct idleness idle = find_idleness(tracing, peer, iteration, visited->idle);
-        int32_t offset = path->offsets[rank] + (int32_t)lull_wave_offset(graph, rank, peer);
-        if (idle.iteration >= 0 && !visit(tracing, visited->wave, peer, idle, offset))
-            return false;
-    }
-    return true;
-}
-
-/* All waves go on together, an iteration after the other, so that none takes what another one has
- * reached before. */
-static bool trace_waves(struct tracing *tracing)
-{
-    for (uint32_t w = 0; w < tracing->n_waves; w++)
-        if (!visit(tracing, w, tracing->waves[w].rank,
-                   (struct idleness){tracing->waves[w].iteration, 0, tracing->waves[w].length}, 0))
-            return false;
-    for (uint32_t i = 0; i < tracing->field->n_iterations; i++)
-        while (tracing->heads[i]) {
-            const struct visit visited = tracing->visits[tracing->heads[i] - 1];
-            tracing->heads[i] = visited.next;
-            if (!follow(tracing, &visited, (int32_t)i))
-                return false;
-        }
-    return true;
-}
-
+/* Delays in computations first; what they do not explain may have begun within a call. */
 static lull_status trace_all(const struct lull_wave_field *field,
                              const struct lull_wave_graph *graph, struct lull_arena *arena,
                              struct lull_waves *waves, struct lull_error *err)
 {
-    struct tracing tracing = {.field = field,
-                              .graph = graph,
-                              .least_idle = waves->usual.least_idle,
-                              .waves = waves->waves,
-                              .n_waves = waves->count};
+    struct lull_wave_tracing tracing = {.field = field,
+                                        .graph = graph,
+                                        .least_idle = waves->usual.least_idle,
+                                        .waves = waves->waves,
+                                        .n_waves = waves->count};
     bool good = true;
     for (uint32_t w = 0; w < waves->count && good; w++)
         good = lull_wave_path_make(field->n_ranks, arena, &waves->waves[w].path);
     tracing.heads = calloc(field->n_iterations + (size_t)1, sizeof *tracing.heads);
-    good = good && tracing.heads && trace_waves(&tracing);
+    good = good && tracing.heads && lull_wave_trace(&tracing, 0) &&
+           lull_wave_trace_stalls(&tracing, waves->usual.least_stall, arena);
+    waves->count = tracing.n_waves;
     free(tracing.heads);
     free(tracing.visits);
     return good ? LULL_OK
@@ -347,7 +226,7 @@ lull_status lull_waves_find(const struct lull_wave_field *field,
             qsort(delays.list, delays.count, sizeof *delays.list, compare_lengths);
         if (waves.count)
             qsort(delays.list, waves.count, sizeof *delays.list, compare_places);
-        waves.waves = lull_arena_zero(arena, waves.count + 1, sizeof *waves.waves);
+        waves.waves = lull_arena_zero(arena, LULL_WAVE_MOST, sizeof *waves.waves);
         for (uint32_t w = 0; w < waves.count; w++)
             waves.waves[w] = delays.list[w];
         status = trace_all(field, graph, arena, &waves, err);
@@ -356,6 +235,7 @@ lull_status lull_waves_find(const struct lull_wave_field *field,
     if (status != LULL_OK)
         return status;
     drop_alone(field, &waves);
+    qsort(waves.waves, waves.count, sizeof *waves.waves, compare_places);
     const struct lull_wave_view view = {
         field,       graph,       &waves.usual,
         waves.waves, waves.count, options->confidence > 0 ? options->confidence : 0.95};

@@ -45,6 +45,7 @@ struct lull_wave {
     int32_t iteration;                         /* ... in which iteration ... */
     int64_t begin;                             /* ... which began at this time, ns ... */
     int64_t length;                            /* ... by how much, ns */
+    bool within_call;                          /* in a call that waits, not in its computation */
     uint32_t n_ranks;                          /* that were idle because of it */
     struct lull_wave_front up, down;           /* to higher, and to lower ranks */
     struct lull_wave_value hops_per_iteration; /* messages, whatever the numbers of the ranks */
@@ -59,6 +60,7 @@ struct lull_wave_usual {
     double comm;         /* waiting of those who wait least: what messages cost */
     int64_t least_delay; /* a longer stretch of work is a delay */
     int64_t least_idle;  /* a longer wait is idleness */
+    int64_t least_stall; /* a longer wait that no other rank explains is a delay within the call */
 };
 
 enum { LULL_WAVE_MOST = 64 };
@@ -77,7 +79,9 @@ struct lull_wave_options {
 };
 
 /* Results live in `arena`. A delay counts where it is longer than the noise of the whole run makes
- * any likely (once in a thousand runs, if its tail is exponential). */
+ * any likely (once in a thousand runs, if its tail is exponential). A rank is delayed in its
+ * computation, or within a call that waits: it is idle though none of the ranks whose messages it
+ * waits for was late. */
 lull_status lull_waves_find(const struct lull_wave_field *field,
                             const struct lull_wave_graph *graph,
                             const struct lull_wave_options *options, struct lull_arena *arena,

@@ -36,13 +36,14 @@ def execute(command, environment, folder):
     return done.stdout
 
 
-def waves_of(options, program, pattern, delayed, folder):
+def waves_of(options, program, pattern, delay, folder):
+    """`delay`: "--delay", "--stall" (within MPI_Waitall), or none."""
     where = os.path.join(folder, "run")
     shutil.rmtree(where, ignore_errors=True)
     command = ["mpiexec." + options.family, "-n", str(RANKS), "env", "LULL_RECORD_DIR=" + where,
                "LD_PRELOAD=" + options.recorder, program, "--work", "sleep", "--pattern", pattern]
-    if delayed:
-        command += ["--delay", "%d@i%d:%dms" % (RANK, ITERATION, DELAY * 1000)]
+    if delay:
+        command += [delay, "%d@i%d:%dms" % (RANK, ITERATION, DELAY * 1000)]
     execute(command, launch.environment(), folder)
     return json.loads(execute([options.lull, "wave", where, "--least", LEAST, "--format", "json"],
                               launch.environment(), folder))
@@ -61,9 +62,23 @@ def wrong_with(found, speed):
         kappa, value = found["predicted"]["kappa_" + way], wave[way]["ranks_per_iteration"]
         if kappa != speed:
             return "kappa %s is %g" % (way, kappa)
+        if not value:
+            return "%s: no wave" % way
         if not value["low"] <= kappa <= (value["high"] or RANKS):
             return "%s %s" % (way, value)
     return ""
+
+
+def check_stall(options, program, folder):
+    """A rank that is late within MPI: its wave begins there, and goes on like any other."""
+    found = waves_of(options, program, PATTERN % ("1KiB", "1"), "--stall", folder)
+    wave = found["waves"][0] if len(found["waves"]) == 1 else sys.exit("stall: %s" % found["waves"])
+    origin, length = wave["origin"], wave["length_s"]
+    if (origin["rank"], origin["iteration"], origin["where"]) != (RANK, ITERATION, "call"):
+        sys.exit("stall: origin %s" % origin)
+    if not 0.9 * DELAY < length < 1.5 * DELAY or wave["ranks_reached"] != RANKS - 1:
+        sys.exit("stall: %s" % wave)
+    print("a stall within MPI: found, %g s long" % length)
 
 
 def write_matrix(path):
@@ -85,7 +100,7 @@ def check_solvers(options, program, folder):
     for pattern in ("jacobi:size=16,exec=20ms,iterations=25",
                     "spmv:size=6,exec=20ms,iterations=25",
                     "spmv:file=%s,exec=20ms,iterations=25" % matrix):
-        found = waves_of(options, program, pattern, True, folder)
+        found = waves_of(options, program, pattern, "--delay", folder)
         wave = found["waves"][0] if found["waves"] else sys.exit("%s: no wave" % pattern)
         speed, origin = wave["messages_per_iteration"], wave["origin"]
         if (origin["rank"], origin["iteration"], wave["ranks_reached"]) != (RANK, ITERATION,
@@ -115,16 +130,18 @@ def main():
                 missed = []
                 for _ in range(runs):
                     wrong = wrong_with(
-                        waves_of(options, program, PATTERN % (size, distances), True, folder),
+                        waves_of(options, program, PATTERN % (size, distances),
+                                 "--delay", folder),
                         speed)
                     missed += [wrong] if wrong else []
                 print("%s, distances %s: %d of %d runs as expected %s" %
                       (protocol, distances, runs - len(missed), runs, missed or ""))
                 if 10 * len(missed) > runs:
                     sys.exit("\n".join(missed))
+        check_stall(options, program, folder)
         check_solvers(options, program, folder)
         for _ in range(runs):
-            found = waves_of(options, program, PATTERN % ("1KiB", "1"), False, folder)
+            found = waves_of(options, program, PATTERN % ("1KiB", "1"), None, folder)
             if found["waves"]:
                 sys.exit("a wave without a delay: %s" % found["waves"])
         print("no delay: no wave in %d of %d runs" % (runs, runs))

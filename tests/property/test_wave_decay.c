@@ -125,8 +125,8 @@ static void test_linear_in_the_mean(void **state)
     }
 }
 
-/* beta kappa = T_cyc - T - mu within 10 % for up to six ranks an iteration, as the publication states
- * it. The standard deviation of one run is about a sixth, that of their mean a fortieth. */
+/* beta kappa = T_cyc - T - mu within 10 % for up to six ranks an iteration, as the publication
+ * states it. The standard deviation of one run is about a sixth, that of their mean a fortieth. */
 static void test_formula(void **state)
 {
     static const struct {

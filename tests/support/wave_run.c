@@ -40,8 +40,10 @@ void wave_run_make(const struct wave_wish *wish, struct wave_run *run)
 {
     struct lull_error err;
     struct lull_delay delays[MOST_DELAYS];
-    *run = (struct wave_run){.arena = lull_arena_create(NULL)};
-    must(lull_pattern_open(parse(run, wish->pattern), &run->program, &err), &err, wish->pattern);
+    *run = (struct wave_run){.arena = lull_arena_create(NULL), .program = wish->program};
+    if (!run->program)
+        must(lull_pattern_open(parse(run, wish->pattern), &run->program, &err), &err,
+             wish->pattern);
     const char *network = wish->network ? wish->network : "hockney:latency=1us,bandwidth=10GB/s";
     must(lull_network_read(parse(run, network), NULL, run->program->n_ranks, run->arena,
                            &run->network, &err),

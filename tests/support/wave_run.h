@@ -16,9 +16,12 @@ struct wave_run {
     struct lull_sim_result result;
 };
 
-/* What the run is to be; NULL and 0: nothing. `delays` as for --delay, separated by blanks. */
+/* What the run is to be; NULL and 0: nothing. `delays` as for --delay, separated by blanks. A
+ * `program` is simulated instead of the pattern, which then is its name; it is closed with the run.
+ */
 struct wave_wish {
     const char *pattern, *network, *noise, *delays;
+    struct lull_program *program;
     uint64_t seed;
     int64_t least;
 };

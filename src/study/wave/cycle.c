@@ -27,9 +27,9 @@ struct lull_wave_cycle {
     bool may_stop, stopped;
 };
 
-/* All ranks are in one iteration or the next one, and the last iterations of all took the same time. A
- * rank's iteration ends at the latest of sums of other ranks' beginnings and constants; since all of
- * them have moved by the same time, so has the latest, and will again. */
+/* All ranks are in one iteration or the next one, and the last iterations of all took the same
+ * time. A rank's iteration ends at the latest of sums of other ranks' beginnings and constants;
+ * since all of them have moved by the same time, so has the latest, and will again. */
 static bool repeats(const struct lull_wave_cycle *cycle, uint64_t iteration)
 {
     for (uint32_t r = 0; r < cycle->n_ranks; r++) {

@@ -1,4 +1,5 @@
-/* How long an iteration of a simulated pattern takes, from the marks with which its iterations begin. */
+/* How long an iteration of a simulated pattern takes, from the marks with which its iterations
+ * begin. */
 #ifndef LULL_STUDY_WAVE_CYCLE_H
 #define LULL_STUDY_WAVE_CYCLE_H
 
@@ -6,9 +7,9 @@
 
 struct lull_wave_cycle;
 
-/* Follows a simulation of `n_ranks` ranks, one stream each. With `may_stop` it ends the simulation with
- * LULL_ERR_CANCELLED as soon as nothing new can come, which presumes that neither noise nor delays nor
- * shared memory disturb it. NULL: no memory. */
+/* Follows a simulation of `n_ranks` ranks, one stream each. With `may_stop` it ends the simulation
+ * with LULL_ERR_CANCELLED as soon as nothing new can come, which presumes that neither noise nor
+ * delays nor shared memory disturb it. NULL: no memory. */
 struct lull_wave_cycle *lull_wave_cycle_create(uint32_t n_ranks, bool may_stop);
 const struct lull_sim_sink *lull_wave_cycle_sink(struct lull_wave_cycle *cycle);
 bool lull_wave_cycle_stopped(const struct lull_wave_cycle *cycle);

@@ -201,6 +201,8 @@ static void replay_all(struct session *session, double *costs)
     run->replayed.runtime = run->replay_runtime = status == LULL_OK ? runtime : 0;
     for (uint32_t w = 0; w < run->measured.waves.count && status == LULL_OK; w++) {
         const struct lull_wave *wave = &run->measured.waves.waves[w];
+        if (wave->within_call)
+            continue; /* a replay has no time within calls but what messages take */
         struct removal removal = {wave->rank, wave->begin,
                                   run->measured.field->rows[wave->rank].cells[wave->iteration].end,
                                   wave->length};

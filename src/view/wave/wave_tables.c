@@ -99,6 +99,8 @@ static void add_origin(const struct sheet *sheet, const struct lull_wave *wave)
     add_cell(sheet, "origin_rank", "Delayed rank", lull_cell_number(wave->rank, 0));
     add_cell(sheet, "origin_iteration", "In iteration", lull_cell_number(wave->iteration, 0));
     add_cell(sheet, "origin_time", "At", lull_cell_time(wave->begin));
+    if (wave->within_call)
+        add_cell(sheet, "origin_where", "In", lull_cell_text("a call of MPI"));
     add_cell(sheet, "length", "By", lull_cell_time(wave->length));
     add_cell(sheet, "ranks_reached", "Ranks made idle", lull_cell_count(wave->n_ranks));
 }
@@ -254,6 +256,8 @@ static void write_wave(struct lull_json *json, const struct lull_wave_shown *sho
     put_number(json, "rank", wave->rank);
     put_number(json, "iteration", wave->iteration);
     put_number(json, "time_s", (double)wave->begin / 1e9);
+    lull_json_key(json, "where");
+    lull_json_string(json, wave->within_call ? "call" : "computation");
     lull_json_object_end(json);
     put_number(json, "length_s", (double)wave->length / 1e9);
     put_number(json, "ranks_reached", wave->n_ranks);

@@ -5,6 +5,7 @@
 #include "sim/pattern/pattern.h"
 #include "sim/setup.h"
 #include "stats/random.h"
+#include "support/arena_case.h"
 #include "support/seed.h"
 
 #include <math.h>
@@ -16,7 +17,6 @@
 
 #include <cmocka.h>
 
-static struct lull_arena *arena;
 static struct lull_error err;
 
 static const struct lull_memory *memory_of(const char *text, const struct lull_machine *machine)
@@ -291,31 +291,17 @@ static void test_threads_are_refused(void **state)
     assert_non_null(strstr(err.text, "two: ranks can share memory in patterns alone"));
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    arena = lull_arena_create(NULL);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    lull_arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_by_hand, begin, end),
-        cmocka_unit_test_setup_teardown(test_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(test_delay, begin, end),
-        cmocka_unit_test_setup_teardown(test_enough_for_all, begin, end),
-        cmocka_unit_test_setup_teardown(test_against_small_steps, begin, end),
-        cmocka_unit_test_setup_teardown(test_machine, begin, end),
-        cmocka_unit_test_setup_teardown(test_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_threads_are_refused, begin, end),
+        ARENA_TEST(test_by_hand),
+        ARENA_TEST(test_nothing),
+        ARENA_TEST(test_delay),
+        ARENA_TEST(test_enough_for_all),
+        ARENA_TEST(test_against_small_steps),
+        ARENA_TEST(test_machine),
+        ARENA_TEST(test_refused),
+        ARENA_TEST(test_threads_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Patterns: what operations they give, and the reference schedules that they stand for. */
 #include "sim/engine/engine.h"
 #include "sim/pattern/pattern.h"
+#include "support/arena_case.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,6 @@
 
 #include <cmocka.h>
 
-static struct lull_arena *arena;
 static struct lull_error err;
 
 static struct lull_program *opened(const char *text)
@@ -199,28 +199,14 @@ static void test_reference_schedules(void **state)
             check_reference(folder, rows[i].name, "AD"[s], rows[i].pattern, rows[i].delay);
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    arena = lull_arena_create(NULL);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    lull_arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_chain, begin, end),
-        cmocka_unit_test_setup_teardown(test_grid, begin, end),
-        cmocka_unit_test_setup_teardown(test_collective, begin, end),
-        cmocka_unit_test_setup_teardown(test_bad, begin, end),
-        cmocka_unit_test_setup_teardown(test_reference_schedules, begin, end),
+        ARENA_TEST(test_chain),
+        ARENA_TEST(test_grid),
+        ARENA_TEST(test_collective),
+        ARENA_TEST(test_bad),
+        ARENA_TEST(test_reference_schedules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

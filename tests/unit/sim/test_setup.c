@@ -3,6 +3,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/pattern/pattern.h"
+#include "support/arena_case.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,6 @@
 
 #include <cmocka.h>
 
-static struct lull_arena *arena;
 static struct lull_error err;
 
 static struct lull_spec *parsed(const char *text)
@@ -254,30 +254,16 @@ static void test_published_costs(void **state)
     }
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    arena = lull_arena_create(NULL);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    lull_arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_parameters, begin, end),
-        cmocka_unit_test_setup_teardown(test_placements, begin, end),
-        cmocka_unit_test_setup_teardown(test_bad, begin, end),
-        cmocka_unit_test_setup_teardown(test_delays, begin, end),
-        cmocka_unit_test_setup_teardown(test_halo_swap, begin, end),
-        cmocka_unit_test_setup_teardown(test_collective_steps, begin, end),
-        cmocka_unit_test_setup_teardown(test_published_costs, begin, end),
+        ARENA_TEST(test_parameters),
+        ARENA_TEST(test_placements),
+        ARENA_TEST(test_bad),
+        ARENA_TEST(test_delays),
+        ARENA_TEST(test_halo_swap),
+        ARENA_TEST(test_collective_steps),
+        ARENA_TEST(test_published_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

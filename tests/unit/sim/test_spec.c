@@ -1,5 +1,6 @@
 /* The grammar of specs. */
 #include "sim/spec.h"
+#include "support/arena_case.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,7 +12,6 @@
 
 #include <cmocka.h>
 
-static struct lull_arena *arena;
 static struct lull_error err;
 
 static struct lull_spec *parsed(const char *text)
@@ -377,36 +377,22 @@ static void test_points(void **state)
     assert_null(lull_sweep_spec(sweep, 4, 1, arena));
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    arena = lull_arena_create(NULL);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    lull_arena_destroy(arena);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_names_and_keys, begin, end),
-        cmocka_unit_test_setup_teardown(test_bad_texts, begin, end),
-        cmocka_unit_test_setup_teardown(test_numbers, begin, end),
-        cmocka_unit_test_setup_teardown(test_bad_numbers, begin, end),
-        cmocka_unit_test_setup_teardown(test_levels, begin, end),
-        cmocka_unit_test_setup_teardown(test_unknown, begin, end),
-        cmocka_unit_test_setup_teardown(test_words_and_counts, begin, end),
-        cmocka_unit_test_setup_teardown(test_lists, begin, end),
-        cmocka_unit_test_setup_teardown(test_files, begin, end),
-        cmocka_unit_test_setup_teardown(test_bad_files, begin, end),
-        cmocka_unit_test_setup_teardown(test_sweep_values, begin, end),
-        cmocka_unit_test_setup_teardown(test_bad_sweeps, begin, end),
-        cmocka_unit_test_setup_teardown(test_points, begin, end),
+        ARENA_TEST(test_names_and_keys),
+        ARENA_TEST(test_bad_texts),
+        ARENA_TEST(test_numbers),
+        ARENA_TEST(test_bad_numbers),
+        ARENA_TEST(test_levels),
+        ARENA_TEST(test_unknown),
+        ARENA_TEST(test_words_and_counts),
+        ARENA_TEST(test_lists),
+        ARENA_TEST(test_files),
+        ARENA_TEST(test_bad_files),
+        ARENA_TEST(test_sweep_values),
+        ARENA_TEST(test_bad_sweeps),
+        ARENA_TEST(test_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
