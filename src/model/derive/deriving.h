@@ -38,8 +38,8 @@ const char *lull_derive_exactness(double residual, struct lull_arena *arena);
 
 /* A name from a trace without what would end a text of Lua. */
 const char *lull_derive_quoted(const struct deriving *deriving, const char *name);
-/* A term of one law; `alone` false: one process has nothing of it, and the others nothing beside the
- * one that has most. region NULL: none is that time. */
+/* A term of one law; `alone` false: one process has nothing of it, and the others nothing beside
+ * the one that has most. region NULL: none is that time. */
 void lull_derive_write_computation(const struct deriving *deriving, const char *name,
                                    const char *region, const double *seconds, bool alone);
 /* Of the time of a run, in the run where it is largest. */
