@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-/* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 64 MiB,
- * and of one. */
+/* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 64
+ * MiB, and of one. */
 enum { MOST_MARKS = 1 << 22, MOST_OF_ONE = 1 << 14, LEAST_OF_ONE = 64 };
 
 struct mark {
@@ -20,7 +20,7 @@ struct following {
     struct mark *marks; /* the first ones */
     size_t count, capacity;
     size_t all[LULL_COLLECTIVES + 1]; /* by operation, also those that are not kept */
-    int32_t peer; /* of the first message; LULL_ANY: none yet */
+    int32_t peer;                     /* of the first message; LULL_ANY: none yet */
 };
 
 struct marking {
@@ -107,10 +107,12 @@ lull_status lull_marks_find(const struct lull_run *run, unsigned workers, struct
 {
     const struct lull_trace *trace = run->trace;
     size_t most = MOST_MARKS / (trace->n_locations + (size_t)1);
-    struct marking marking = {
-        .trace = trace,
-        .masters = calloc(trace->n_locations + (size_t)1, sizeof *marking.masters),
-        .most = most > MOST_OF_ONE ? MOST_OF_ONE : most < LEAST_OF_ONE ? LEAST_OF_ONE : most};
+    struct marking marking = {.trace = trace,
+                              .masters =
+                                  calloc(trace->n_locations + (size_t)1, sizeof *marking.masters),
+                              .most = most > MOST_OF_ONE    ? MOST_OF_ONE
+                                      : most < LEAST_OF_ONE ? LEAST_OF_ONE
+                                                            : most};
     const struct lull_pass_options options = {
         .windows = run->windows, .masters_only = true, .workers = workers};
     const struct lull_consumer consumer = {.context = &marking,
