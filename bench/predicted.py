@@ -11,7 +11,9 @@ from record_mpi import ENVIRONMENT
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 IMAGE = os.path.join(ROOT, "data", "models", "image.lua")
-ITERATIONS, SIZE = 200, 1000
+# Iterations, pixels or cells along an edge; of the image also its dimensions and the iterations
+# between two looks at the change.
+RUNTIME, TERMS = (200, 1000), (400, 400, 1, 10)
 RANKS = (1, 2, 4, 8)
 
 
@@ -23,11 +25,11 @@ def compiled(bench, name):
     return program
 
 
-def record(bench, program, ranks, repetition):
-    run = os.path.abspath("%s-%d-%d" % (program, ranks, repetition))
+def record(bench, program, ranks, repetition, sizes):
+    run = os.path.abspath("%s-%d-%d-%d" % (program, sizes[1], ranks, repetition))
     subprocess.run(["mpiexec.openmpi", "-n", str(ranks)] +
                    bench.lull("record", "--counters", "processor-time", "-o", run, program,
-                              str(ITERATIONS), str(SIZE)),
+                              *(str(size) for size in sizes)),
                    env=dict(ENVIRONMENT, OMP_NUM_THREADS="1"), check=True, capture_output=True)
     return run
 
@@ -49,8 +51,8 @@ def computations(bench, runs):
     errors = {"update": [], "delta": []}
     for one, two, four in zip(runs[1], runs[2], runs[4]):
         rows = against(bench, IMAGE, [four], "--calibrate", one + "," + two, "--set",
-                       "decomposition=1-D", "--set", "L=%d" % SIZE, "--set",
-                       "iterations=%d" % ITERATIONS)
+                       "decomposition=1-D", "--set", "L=%d" % TERMS[1], "--set",
+                       "iterations=%d" % TERMS[0], "--set", "D=%d" % TERMS[3])
         for label, values in rows:
             if label in errors:
                 errors[label].append(100 * (values[0] / values[1] - 1))
@@ -73,15 +75,17 @@ def runtime(bench, name, runs):
                1e3 * max(v[1] for v in rows)))
 
 
+def recorded(bench, program, numbers, sizes):
+    runs = {ranks: [] for ranks in numbers}
+    for repetition in range(bench.runs):
+        for ranks in numbers:
+            runs[ranks].append(record(bench, program, ranks, repetition, sizes))
+    return runs
+
+
 def rows(bench):
+    if bench.wanted("predicted: image's terms"):
+        computations(bench, recorded(bench, compiled(bench, "image"), RANKS[:-1], TERMS))
     for name in ("image", "heat"):
-        if not bench.wanted("predicted: " + name):
-            continue
-        program = compiled(bench, name)
-        runs = {ranks: [] for ranks in RANKS}
-        for repetition in range(bench.runs):
-            for ranks in RANKS:
-                runs[ranks].append(record(bench, program, ranks, repetition))
-        if name == "image":
-            computations(bench, runs)
-        runtime(bench, name, runs)
+        if bench.wanted("predicted: %s's runtime" % name):
+            runtime(bench, name, recorded(bench, compiled(bench, name), RANKS, RUNTIME))

@@ -50,8 +50,7 @@ uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena)
             left[n_nodes++] = location->cores.there;
         }
         /* Threads that are bound to different cores add up to those of the node at most. */
-        uint32_t more =
-            location->cores.allowed < left[at] ? location->cores.allowed : left[at];
+        uint32_t more = location->cores.allowed < left[at] ? location->cores.allowed : left[at];
         left[at] -= more;
         cores += more;
     }

@@ -275,11 +275,10 @@ static void test_constant(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_amdahl),   cmocka_unit_test(test_amdahl_linear),
-        cmocka_unit_test(test_product),  cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_amdahl_log),
-        cmocka_unit_test(test_gustafson), cmocka_unit_test(test_strong),
-        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_amdahl),     cmocka_unit_test(test_amdahl_linear),
+        cmocka_unit_test(test_product),    cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_amdahl_log), cmocka_unit_test(test_gustafson),
+        cmocka_unit_test(test_strong),     cmocka_unit_test(test_constant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,8 +135,8 @@ static double find_latency(const struct deriving *deriving)
     double first = 0, second = 0;
     for (size_t i = 0; i < deriving->runs->n_runs; i++) {
         double latencies = deriving->latencies[i] * lull_derive_share(deriving, i);
-        double left = deriving->runs->seconds[i] - deriving->computation[i] -
-                      seconds_of_content(deriving, i);
+        double left =
+            deriving->runs->seconds[i] - deriving->computation[i] - seconds_of_content(deriving, i);
         first += fmax(0, left) * latencies;
         second += latencies * latencies;
     }
@@ -196,9 +196,8 @@ static void write_rest(const struct deriving *deriving)
             "\"bandwidth\"},\n  },\n}\n",
             latency, assumed_bandwidth);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        double predicted =
-            deriving->computation[i] + seconds_of_content(deriving, i) +
-            deriving->latencies[i] * lull_derive_share(deriving, i) * latency;
+        double predicted = deriving->computation[i] + seconds_of_content(deriving, i) +
+                           deriving->latencies[i] * lull_derive_share(deriving, i) * latency;
         fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
                 lull_derive_quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
     }

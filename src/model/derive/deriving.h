@@ -18,7 +18,7 @@ struct deriving {
     double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
 };
 
-/* ---- writing_laws.c ---- */
+/* ---- writing/laws.c ---- */
 
 /* Of times, a power of processes that is not above 0; of numbers, any that is tried. y[n_runs]. */
 struct lull_derived_law lull_derive_law_of_times(const struct deriving *deriving, const double *y);
@@ -34,12 +34,12 @@ void lull_derive_write_law_of_bytes(const struct deriving *deriving,
 /* "exactly", "within 3 %": whether the law repeats what was measured. */
 const char *lull_derive_exactness(double residual, struct lull_arena *arena);
 
-/* ---- writing_computations.c ---- */
+/* ---- writing/computations.c ---- */
 
 /* A name from a trace without what would end a text of Lua. */
 const char *lull_derive_quoted(const struct deriving *deriving, const char *name);
-/* A term of one law; `alone` false: one process has nothing of it, and the others nothing beside the
- * one that has most. region NULL: none is that time. */
+/* A term of one law; `alone` false: one process has nothing of it, and the others nothing beside
+ * the one that has most. region NULL: none is that time. */
 void lull_derive_write_computation(const struct deriving *deriving, const char *name,
                                    const char *region, const double *seconds, bool alone);
 /* Of the time of a run, in the run where it is largest. */
@@ -47,12 +47,12 @@ double lull_derive_largest_share(const struct deriving *deriving, const double *
 /* The terms of computation, noise and unequal work; adds to `computation`. */
 void lull_derive_write_computations(struct deriving *deriving);
 
-/* ---- writing_imbalance.c ---- */
+/* ---- writing/imbalance.c ---- */
 
 /* The term of unequal work, unless `noise` (NULL: there is none) explains it. */
 void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_disturbance *noise);
 
-/* ---- writing_cores.c ---- */
+/* ---- writing/cores.c ---- */
 
 bool lull_derive_has_cores(const struct deriving *deriving);
 /* Threads for each core in a run, at least 1. */
@@ -64,7 +64,7 @@ double lull_derive_disturbed(const struct deriving *deriving, size_t run);
 void lull_derive_write_cores(struct deriving *deriving);
 void lull_derive_write_cores_parameter(const struct deriving *deriving);
 
-/* ---- writing_messages.c ---- */
+/* ---- writing/messages.c ---- */
 
 /* The function extents() of a grid. */
 void lull_derive_write_extents(const struct deriving *deriving);

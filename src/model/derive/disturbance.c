@@ -3,6 +3,7 @@
 #include "stats/quantile.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { FEWEST_ITERATIONS = 8 };
@@ -15,9 +16,10 @@ struct table {
 
 /* Marks of an iteration; 0: there is no such number. */
 static size_t marks_of_iteration(const struct lull_measured_marks *ranks, size_t n_ranks,
-                                 double iterations, size_t *ret_ranks)
+                                 double iterations, size_t *ret_ranks, size_t *ret_kept)
 {
     double each = 0;
+    *ret_kept = SIZE_MAX;
     *ret_ranks = 0;
     for (size_t r = 0; r < n_ranks; r++) {
         if (ranks[r].count == 0)
@@ -26,6 +28,8 @@ static size_t marks_of_iteration(const struct lull_measured_marks *ranks, size_t
         if (here < 1 || here != floor(here) || (each > 0 && here != each))
             return 0;
         each = here;
+        if (ranks[r].kept < *ret_kept)
+            *ret_kept = ranks[r].kept;
         ++*ret_ranks;
     }
     return (size_t)each;
@@ -105,10 +109,10 @@ bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ran
                            double iterations, struct lull_disturbance *ret_disturbance)
 {
     struct table table = {.n_ranks = 0};
-    size_t each = marks_of_iteration(ranks, n_ranks, iterations, &table.n_ranks);
-    if (each == 0 || table.n_ranks < 2 || iterations < FEWEST_ITERATIONS)
+    size_t kept, each = marks_of_iteration(ranks, n_ranks, iterations, &table.n_ranks, &kept);
+    if (each == 0 || table.n_ranks < 2 || kept / each < FEWEST_ITERATIONS)
         return false;
-    table.n = (size_t)iterations - 1;
+    table.n = kept / each - 1;
     table.cells = malloc(table.n_ranks * table.n * sizeof *table.cells);
     double *means = calloc(table.n_ranks + table.n, sizeof *means);
     bool found = table.cells && means;

@@ -10,8 +10,8 @@
 /* Of one rank: how long it had been outside of MPI when it came to each of its marks, the messages
  * to its first neighbour or the calls of a collective operation. */
 struct lull_measured_marks {
-    const double *useful; /* seconds, ascending */
-    size_t count;
+    const double *useful; /* [kept] seconds, ascending: of the first marks */
+    size_t kept, count;   /* count: of all */
 };
 
 enum { LULL_DISTURBANCE_MOST = 64 };
@@ -27,8 +27,9 @@ struct lull_disturbance {
 /* What is left of the computation of a rank in an iteration without the mean of the rank and that
  * of the iteration, so that neither unequal work nor work that some iterations do counts; for the
  * degrees of freedom that these means take the rest is widened (analysis of variance with two
- * factors). Ranks have the same whole number of marks in an iteration. Returns false, and there is
- * nothing, for fewer than two ranks with marks or eight iterations, or marks that do not fit. */
+ * factors). Looks at the iterations whose marks all ranks have kept. Ranks have the same whole
+ * number of marks in an iteration. Returns false, and there is nothing, for fewer than two ranks
+ * with marks or eight such iterations, or marks that do not fit. */
 bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ranks,
                            double iterations, struct lull_disturbance *ret_disturbance);
 

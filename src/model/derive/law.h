@@ -36,8 +36,9 @@ struct lull_serial_law {
     double residual; /* largest relative error at the points */
 };
 
-/* The law of this form whose relative errors have the least squares, with exponents of the size from
- * 0 to 3. False: fewer than three numbers of processes, or a part of the best one is not above 0. */
+/* The law of this form whose relative errors have the least squares, with exponents of the size
+ * from 0 to 3. False: fewer than three numbers of processes, or a part of the best one is not above
+ * 0. */
 bool lull_serial_law_find(const double *processes, const double *sizes, const double *y,
                           size_t count, struct lull_serial_law *ret_law);
 double lull_serial_law_at(const struct lull_serial_law *law, double processes, double size);

@@ -15,9 +15,8 @@ struct request {
 
 const char *lull_resource_name(enum lull_resource resource)
 {
-    static const char *const names[LULL_RESOURCES] = {"computation", "memory",  "latency",
-                                                      "bandwidth",   "threads", "noise",
-                                                      "cores"};
+    static const char *const names[LULL_RESOURCES] = {
+        "computation", "memory", "latency", "bandwidth", "threads", "noise", "cores"};
     return names[resource];
 }
 
@@ -158,8 +157,8 @@ static double share_of_core(lua_State *L, const struct request *request)
 
 /* Processes that compute at the same time have equal parts of the cores (processor sharing): what
  * all compute takes `share` times as long. What one has beyond the mean, and the others less, it
- * computes when these are done, with a core for itself. Messages take as much longer: cores send and
- * receive them, and who waits for one must have a core to see it. */
+ * computes when these are done, with a core for itself. Messages take as much longer: cores send
+ * and receive them, and who waits for one must have a core to see it. */
 static void evaluate_waiting(lua_State *L, const struct request *request)
 {
     const struct lull_program_model *model = request->model;

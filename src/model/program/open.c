@@ -303,9 +303,8 @@ static void read_network(struct reading *reading)
 
 static int read_model(lua_State *L)
 {
-    static const char *const keys[] = {"title",   "parameters", "terms", "processes",
-                                       "network", "iterations", "work",  "cores",
-                                       NULL};
+    static const char *const keys[] = {"title",      "parameters", "terms", "processes", "network",
+                                       "iterations", "work",       "cores", NULL};
     struct reading reading = {L, lua_touserdata(L, 1), "the model"};
     struct lull_program_model *model = reading.model;
     lua_getfield(L, LUA_REGISTRYINDEX, "model");

@@ -77,7 +77,7 @@ struct lull_program_model {
     uint32_t iterations; /* likewise, or LULL_MODEL_NONE: times are those of one */
     uint32_t waiting; /* the term of processes that wait for a core, which follows from the others
                          and the number of cores, or LULL_MODEL_NONE: each has its own */
-    bool has_work;       /* says how much work there is: speedups are those of work per time */
+    bool has_work;    /* says how much work there is: speedups are those of work per time */
     struct lull_model_code *code;
 };
 

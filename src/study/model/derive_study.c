@@ -166,17 +166,17 @@ static lull_status fill_times(struct filling *filling, uint32_t run, struct lull
     const struct lull_run *of = &filling->runs->runs[run];
     const struct lull_breakdown *breakdown = of->breakdown;
     double sum = 0, most = 0;
-    lull_status status =
-        lull_processor_time_read(of, filling->arena, &filling->times[run], err);
+    lull_status status = lull_processor_time_read(of, filling->arena, &filling->times[run], err);
     if (status != LULL_OK)
         return status;
     filling->threads[run] = (double)of->threads / of->processes;
     filling->cores[run] = of->trace ? lull_cores_of(of->trace, filling->arena) : 0;
     if (shares_cores(filling, run) && !filling->times[run].is_known)
-        lull_notices_add(notices, LULL_NOTICE_WARNING,
-                         "%s: %u threads share %.0f cores, and its computations contain waiting for "
-                         "one; lull record --counters processor-time leaves that out",
-                         of->path, of->threads, filling->cores[run]);
+        lull_notices_add(
+            notices, LULL_NOTICE_WARNING,
+            "%s: %u threads share %.0f cores, and its computations contain waiting for "
+            "one; lull record --counters processor-time leaves that out",
+            of->path, of->threads, filling->cores[run]);
     for (uint32_t p = 0; p < breakdown->n_processes; p++) {
         double useful = useful_of(filling, run, p);
         sum += useful;

@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 64
+ * MiB, and of one. */
+enum { MOST_MARKS = 1 << 22, MOST_OF_ONE = 1 << 14, LEAST_OF_ONE = 64 };
+
 struct mark {
     int64_t kept;      /* ns outside of MPI, up to it */
     uint8_t operation; /* enum lull_collective; LULL_COLLECTIVES: a message */
@@ -13,18 +17,24 @@ struct mark {
 
 /* Of one master. */
 struct following {
-    struct mark *marks;
+    struct mark *marks; /* the first ones */
     size_t count, capacity;
-    int32_t peer; /* of the first message; LULL_ANY: none yet */
+    size_t all[LULL_COLLECTIVES + 1]; /* by operation, also those that are not kept */
+    int32_t peer;                     /* of the first message; LULL_ANY: none yet */
 };
 
 struct marking {
     const struct lull_trace *trace;
     struct following *masters; /* [n_locations] */
+    size_t most;               /* marks that are kept of each */
 };
 
-static bool add_mark(struct following *master, int64_t kept, uint8_t operation)
+static bool add_mark(const struct marking *marking, struct following *master, int64_t kept,
+                     uint8_t operation)
 {
+    master->all[operation]++;
+    if (master->count >= marking->most)
+        return true;
     if (!lull_array_reserve(&master->marks, &master->capacity, master->count + 1,
                             sizeof *master->marks))
         return false;
@@ -45,20 +55,12 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             if (master->peer == LULL_ANY)
                 master->peer = step->message.peer;
             if (master->peer == step->message.peer)
-                good = add_mark(master, step->kept_ns, LULL_COLLECTIVES);
+                good = add_mark(marking, master, step->kept_ns, LULL_COLLECTIVES);
         } else if (step->kind == LULL_STEP_COLLECTIVE_END) {
-            good = add_mark(master, step->kept_ns, step->op);
+            good = add_mark(marking, master, step->kept_ns, step->op);
         }
     }
     return good ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "no memory for marks of iterations");
-}
-
-static size_t count_marks(const struct following *master, unsigned operation)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < master->count; i++)
-        count += master->marks[i].operation == operation;
-    return count;
 }
 
 /* Messages where there are some, else what the first rank calls most. */
@@ -69,14 +71,14 @@ static unsigned choose_operation(const struct marking *marking)
     unsigned chosen = LULL_COLLECTIVES;
     for (uint32_t l = 0; l < marking->trace->n_locations; l++) {
         const struct following *master = &marking->masters[l];
-        if (count_marks(master, LULL_COLLECTIVES) > 0)
+        if (master->all[LULL_COLLECTIVES] > 0)
             return LULL_COLLECTIVES;
         if (!first && master->count > 0)
             first = master;
     }
     for (unsigned op = 0; first && op < LULL_COLLECTIVES; op++)
-        if (count_marks(first, op) > most) {
-            most = count_marks(first, op);
+        if (first->all[op] > most) {
+            most = first->all[op];
             chosen = op;
         }
     return chosen;
@@ -89,14 +91,14 @@ static void keep(const struct marking *marking, const struct lull_run *run,
     uint32_t rank = 0;
     for (uint32_t l = 0; l < marking->trace->n_locations && rank < run->processes; l++) {
         const struct following *master = &marking->masters[l];
-        size_t count = count_marks(master, operation), kept = 0;
-        if (count == 0)
+        size_t kept = 0;
+        if (master->all[operation] == 0)
             continue;
-        double *useful = lull_arena_zero(arena, count, sizeof *useful);
+        double *useful = lull_arena_zero(arena, master->count, sizeof *useful);
         for (size_t i = 0; i < master->count; i++)
             if (master->marks[i].operation == operation)
                 useful[kept++] = (double)master->marks[i].kept / 1e9;
-        ret_marks[rank++] = (struct lull_measured_marks){useful, count};
+        ret_marks[rank++] = (struct lull_measured_marks){useful, kept, master->all[operation]};
     }
 }
 
@@ -104,8 +106,13 @@ lull_status lull_marks_find(const struct lull_run *run, unsigned workers, struct
                             struct lull_measured_marks **ret_marks, struct lull_error *err)
 {
     const struct lull_trace *trace = run->trace;
-    struct marking marking = {trace,
-                              calloc(trace->n_locations + (size_t)1, sizeof *marking.masters)};
+    size_t most = MOST_MARKS / (trace->n_locations + (size_t)1);
+    struct marking marking = {.trace = trace,
+                              .masters =
+                                  calloc(trace->n_locations + (size_t)1, sizeof *marking.masters),
+                              .most = most > MOST_OF_ONE    ? MOST_OF_ONE
+                                      : most < LEAST_OF_ONE ? LEAST_OF_ONE
+                                                            : most};
     const struct lull_pass_options options = {
         .windows = run->windows, .masters_only = true, .workers = workers};
     const struct lull_consumer consumer = {.context = &marking,

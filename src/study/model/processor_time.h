@@ -7,8 +7,8 @@
 
 struct lull_processor_time {
     bool is_known;       /* else the run does not tell, and all is 0 */
-    const double *waits; /* [n_regions of the trace] s of useful time directly inside in which threads
-                            had no core, of all threads */
+    const double *waits; /* [n_regions of the trace] s of useful time directly inside in which
+                            threads had no core, of all threads */
     const struct lull_trace *trace;
 };
 

@@ -13,23 +13,26 @@ static void set_pair(struct lull_table *table, uint32_t row, struct lull_cell pr
         lull_table_set(table, row, ERROR, lull_cell_share(error));
 }
 
+static const char *why_not_measured(const struct lull_program_model *model, uint32_t term)
+{
+    if (term == model->waiting)
+        return "a part of the time in calls of MPI, too";
+    return model->terms[term].regions ? "none of its regions is in the run"
+                                      : "the model names no regions of runs";
+}
+
 static void add_times(struct lull_table *table, const struct lull_program_model *model,
                       const struct lull_model_run *run, uint32_t parent, struct lull_arena *arena)
 {
     double rest = run->seconds;
     for (uint32_t t = 0; t < model->n_terms; t++) {
         double predicted = run->predicted[t].seconds, measured = run->terms[t];
-        bool is_named = model->terms[t].regions != NULL;
         if (t == model->waiting && predicted == 0) /* each process has a core */
             continue;
         const char *id = lull_arena_printf(arena, "%s.%s", run->name, model->terms[t].name);
         uint32_t row = lull_table_row(table, id, model->terms[t].name, parent);
         set_pair(table, row, lull_cell_quantity(predicted, "s"),
-                 isnan(measured) ? lull_cell_absent(t == model->waiting
-                                                        ? "a part of the time in calls of MPI, too"
-                                                    : is_named
-                                                        ? "none of its regions is in the run"
-                                                        : "the model names no regions of runs")
+                 isnan(measured) ? lull_cell_absent(why_not_measured(model, t))
                                  : lull_cell_quantity(measured, "s"),
                  measured > 0 ? predicted / measured - 1 : NAN);
         rest -= isnan(measured) ? 0 : measured;

@@ -169,8 +169,8 @@ static void test_own_work(void **state)
     lull_program_model_close(&model);
 }
 
-/* Four processes had two cores: on eight, each has a quarter of one. With cores enough they take what
- * they take alone, whatever the runs had. */
+/* Four processes had two cores: on eight, each has a quarter of one. With cores enough they take
+ * what they take alone, whatever the runs had. */
 static void test_shared_cores(void **state)
 {
     struct lull_program_model model = derive_rows(own_work, 2, *state);
@@ -208,7 +208,7 @@ static void test_noise(void **state)
                   lull_distribution_sample(&noise, &random);
             useful[2 * i + 1] = at;
         }
-        marks[r] = (struct lull_measured_marks){useful, (size_t)2 * ITERATIONS};
+        marks[r] = (struct lull_measured_marks){useful, 2 * ITERATIONS, 2 * ITERATIONS};
     }
     assert_true(lull_disturbance_find(marks, RANKS, ITERATIONS, &found));
     const struct lull_quantiles quantiles = {found.quantiles, found.probabilities, found.count};
@@ -224,6 +224,13 @@ static void test_noise(void **state)
             fail_msg("%g draws: expected maximum %g s, of what was planted %g s", draws[i], got,
                      want);
     }
+    marks[3].kept = ITERATIONS; /* of half of the iterations */
+    assert_true(lull_disturbance_find(marks, RANKS, ITERATIONS, &found));
+    assert_int_equal(found.n_samples, RANKS * (ITERATIONS / 2 - 1));
+    assert_true(fabs(found.sd - 1e-4) <= 0.05e-4);
+    marks[3].kept = 15;
+    assert_false(lull_disturbance_find(marks, RANKS, ITERATIONS, &found)); /* seven iterations */
+    marks[3].kept = 2 * ITERATIONS;
     assert_false(lull_disturbance_find(marks, RANKS, 7, &found));   /* too few */
     assert_false(lull_disturbance_find(marks, RANKS, 150, &found)); /* no whole number of marks */
     assert_false(lull_disturbance_find(marks, 1, ITERATIONS, &found));

@@ -23,13 +23,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define MODEL(cores, terms)                                                                       \
-    "return {title = 't', processes = 'P', network = {latency = 'T', bandwidth = 'B'}, cores = "  \
-    cores ", parameters = {{name = 'P', unit = '1', default = 8}, {name = 'cores', unit = '1', "  \
-          "default = 2, run = 'cores'}, {name = 'T', unit = 's', default = 1e-6}, {name = 'B', "  \
-          "unit = 'B/s', default = 1e9}}, terms = {" terms "}}"
+#define MODEL(cores, terms)                                                                    \
+    "return {title = 't', processes = 'P', network = {latency = 'T', bandwidth = 'B'}, cores " \
+    "= " cores                                                                                 \
+    ", parameters = {{name = 'P', unit = '1', default = 8}, {name = 'cores', unit = '1', "     \
+    "default = 2, run = 'cores'}, {name = 'T', unit = 's', default = 1e-6}, {name = 'B', "     \
+    "unit = 'B/s', default = 1e9}}, terms = {" terms "}}"
 #define WORK "{name = 'work', time = function(p) return compute{seconds = 1e-3} end}"
-#define ONE "{name = 'one', uneven = true, time = function(p) return compute{seconds = 7e-4} end}"
+#define ONE  "{name = 'one', uneven = true, time = function(p) return compute{seconds = 7e-4} end}"
 #define SWAP "{name = 'swap', time = function(p) return message{bytes = 1000} end}"
 
 static void check_times(struct lull_program_model *model, const char *setting, double want,
@@ -74,8 +75,8 @@ static void test_threads(void **state)
     lull_program_model_close(&model);
 }
 
-/* Seven have 0.7 ms less together, 0.1 ms each. When they are done, which takes 4 * 0.9 ms, the last
- * has 0.8 ms left and a core for itself. */
+/* Seven have 0.7 ms less together, 0.1 ms each. When they are done, which takes 4 * 0.9 ms, the
+ * last has 0.8 ms left and a core for itself. */
 static void test_uneven(void **state)
 {
     struct lull_program_model model = model_of_text(MODEL("'cores'", ONE "," WORK), *state);

@@ -88,7 +88,8 @@ static void test_nothing(void **state)
     assert_int_equal(result.runtime, 0);
     result = simulate("chain:ranks=4,exec=0ms+5ms+0ms+5ms,iterations=3,bytes=0", "ideal", memory,
                       NULL, false);
-    assert_int_equal(result.runtime, 7500000); /* each domain has one that computes: twice as fast */
+    assert_int_equal(result.runtime,
+                     7500000); /* each domain has one that computes: twice as fast */
 }
 
 static void test_delay(void **state)

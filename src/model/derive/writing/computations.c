@@ -75,8 +75,8 @@ static bool write_noise(const struct deriving *deriving, struct lull_disturbance
     double *lost = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *lost);
     for (size_t i = 0; i < runs->n_runs; i++)
         lost[i] = deriving->iterations *
-                  fmax(0, lull_expected_maximum_of_quantiles(
-                              &quantiles, lull_derive_disturbed(deriving, i)));
+                  fmax(0, lull_expected_maximum_of_quantiles(&quantiles,
+                                                             lull_derive_disturbed(deriving, i)));
     double share = lull_derive_largest_share(deriving, lost);
     if (share < 0.001)
         return false;
@@ -95,8 +95,7 @@ static bool write_noise(const struct deriving *deriving, struct lull_disturbance
     fprintf(deriving->out, ",\n");
     write_list(deriving, "probabilities", noise->probabilities, noise->count, 17);
     if (lull_derive_has_cores(deriving)) /* who shares a core shares what disturbs it */
-        fprintf(deriving->out,
-                ",\n        draws = p.cores > 0 and math.min(p.P, p.cores) or p.P");
+        fprintf(deriving->out, ",\n        draws = p.cores > 0 and math.min(p.P, p.cores) or p.P");
     fprintf(deriving->out, "}\n    end},\n");
     return true;
 }

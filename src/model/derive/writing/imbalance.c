@@ -80,8 +80,8 @@ static bool find_serial(const struct deriving *deriving, const double *extra, do
     if (!lull_serial_law_find(processes, runs->size, longest, runs->n_runs, ret_law))
         return false;
     for (size_t i = 0; i < runs->n_runs; i++)
-        predicted[i] = fmax(0, lull_serial_law_at(ret_law, processes[i], runs->size[i]) -
-                                   runs->useful[i]);
+        predicted[i] =
+            fmax(0, lull_serial_law_at(ret_law, processes[i], runs->size[i]) - runs->useful[i]);
     return true;
 }
 
@@ -89,19 +89,19 @@ static void write_serial(const struct deriving *deriving, const struct lull_seri
 {
     const char *size = deriving->runs->size_name;
     struct lull_derived_law useful = lull_derive_law_of_times(deriving, deriving->runs->useful);
-    fprintf(deriving->out,
-            "    -- which has work of its own beside its share of what is divided; the law of both\n"
-            "    -- is within %.1f %% of the longest computation\n"
-            "    {name = \"imbalance\", uneven = true, time = function(p)\n"
-            "      local own, divided = %.17g",
-            100 * serial->residual, serial->own);
+    fprintf(
+        deriving->out,
+        "    -- which has work of its own beside its share of what is divided; the law of both\n"
+        "    -- is within %.1f %% of the longest computation\n"
+        "    {name = \"imbalance\", uneven = true, time = function(p)\n"
+        "      local own, divided = %.17g",
+        100 * serial->residual, serial->own);
     if (size && serial->own_exponent != 0)
         fprintf(deriving->out, " * p.%s^%.17g", size, serial->own_exponent);
     fprintf(deriving->out, ", %.17g", serial->divided);
     if (size && serial->divided_exponent != 0)
         fprintf(deriving->out, " * p.%s^%.17g", size, serial->divided_exponent);
-    fprintf(deriving->out,
-            "\n      return compute{seconds = math.max(0, own + divided / p.P - (");
+    fprintf(deriving->out, "\n      return compute{seconds = math.max(0, own + divided / p.P - (");
     lull_derive_write_law(deriving, &useful);
     fprintf(deriving->out, ")) / measured_iterations}\n    end},\n");
 }
@@ -118,17 +118,16 @@ static bool is_of_noise(const struct deriving *deriving, const struct lull_distu
            lull_student_quantile(of_one, nearly_normal) * noise->sd * sqrt(deriving->iterations);
 }
 
-/* The power of P that meets it best, unless the rounding of shares does, or that one process has work
- * of its own beside its share. */
+/* The power of P that meets it best, unless the rounding of shares does, or that one process has
+ * work of its own beside its share. */
 static void write_best(const struct deriving *deriving, const double *extra)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     struct lull_derived_law law = lull_derive_law_of_times(deriving, extra);
     double *predicted = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *predicted);
     for (size_t i = 0; i < runs->n_runs; i++)
-        predicted[i] = runs->links[i].processes > 1
-                           ? lull_law_at(&law, deriving->by_processes[i])
-                           : 0;
+        predicted[i] =
+            runs->links[i].processes > 1 ? lull_law_at(&law, deriving->by_processes[i]) : 0;
     double least = squares_of(deriving, extra, predicted);
     double factor = find_rounding(deriving, extra, predicted), by_rounding = INFINITY;
     if (factor > 0)
@@ -152,12 +151,12 @@ void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_di
         extra[i] = runs->most_useful[i] - runs->useful[i];
         most = fmax(most, extra[i] / runs->useful[i]);
     }
-    if (!(lull_derive_largest_share(deriving, extra) > 0.001) || (noise && is_of_noise(deriving, noise, extra)))
+    if (!(lull_derive_largest_share(deriving, extra) > 0.001) ||
+        (noise && is_of_noise(deriving, noise, extra)))
         return;
     for (size_t i = 0; i < runs->n_runs; i++) {
         double others = fmax(1, runs->links[i].processes - 1.0); /* who have less */
-        deriving->computation[i] +=
-            extra[i] * (1 - (lull_derive_share(deriving, i) - 1) / others);
+        deriving->computation[i] += extra[i] * (1 - (lull_derive_share(deriving, i) - 1) / others);
     }
     fprintf(
         deriving->out,
