@@ -3,6 +3,7 @@
 #include "record/hash.h"
 #include "record/keep.h"
 #include "record/omp/team.h"
+#include "record/thread/window.h"
 
 #include <lull/lull.h>
 #include <pthread.h>
@@ -87,6 +88,8 @@ static uint32_t region_of(const char *name)
 
 static void begin(const char *name)
 {
+    if (rec_window_has_iterations)
+        rec_window_begin(name);
     struct rec_thread *self = rec_current();
     uint32_t region = rec_admits(self) && name ? region_of(name) : 0;
     if (marked.depth < MOST_MARKED)
@@ -102,9 +105,8 @@ static void begin(const char *name)
     rec_enter(self, region, rec_now());
 }
 
-static void end(const char *name)
+static void end_newest(void)
 {
-    (void)name;
     if (marked.depth == 0)
         return;
     uint32_t region = --marked.depth < MOST_MARKED ? marked.regions[marked.depth] : 0;
@@ -117,9 +119,19 @@ static void end(const char *name)
     rec_leave(self, region, rec_now());
 }
 
+static void end(const char *name)
+{
+    (void)name;
+    end_newest();
+    if (rec_window_has_iterations)
+        rec_window_end();
+}
+
 static void iteration(long number)
 {
     static uint32_t marker; /* atomic */
+    if (rec_window_has_iterations)
+        rec_window_iteration(number);
     struct rec_thread *self = rec_current();
     if (!rec_admits(self))
         return;
