@@ -110,6 +110,37 @@ if(Python3_FOUND)
         record_test(marked.fortran quick -- ${record_bin}/marked_fortran)
     endif()
 
+    # Programs that are marked for other tools: without these tools, with libraries in their place,
+    # and in a module that has one for itself.
+    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+        get_filename_component(short ${compiler} NAME_WE)
+        set(marks ${PROJECT_SOURCE_DIR}/tests/record/marks)
+        set(bin ${record_bin}/marks.${short})
+        file(MAKE_DIRECTORY ${bin})
+        set(built)
+        foreach(tool caliper dlb scorep)
+            list(APPEND built COMMAND ${compiler} -O1 -g -fPIC -shared ${marks}/original.c -o ${bin}/lib${tool}.so)
+            list(APPEND built COMMAND ${compiler} -O1 -g -DORIGINAL ${marks}/marks.c -o ${bin}/${tool}
+                                      -L${bin} -Wl,--no-as-needed -l${tool} -Wl,-rpath,${bin})
+            list(APPEND built COMMAND ${compiler} -O1 -g -fPIC -shared -DORIGINAL -DMODULE ${marks}/marks.c
+                                      -o ${bin}/${tool}.module -L${bin} -Wl,--no-as-needed -l${tool}
+                                      -Wl,-rpath,${bin})
+        endforeach()
+        add_custom_command(OUTPUT ${bin}/marks ${built}
+            COMMAND ${compiler} -O1 -g ${marks}/plugin.c -o ${bin}/plugin
+            COMMAND ${compiler} -O1 -g -Wall -Wextra -Werror ${marks}/marks.c -o ${bin}/marks
+            DEPENDS ${marks}/marks.c ${marks}/original.c ${marks}/original.h ${marks}/plugin.c VERBATIM)
+        add_custom_target(record.marks.${short} ALL DEPENDS ${bin}/marks)
+        foreach(tool caliper dlb scorep)
+            record_test(marks.${tool}.${short} quick -- ${bin}/marks ${tool})
+            record_test(marks.${tool}.original.${short} quick -- ${bin}/${tool} ${tool})
+            record_test(marks.${tool}.module.${short} quick -- ${bin}/plugin ${bin}/${tool}.module ${tool})
+        endforeach()
+        record_test(marks.nvtx.${short} quick -- ${bin}/marks nvtx)
+        record_test(marks.nvtx.injected.${short} quick
+                    --env NVTX_INJECTION64_PATH=$<TARGET_FILE:liblull-record> -- ${bin}/marks nvtx)
+    endforeach()
+
     add_test(NAME record.functions
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>

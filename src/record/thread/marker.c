@@ -1,7 +1,8 @@
-/* What programs mark by lull.h. */
+/* What programs mark, by lull.h or for other tools. */
 #include "record/core.h"
 #include "record/hash.h"
 #include "record/keep.h"
+#include "record/marks/foreign.h"
 #include "record/omp/team.h"
 #include "record/thread/window.h"
 
@@ -119,12 +120,22 @@ static void end_newest(void)
     rec_leave(self, region, rec_now());
 }
 
-static void end(const char *name)
+void rec_mark_begin(const char *name)
 {
-    (void)name;
+    begin(name);
+}
+
+void rec_mark_end(void)
+{
     end_newest();
     if (rec_window_has_iterations)
         rec_window_end();
+}
+
+static void end(const char *name)
+{
+    (void)name;
+    rec_mark_end();
 }
 
 static void iteration(long number)
