@@ -27,6 +27,7 @@ static struct {
     char *callpath;
     char *filter;
     char *throttle;
+    char *start_after, *duration, *signals, *iterations;
     char *mpi;
     char **inject;
     char *seed;
@@ -57,6 +58,16 @@ static const struct poptOption options[] = {
     {"throttle", '\0', POPT_ARG_STRING, &settings.throttle, 0,
      "leave out functions after CALLS calls whose mean is below TIME, or none (100000:1us)",
      "CALLS:TIME"},
+    {"start-after", '\0', POPT_ARG_STRING, &settings.start_after, 0,
+     "record from that time on after the program's begin (0s)", "TIME"},
+    {"duration", '\0', POPT_ARG_STRING, &settings.duration, 0, "record for that long (to the end)",
+     "TIME"},
+    {"iterations", '\0', POPT_ARG_STRING, &settings.iterations, 0,
+     "record these iterations that lull_iteration marks, or visits of a marked region NAME, "
+     "counted from 1",
+     "[NAME:]FIRST:LAST"},
+    {"signals", '\0', POPT_ARG_STRING, &settings.signals, 0,
+     "SIGUSR1 switches recording on, SIGUSR2 off; it is on or off at first", "on|off"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
@@ -70,7 +81,7 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-enum { MOST_CALLERS = 32 }; /* that the recorder follows */
+enum { MOST_CALLERS = 32, MOST_NAME = 255 }; /* that the recorder follows; bytes */
 
 /* "100000:1us" becomes "100000:1000", calls and ns. */
 static int read_throttle(struct lull_arena *arena, const char **ret_throttle)
@@ -90,6 +101,63 @@ static int read_throttle(struct lull_arena *arena, const char **ret_throttle)
         return lull_cli_usage("--throttle: %s", err.text);
     *ret_throttle = lull_arena_printf(arena, "%llu:%lld", (unsigned long long)calls, (long long)ns);
     return LULL_EXIT_OK;
+}
+
+static int read_time(const char *option, const char *text, struct lull_arena *arena,
+                     const char **ret_ns)
+{
+    const double ns_per_second = 1e9;
+    struct lull_error err;
+    int64_t ns;
+    if (!text)
+        return LULL_EXIT_OK;
+    if (lull_parse_time(text, ns_per_second, &ns, &err) != LULL_OK)
+        return lull_cli_usage("--%s: %s", option, err.text);
+    if (ns < 0)
+        return lull_cli_usage("--%s: %s lies in the past", option, text);
+    if (ns == 0 && strcmp(option, "duration") == 0)
+        return lull_cli_usage("--%s: nothing would be recorded in %s", option, text);
+    *ret_ns = lull_arena_printf(arena, "%lld", (long long)ns);
+    return LULL_EXIT_OK;
+}
+
+/* "3:10", or "solve:3:10". */
+static int read_iterations(const char **ret_iterations)
+{
+    const char *text = settings.iterations, *last = text ? strrchr(text, ':') : NULL;
+    const char *first = last;
+    uint64_t from, to;
+    if (!text)
+        return LULL_EXIT_OK;
+    while (first && first > text && first[-1] != ':')
+        first--;
+    if (!last || lull_parse_u64(first, (size_t)(last - first), &from) != LULL_OK ||
+        lull_parse_u64(last + 1, strlen(last + 1), &to) != LULL_OK || to > INT32_MAX ||
+        strlen(text) > MOST_NAME)
+        return lull_cli_usage("--iterations: expected FIRST:LAST or NAME:FIRST:LAST such as 10:19, "
+                              "got '%s'",
+                              text);
+    if (from > to || (first > text && from == 0))
+        return lull_cli_usage("--iterations: %s holds none", text);
+    *ret_iterations = text;
+    return LULL_EXIT_OK;
+}
+
+static int read_window(struct lull_arena *arena, struct lull_recording_wish *wish)
+{
+    static const char *const states[] = {"on", "off", NULL};
+    struct lull_error err;
+    unsigned state;
+    int status = read_time("start-after", settings.start_after, arena, &wish->start);
+    if (status == LULL_EXIT_OK)
+        status = read_time("duration", settings.duration, arena, &wish->duration);
+    if (status == LULL_EXIT_OK)
+        status = read_iterations(&wish->iterations);
+    if (status == LULL_EXIT_OK &&
+        lull_option_word("signals", settings.signals, states, &state, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    wish->signals = settings.signals;
+    return status;
 }
 
 /* It is read here to be checked, and again by the recorder. */
@@ -136,6 +204,8 @@ static int read_settings(const char *command, struct lull_arena *arena,
     wish->mpi_named = mpi > 0;
     wish->mpi = families[mpi];
     int status = read_throttle(arena, &wish->throttle);
+    if (status == LULL_EXIT_OK)
+        status = read_window(arena, wish);
     return status == LULL_EXIT_OK ? read_filter(arena, &wish->filter) : status;
 }
 
@@ -172,6 +242,10 @@ static void add_ourselves(struct words *words, const char *output)
     add_option(words, "counters", settings.counters);
     add_option(words, "filter", settings.filter);
     add_option(words, "throttle", settings.throttle);
+    add_option(words, "start-after", settings.start_after);
+    add_option(words, "duration", settings.duration);
+    add_option(words, "iterations", settings.iterations);
+    add_option(words, "signals", settings.signals);
     add_option(words, "mpi", settings.mpi);
     for (char **spec = settings.inject; spec && *spec; spec++)
         add_option(words, "inject", *spec);

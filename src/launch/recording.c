@@ -134,6 +134,10 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_CALLPATH", wish->callpath);
     set("LULL_RECORD_FILTER", wish->filter);
     set("LULL_RECORD_THROTTLE", wish->throttle);
+    set("LULL_RECORD_START", wish->start);
+    set("LULL_RECORD_DURATION", wish->duration);
+    set("LULL_RECORD_SIGNALS", wish->signals);
+    set("LULL_RECORD_ITERATIONS", wish->iterations);
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
     put_first("LD_PRELOAD", recording->library, arena);
 }

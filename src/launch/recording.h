@@ -18,7 +18,8 @@ struct lull_recording_wish {
     bool follow;    /* record also what the program starts */
     const char *counters, *callpath;
     const char *filter;   /* path of a filter of functions (filter/filter.h), from the root on */
-    const char *throttle; /* as the recorder reads it (record/core.h) */
+    const char *throttle; /* as the recorder reads it (record/core.h), and the following */
+    const char *start, *duration, *signals, *iterations;
     enum lull_mpi_family mpi; /* with mpi_named: which MPI the program uses */
     bool mpi_named;
 };

@@ -8,6 +8,7 @@
 #include "record/report.h"
 #include "record/store/buffer.h"
 #include "record/thread/cores.h"
+#include "record/thread/window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,6 +147,7 @@ void rec_start(void)
     const char *counters = getenv("LULL_RECORD_COUNTERS");
     rec_functions_prepare();
     const char *injected = getenv("LULL_RECORD_INJECT");
+    rec_window_prepare();
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
@@ -163,6 +165,7 @@ void rec_start(void)
     rec_functions_start();
     rec_process.on = true;
     rec_pause_start();
+    rec_window_start();
     if (rec_thread_begin(REC_ROLE_MASTER) == &rec_nobody) {
         rec_process.on = false;
         rec_definitions_drop();
@@ -171,6 +174,7 @@ void rec_start(void)
     }
     rec_define_clock(0);
     rec_inject_start(injected);
+    rec_window_watch();
 }
 
 __attribute__((constructor)) static void start(void)

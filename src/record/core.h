@@ -17,6 +17,10 @@
  *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (inject/inject.h)
  *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
  *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)
+ *  - LULL_RECORD_START, LULL_RECORD_DURATION: ns: since when from its begin, and how long the
+ *    program is recorded (record/thread/window.h)
+ *  - LULL_RECORD_SIGNALS: on or off: signals switch recording on and off, which it is at first
+ *  - LULL_RECORD_ITERATIONS: "FIRST:LAST" or "NAME:FIRST:LAST": which are recorded
  *  - LULL_RECORD_THROTTLE: "CALLS:NS": functions are left out after that many calls of a smaller
  *    mean; or none; unset: 100000:1000 (record/function/function.h)
  *
@@ -195,6 +199,14 @@ void rec_pause_start(void);
  * ends in one has its end on the tape; a call that has begun before goes on to its end. */
 void rec_pause(void);
 void rec_resume(void);
+/* The same for another reason: there is a pause as long as one of them holds. */
+enum rec_pause_reason {
+    REC_PAUSE_PROGRAM = 1,
+    REC_PAUSE_TIME = 2, /* the others: thread/window.h */
+    REC_PAUSE_SIGNAL = 4,
+    REC_PAUSE_ITERATION = 8
+};
+void rec_pause_for(enum rec_pause_reason reason, bool pause);
 /* The thread begins or ends to be recorded. */
 void rec_pause_enter(struct rec_thread *self, uint64_t now);
 void rec_pause_leave(struct rec_thread *self, uint64_t now);

@@ -69,6 +69,18 @@ if(Python3_FOUND)
         endforeach()
         record_program(marked ${compiler} -Wall -Wextra -Werror -pthread)
         record_test(marked.${short} quick -- ${record_bin}/marked.${short})
+        record_program(window ${compiler} -Wall -Wextra -Werror)
+        set(window ${record_bin}/window.${short})
+        record_test(window.numbers.${short} quick --option=--iterations=3:5 -- ${window} numbers)
+        record_test(window.visits.${short} quick --option=--iterations=a:solve:3:4 --
+                    ${window} visits)
+        record_test(window.never.${short} quick --option=--start-after=1h -- ${window} none)
+        record_test(window.late.${short} quick --option=--start-after=50ms -- ${window} late wait)
+        record_test(window.early.${short} quick --option=--duration=50ms -- ${window} none wait)
+        record_test(window.always.${short} quick --option=--duration=1h -- ${window} all)
+        record_test(window.signals.${short} quick --option=--signals=on -- ${window} signals)
+        record_test(window.signals.off.${short} quick --option=--signals=off --
+                    ${window} signals off)
         record_program(pause_threads ${compiler} -Wall -Wextra -Werror -pthread)
         record_program(short_threads ${compiler} -Wall -Wextra -Werror -pthread)
         record_test(short_threads.${short} quick -- ${record_bin}/short_threads.${short})
@@ -103,6 +115,37 @@ if(Python3_FOUND)
         add_custom_target(record.marked_fortran ALL DEPENDS ${record_bin}/marked_fortran)
         record_test(marked.fortran quick -- ${record_bin}/marked_fortran)
     endif()
+
+    # Programs that are marked for other tools: without these tools, with libraries in their place,
+    # and in a module that has one for itself.
+    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+        get_filename_component(short ${compiler} NAME_WE)
+        set(marks ${PROJECT_SOURCE_DIR}/tests/record/marks)
+        set(bin ${record_bin}/marks.${short})
+        file(MAKE_DIRECTORY ${bin})
+        set(built)
+        foreach(tool caliper dlb scorep)
+            list(APPEND built COMMAND ${compiler} -O1 -g -fPIC -shared ${marks}/original.c -o ${bin}/lib${tool}.so)
+            list(APPEND built COMMAND ${compiler} -O1 -g -DORIGINAL ${marks}/marks.c -o ${bin}/${tool}
+                                      -L${bin} -Wl,--no-as-needed -l${tool} -Wl,-rpath,${bin})
+            list(APPEND built COMMAND ${compiler} -O1 -g -fPIC -shared -DORIGINAL -DMODULE ${marks}/marks.c
+                                      -o ${bin}/${tool}.module -L${bin} -Wl,--no-as-needed -l${tool}
+                                      -Wl,-rpath,${bin})
+        endforeach()
+        add_custom_command(OUTPUT ${bin}/marks ${built}
+            COMMAND ${compiler} -O1 -g ${marks}/plugin.c -o ${bin}/plugin
+            COMMAND ${compiler} -O1 -g -Wall -Wextra -Werror ${marks}/marks.c -o ${bin}/marks
+            DEPENDS ${marks}/marks.c ${marks}/original.c ${marks}/original.h ${marks}/plugin.c VERBATIM)
+        add_custom_target(record.marks.${short} ALL DEPENDS ${bin}/marks)
+        foreach(tool caliper dlb scorep)
+            record_test(marks.${tool}.${short} quick -- ${bin}/marks ${tool})
+            record_test(marks.${tool}.original.${short} quick -- ${bin}/${tool} ${tool})
+            record_test(marks.${tool}.module.${short} quick -- ${bin}/plugin ${bin}/${tool}.module ${tool})
+        endforeach()
+        record_test(marks.nvtx.${short} quick -- ${bin}/marks nvtx)
+        record_test(marks.nvtx.injected.${short} quick
+                    --env NVTX_INJECTION64_PATH=$<TARGET_FILE:liblull-record> -- ${bin}/marks nvtx)
+    endforeach()
 
     add_test(NAME record.functions
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py

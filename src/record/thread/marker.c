@@ -1,9 +1,11 @@
-/* What programs mark by lull.h. */
+/* What programs mark, by lull.h or for other tools. */
 #include "record/core.h"
 #include "record/hash.h"
 #include "record/inject/inject.h"
 #include "record/keep.h"
+#include "record/marks/foreign.h"
 #include "record/omp/team.h"
+#include "record/thread/window.h"
 
 #include <lull/lull.h>
 #include <pthread.h>
@@ -88,6 +90,8 @@ static uint32_t region_of(const char *name)
 
 static void begin(const char *name)
 {
+    if (rec_window_has_iterations)
+        rec_window_begin(name);
     struct rec_thread *self = rec_current();
     uint32_t region = rec_admits(self) && name ? region_of(name) : 0;
     if (marked.depth < MOST_MARKED)
@@ -103,9 +107,8 @@ static void begin(const char *name)
     rec_enter(self, region, rec_now());
 }
 
-static void end(const char *name)
+static void end_newest(void)
 {
-    (void)name;
     if (marked.depth == 0)
         return;
     uint32_t region = --marked.depth < MOST_MARKED ? marked.regions[marked.depth] : 0;
@@ -116,6 +119,24 @@ static void end(const char *name)
         return;
     rec_reserve(self, REC_MOST_SLOTS);
     rec_leave(self, region, rec_now());
+}
+
+void rec_mark_begin(const char *name)
+{
+    begin(name);
+}
+
+void rec_mark_end(void)
+{
+    end_newest();
+    if (rec_window_has_iterations)
+        rec_window_end();
+}
+
+static void end(const char *name)
+{
+    (void)name;
+    rec_mark_end();
 }
 
 static void mark_iteration(struct rec_thread *self, long number)
@@ -135,6 +156,8 @@ static void mark_iteration(struct rec_thread *self, long number)
 
 static void iteration(long number)
 {
+    if (rec_window_has_iterations)
+        rec_window_iteration(number);
     mark_iteration(rec_current(), number);
     if (REC_UNLIKELY(rec_process.disturbs))
         rec_inject_mark((uint64_t)number);

@@ -1,7 +1,7 @@
-/* Pauses that the program asks for: they hold for all threads of the process. Each pause and each
- * resumption begins an epoch; a thread takes note of it when something begins or ends on it that is
- * recorded, and writes onto its tape when the pause began and ended. Where it has missed several,
- * they become one of the same length in all. */
+/* Pauses that the program asks for, or the user: they hold for all threads of the process. Each
+ * pause and each resumption begins an epoch; a thread takes note of it when something begins or
+ * ends on it that is recorded, and writes onto its tape when the pause began and ended. Where it
+ * has missed several, they become one of the same length in all. */
 #include "record/core.h"
 #include "record/omp/team.h"
 
@@ -34,9 +34,12 @@ void rec_pause_start(void)
     __atomic_store_n(&rec_process.gate, newest.gate, __ATOMIC_RELEASE);
 }
 
-static void change(bool pause)
+static void change(enum rec_pause_reason reason, bool holds)
 {
+    static unsigned reasons; /* that hold */
     pthread_mutex_lock(&lock);
+    reasons = holds ? reasons | reason : reasons & ~(unsigned)reason;
+    const bool pause = reasons != 0;
     if (rec_process.on && is_pause(newest.gate) != pause) {
         uint64_t now = rec_now();
         newest.gate += REC_GATE_EPOCH;
@@ -51,20 +54,25 @@ static void change(bool pause)
     pthread_mutex_unlock(&lock);
 }
 
-void rec_pause(void)
+void rec_pause_for(enum rec_pause_reason reason, bool pause)
 {
     if (!rec_process.on)
         return;
-    change(true);
-    rec_notice(rec_current());
+    change(reason, pause);
+    if (rec_self_or_null)
+        rec_notice(rec_self_or_null);
+}
+
+void rec_pause(void)
+{
+    rec_current();
+    rec_pause_for(REC_PAUSE_PROGRAM, true);
 }
 
 void rec_resume(void)
 {
-    if (!rec_process.on)
-        return;
-    change(false);
-    rec_notice(rec_current());
+    rec_current();
+    rec_pause_for(REC_PAUSE_PROGRAM, false);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------

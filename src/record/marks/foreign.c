@@ -1,0 +1,95 @@
+#include "record/marks/foreign.h"
+
+#include "record/keep.h"
+#include "record/private.h"
+#include "record/site/map.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+
+/* ---- the tool's library -----------------------------------------------------------------------
+ */
+
+static int take_loaded(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(uint64_t *)context = info->dlpi_adds;
+    return 1;
+}
+
+void *rec_original(struct rec_original *original)
+{
+    void *found = __atomic_load_n(&original->found, __ATOMIC_ACQUIRE);
+    uint64_t loaded = 0;
+    if (found)
+        return found;
+    dl_iterate_phdr(take_loaded, &loaded);
+    if (__atomic_load_n(&original->looked, __ATOMIC_RELAXED) == loaded)
+        return NULL;
+    found = dlsym(RTLD_NEXT, original->name);
+    void *library = found ? NULL : rec_private_library(original->library, original->name);
+    if (library)
+        found = dlsym(library, original->name);
+    __atomic_store_n(&original->looked, loaded, __ATOMIC_RELAXED);
+    __atomic_store_n(&original->found, found, __ATOMIC_RELEASE);
+    return found;
+}
+
+/* ---- handles ----------------------------------------------------------------------------------
+ */
+
+struct handle {
+    const char *name;
+    bool own;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_map handles;
+
+static const struct handle *find(const void *handle)
+{
+    return (const struct handle *)rec_map_get(&handles, (uintptr_t)handle);
+}
+
+static const char *keep(const void *handle, const char *name, bool own)
+{
+    struct handle *fresh = rec_keep(sizeof *fresh);
+    char *text = rec_keep(strlen(name) + 1);
+    if (!fresh || !text)
+        return NULL;
+    *fresh = (struct handle){strcpy(text, name), own};
+    pthread_mutex_lock(&lock);
+    const bool good = rec_map_put(&handles, (uintptr_t)handle, (uintptr_t)fresh);
+    pthread_mutex_unlock(&lock);
+    return good ? text : NULL;
+}
+
+void rec_handle_is(const void *handle, const char *name)
+{
+    const struct handle *known = handle ? find(handle) : NULL;
+    if (handle && name && (!known || strcmp(known->name, name) != 0))
+        keep(handle, name, false);
+}
+
+const char *rec_handle_name(const void *handle)
+{
+    const struct handle *known = handle ? find(handle) : NULL;
+    return known ? known->name : NULL;
+}
+
+bool rec_handle_is_own(const void *handle)
+{
+    const struct handle *known = handle ? find(handle) : NULL;
+    return known && known->own;
+}
+
+void *rec_handle_make(const char *name, size_t size)
+{
+    const char **handle = rec_keep(sizeof *handle + size);
+    const char *text = handle ? keep(handle, name, true) : NULL;
+    if (!text)
+        return NULL;
+    *handle = text;
+    return handle;
+}
