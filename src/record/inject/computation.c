@@ -114,16 +114,17 @@ static int64_t due_delays(int64_t time, int64_t iteration)
 /* ---- doing it ---------------------------------------------------------------------------------
  */
 
-static void spend(int64_t ns, uint32_t *region, const char *name)
+/* False: there is nothing to be added. */
+static bool spend(int64_t ns, uint32_t *region, const char *name)
 {
     const struct rec_region what = {
         .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
     struct rec_thread *self = rec_current();
     if (ns <= 0)
-        return;
+        return false;
     if (!rec_admits(self) || rec_define_region_once(region, &what) == 0) {
         rec_inject_hold(rec_inject_now() + ns, NULL);
-        return;
+        return true;
     }
     if (self->omp)
         rec_omp_unfold(self);
@@ -132,18 +133,20 @@ static void spend(int64_t ns, uint32_t *region, const char *name)
     rec_inject_hold(rec_inject_now() + ns, NULL);
     rec_reserve(self, REC_MOST_SLOTS);
     rec_leave(self, *region, rec_now());
+    return true;
 }
 
-void rec_inject_come(bool begins_iteration)
+int64_t rec_inject_come(bool begins_iteration)
 {
+    const int64_t now = rec_inject_now(), duration = now - own.began;
     if (!own.is_main)
-        return;
+        return now;
     all.iteration += begins_iteration;
-    const int64_t duration = rec_inject_now() - own.began;
     if (duration < LULL_TAPE_LEAST_COMPUTATION)
-        return;
-    spend(noise_of(own.began, duration), &all.noise_region, "noise");
-    spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
+        return now;
+    bool longer = spend(noise_of(own.began, duration), &all.noise_region, "noise");
+    longer |= spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
+    return longer ? rec_inject_now() : now;
 }
 
 void rec_inject_go(void)
