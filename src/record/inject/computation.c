@@ -56,22 +56,19 @@ void rec_computation_begin(uint32_t rank)
 /* ---- how much ---------------------------------------------------------------------------------
  */
 
-/* What is lost to detours when `work` ns are done from a moment of the period on: a detour that is
- * under way, and each that begins before the work is done. The same as in simulations
- * (sim/noise/recording.h), step by step. */
-static int64_t lost_to_detours(int64_t at, int64_t work)
+int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, int64_t period,
+                            int64_t at, int64_t work)
 {
-    const struct lull_tape_inject *s = all.settings;
     int64_t lost = 0, round = 0;
     uint32_t next = 0;
-    while (next < s->n_detours && all.detours[next].begin + all.detours[next].length <= at)
+    while (next < n && detours[next].begin + detours[next].length <= at)
         next++;
     for (;; next++) {
-        if (next == s->n_detours) {
+        if (next == n) {
             next = 0;
-            round += s->period;
+            round += period;
         }
-        const struct lull_tape_detour *detour = &all.detours[next];
+        const struct lull_tape_detour *detour = &detours[next];
         const int64_t begin = round + detour->begin;
         if (begin > at) {
             if (begin - at >= work)
@@ -90,9 +87,8 @@ static int64_t noise_of(int64_t began, int64_t duration)
     if (!all.noise)
         return 0;
     if (s->n_detours > 0)
-        return duration > 0
-                   ? lost_to_detours((began - all.origin + s->phase) % s->period, duration)
-                   : 0;
+        return rec_lost_to_detours(all.detours, s->n_detours, s->period,
+                                   (began - all.origin + s->phase) % s->period, duration);
     const int64_t amount = all.draws[all.next++ % s->n_draws];
     return s->per > 0 ? (int64_t)((double)amount * (double)duration / s->per + 0.5) : amount;
 }
@@ -103,8 +99,7 @@ static int64_t due_delays(int64_t time, int64_t iteration)
     int64_t sum = 0;
     for (uint32_t i = 0; all.over && i < all.settings->n_delays; i++) {
         const struct lull_tape_delay *delay = &all.delays[i];
-        if (delay->rank == all.rank &&
-            (delay->at_iteration ? iteration : time) >= delay->when &&
+        if (delay->rank == all.rank && (delay->at_iteration ? iteration : time) >= delay->when &&
             !__atomic_exchange_n(&all.over[i], true, __ATOMIC_RELAXED))
             sum += delay->length;
     }

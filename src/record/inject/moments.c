@@ -18,9 +18,8 @@
 enum { MESSAGES = 1 << 16, COLLECTIVES = 1 << 12, NEAR = 64 };
 /* A place of the table that is being written. */
 #define WRITING UINT64_C(1)
-#define SIZE                          \
-    (sizeof(struct lull_tape_moments) + \
-     (MESSAGES + COLLECTIVES) * sizeof(struct lull_tape_moment))
+#define SIZE \
+    (sizeof(struct lull_tape_moments) + (MESSAGES + COLLECTIVES) * sizeof(struct lull_tape_moment))
 
 static struct {
     struct lull_tape_moments *file; /* NULL: there is none */

@@ -14,8 +14,8 @@
 bool rec_moments_begin(uint32_t process);
 void rec_moments_end(void);
 
-/* The message was sent at that moment. Where so many are under way that there is no room near its place, the
- * oldest there is forgotten. */
+/* The message was sent at that moment. Where so many are under way that there is no room near its
+ * place, the oldest there is forgotten. */
 void rec_moment_send(uint64_t key, int64_t ns);
 /* It was not sent after all. */
 void rec_moment_withdraw(uint64_t key);
