@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import fit
+import inject
 import kernel
 import machine
 import record_app
@@ -161,10 +162,10 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_app, simulate, wave, fit,
-                     program, predicted, kernel, sparse):
+        for part in (machine, repeat, record_mpi, record_omp, record_app, inject, simulate, wave,
+                     fit, program, predicted, kernel, sparse):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat",
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat", "inject",
                                      "simulate", "wave", "fit", "program", "predicted", "kernel",
                                      "sparse")):
             return

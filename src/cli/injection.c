@@ -38,8 +38,8 @@ static void take_delays(const struct lull_disturbance *disturbance,
         lull_arena_zero(arena, disturbance->n_delays + (size_t)1, sizeof *delays);
     for (uint32_t i = 0; i < disturbance->n_delays; i++) {
         const struct lull_delay *delay = &disturbance->delays[i];
-        delays[i] = (struct lull_tape_delay){
-            delay->rank, delay->at_iteration, delay->when, delay->length};
+        delays[i] =
+            (struct lull_tape_delay){delay->rank, delay->at_iteration, delay->when, delay->length};
     }
     injection->delays = delays;
     injection->n_delays = disturbance->n_delays;
@@ -73,14 +73,13 @@ void lull_cli_inject(const struct lull_disturbance *disturbance,
     unsetenv("LULL_RECORD_INJECT");
     if (!disturbance || !recording->library)
         return;
-    struct lull_injection injection = {.has_network = disturbance->has_network,
-                                       .latency = disturbance->latency,
-                                       .ns_per_byte = disturbance->has_network
-                                                          ? 1e9 / disturbance->bandwidth
-                                                          : 0,
-                                       .seed = disturbance->seed,
-                                       .iterations = disturbance->iterations,
-                                       .text = disturbance->text};
+    struct lull_injection injection = {
+        .has_network = disturbance->has_network,
+        .latency = disturbance->latency,
+        .ns_per_byte = disturbance->has_network ? 1e9 / disturbance->bandwidth : 0,
+        .seed = disturbance->seed,
+        .iterations = disturbance->iterations,
+        .text = disturbance->text};
     take_delays(disturbance, &injection, arena);
     take_noise(disturbance, recording->job.rank, &injection, arena);
     if (lull_injection_write(&injection, recording, arena, &err) != LULL_OK &&

@@ -20,21 +20,21 @@ static bool put(FILE *file, const void *what, size_t size, size_t count)
 static bool put_all(FILE *file, const struct lull_injection *injection, uint32_t rank)
 {
     const char *name = injection->iterations ? injection->iterations : "";
-    struct lull_tape_inject header = {
-        .version = LULL_TAPE_VERSION,
-        .byte_order = LULL_TAPE_BYTE_ORDER,
-        .rank = rank,
-        .latency = injection->has_network ? injection->latency : -1,
-        .ns_per_byte = injection->has_network ? injection->ns_per_byte : 0,
-        .n_delays = injection->n_delays,
-        .n_draws = injection->n_draws,
-        .n_detours = injection->n_detours,
-        .name_size = (uint32_t)strlen(name) + 1,
-        .text_size = (uint32_t)strlen(injection->text) + 1,
-        .per = injection->per,
-        .period = injection->period,
-        .phase = injection->phase,
-        .seed = injection->seed};
+    struct lull_tape_inject header = {.version = LULL_TAPE_VERSION,
+                                      .byte_order = LULL_TAPE_BYTE_ORDER,
+                                      .rank = rank,
+                                      .latency = injection->has_network ? injection->latency : -1,
+                                      .ns_per_byte =
+                                          injection->has_network ? injection->ns_per_byte : 0,
+                                      .n_delays = injection->n_delays,
+                                      .n_draws = injection->n_draws,
+                                      .n_detours = injection->n_detours,
+                                      .name_size = (uint32_t)strlen(name) + 1,
+                                      .text_size = (uint32_t)strlen(injection->text) + 1,
+                                      .per = injection->per,
+                                      .period = injection->period,
+                                      .phase = injection->phase,
+                                      .seed = injection->seed};
     memcpy(header.magic, LULL_TAPE_INJECT_MAGIC, sizeof header.magic);
     header.size = (uint32_t)(sizeof header + header.n_delays * sizeof *injection->delays +
                              header.n_draws * sizeof *injection->draws +
@@ -52,8 +52,8 @@ lull_status lull_injection_write(const struct lull_injection *injection,
                                  struct lull_error *err)
 {
     const char *folder = lull_arena_printf(arena, "%s/" LULL_TAPE_INJECT_NAME, recording->run);
-    const char *path = lull_arena_printf(arena, "%s/%u." LULL_TAPE_INJECT_SETTINGS, folder,
-                                         recording->job.rank);
+    const char *path =
+        lull_arena_printf(arena, "%s/%u." LULL_TAPE_INJECT_SETTINGS, folder, recording->job.rank);
     const char *fresh = lull_arena_printf(arena, "%s.%ld", path, (long)getpid());
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return refuse(folder, err);

@@ -137,7 +137,7 @@ struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
     bool on;                          /* changes to false at the end and in a forked child */
     bool tsc;
-    bool disturbs; /* on purpose (inject/inject.h) */
+    bool disturbs;      /* on purpose (inject/inject.h) */
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */

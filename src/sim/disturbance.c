@@ -111,9 +111,8 @@ lull_status lull_disturbance_add(struct lull_disturbance *disturbance, const cha
     lull_status status = at && colon && at < colon ? add_delay(disturbance, text, err)
                                                    : add_named(disturbance, text, err);
     if (status == LULL_OK)
-        disturbance->text =
-            lull_arena_printf(disturbance->arena, "%s%s%s", disturbance->text,
-                              *disturbance->text ? "\n" : "", text);
+        disturbance->text = lull_arena_printf(disturbance->arena, "%s%s%s", disturbance->text,
+                                              *disturbance->text ? "\n" : "", text);
     return status;
 }
 
@@ -123,8 +122,8 @@ lull_status lull_disturbance_add_lines(struct lull_disturbance *disturbance, con
     lull_status status = LULL_OK;
     while (*lines && status == LULL_OK) {
         const size_t length = strcspn(lines, "\n");
-        status = lull_disturbance_add(
-            disturbance, lull_arena_strndup(disturbance->arena, lines, length), err);
+        status = lull_disturbance_add(disturbance,
+                                      lull_arena_strndup(disturbance->arena, lines, length), err);
         lines += length + (lines[length] != '\0');
     }
     return status;

@@ -18,7 +18,7 @@
 struct lull_disturbance {
     struct lull_arena *arena; /* where all that follows lives */
     bool has_network;
-    double latency, bandwidth; /* ns; bytes/s */
+    double latency, bandwidth;      /* ns; bytes/s */
     const struct lull_noise *noise; /* NULL: none */
     struct lull_delay *delays;
     uint32_t n_delays;

@@ -13,8 +13,9 @@ const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_
                                          (unsigned long long)trace->disturbed_seed);
     if (trace->not_held > 0)
         text = lull_arena_printf(
-            arena, "%s; %llu of %llu messages could not be held back, because it is not known when "
-                   "they were sent",
+            arena,
+            "%s; %llu of %llu messages could not be held back, because it is not known when "
+            "they were sent",
             text, (unsigned long long)trace->not_held,
             (unsigned long long)(trace->held + trace->not_held));
     return text;

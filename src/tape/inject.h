@@ -54,7 +54,7 @@ struct lull_tape_inject {
 struct lull_tape_moments {
     char magic[8];
     uint32_t version, byte_order;
-    uint64_t node; /* the same for processes with one clock */
+    uint64_t node;                  /* the same for processes with one clock */
     uint32_t messages, collectives; /* powers of two */
 };
 

@@ -160,10 +160,9 @@ static void add_against(struct lull_document *document, const struct lull_agains
                 share_cell(process->mpi_share[LULL_PREDICTED]),
                 share_cell(process->mpi_share[LULL_MEASURED]), share_error(process->mpi_share));
     }
-    lull_document_note(document, LULL_NOTE_INFO,
-                       "The prediction of %s misses its runtime by %.2f %%.",
-                       against->runs.runs[0].path,
-                       100 * fabs(lull_against_error(against->runtime)));
+    lull_document_note(
+        document, LULL_NOTE_INFO, "The prediction of %s misses its runtime by %.2f %%.",
+        against->runs.runs[0].path, 100 * fabs(lull_against_error(against->runtime)));
 }
 
 struct lull_document *lull_replay_document(const struct lull_replay_study *study,

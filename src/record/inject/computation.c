@@ -56,22 +56,19 @@ void rec_computation_begin(uint32_t rank)
 /* ---- how much ---------------------------------------------------------------------------------
  */
 
-/* What is lost to detours when `work` ns are done from a moment of the period on: a detour that is
- * under way, and each that begins before the work is done. The same as in simulations
- * (sim/noise/recording.h), step by step. */
-static int64_t lost_to_detours(int64_t at, int64_t work)
+int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, int64_t period,
+                            int64_t at, int64_t work)
 {
-    const struct lull_tape_inject *s = all.settings;
     int64_t lost = 0, round = 0;
     uint32_t next = 0;
-    while (next < s->n_detours && all.detours[next].begin + all.detours[next].length <= at)
+    while (next < n && detours[next].begin + detours[next].length <= at)
         next++;
     for (;; next++) {
-        if (next == s->n_detours) {
+        if (next == n) {
             next = 0;
-            round += s->period;
+            round += period;
         }
-        const struct lull_tape_detour *detour = &all.detours[next];
+        const struct lull_tape_detour *detour = &detours[next];
         const int64_t begin = round + detour->begin;
         if (begin > at) {
             if (begin - at >= work)
@@ -90,9 +87,8 @@ static int64_t noise_of(int64_t began, int64_t duration)
     if (!all.noise)
         return 0;
     if (s->n_detours > 0)
-        return duration > 0
-                   ? lost_to_detours((began - all.origin + s->phase) % s->period, duration)
-                   : 0;
+        return rec_lost_to_detours(all.detours, s->n_detours, s->period,
+                                   (began - all.origin + s->phase) % s->period, duration);
     const int64_t amount = all.draws[all.next++ % s->n_draws];
     return s->per > 0 ? (int64_t)((double)amount * (double)duration / s->per + 0.5) : amount;
 }
@@ -103,8 +99,7 @@ static int64_t due_delays(int64_t time, int64_t iteration)
     int64_t sum = 0;
     for (uint32_t i = 0; all.over && i < all.settings->n_delays; i++) {
         const struct lull_tape_delay *delay = &all.delays[i];
-        if (delay->rank == all.rank &&
-            (delay->at_iteration ? iteration : time) >= delay->when &&
+        if (delay->rank == all.rank && (delay->at_iteration ? iteration : time) >= delay->when &&
             !__atomic_exchange_n(&all.over[i], true, __ATOMIC_RELAXED))
             sum += delay->length;
     }
@@ -114,16 +109,17 @@ static int64_t due_delays(int64_t time, int64_t iteration)
 /* ---- doing it ---------------------------------------------------------------------------------
  */
 
-static void spend(int64_t ns, uint32_t *region, const char *name)
+/* False: there is nothing to be added. */
+static bool spend(int64_t ns, uint32_t *region, const char *name)
 {
     const struct rec_region what = {
         .paradigm = LULL_TAPE_PARADIGM_USER, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
     struct rec_thread *self = rec_current();
     if (ns <= 0)
-        return;
+        return false;
     if (!rec_admits(self) || rec_define_region_once(region, &what) == 0) {
         rec_inject_hold(rec_inject_now() + ns, NULL);
-        return;
+        return true;
     }
     if (self->omp)
         rec_omp_unfold(self);
@@ -132,18 +128,20 @@ static void spend(int64_t ns, uint32_t *region, const char *name)
     rec_inject_hold(rec_inject_now() + ns, NULL);
     rec_reserve(self, REC_MOST_SLOTS);
     rec_leave(self, *region, rec_now());
+    return true;
 }
 
-void rec_inject_come(bool begins_iteration)
+int64_t rec_inject_come(bool begins_iteration)
 {
+    const int64_t now = rec_inject_now(), duration = now - own.began;
     if (!own.is_main)
-        return;
+        return now;
     all.iteration += begins_iteration;
-    const int64_t duration = rec_inject_now() - own.began;
     if (duration < LULL_TAPE_LEAST_COMPUTATION)
-        return;
-    spend(noise_of(own.began, duration), &all.noise_region, "noise");
-    spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
+        return now;
+    bool longer = spend(noise_of(own.began, duration), &all.noise_region, "noise");
+    longer |= spend(due_delays(own.began - all.origin, all.iteration), &all.delay_region, "delay");
+    return longer ? rec_inject_now() : now;
 }
 
 void rec_inject_go(void)

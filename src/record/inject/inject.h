@@ -32,8 +32,9 @@ void rec_inject_end(void);
 void rec_inject_begin(uint32_t rank);
 /* The name of the function whose calls begin iterations; NULL: marks do. */
 const char *rec_inject_iterations(void);
-/* A call begins before which a computation ends. */
-void rec_inject_come(bool begins_iteration);
+/* A call begins before which a computation ends. Returns when it begins, behind noise and delays,
+ * in ns of CLOCK_MONOTONIC. */
+int64_t rec_inject_come(bool begins_iteration);
 /* It ends. */
 void rec_inject_go(void);
 /* The program says that an iteration begins (lull.h). */

@@ -1,7 +1,6 @@
 #include "record/inject/moments.h"
 
 #include "record/core.h"
-#include "record/inject/inject.h"
 #include "record/node.h"
 #include "record/site/map.h"
 #include "tape/inject.h"
@@ -19,9 +18,8 @@
 enum { MESSAGES = 1 << 16, COLLECTIVES = 1 << 12, NEAR = 64 };
 /* A place of the table that is being written. */
 #define WRITING UINT64_C(1)
-#define SIZE                          \
-    (sizeof(struct lull_tape_moments) + \
-     (MESSAGES + COLLECTIVES) * sizeof(struct lull_tape_moment))
+#define SIZE \
+    (sizeof(struct lull_tape_moments) + (MESSAGES + COLLECTIVES) * sizeof(struct lull_tape_moment))
 
 static struct {
     struct lull_tape_moments *file; /* NULL: there is none */
@@ -158,12 +156,12 @@ static struct lull_tape_moment *find_room(uint64_t key)
     return oldest && claim(oldest, oldest_key) ? oldest : NULL;
 }
 
-void rec_moment_send(uint64_t key)
+void rec_moment_send(uint64_t key, int64_t ns)
 {
     struct lull_tape_moment *place = own.file ? find_room(key) : NULL;
     if (!place)
         return;
-    __atomic_store_n(&place->ns, rec_inject_now(), __ATOMIC_RELAXED);
+    __atomic_store_n(&place->ns, ns, __ATOMIC_RELAXED);
     __atomic_store_n(&place->key, key, __ATOMIC_RELEASE);
 }
 
@@ -201,14 +199,14 @@ static struct lull_tape_moment *part_of(struct lull_tape_moments *file, uint64_t
     return &messages_of(file)[MESSAGES + (key & (COLLECTIVES - 1))];
 }
 
-void rec_moment_join(uint64_t key)
+void rec_moment_join(uint64_t key, int64_t ns)
 {
     if (!own.file)
         return;
     struct lull_tape_moment *part = part_of(own.file, key);
     __atomic_store_n(&part->key, WRITING, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&part->ns, rec_inject_now(), __ATOMIC_RELAXED);
+    __atomic_store_n(&part->ns, ns, __ATOMIC_RELAXED);
     __atomic_store_n(&part->key, key, __ATOMIC_RELEASE);
 }
 

@@ -14,18 +14,18 @@
 bool rec_moments_begin(uint32_t process);
 void rec_moments_end(void);
 
-/* The message is sent now. Where so many are under way that there is no room near its place, the
- * oldest there is forgotten. */
-void rec_moment_send(uint64_t key);
+/* The message was sent at that moment. Where so many are under way that there is no room near its
+ * place, the oldest there is forgotten. */
+void rec_moment_send(uint64_t key, int64_t ns);
 /* It was not sent after all. */
 void rec_moment_withdraw(uint64_t key);
 /* When a process has sent a message, in *ret_ns; it is forgotten if `take`. False: that is not
  * known. */
 bool rec_moment_of_message(uint32_t process, uint64_t key, bool take, int64_t *ret_ns);
 
-/* The process begins its part of an operation now; some thousand operations later that is
+/* The process began its part of an operation at that moment; some thousand operations later that is
  * forgotten. */
-void rec_moment_join(uint64_t key);
+void rec_moment_join(uint64_t key, int64_t ns);
 bool rec_moment_of_part(uint32_t process, uint64_t key, int64_t *ret_ns);
 
 #endif

@@ -52,8 +52,8 @@ struct rec_mpi_waited {
 enum rec_rma { REC_RMA_PUT, REC_RMA_GET, REC_RMA_ATOMIC, REC_RMA_SYNC };
 enum rec_io { REC_IO_READ, REC_IO_WRITE, REC_IO_OPEN, REC_IO_CLOSE };
 
-extern uint32_t rec_mpi_regions[];        /* generated: id of each function, 0: not yet called */
-extern const char *const rec_mpi_names[]; /* generated */
+extern uint32_t rec_mpi_regions[];         /* generated: id of each function, 0: not yet called */
+extern const char *const rec_mpi_names[];  /* generated */
 extern const unsigned rec_mpi_n_functions; /* generated: how many there are */
 extern struct rec_mpi_comm rec_mpi_world;
 

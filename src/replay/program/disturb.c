@@ -30,9 +30,8 @@ void lull_disturbed_close(struct lull_disturbed *disturbed)
 
 static const char *name_of(const struct lull_disturbed *disturbed, const struct lull_step *step)
 {
-    return step->region < disturbed->trace->n_regions
-               ? disturbed->trace->regions[step->region].name
-               : "";
+    return step->region < disturbed->trace->n_regions ? disturbed->trace->regions[step->region].name
+                                                      : "";
 }
 
 /* Making and freeing communicators, windows and files is left alone. */
@@ -97,13 +96,21 @@ static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_s
     return noise + due_delays(disturbed, since, disturbed->iteration);
 }
 
-static int64_t at_mark(struct lull_disturbed *disturbed, const struct lull_step *mark)
+/* The delay comes with the next call, so that it is part of the computation behind the mark: what
+ * happened before, and has the same time in a simulated trace, is not delayed. */
+static void pass_mark(struct lull_disturbed *disturbed, const struct lull_step *mark)
 {
     const struct lull_trace *trace = disturbed->trace;
-    if (disturbed->disturbance->iterations || mark->comm >= trace->n_markers ||
-        strcmp(trace->markers[mark->comm].name, "iteration") != 0 || mark->number > INT64_MAX)
-        return 0;
-    return due_delays(disturbed, -1, (int64_t)mark->number);
+    if (!disturbed->disturbance->iterations && mark->comm < trace->n_markers &&
+        strcmp(trace->markers[mark->comm].name, "iteration") == 0 && mark->number <= INT64_MAX)
+        disturbed->pending += due_delays(disturbed, -1, (int64_t)mark->number);
+}
+
+static int64_t take_pending(struct lull_disturbed *disturbed)
+{
+    const int64_t pending = disturbed->pending;
+    disturbed->pending = 0;
+    return pending;
 }
 
 int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_step *step)
@@ -112,13 +119,14 @@ int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_s
         return 0;
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
-        return before_call(disturbed, step);
+        return take_pending(disturbed) + before_call(disturbed, step);
     case LULL_STEP_CALL_END:
         if (communicates(disturbed, step))
             disturbed->began = step->time;
         return 0;
     case LULL_STEP_MARKER:
-        return at_mark(disturbed, step);
+        pass_mark(disturbed, step);
+        return 0;
     default:
         return 0;
     }

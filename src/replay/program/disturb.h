@@ -20,6 +20,7 @@ struct lull_disturbed {
     int64_t origin, began; /* ns: of the part that is replayed; of the computation */
     struct lull_noise_rank draws;
     int64_t iteration; /* calls of disturbance->iterations, less one */
+    int64_t pending;   /* ns: delays of marks since the last call */
     bool *over;        /* [n_delays] */
 };
 
@@ -28,8 +29,8 @@ bool lull_disturbed_open(struct lull_disturbed *disturbed, const struct lull_tra
                          const struct lull_disturbance *disturbance, uint32_t rank, int64_t origin);
 void lull_disturbed_close(struct lull_disturbed *disturbed);
 
-/* What comes before a step of the stream, in ns: a call that begins, or a mark. The end of a call
- * is to be told, too; other steps add nothing. */
+/* What comes before a step of the stream, in ns: a call that begins. The ends of calls and marks
+ * are to be told, too; they and other steps add nothing. */
 int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_step *step);
 
 #endif

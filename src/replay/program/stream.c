@@ -193,8 +193,7 @@ static lull_status push_disturbance(stream_t *s, const struct lull_step *step,
     const int64_t ns = lull_disturbed_add(&s->disturbed, step);
     if (ns <= 0)
         return LULL_OK;
-    struct entry *entry =
-        lull_replay_push(s, LULL_OP_COMPUTE, LULL_OP_NO_REGION, step->time);
+    struct entry *entry = lull_replay_push(s, LULL_OP_COMPUTE, LULL_OP_NO_REGION, step->time);
     if (!entry)
         return lull_replay_no_memory(s, err);
     entry->op.duration = ns;
@@ -340,14 +339,12 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     s->call_region = LULL_OP_NO_REGION;
     s->poll = NO_ENTRY;
     s->withdraws = lull_survey_withdraws(replay->survey, location);
-    const bool disturbs =
-        replay->options.disturbance &&
-        location == replay->trace->processes[s->process].first_location;
+    const bool disturbs = replay->options.disturbance &&
+                          location == replay->trace->processes[s->process].first_location;
     const struct lull_windows *windows = replay->options.windows;
-    if (!lull_disturbed_open(&s->disturbed, replay->trace,
-                             disturbs ? replay->options.disturbance : NULL,
-                             replay->ranks[s->process],
-                             windows ? windows->intervals[s->process][0].begin : 0)) {
+    if (!lull_disturbed_open(
+            &s->disturbed, replay->trace, disturbs ? replay->options.disturbance : NULL,
+            replay->ranks[s->process], windows ? windows->intervals[s->process][0].begin : 0)) {
         lull_status status = lull_replay_no_memory(s, err);
         free(s);
         return status;

@@ -17,8 +17,7 @@ lull_status lull_against_load(const char *path, const struct lull_runs_options *
     wanted.companion = NULL;
     wanted.no_replay = true;
     *ret_against = (struct lull_against){0};
-    lull_status status =
-        lull_runs_load(&path, 1, &wanted, notices, arena, &ret_against->runs, err);
+    lull_status status = lull_runs_load(&path, 1, &wanted, notices, arena, &ret_against->runs, err);
     if (status != LULL_OK)
         return status;
     const struct lull_run *run = &ret_against->runs.runs[0];

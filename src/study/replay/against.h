@@ -11,15 +11,15 @@ enum { LULL_PREDICTED, LULL_MEASURED, LULL_AGAINST_SIDES };
 
 struct lull_against_process {
     uint32_t rank;
-    int64_t time[LULL_AGAINST_SIDES];    /* ns: from leaving MPI_Init to entering MPI_Finalize, as far
-                                            as it was recorded; else the length of the run */
+    int64_t time[LULL_AGAINST_SIDES]; /* ns: from leaving MPI_Init to entering MPI_Finalize, as far
+                                         as it was recorded; else the length of the run */
     double mpi_share[LULL_AGAINST_SIDES]; /* of the time of its master that is in MPI */
 };
 
 struct lull_against {
-    struct lull_runs runs;      /* the measured one */
-    const char *disturbance;    /* what it was disturbed with, in lines; NULL: nothing */
-    int64_t runtime[LULL_AGAINST_SIDES]; /* ns */
+    struct lull_runs runs;                /* the measured one */
+    const char *disturbance;              /* what it was disturbed with, in lines; NULL: nothing */
+    int64_t runtime[LULL_AGAINST_SIDES];  /* ns */
     double mpi_share[LULL_AGAINST_SIDES]; /* of the time of all masters */
     struct lull_against_process *processes;
     uint32_t n_processes;

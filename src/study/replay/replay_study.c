@@ -12,7 +12,7 @@ struct session {
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
     struct lull_measured measured;
-    struct lull_what_if *what_if; /* NULL: computations stay as they are */
+    struct lull_what_if *what_if;               /* NULL: computations stay as they are */
     const struct lull_disturbance *disturbance; /* NULL: none */
     struct lull_notices *notices;
     struct lull_arena *arena;
@@ -144,8 +144,8 @@ static lull_status take_injected(struct session *session, struct lull_network *n
                                  struct lull_error *err)
 {
     struct lull_spec *spec;
-    lull_status status = lull_spec_parse(lull_disturbance_network(session->disturbance),
-                                         session->arena, &spec, err);
+    lull_status status =
+        lull_spec_parse(lull_disturbance_network(session->disturbance), session->arena, &spec, err);
     if (status != LULL_OK)
         return status;
     return lull_replay_read_network(spec, measured_trace(session), session->wanted.application,
@@ -240,8 +240,8 @@ static lull_status load_against(struct session *session, struct lull_error *err)
         return LULL_OK;
     struct lull_against *against = lull_arena_alloc(session->arena, sizeof *against);
     session->study->against = against;
-    lull_status status = lull_against_load(supposition->against, &session->wanted,
-                                           session->notices, session->arena, against, err);
+    lull_status status = lull_against_load(supposition->against, &session->wanted, session->notices,
+                                           session->arena, against, err);
     if (status != LULL_OK || supposes_anything(supposition))
         return status;
     return lull_against_disturbance(against, session->arena, &session->disturbance, err);
@@ -250,13 +250,12 @@ static lull_status load_against(struct session *session, struct lull_error *err)
 static lull_status compare(struct session *session, struct lull_error *err)
 {
     struct lull_replay_study *study = session->study;
-    const struct lull_replayed *last =
-        study->runs.count > 2 ? &study->supposed : &study->replayed;
+    const struct lull_replayed *last = study->runs.count > 2 ? &study->supposed : &study->replayed;
     if (!study->against)
         return LULL_OK;
     return lull_against_compare(study->against, &study->runs.runs[study->runs.count - 1],
-                                last->warp, measured_trace(session),
-                                session->wanted.application, session->arena, err);
+                                last->warp, measured_trace(session), session->wanted.application,
+                                session->arena, err);
 }
 
 lull_status lull_replay_study_make(const char *path, const struct lull_supposition *supposition,

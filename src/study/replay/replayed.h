@@ -24,7 +24,7 @@ struct lull_replay_wish {
     struct lull_what_if *what_if;       /* made with `run` as its pieces; NULL: as measured */
     const struct lull_windows *windows; /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
-    bool run;                           /* the run is wanted, not only its length */
+    bool run;                                   /* the run is wanted, not only its length */
 };
 
 /* Ends with lull_replayed_close, after success only. */

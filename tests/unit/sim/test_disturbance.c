@@ -29,16 +29,15 @@ static struct lull_disturbance taken(const char *const *specs)
 static void test_words(void **state)
 {
     (void)state;
-    struct lull_disturbance d =
-        TAKE("hockney:latency=1ms,bandwidth=2GB/s", "exponential:mean=50us", "3@i10:20ms",
-             "0@5ms:30us", "iteration:call=MPI_Allreduce");
+    struct lull_disturbance d = TAKE("hockney:latency=1ms,bandwidth=2GB/s", "exponential:mean=50us",
+                                     "3@i10:20ms", "0@5ms:30us", "iteration:call=MPI_Allreduce");
     assert_true(d.has_network && d.latency == 1e6 && d.bandwidth == 2e9);
     assert_non_null(d.noise);
     assert_int_equal(d.n_delays, 2);
     assert_true(d.delays[0].rank == 3 && d.delays[0].at_iteration && d.delays[0].when == 10 &&
                 d.delays[0].length == 20000000);
-    assert_true(d.delays[1].rank == 0 && !d.delays[1].at_iteration &&
-                d.delays[1].when == 5000000 && d.delays[1].length == 30000);
+    assert_true(d.delays[1].rank == 0 && !d.delays[1].at_iteration && d.delays[1].when == 5000000 &&
+                d.delays[1].length == 30000);
     assert_string_equal(d.iterations, "MPI_Allreduce");
     assert_int_equal(d.seed, 7);
     assert_string_equal(d.text, "hockney:latency=1ms,bandwidth=2GB/s\nexponential:mean=50us\n"
@@ -90,8 +89,8 @@ static void test_draws(void **state)
 {
     (void)state;
     static const char *const specs[] = {"exponential:mean=50us", "gamma:mean=1ms,shape=4",
-                                        "constant:mean=3us", "bernoulli:mean=1us,p=0.1",
-                                        "uniform:max=9us", "normal:mean=5us,sd=1us"};
+                                        "constant:mean=3us",     "bernoulli:mean=1us,p=0.1",
+                                        "uniform:max=9us",       "normal:mean=5us,sd=1us"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         const struct lull_disturbance d = TAKE(specs[i]);
         struct lull_noise_numbers numbers;
@@ -172,8 +171,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),   cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_words),    cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_draws),
         cmocka_unit_test(test_per_time), cmocka_unit_test(test_detours),
         cmocka_unit_test(test_network)};
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -37,7 +37,7 @@ void rec_disturb_join(struct rec_disturbed_operation *operation, MPI_Comm comm)
 {
     operation->key = begin(operation, comm, OPERATIONS);
     if (operation->key)
-        rec_moment_join(operation->key);
+        rec_moment_join(operation->key, rec_disturb_moment);
 }
 
 void rec_disturb_make(struct rec_disturbed_operation *operation, MPI_Comm comm)
@@ -48,7 +48,7 @@ void rec_disturb_make(struct rec_disturbed_operation *operation, MPI_Comm comm)
 void rec_disturb_restart(struct rec_disturbed_operation *operation)
 {
     operation->key = rec_channel_mix(operation->key, 1);
-    rec_moment_join(operation->key);
+    rec_moment_join(operation->key, rec_disturb_moment);
 }
 
 /* ---- how long it takes ------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+__thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
 __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
 
 /* Frame of the call that this thread is in; 0: none. */
@@ -42,10 +43,9 @@ void rec_disturb_begin(void)
 
 bool rec_disturb_come(unsigned function)
 {
-    if (rec_current()->gate & REC_GATE_INSIDE)
-        return false;
-    rec_inject_come(function == iterations);
-    return true;
+    const bool own = !(rec_current()->gate & REC_GATE_INSIDE);
+    rec_disturb_moment = own ? rec_inject_come(function == iterations) : rec_inject_now();
+    return own;
 }
 
 /* MPI's own progress: a message that others wait for may be under way from here. */
@@ -81,7 +81,7 @@ static uint64_t send_on(const struct rec_mpi_comm *comm, int dest, int tag)
     uint64_t *count = rec_channel_count(rec_channel_mix(channel, 2));
     const uint64_t key = count ? rec_channel_mix(channel, (*count)++) : 0;
     if (key)
-        rec_moment_send(key);
+        rec_moment_send(key, rec_disturb_moment);
     pthread_mutex_unlock(&rec_channel_lock);
     return key;
 }

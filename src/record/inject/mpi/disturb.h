@@ -17,6 +17,8 @@
 #include "record/inject/inject.h"
 #include "record/mpi/wrap.h"
 
+/* When the call that this thread is in began: what it sends is sent then. ns of CLOCK_MONOTONIC. */
+extern __thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
 /* The library's function, for what is called in its place; of the call that this thread is in. */
 extern __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
 

@@ -1,7 +1,7 @@
 #include "record/inject/mpi/requests.h"
 
-#include "record/inject/mpi/channels.h"
 #include "record/inject/moments.h"
+#include "record/inject/mpi/channels.h"
 
 #include <sys/mman.h>
 
@@ -25,10 +25,9 @@ static uint32_t *bucket_of(uint64_t handle)
 static bool grow(void)
 {
     const size_t size = all.most * sizeof *all.pool;
-    void *larger =
-        all.pool ? mremap(all.pool, size, 2 * size, MREMAP_MAYMOVE)
-                 : mmap(NULL, FIRST * sizeof *all.pool, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *larger = all.pool ? mremap(all.pool, size, 2 * size, MREMAP_MAYMOVE)
+                            : mmap(NULL, FIRST * sizeof *all.pool, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (larger == MAP_FAILED)
         return false;
     all.most = all.pool ? 2 * all.most : FIRST;
@@ -125,19 +124,17 @@ static void withdraw(const struct rec_disturbed_request *request)
 
 static int64_t due_after(int64_t sent, const MPI_Status *status)
 {
-    return sent + (int64_t)(rec_injected_network.latency +
-                            rec_injected_network.ns_per_byte *
-                                (double)rec_mpi_status_bytes(status) +
-                            0.5);
+    return sent +
+           (int64_t)(rec_injected_network.latency +
+                     rec_injected_network.ns_per_byte * (double)rec_mpi_status_bytes(status) + 0.5);
 }
 
 static int64_t due_of_message(uint64_t channel, uint64_t number, uint32_t sender,
                               const MPI_Status *status, bool over)
 {
     int64_t sent;
-    const bool known =
-        channel != 0 &&
-        rec_moment_of_message(sender, rec_channel_mix(channel, number), over, &sent);
+    const bool known = channel != 0 &&
+                       rec_moment_of_message(sender, rec_channel_mix(channel, number), over, &sent);
     if (over)
         rec_inject_count(known);
     return known ? due_after(sent, status) : INT64_MIN;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define NEXT(function) ((__typeof__(&PMPI_##function))rec_disturb_next)
+#define NEXT(function)    ((__typeof__(&PMPI_##function))rec_disturb_next)
 #define SEEN(status, own) ((status) == MPI_STATUS_IGNORE ? &(own) : (status))
 
 /* ---- several requests at a time ---------------------------------------------------------------
@@ -36,8 +36,7 @@ static bool take(struct requests *all, int n, const MPI_Request *requests)
     all->mapped = 0;
     if (all->n > HERE) {
         const size_t size = (size_t)n * (sizeof *all->handles + sizeof *all->statuses);
-        void *space =
-            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (space == MAP_FAILED)
             return false;
         all->mapped = size;

@@ -1,0 +1,83 @@
+"""Predictions against measurements: programs are recorded as they are, then disturbed on purpose, and
+lull replay predicts the second run from the first and from what was injected.
+
+LULL_BENCH_BEFORE holds words that come before the launcher, such as "chrt -f 10" on a machine that
+does other work."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+
+from record_mpi import ENVIRONMENT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXAMPLES = os.path.join(HERE, "..", "examples")
+SOURCES = {"ping-pong": os.path.join(HERE, "pingpong.c"), "heat": os.path.join(EXAMPLES, "heat.c"),
+           "chain": os.path.join(EXAMPLES, "wave.c")}
+CHAIN = ["--pattern", "chain:exec=2ms,iterations=150", "--work"]
+BY_CALL = "iteration:call=MPI_Waitall"
+LATENCIES = ("10us", "100us", "1ms", "10ms")
+ROUNDS = {"10us": "5000", "100us": "2000", "1ms": "200", "10ms": "30"}
+CASES = ([("ping-pong", 2, [ROUNDS[latency]], ["hockney:latency=" + latency])
+          for latency in LATENCIES] +
+         [("ping-pong", 2, ["20", "1000000"], ["hockney:latency=10us,bandwidth=100MB/s"])] +
+         [("heat", 2, ["100", "600"], ["hockney:latency=" + latency]) for latency in LATENCIES] +
+         [("chain", 2, CHAIN + ["divide"], [BY_CALL, "0@i40:50ms"]),
+          ("chain", 2, CHAIN + ["divide"], ["exponential:mean=500us"]),
+          ("chain", 2, CHAIN + ["divide"], ["bernoulli:mean=100us,p=0.05"]),
+          ("chain", 2, CHAIN + ["divide"], ["periodic:period=10ms,duration=1ms"]),
+          ("chain", 2, CHAIN + ["divide"],
+           [BY_CALL, "hockney:latency=100us", "exponential:mean=200us", "1@i70:30ms"]),
+          ("chain", 6, CHAIN + ["sleep"], [BY_CALL, "hockney:latency=1ms", "2@i40:50ms"]),
+          ("chain", 6, CHAIN + ["sleep"], ["exponential:mean=1ms"])])
+
+
+class Case:
+    def __init__(self, bench, family, kind, ranks, arguments):
+        self.bench = bench
+        before = os.environ.get("LULL_BENCH_BEFORE", "").split()
+        program = os.path.abspath(bench.path("inject-%s.%s" % (kind, family)))
+        if not os.path.exists(program):
+            subprocess.run(["mpicc." + family, "-O2", "-w", SOURCES[kind], "-o", program, "-lm"],
+                           check=True)
+        self.launch = before + ["mpiexec." + family, "-n", str(ranks)]
+        self.program = [program, *arguments]
+
+    def record(self, name, specs):
+        run = os.path.abspath(self.bench.path(name))
+        shutil.rmtree(run, ignore_errors=True)
+        words = [word for spec in specs for word in ("--inject", spec)]
+        lull = os.path.join(os.path.abspath(self.bench.build), "lull")
+        subprocess.run(self.launch + [lull, "record", "-o", run, *words, "--", *self.program],
+                       env=dict(ENVIRONMENT, OMP_NUM_THREADS="1", LULL_RECORD_QUIET="1"), check=True,
+                       capture_output=True)
+        return run
+
+    def compare(self, specs):
+        """Predicted, measured and the error of the replay of the undisturbed run."""
+        quiet, disturbed = self.record("quiet", []), self.record("disturbed", specs)
+        done = subprocess.run(self.bench.lull("replay", quiet, "--against", disturbed, "--format",
+                                              "json"), check=True, capture_output=True, text=True)
+        tables = json.loads(done.stdout)["tables"]
+        predicted, measured, _ = tables["against"]["rows"][0]["values"]
+        return predicted, measured, abs(tables["replay"]["rows"][1]["values"][1])
+
+
+def rows(bench):
+    for family in ("openmpi", "mpich"):
+        for kind, ranks, arguments, specs in CASES:
+            words = " ".join(spec for spec in specs if spec != BY_CALL)
+            name = "inject: %s %s x %d, %s" % (family, kind, ranks, words)
+            if not bench.wanted(name) or not shutil.which("mpicc." + family):
+                continue
+            case = Case(bench, family, kind, ranks, arguments)
+            found = [case.compare(specs) for _ in range(bench.runs)]
+            errors = sorted(100 * (predicted / measured - 1) for predicted, measured, _ in found)
+            own = 100 * statistics.median(replay for _, _, replay in found)
+            bench.add(name, "error %+.1f %% (%+.1f .. %+.1f)" %
+                      (statistics.median(errors), errors[0], errors[-1]),
+                      "<= %.1f %%" % max(5, own),
+                      "predicted %.4f s, measured %.4f s; replay of the undisturbed run %.1f %%" %
+                      (statistics.median(p for p, _, _ in found),
+                       statistics.median(m for _, m, _ in found), own))
