@@ -195,6 +195,16 @@ static bool ends_in_call(struct rec_thread *self, uint64_t now)
     return true;
 }
 
+/* A program may call exit() in a signal's handler, where its thread has the lock: then its tapes stay
+ * as where a program is killed. */
+static bool lock_at_end(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    return pthread_mutex_timedlock(&threads_lock, &until) == 0;
+}
+
 void rec_stop(void)
 {
     if (!rec_process.on)
@@ -203,7 +213,8 @@ void rec_stop(void)
     __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
     uint64_t now = rec_now();
     rec_thread_end();
-    pthread_mutex_lock(&threads_lock);
+    if (!lock_at_end())
+        return;
     for (struct rec_thread *thread = threads; thread; thread = thread->next) {
         if (now < *thread->until)
             now = *thread->until;
@@ -224,12 +235,12 @@ void rec_stop(void)
         rec_report_add(thread);
         rec_buffer_end(thread, !thread->rests);
     }
-    pthread_mutex_unlock(&threads_lock);
     rec_functions_stop();
     rec_define_clock(0);
     rec_inject_end();
     rec_definitions_end();
     rec_report();
+    pthread_mutex_unlock(&threads_lock);
 }
 
 __attribute__((destructor)) static void stop(void)
@@ -371,12 +382,9 @@ static void leave_all(struct rec_thread *self, uint64_t now)
     }
 }
 
-void rec_thread_end(void)
+/* What the thread has to say at its end. */
+static void conclude(struct rec_thread *self)
 {
-    struct rec_thread *self = rec_self_or_null;
-    if (!self || self == &rec_nobody)
-        return;
-    rec_self_or_null = &rec_nobody;
     if (!(self->gate & REC_GATE_INSIDE))
         rec_pause_note(self);
     rec_reserve(self, REC_MOST_SLOTS);
@@ -394,24 +402,51 @@ void rec_thread_end(void)
     rec_functions_end(self);
     rec_cores_end(self);
     rec_sums_until(self, now);
-    pthread_mutex_lock(&threads_lock);
-    if (rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
-        !(self->gate & REC_GATE_INSIDE)) {
-        self->rests = true;
-        self->next_resting = resting;
-        resting = self;
-        pthread_mutex_unlock(&threads_lock);
-        return;
-    }
+}
+
+/* With the lock held: whether another thread may have this location. */
+static bool can_rest(const struct rec_thread *self)
+{
+    return rec_process.on && self->role != REC_ROLE_MASTER && self->n_frames == 0 &&
+           !(self->gate & REC_GATE_INSIDE);
+}
+
+static void take_out(struct rec_thread *self)
+{
     if (self->previous)
         self->previous->next = self->next;
     else
         threads = self->next;
     if (self->next)
         self->next->previous = self->previous;
-    rec_report_add(self);
-    rec_buffer_end(self, false);
+}
+
+/* All of it with the lock: the process may end meanwhile, and close the tapes of all threads. */
+void rec_thread_end(void)
+{
+    struct rec_thread *self = rec_self_or_null;
+    if (!self || self == &rec_nobody)
+        return;
+    rec_self_or_null = &rec_nobody;
+    pthread_mutex_lock(&threads_lock);
+    if (self->closed) {
+        pthread_mutex_unlock(&threads_lock);
+        return;
+    }
+    conclude(self);
+    const bool rests = can_rest(self);
+    if (rests) {
+        self->rests = true;
+        self->next_resting = resting;
+        resting = self;
+    } else {
+        take_out(self);
+        rec_report_add(self);
+        rec_buffer_end(self, false);
+    }
     pthread_mutex_unlock(&threads_lock);
+    if (rests)
+        return;
     rec_functions_free(self);
     if (self->scratch)
         munmap(self->scratch, self->scratch_size);

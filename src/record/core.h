@@ -135,7 +135,7 @@ extern struct rec_thread rec_nobody;
  * own that is all zero in a child, however it was forked. */
 struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
-    bool on;                          /* changes to false at the end and in a forked child */
+    _Atomic bool on;                  /* changes to false at the end and in a forked child */
     bool tsc;
     bool disturbs;      /* on purpose (inject/inject.h) */
     double ns_per_tick; /* roughly, as measured at the start */

@@ -17,6 +17,7 @@ struct parallel {
 static void run(void *argument)
 {
     const struct parallel *parallel = argument;
+    REC_COMES_AFTER(parallel);
     if (!rec_self_or_null)
         rec_omp_thread_begin();
     struct rec_thread *self = parallel->fork.master ? rec_omp_self() : NULL;
@@ -26,6 +27,7 @@ static void run(void *argument)
         rec_gomp_run(parallel->body, parallel->data);
         if (REC_UNLIKELY(parallel->fork.master == rec_self_or_null)) /* paused since the fork */
             rec_omp_arrive(parallel->fork.master, &parallel->fork);
+        REC_COMES_BEFORE(parallel);
         return;
     }
     rec_omp_begin(self, &parallel->fork);
@@ -33,6 +35,7 @@ static void run(void *argument)
         rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
     rec_gomp_run(parallel->body, parallel->data);
     rec_omp_arrive(self, &parallel->fork);
+    REC_COMES_BEFORE(parallel);
 }
 
 /* `self` NULL: it is not recorded. */
@@ -45,10 +48,12 @@ static void begin_region(struct parallel *parallel, struct rec_thread *self, rec
     parallel->fork.master = NULL;
     if (REC_LIKELY(self != NULL))
         rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, rec_gomp_place(body));
+    REC_COMES_BEFORE(parallel);
 }
 
 static void end_region(const struct parallel *parallel)
 {
+    REC_COMES_AFTER(parallel);
     if (REC_LIKELY(parallel->fork.master != NULL))
         rec_omp_join(parallel->fork.master, &parallel->fork);
 }
@@ -181,6 +186,7 @@ void GOMP_parallel_end(void)
     struct rec_fork *fork = &old.parallels[at].fork;
     rec_omp_arrive(fork->master, fork);
     gomp->GOMP_parallel_end();
+    REC_COMES_AFTER(&old.parallels[at]);
     rec_omp_join(fork->master, fork);
 }
 

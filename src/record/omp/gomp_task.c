@@ -42,6 +42,7 @@ static void copy(void *to, void *from)
         source->copy(data, source->data);
     else if (source->size > 0)
         memcpy(data, source->data, source->size);
+    REC_COMES_BEFORE(to);
 }
 
 static void run(const struct head *head, void *data)
@@ -57,12 +58,14 @@ static void run(const struct head *head, void *data)
 static void run_task(void *block)
 {
     const struct head *head = block;
+    REC_COMES_AFTER(block);
     run(head, (char *)block + head->offset);
 }
 
 static void run_taskloop(void *block)
 {
     const struct head *head = block;
+    REC_COMES_AFTER(block);
     char *data = (char *)block + head->offset;
     memcpy(data, head->bounds, sizeof head->bounds);
     run(head, data);

@@ -104,6 +104,7 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
         omp->leagues |= bit;
     rec_omp_fork(self, fork, league ? REC_OMP_LEAGUE : REC_OMP_PARALLEL, place_of(code));
     parallel->ptr = fork;
+    REC_COMES_BEFORE(fork);
 }
 
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
@@ -111,6 +112,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 {
     (void)task, (void)flags, (void)code;
     const struct rec_fork *fork = parallel->ptr;
+    REC_COMES_AFTER(parallel);
     if (!fork)
         return;
     rec_omp_join(fork->master, fork);
@@ -147,6 +149,7 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task, boo
 {
     struct rec_thread *self = rec_omp_self();
     struct rec_fork *fork = parallel ? parallel->ptr : NULL;
+    REC_COMES_AFTER(fork);
     task->ptr = fork;
     if (REC_LIKELY(fork && self)) {
         rec_omp_begin(self, fork);
@@ -287,8 +290,8 @@ static void end_last_sync(const union ompt_data *task)
         __builtin_prefetch(fork_of(task));
 }
 
-static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
-                           const void *code)
+static void change_sync(int kind, int endpoint, const union ompt_data *parallel,
+                        const union ompt_data *task, const void *code)
 {
     bool known = kind > 0 && (size_t)kind < sizeof sync_regions / sizeof *sync_regions;
     enum rec_omp_region region = known ? sync_regions[kind] : REC_OMP_BARRIER;
@@ -308,6 +311,14 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
         end_last_sync(task);
     else
         end_sync(region, fork);
+}
+
+static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                           const void *code)
+{
+    change_sync(kind, endpoint, parallel, task, code);
+    if (endpoint == OMPT_BEGIN)
+        REC_COMES_BEFORE(parallel);
 }
 
 /* ---- work -------------------------------------------------------------------------------------
@@ -364,7 +375,9 @@ static void on_task_create(union ompt_data *parent, const void *frame, union omp
     (void)parent, (void)frame, (void)depends;
     if (!(flags & OMPT_TASK_EXPLICIT))
         return;
+    REC_COMES_AFTER(task); /* its memory was another task's */
     task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, place_of(code)));
+    REC_COMES_BEFORE(task);
     struct rec_thread *self = rec_omp_self();
     if (!self)
         return;
@@ -401,6 +414,7 @@ static void end_task(const union ompt_data *task)
  * then what it comes from has ended, or goes on elsewhere (a part of an untied task). */
 static void on_task_schedule(union ompt_data *prior, int status, union ompt_data *next)
 {
+    REC_COMES_AFTER(next);
     struct rec_thread *self = rec_current();
     bool ended =
         status == OMPT_TASK_COMPLETE || status == OMPT_TASK_CANCEL || status == OMPT_TASK_DETACH;
@@ -410,6 +424,7 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
         end_task(prior);
     else if (turns && is_explicit(next))
         begin_task(next);
+    REC_COMES_BEFORE(prior);
 }
 
 /* ---- start ------------------------------------------------------------------------------------

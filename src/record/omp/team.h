@@ -12,6 +12,7 @@
 #define LULL_RECORD_OMP_TEAM_H
 
 #include "record/core.h"
+#include "record/order.h"
 #include "record/site/site.h"
 
 /* Constructs; in the place where the program has one, each is a region of its own. */
