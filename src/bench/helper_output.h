@@ -1,5 +1,5 @@
 /* What helper programs say: lines of JSON, the first of which names the kind of helper, the last of
- * which is {"end":1}. Lines that do not begin with a brace are a launcher's. */
+ * which is LULL_HELPER_LAST. Lines that do not begin with a brace are a launcher's. */
 #ifndef LULL_BENCH_HELPER_OUTPUT_H
 #define LULL_BENCH_HELPER_OUTPUT_H
 
@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define LULL_HELPER_LAST "{\"end\":1}"
 
 struct lull_helper_record {
     const char *what, *level, *detail; /* level, detail: NULL where it has none */

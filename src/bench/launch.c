@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,6 +19,7 @@ extern char **environ;
 
 enum { MOST_OUTPUT = 64 << 20, PIECE = 1 << 16 };
 #define GRACE 2.0 /* s between asking to end and ending */
+#define LEAVE 5.0 /* s from the last line to the end */
 
 const char *lull_launch_find(const char *program, struct lull_arena *arena)
 {
@@ -86,21 +88,38 @@ static void shut(struct stream *stream)
     stream->fd = -1;
 }
 
-/* Until both ends are closed, or the time is up: then false. */
-static bool listen_to(struct stream *streams, double deadline)
+static bool ends_with_line(const struct stream *stream, const char *line)
 {
+    size_t length = strlen(line), size = stream->size;
+    if (size == 0 || stream->text[size - 1] != '\n' || --size < length)
+        return false;
+    const char *at = stream->text + size - length;
+    return memcmp(at, line, length) == 0 && (at == stream->text || at[-1] == '\n');
+}
+
+enum heard { ENDED, ALL_SAID, TOO_LATE };
+
+/* Until both ends are closed, or the time is up. */
+static enum heard listen_to(struct stream *streams, const struct lull_launch *launch)
+{
+    double deadline = lull_bench_now() + launch->seconds;
+    bool said = false;
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         struct pollfd polled[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
+        if (!said && launch->last && ends_with_line(&streams[0], launch->last)) {
+            said = true;
+            deadline = fmin(deadline, lull_bench_now() + LEAVE);
+        }
         double left = deadline - lull_bench_now();
         if (left <= 0)
-            return false;
+            return said ? ALL_SAID : TOO_LATE;
         if (poll(polled, 2, (int)(1000 * left) + 1) < 0 && errno != EINTR)
-            return false;
+            return TOO_LATE;
         for (int i = 0; i < 2; i++)
             if (streams[i].fd >= 0 && polled[i].revents && !drain(&streams[i]))
                 shut(&streams[i]);
     }
-    return true;
+    return ENDED;
 }
 
 /* Launchers pass the first signal on to what they have started. */
@@ -156,14 +175,16 @@ static const char *first_words(const char *text, struct lull_arena *arena)
     return NULL;
 }
 
-static lull_status judge(const struct lull_launch *launch, pid_t child, bool in_time,
+static lull_status judge(const struct lull_launch *launch, pid_t child, enum heard heard,
                          const char *complaint, struct lull_error *err)
 {
     int status = 0;
     const char *name = launch->command[0];
-    if (!in_time) {
+    if (heard != ENDED) {
         end(child);
-        return lull_fail(err, LULL_ERR_IO, "%s: still running after %.0f s", name, launch->seconds);
+        return heard == ALL_SAID ? LULL_OK
+                                 : lull_fail(err, LULL_ERR_IO, "%s: still running after %.0f s",
+                                             name, launch->seconds);
     }
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
@@ -198,8 +219,8 @@ static lull_status run(const struct lull_launch *launch, struct stream *streams,
     if (problem)
         return lull_fail(err, LULL_ERR_IO, "cannot start '%s': %s", launch->command[0],
                          strerror(problem));
-    bool in_time = listen_to(streams, lull_bench_now() + launch->seconds);
-    return judge(launch, child, in_time, first_words(streams[1].text, arena), err);
+    enum heard heard = listen_to(streams, launch);
+    return judge(launch, child, heard, first_words(streams[1].text, arena), err);
 }
 
 lull_status lull_launch_run(const struct lull_launch *launch, struct lull_arena *arena,

@@ -35,6 +35,27 @@ CONSTRUCTS = {"parallel", "for-static", "for-dynamic", "for-guided", "barrier", 
               "critical", "atomic", "reduction", "task"}
 
 
+def last_words(command):
+    """What a helper has said that does not end: MPICH 4.0 hangs in its own MPI_Finalize over UCX between
+    nodes now and then, with one rank in its process manager's barrier and one in UCX."""
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env=ENVIRONMENT)
+    said = []
+    for line in started.stdout:
+        said.append(line)
+        if line == '{"end":1}\n':
+            break
+    try:
+        started.wait(20)
+    except subprocess.TimeoutExpired:
+        print("ended: MPICH hangs in MPI_Finalize")
+        started.terminate()
+        started.wait(20)
+    else:
+        check(started.returncode == 0, "%s: status %d" % (command, started.returncode))
+    return "".join(said)
+
+
 def run(command, status=0):
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT,
                           timeout=SECONDS, check=False)
@@ -79,8 +100,7 @@ def check(condition, what):
 
 
 def check_two_ranks(command, helper, nodes_expected):
-    done = run(command + [helper, "--seconds", "1", "--passes", "2"])
-    header, records = lines_of(done.stdout)
+    header, records = lines_of(last_words(command + [helper, "--seconds", "1", "--passes", "2"]))
     check(header["ranks"] == 2 and header["nodes"] == nodes_expected, "ranks, nodes: %s" % header)
     check(len(header["levels"]) == 1, "one level: %s" % header)
     check(("remote" in header["levels"]) == (nodes_expected > 1), "its name: %s" % header)

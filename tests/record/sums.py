@@ -28,6 +28,8 @@ class Bench:
         done = subprocess.run([self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o",
                                run] + options + [self.settings.program] + arguments,
                               env=ENVIRONMENT, capture_output=True, text=True, timeout=240)
+        if not os.path.isdir(run):
+            self.wrong.append(f"{name}: no run, status {done.returncode}: {done.stderr}")
         expected = "\n".join(line for line in done.stdout.splitlines()
                              if line.split(" ")[0] in HINTS)
         return run, expected

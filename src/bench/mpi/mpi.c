@@ -129,7 +129,8 @@ static lull_status launch(struct lull_bench *bench, const struct lull_task *task
     double wanted = fmax(1, seconds - job->start_seconds);
     if (!make_command(&words, bench, family, wanted))
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "no %s was found", family->launchers[0]);
-    const struct lull_launch command = {.command = words.items, .seconds = 3 * wanted + PATIENCE};
+    const struct lull_launch command = {
+        .command = words.items, .seconds = 3 * wanted + PATIENCE, .last = LULL_HELPER_LAST};
     struct lull_steal before = {0}, after = {0};
     const char *text;
     double begin = lull_bench_now();

@@ -134,7 +134,8 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                                    "--threads",
                                    list_counts(bench, job),
                                    NULL};
-    const struct lull_launch launch = {command, environment, 3 * seconds + PATIENCE};
+    const struct lull_launch launch = {command, environment, 3 * seconds + PATIENCE,
+                                       LULL_HELPER_LAST};
     struct lull_steal before = {0}, after = {0};
     struct lull_helper_output output;
     const char *text;

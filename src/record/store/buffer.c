@@ -252,11 +252,16 @@ static void tell_flush(struct rec_thread *self)
 {
     uint64_t took = self->untold, last = rec_last_time(self);
     uint64_t from = self->untold_from > last ? self->untold_from : last;
+    const bool extra = took >= LULL_TAPE_OPEN;
     rec_sums_flush(self, took, from + took);
     self->at->record.time = from;
-    self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, 0, LULL_TAPE_NO_ID);
-    self->at->record.value = took < LULL_TAPE_OPEN ? (uint32_t)took : LULL_TAPE_OPEN - 1;
-    rec_commit(self, 1);
+    self->at->record.head = lull_tape_head(LULL_TAPE_FLUSH, extra, LULL_TAPE_NO_ID);
+    self->at->record.value = extra ? 0 : (uint32_t)took;
+    if (extra) {
+        self->at[1].u64[0] = took;
+        self->at[1].u64[1] = 0;
+    }
+    rec_commit(self, 1 + extra);
     self->untold = 0;
 }
 

@@ -99,7 +99,7 @@ static lull_status launch(const char *script, double seconds, struct lull_arena 
 {
     static const char *const environment[] = {"LULL_TEST_WORD=word", NULL};
     const char *const command[] = {"sh", "-c", script, NULL};
-    const struct lull_launch launch = {command, environment, seconds};
+    const struct lull_launch launch = {command, environment, seconds, "the end"};
     return lull_launch_run(&launch, arena, ret_output, err);
 }
 
@@ -127,9 +127,17 @@ static void test_launch(void **state)
     assert_int_equal(launch("kill -9 $$", 60, arena, &output, &err), LULL_ERR_IO);
     assert_string_equal(err.text, "sh: ended by signal 9");
     assert_int_equal(launch("exec sleep 100", 0.2, arena, &output, &err), LULL_ERR_IO);
+    /* What hangs when all is said, has said it; a last line must be the last, and whole. */
+    assert_int_equal(launch("echo one; echo the end; exec sleep 100", 0.2, arena, &output, &err),
+                     LULL_OK);
+    assert_string_equal(output, "one\nthe end\n");
+    assert_int_equal(launch("printf 'the end\\none\\n'; exec sleep 100", 0.2, arena, &output, &err),
+                     LULL_ERR_IO);
+    assert_int_equal(launch("echo not the end; exec sleep 100", 0.2, arena, &output, &err),
+                     LULL_ERR_IO);
     assert_string_equal(err.text, "sh: still running after 0 s");
     const char *const missing[] = {"lull-no-such-program", NULL};
-    const struct lull_launch command = {missing, NULL, 1};
+    const struct lull_launch command = {missing, NULL, 1, NULL};
     assert_int_equal(lull_launch_run(&command, arena, &output, &err), LULL_ERR_IO);
     assert_string_equal(err.text, "cannot start 'lull-no-such-program': No such file or directory");
     assert_null(lull_launch_find("lull-no-such-program", arena));

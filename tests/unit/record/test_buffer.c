@@ -1,5 +1,5 @@
-/* The tape of a thread across many chunks, on a full disk and at the budget; the files are read
- * here record by record. */
+/* The tape of a thread across many chunks, on a full disk, on one that takes seconds to write, and
+ * at the budget; the files are read here record by record. */
 #include "record/core.h"
 
 #include "support/folder.h"
@@ -16,12 +16,14 @@
 #include <cmocka.h>
 
 /* What befalls a thread. The records of a call are one slot or two. */
-enum { NOTHING, FULL_AT_FIRST, BUDGET, CASES };
+enum { NOTHING, FULL_AT_FIRST, SLOW_DISK, BUDGET, CASES };
 enum {
     CALLS = 20000,
     FIRST = 1000,
     REGIONS = 50
 }; /* ids that the recorder does not give out itself */
+
+#define SLOW (UINT64_C(1) << 34) /* ticks; seconds on any machine */
 
 static pthread_barrier_t all;
 static uint32_t numbers[CASES];
@@ -46,6 +48,10 @@ static void write_calls(unsigned number)
     recorded_refuse_space(number == FULL_AT_FIRST);
     if (number == BUDGET)
         rec_process.budget = rec_process.used + LULL_TAPE_CHUNK;
+    if (number == SLOW_DISK) { /* as if a chunk had just been written */
+        self->untold_from = rec_now();
+        self->untold = SLOW;
+    }
     for (unsigned i = 0; i < CALLS; i++)
         rec_put_call(self, region_at(i), rec_now(), duration_at(i));
     recorded_refuse_space(false);
@@ -53,8 +59,9 @@ static void write_calls(unsigned number)
         pthread_barrier_wait(&all);
 }
 
-/* Checks that the test's own calls on the tape are the first ones, and returns how many. */
-static unsigned read_calls(uint32_t number, unsigned *ret_flags)
+/* Checks that the test's own calls on the tape are the first ones, and returns how many, with the
+ * time spent in writing. */
+static unsigned read_calls(uint32_t number, unsigned *ret_flags, uint64_t *ret_flushing)
 {
     char name[32];
     size_t size;
@@ -63,6 +70,7 @@ static unsigned read_calls(uint32_t number, unsigned *ret_flags)
     unsigned char *file = folder_read(recorded_path(name), &size);
     struct lull_tape_header header;
     memcpy(&header, file, sizeof header);
+    *ret_flushing = 0;
     assert_in_range(header.committed, 0, size - LULL_TAPE_HEADER_SIZE);
     for (size_t at = 0; at < header.committed;) {
         union lull_tape_slot slots[2];
@@ -72,10 +80,12 @@ static unsigned read_calls(uint32_t number, unsigned *ret_flags)
         at += (1 + extra) * sizeof slots[0];
         if (kind == LULL_TAPE_PAD)
             at = (at + LULL_TAPE_CHUNK - 1) / LULL_TAPE_CHUNK * LULL_TAPE_CHUNK;
-        if (kind != LULL_TAPE_CALL || lull_tape_id_of(slots[0].record.head) < FIRST)
-            continue;
         if (extra > 0)
             memcpy(&slots[1], file + LULL_TAPE_HEADER_SIZE + at - sizeof slots[1], sizeof slots[1]);
+        if (kind == LULL_TAPE_FLUSH)
+            *ret_flushing += extra > 0 ? slots[1].u64[0] : slots[0].record.value;
+        if (kind != LULL_TAPE_CALL || lull_tape_id_of(slots[0].record.head) < FIRST)
+            continue;
         assert_int_equal(lull_tape_id_of(slots[0].record.head), region_at(n));
         assert_int_equal(extra > 0 ? slots[1].u64[0] : slots[0].record.value, duration_at(n));
         n++;
@@ -89,11 +99,12 @@ static void test_chunks(void **state)
 {
     (void)state;
     unsigned n[CASES], flags[CASES];
+    uint64_t flushing[CASES];
     pthread_barrier_init(&all, NULL, CASES);
     recorded_threads(CASES, write_calls);
     rec_stop();
     for (unsigned i = 0; i < CASES; i++) {
-        n[i] = read_calls(numbers[i], &flags[i]);
+        n[i] = read_calls(numbers[i], &flags[i], &flushing[i]);
         assert_true(flags[i] & LULL_TAPE_CLOSED);
         assert_false(flags[i] & LULL_TAPE_TAILED);
     }
@@ -104,6 +115,9 @@ static void test_chunks(void **state)
     assert_true(flags[FULL_AT_FIRST] & LULL_TAPE_WRITE_FAILED);
     assert_in_range(n[BUDGET], LULL_TAPE_CHUNK / 32, 2 * LULL_TAPE_CHUNK / 16);
     assert_true(flags[BUDGET] & LULL_TAPE_BUDGET_REACHED);
+    assert_int_equal(n[SLOW_DISK], CALLS);
+    assert_in_range(flushing[NOTHING], 1, SLOW - 1);
+    assert_in_range(flushing[SLOW_DISK], SLOW, 2 * SLOW);
 }
 
 static int tests(void)
