@@ -69,6 +69,11 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double
                                       struct lull_ecm_bandwidth *ret_bandwidth,
                                       struct lull_error *err);
 
+/* Cycles that one core was measured to take for so many lines that its instructions load from the
+ * first cache and store to it, in the mix of the benchmark that comes nearest; NAN: not measured.
+ */
+double lull_ecm_first_cache(const struct lull_machine *machine, double loads, double stores);
+
 /* Whether transfers between the caches overlap: as core/overlap of the machine file says, and where
  * it says nothing, as AMD's processors do and others do not. */
 bool lull_ecm_caches_overlap(const struct lull_machine *machine);

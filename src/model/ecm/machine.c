@@ -151,6 +151,23 @@ static double measured_cycles(const struct link_question *question, const char *
     return stream->explicit * LINE_BYTES / per_cycle;
 }
 
+double lull_ecm_first_cache(const struct lull_machine *machine, double loads, double stores)
+{
+    struct link_question question = {.machine = machine};
+    double share = stores / (loads + stores), distance = INFINITY, cycles = NAN;
+    if (!(loads + stores > 0) || lull_ecm_clock(machine, &question.clock, NULL) != LULL_OK)
+        return NAN;
+    for (size_t i = 0; i < N_STREAMS; i++) {
+        double taken = measured_cycles(&question, "L1", &streams[i]);
+        double off = fabs(streams[i].stores / streams[i].explicit - share);
+        if (isnan(taken) || off >= distance - 1e-9)
+            continue;
+        distance = off;
+        cycles = taken / streams[i].explicit * (loads + stores);
+    }
+    return cycles;
+}
+
 static bool link_measured(const void *context, const struct stream *stream)
 {
     const struct link_question *question = context;

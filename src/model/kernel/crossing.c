@@ -110,6 +110,7 @@ struct lull_crossing lull_crossing_find(const struct lull_kernel *kernel,
             continue;
         find_places(kernel, access, lanes, shares);
         *(access->write ? &crossing.stores : &crossing.loads) += lines * (1 - shares[0]);
+        *(access->write ? &crossing.lines_stored : &crossing.lines_loaded) += lines;
         stored += access->write ? unit / lanes : 0;
     }
     add_cycles(machine, vector_bytes, stored, &crossing);

@@ -12,10 +12,11 @@
 #include "model/kernel/kernel.h"
 
 struct lull_crossing {
-    double loads, stores; /* vectors that cross, per unit of work */
-    bool known;           /* the machine file says what that costs */
-    double load_cycles;   /* per unit of work, for the loads that cross: in addition to T_nOL */
-    double store_cycles;  /* per unit of work, for all stores of vectors: T_OL is not below */
+    double loads, stores;              /* vectors that cross, per unit of work */
+    double lines_loaded, lines_stored; /* by vectors, whether they cross or not, likewise */
+    bool known;                        /* the machine file says what that costs */
+    double load_cycles;  /* per unit of work, for the loads that cross: in addition to T_nOL */
+    double store_cycles; /* per unit of work, for all stores of vectors: T_OL is not below */
 };
 
 /* Of the kernel's body, compiled to vectors of so many bits; 0, or those of a single element: no

@@ -137,7 +137,12 @@ static lull_status find_in_core(const struct lull_kernel_options *options,
     prediction->crossing = lull_crossing_find(
         kernel, prediction->machine, prediction->incore.vector_bits, prediction->line_bytes);
     prediction->ecm.t_ol = fmax(prediction->incore.t_ol, prediction->crossing.store_cycles);
-    prediction->ecm.t_nol = prediction->incore.t_nol + prediction->crossing.load_cycles;
+    /* Links take what a stream took longer than in the first cache. So that they add up to it
+     * again, the core takes no less than it was measured to. */
+    double first = lull_ecm_first_cache(prediction->machine, prediction->crossing.lines_loaded,
+                                        prediction->crossing.lines_stored);
+    prediction->ecm.t_nol =
+        fmax(prediction->incore.t_nol, first) + prediction->crossing.load_cycles; /* NAN: unknown */
     return LULL_OK;
 }
 

@@ -18,8 +18,8 @@ static double openmp_cost(const struct lull_machine *machine, const char *compil
     return number ? number->value : NAN;
 }
 
-/* Nothing is assumed of one core that was not measured on one thread: libgomp wakes nobody there, but
- * asks the system to. */
+/* A barrier of one thread may cost a call of the system, so that it counts where it was measured.
+ */
 static struct sync sync_of(const struct lull_machine *machine,
                            const struct lull_solver_options *options, unsigned cores)
 {

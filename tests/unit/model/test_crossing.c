@@ -45,6 +45,7 @@ static void rows_of_whole_lines(void **state)
         /* Vectors of two: the element to the right begins one, too. */
         assert_true(crossing.loads == (bits == 128 ? 2 : 3));
         assert_true(crossing.stores == 1);
+        assert_true(crossing.lines_loaded == 4 && crossing.lines_stored == 1);
         assert_false(crossing.known);
         assert_true(crossing.load_cycles == 0 && crossing.store_cycles == 0);
     }

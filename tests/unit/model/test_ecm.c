@@ -150,6 +150,20 @@ static void test_overlap_of_vendors(void **state)
     }
 }
 
+/* Of the machine above a line costs 1 cycle by loads alone, and 2 / 2 in a copy; with a triad of 6
+ * cycles for four lines, four loads and a store are nearer to that (1 of 4) than to a copy (1 of 2)
+ * or to loads. */
+static void test_first_cache(void **state)
+{
+    struct lull_machine *machine = measured_machine(*state);
+    check_near("loads", lull_ecm_first_cache(machine, 3, 0), 3, 1e-12);
+    check_near("copy", lull_ecm_first_cache(machine, 2, 2), 4, 1e-12);
+    set_number(machine, *state, "L1.triad.1", 4 * 64e9 / 6, NAN);
+    check_near("stencil", lull_ecm_first_cache(machine, 4, 1), 5 * 6.0 / 4, 1e-12);
+    assert_true(isnan(lull_ecm_first_cache(machine, 0, 0)));
+    assert_true(isnan(lull_ecm_first_cache(lull_machine_create(*state), 1, 0)));
+}
+
 static void test_memory_bandwidth(void **state)
 {
     struct lull_machine *machine = measured_machine(*state);
@@ -176,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_transfer),
         cmocka_unit_test_setup_teardown(test_measured_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overlap_of_vendors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_first_cache, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
