@@ -202,8 +202,8 @@ struct drops {
 };
 
 /* Iterations in which little more than what is usual is left would be a selection: of waves that
- * just can be seen. On a ring it is left out where both fronts arrive: a rank there is idle until the
- * later one comes. */
+ * just can be seen. On a ring it is left out where both fronts arrive: a rank there is idle until
+ * the later one comes. */
 static void add_drops(const struct lull_wave_view *view, const struct arrival *list, size_t count,
                       struct reach reach, struct drops *drops)
 {

@@ -22,7 +22,7 @@ import launch
 RANKS, RANK, ITERATION = 8, 3, 10
 # Ranks sleep instead of computing, so that eight of them do not compete for fewer cores; the delay
 # is longer than what a busy machine keeps a rank waiting, and shorter delays are no waves.
-DELAY, LEAST = 0.8, "400ms"
+DELAY, LEAST = 2.0, "1s"
 PATTERN = "chain:exec=20ms,iterations=25,bytes=%s,distances=%s"
 PROTOCOLS = {"eager": "1KiB", "rendezvous": "1MiB"}
 DISTANCES = {"1": 1, "1+2": 2}
