@@ -34,11 +34,11 @@ def run(command, **more):
     return done.stdout
 
 
-def record(options, program, processes, name, arguments, folder):
+def record(options, program, processes, name, arguments, folder, counters="processor-time"):
     where = os.path.join(folder, "%s-%d" % (name, processes))
     run(["mpiexec." + options.family, "-n", str(processes), "env", "LULL_RECORD_DIR=" + where,
          "LD_PRELOAD=" + options.recorder, program] + [str(a) for a in arguments],
-        env=launch.environment(OMP_NUM_THREADS="1", LULL_RECORD_COUNTERS="processor-time"),
+        env=launch.environment(OMP_NUM_THREADS="1", LULL_RECORD_COUNTERS=counters),
         cwd=folder)
     return where
 
@@ -64,6 +64,24 @@ def cores_said_wrongly(model, most_processes):
     found = re.search(r'name = "cores", unit = "1", default = (\d+)', open(model).read())
     if not found or int(found.group(1)) != expected:
         yield "%s: cores are %s, expected %d" % (model, found and found.group(1), expected)
+
+
+def time_taken_wrongly(options, program, model, folder):
+    """A made-up counter says that a process had its core for a quarter of the time: what a term is
+    said to compute must be a quarter of the time in its region."""
+    where = record(options, program, 2, "quarter", (ITERATIONS, SIZE, 1, EVERY), folder,
+                   "fake:processor-time=0.25")
+    tables = json.loads(run([options.lull, "metrics", "--by", "region", "--format", "json", where]))
+    regions = [table for name, table in tables["tables"].items() if name.startswith("regions:")][0]
+    column = [c["id"] for c in regions["columns"]].index("inclusive")
+    inside = {row["id"]: row["values"][column] for row in regions["rows"]}
+    text = run([options.lull, "model", "program", model, "--against", where, "--format", "json"])
+    terms = {row["label"]: row["values"] for row in
+             json.loads(text)["tables"]["against"]["rows"]}
+    for name in ("update", "delta"):
+        share = terms[name][1] * 2 / inside[name]  # of two processes
+        if abs(share - 0.25) > 0.0025:  # the clock is calibrated to 1e-3
+            yield "%s: a share %g of its region is computation, expected 0.25" % (name, share)
 
 
 def derived_differences(options, runs, shape):
@@ -107,6 +125,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="lull-model-") as folder:
         program = compile_example(options, "image", folder)
         model = os.path.join(ROOT, "data", "models", "image.lua")
+        wrong += time_taken_wrongly(options, program, model, folder)
         for dimensions, shape in ((1, "ring"), (2, "2-D grid, periodic")):
             runs = [record(options, program, processes, "image-%d" % dimensions,
                            (ITERATIONS, SIZE, dimensions, EVERY), folder)
@@ -127,7 +146,7 @@ def main():
                                    [(last, 3 * SIZE)], "chain")
     for line in wrong:
         print(line)
-    print("16 runs, %d differences" % len(wrong))
+    print("17 runs, %d differences" % len(wrong))
     return 1 if wrong else 0
 
 

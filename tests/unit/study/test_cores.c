@@ -80,6 +80,37 @@ static void test_bound(void **state)
     expect(cores, "2 of 4 threads", OWN);
 }
 
+static void expect_number(const struct lull_cores *cores, uint32_t number)
+{
+    struct lull_trace *trace = trace_of(cores);
+    assert_int_equal(lull_cores_of(trace, trace->arena), number);
+    lull_trace_close(trace);
+}
+
+/* All may use the same two; two pairs are bound to one each; two pairs may use three of four each.
+ */
+static void test_number(void **state)
+{
+    (void)state;
+    const struct lull_cores unknown[4] = {{.on = 10}};
+    expect_number(unknown, 0);
+    const struct lull_cores same[4] = {{.allowed = 2, .there = 4},
+                                       {.allowed = 2, .there = 4},
+                                       {.allowed = 2, .there = 4},
+                                       {.allowed = 2, .there = 4}};
+    expect_number(same, 2);
+    const struct lull_cores bound[4] = {{.allowed = 1, .there = 4, .which = 7},
+                                        {.allowed = 1, .there = 4, .which = 7},
+                                        {.allowed = 1, .there = 4, .which = 8},
+                                        {.allowed = 1, .there = 4, .which = 8}};
+    expect_number(bound, 2);
+    const struct lull_cores overlapping[4] = {{.allowed = 3, .there = 4, .which = 7},
+                                              {.allowed = 3, .there = 4, .which = 7},
+                                              {.allowed = 3, .there = 4, .which = 8},
+                                              {.allowed = 3, .there = 4, .which = 8}};
+    expect_number(overlapping, 4);
+}
+
 /* Said of a replay that is shorter than a run whose threads had no core, and of no other. */
 static void test_excuse(void **state)
 {
@@ -98,8 +129,8 @@ static void test_excuse(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone), cmocka_unit_test(test_others),
-                                       cmocka_unit_test(test_own), cmocka_unit_test(test_bound),
-                                       cmocka_unit_test(test_excuse)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone), cmocka_unit_test(test_others), cmocka_unit_test(test_own),
+        cmocka_unit_test(test_bound), cmocka_unit_test(test_excuse), cmocka_unit_test(test_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
