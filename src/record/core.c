@@ -231,7 +231,7 @@ void rec_stop(void)
             rec_pause_leave(thread, now);
         if (!thread->rests)
             rec_cores_end(thread);
-        rec_functions_end(thread);
+        rec_functions_count(thread);
         rec_report_add(thread);
         rec_buffer_end(thread, !thread->rests);
     }

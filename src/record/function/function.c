@@ -43,13 +43,11 @@ static void *get_memory(size_t size)
     return got == MAP_FAILED ? NULL : got;
 }
 
-/* Twice as many, or `need`; what is new is zeroed. NULL: there is no memory, and nothing changes.
+/* Twice as many; what is new is zeroed. NULL: there is no memory, and nothing changes.
  */
-static void *get_more(void *old, size_t *count, size_t need, size_t size)
+static void *get_more(void *old, size_t *count, size_t size)
 {
-    size_t more = *count > 0 ? 2 * *count : REC_PAGE / size;
-    while (more < need)
-        more *= 2;
+    const size_t more = *count > 0 ? 2 * *count : REC_PAGE / size;
     void *got =
         old ? mremap(old, *count * size, more * size, MREMAP_MAYMOVE) : get_memory(more * size);
     if (!got || got == MAP_FAILED)
@@ -77,26 +75,44 @@ void rec_functions_free(struct rec_thread *self)
     self->functions = NULL;
 }
 
+void rec_functions_count(struct rec_thread *self)
+{
+    struct functions *own = self->functions;
+    const size_t count = own ? __atomic_load_n(&own->n_calls, __ATOMIC_ACQUIRE) : 0;
+    struct calls *calls = own ? __atomic_load_n(&own->calls, __ATOMIC_ACQUIRE) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t left_out = __atomic_exchange_n(&calls[i].left_out, 0, __ATOMIC_RELAXED);
+        if (left_out > 0)
+            rec_function_left_out((uint32_t)i, left_out);
+    }
+}
+
 void rec_functions_end(struct rec_thread *self)
 {
     struct functions *own = self->functions;
     if (!own)
         return;
+    rec_functions_count(self);
     own->n_open = own->beyond = 0;
-    for (size_t i = 0; i < own->n_calls; i++) {
+    for (size_t i = 0; i < own->n_calls; i++)
         own->calls[i].open = 0;
-        if (own->calls[i].left_out > 0)
-            rec_function_left_out((uint32_t)i, own->calls[i].left_out);
-        own->calls[i].left_out = 0;
-    }
 }
 
+/* The old ones stay where they are: at the end of the process another thread may be counting. All
+ * of them together are as large as the new ones. */
 static REC_COLD bool more_calls(struct functions *own, uint32_t region)
 {
-    struct calls *more = get_more(own->calls, &own->n_calls, (size_t)region + 1, sizeof *more);
-    if (more)
-        own->calls = more;
-    return more != NULL;
+    size_t more = own->n_calls > 0 ? 2 * own->n_calls : REC_PAGE / sizeof(struct calls);
+    while (more <= region)
+        more *= 2;
+    struct calls *calls = get_memory(more * sizeof *calls);
+    if (!calls)
+        return false;
+    if (own->calls)
+        memcpy(calls, own->calls, own->n_calls * sizeof *calls);
+    __atomic_store_n(&own->calls, calls, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->n_calls, more, __ATOMIC_RELEASE);
+    return true;
 }
 
 /* NULL: there is no memory. */
@@ -171,9 +187,8 @@ static void close_function(struct rec_thread *self, struct functions *own, uintp
 
 static REC_COLD bool more_open(struct functions *own)
 {
-    struct open *more = own->capacity < MOST_OPEN
-                            ? get_more(own->open, &own->capacity, own->capacity + 1, sizeof *more)
-                            : NULL;
+    struct open *more =
+        own->capacity < MOST_OPEN ? get_more(own->open, &own->capacity, sizeof *more) : NULL;
     if (more)
         own->open = more;
     return more != NULL;
@@ -233,7 +248,8 @@ static void begin(struct rec_thread *self, struct functions *own, struct open *f
         struct calls *calls = calls_of(own, region);
         if (!calls)
             return;
-        calls->left_out += admitted;
+        if (admitted) /* no other thread changes it but at the end of the process */
+            __atomic_store_n(&calls->left_out, calls->left_out + 1, __ATOMIC_RELAXED);
         if (REC_LIKELY(calls->open == 0))
             return;
     } else if (REC_LIKELY(admitted)) {

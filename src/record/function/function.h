@@ -20,8 +20,10 @@
 void rec_functions_prepare(void);
 /* Before anything is recorded: looks which functions of the files that are loaded are left out. */
 void rec_functions_start(void);
-/* The thread of this location ends, or the process does. */
+/* The thread of this location ends. */
 void rec_functions_end(struct rec_thread *self);
+/* The process does: counts what the thread, which may go on, has left out so far. */
+void rec_functions_count(struct rec_thread *self);
 void rec_functions_free(struct rec_thread *self); /* the location itself goes away */
 /* The process ends: says how many calls were left out. */
 void rec_functions_stop(void);
