@@ -357,8 +357,8 @@ static void a_receive_that_was_given_up_may_take_a_message(void **state)
     }
 }
 
-/* A wait fails, the program forgets a receive that was still pending, and that takes its message: as
- * MPICH has it where another receive of the wait was truncated. The next one takes the next. */
+/* A wait fails, the program forgets a receive that was still pending, and that takes its message:
+ * as MPICH has it where another receive of the wait was truncated. The next one takes the next. */
 static void a_receive_that_was_forgotten_may_take_a_message(void **state)
 {
     (void)state;
