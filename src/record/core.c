@@ -195,8 +195,8 @@ static bool ends_in_call(struct rec_thread *self, uint64_t now)
     return true;
 }
 
-/* A program may call exit() in a signal's handler, where its thread has the lock: then its tapes stay
- * as where a program is killed. */
+/* A program may call exit() in a signal's handler, where its thread has the lock: then its tapes
+ * stay as where a program is killed. */
 static bool lock_at_end(void)
 {
     struct timespec until;

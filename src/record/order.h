@@ -1,6 +1,6 @@
 /* For the thread sanitizer alone, and nothing without it: that one thread goes on after another has
- * come to some place, where a runtime sees to that which is not under the sanitizer itself. `object`
- * is what both know; NULL: nothing. */
+ * come to some place, where a runtime sees to that which is not under the sanitizer itself.
+ * `object` is what both know; NULL: nothing. */
 #ifndef LULL_RECORD_ORDER_H
 #define LULL_RECORD_ORDER_H
 

@@ -476,9 +476,9 @@ enum lull_tape_definition_kind {
                                  that many u32 process numbers: its other group, where no key could
                                  name both. The other one has the same link, where a member knows it
                                  (0: it does not), else `own` and `theirs` the other way round */
-    LULL_TAPE_DEFINE_THROTTLED, /* id: that of a region; u64 ns, u64 calls: its calls are left out
-                                 from here on because their mean was so short; how many they were,
-                                 in a later definition, or LULL_TAPE_NOT_COUNTED */
+    LULL_TAPE_DEFINE_THROTTLED,   /* id: that of a region; u64 ns, u64 calls: its calls are left out
+                                   from here on because their mean was so short; how many they were,
+                                   in a later definition, or LULL_TAPE_NOT_COUNTED */
     LULL_TAPE_DEFINE_DISTURBANCE, /* u64 seed, text: the recorder disturbed the program on purpose,
                                      as the lines say (lull record --inject) */
     LULL_TAPE_DEFINE_HELD, /* u64 known, u64 unknown: how many messages of the process were held
