@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct rest {
     struct lull_channel channel;
@@ -82,10 +83,10 @@ static bool keep_rests(struct lull_unreceived *unreceived, const struct lull_has
     if (!unreceived->rests)
         return false;
     for (size_t i = 0; i < counts->count; i++) {
-        const struct lull_channel *channel = lull_hash_key(counts, i);
-        const int64_t count = (int64_t)counts->entries[i].value;
-        if (count > 0)
-            unreceived->rests[unreceived->n_rests++] = (struct rest){*channel, count};
+        struct rest rest = {.count = (int64_t)counts->entries[i].value};
+        memcpy(&rest.channel, lull_hash_key(counts, i), sizeof rest.channel); /* anywhere */
+        if (rest.count > 0)
+            unreceived->rests[unreceived->n_rests++] = rest;
     }
     qsort(unreceived->rests, n, sizeof *unreceived->rests, by_channel);
     return true;
