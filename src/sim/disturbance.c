@@ -129,6 +129,19 @@ lull_status lull_disturbance_add_lines(struct lull_disturbance *disturbance, con
     return status;
 }
 
+lull_status lull_disturbance_check(const struct lull_disturbance *disturbance, uint32_t n_ranks,
+                                   struct lull_error *err)
+{
+    for (uint32_t i = 0; i < disturbance->n_delays; i++)
+        if (disturbance->delays[i].rank >= n_ranks)
+            return lull_fail(err, LULL_ERR_RANGE, "delay of rank %u: the run has %u ranks",
+                             disturbance->delays[i].rank, n_ranks);
+    if (disturbance->noise && !lull_noise_is_for(disturbance->noise, n_ranks))
+        return lull_fail(err, LULL_ERR_RANGE, "noise of other ranks: the run has %u ranks",
+                         n_ranks);
+    return LULL_OK;
+}
+
 /* ---- as numbers ------------------------------------------------------------------------------ */
 
 bool lull_disturbance_noise(const struct lull_disturbance *disturbance, uint32_t rank, uint32_t n,

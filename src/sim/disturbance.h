@@ -39,6 +39,11 @@ lull_status lull_disturbance_add(struct lull_disturbance *disturbance, const cha
 lull_status lull_disturbance_add_lines(struct lull_disturbance *disturbance, const char *lines,
                                        struct lull_error *err);
 
+/* Whether a run of so many ranks can be disturbed so: fails with LULL_ERR_RANGE where there is no
+ * such rank as a delay has, or where none of them has the noise. */
+lull_status lull_disturbance_check(const struct lull_disturbance *disturbance, uint32_t n_ranks,
+                                   struct lull_error *err);
+
 /* The noise of a rank as numbers: `n` amounts, the k-th for its k-th computation, or (`per` > 0)
  * for each `per` ns of it; or detours. False: neither. */
 struct lull_noise_numbers {

@@ -88,6 +88,18 @@ const char *lull_paradigm_name(unsigned paradigm)
     return NAME_OF(paradigms, paradigm);
 }
 
+static const char *const counter_roles[LULL_COUNTER_ROLES] = {
+    [LULL_COUNTER_OTHER] = "other",
+    [LULL_COUNTER_INSTRUCTIONS] = "instructions",
+    [LULL_COUNTER_CYCLES] = "cycles",
+    [LULL_COUNTER_PROCESSOR_TIME] = "processor-time",
+};
+
+const char *lull_counter_role_name(unsigned role)
+{
+    return NAME_OF(counter_roles, role);
+}
+
 static const char *const roles[LULL_ROLES] = {
     [LULL_ROLE_FUNCTION] = "function",
     [LULL_ROLE_WRAPPER] = "wrapper",

@@ -343,5 +343,6 @@ const char *lull_activity_id(unsigned activity);   /* "mpi_p2p": key in document
 const char *lull_activity_name(unsigned activity); /* "MPI point-to-point": for people */
 const char *lull_paradigm_name(unsigned paradigm);
 const char *lull_role_name(unsigned role);
+const char *lull_counter_role_name(unsigned role); /* "processor-time": of profiles */
 
 #endif

@@ -93,12 +93,6 @@ static lull_status read_text(const struct reader *reader, const json_t *object,
     return LULL_OK;
 }
 
-static const char *counter_role_name(unsigned role)
-{
-    static const char *const names[] = {"other", "instructions", "cycles", "processor-time"};
-    return names[role];
-}
-
 static const char *kind_name(unsigned kind)
 {
     return kind == LULL_LOCATION_DEVICE ? "device" : "thread";
@@ -184,7 +178,7 @@ static lull_status read_counter(struct reader *reader, const json_t *object,
             return wrong(reader, step, "the counter is named twice");
     }
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "role", counter_role_name, LULL_COUNTER_ROLES,
+        status = read_name(reader, object, step, "role", lull_counter_role_name, LULL_COUNTER_ROLES,
                            &counter->role);
     return status;
 }

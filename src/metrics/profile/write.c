@@ -32,13 +32,12 @@ static void write_text(struct lull_json *json, const char *key, const char *valu
 
 static void write_counters(struct lull_json *json, const struct lull_breakdown *breakdown)
 {
-    static const char *const roles[] = {"other", "instructions", "cycles", "processor-time"};
     lull_json_key(json, "counters");
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < breakdown->n_counters; i++) {
         lull_json_object_begin(json);
         write_text(json, "name", breakdown->counters[i].name);
-        write_text(json, "role", roles[breakdown->counters[i].role]);
+        write_text(json, "role", lull_counter_role_name(breakdown->counters[i].role));
         lull_json_object_end(json);
     }
     lull_json_array_end(json);

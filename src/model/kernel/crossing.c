@@ -24,15 +24,18 @@ static unsigned place_in_vector(double element, unsigned lanes)
     return (unsigned)(rest < 0 ? rest + lanes : rest);
 }
 
-/* How often the body begins at each place within a vector: shares[lanes], of sum 1. */
+/* How often the first vector of the body begins at each place within a vector: shares[lanes], of
+ * sum
+ * 1. Counting down, it ends with the first element. */
 static void find_places(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
                         unsigned lanes, double *shares)
 {
     double values[LULL_POLY_SYMBOLS];
     lull_kernel_values(kernel, values);
-    double first = first_element(kernel, access, values);
+    const double first = first_element(kernel, access, values);
+    const bool down = lull_kernel_stride(kernel, access, (size_t)kernel->body) < 0;
     memset(shares, 0, lanes * sizeof *shares);
-    shares[place_in_vector(first, lanes)] = 1;
+    shares[place_in_vector(down ? first - (lanes - 1) : first, lanes)] = 1;
     for (int l = kernel->loops[kernel->body].parent; l != LULL_KERNEL_NONE;
          l = kernel->loops[l].parent) {
         double before[MOST_LANES], next[LULL_POLY_SYMBOLS];

@@ -125,6 +125,11 @@ static lull_status simulate(struct lull_program_model *model, const double *valu
         status = make_stopwatch(model, n_ranks, arena, &watch, err);
     if (status != LULL_OK)
         return status;
+    if (made->cores && !network.class->any_order)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: processes that share cores cannot be simulated on %s, whose messages "
+                         "take time of processors or share links; on ideal and hockney they can",
+                         model->path, network.class->name);
     if (!network.algorithms)
         network.algorithms = made->algorithms;
     const struct lull_sim_sink sink = {.context = &watch, .start = see_start};

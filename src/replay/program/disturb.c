@@ -101,8 +101,8 @@ static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_s
 static void pass_mark(struct lull_disturbed *disturbed, const struct lull_step *mark)
 {
     const struct lull_trace *trace = disturbed->trace;
-    if (!disturbed->disturbance->iterations && mark->comm < trace->n_markers &&
-        strcmp(trace->markers[mark->comm].name, "iteration") == 0 && mark->number <= INT64_MAX)
+    if (!disturbed->disturbance->iterations && mark->marker < trace->n_markers &&
+        strcmp(trace->markers[mark->marker].name, "iteration") == 0 && mark->number <= INT64_MAX)
         disturbed->pending += due_delays(disturbed, -1, (int64_t)mark->number);
 }
 

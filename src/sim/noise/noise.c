@@ -346,6 +346,11 @@ bool lull_noise_has(const struct lull_noise *noise, uint32_t rank)
     return noise->class != &none && is_chosen(noise, rank);
 }
 
+bool lull_noise_is_for(const struct lull_noise *noise, uint32_t n_ranks)
+{
+    return noise->n_ranges == 0 || noise->ranges[0].first < n_ranks;
+}
+
 double lull_noise_per(const struct lull_noise *noise)
 {
     return noise->per;

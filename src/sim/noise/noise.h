@@ -85,6 +85,8 @@ int64_t lull_noise_extend(const struct lull_noise *noise, uint64_t seed, uint32_
 
 /* Whether the rank has any. */
 bool lull_noise_has(const struct lull_noise *noise, uint32_t rank);
+/* Whether it is meant for all ranks, or for one of the first `n_ranks` at least. */
+bool lull_noise_is_for(const struct lull_noise *noise, uint32_t n_ranks);
 /* ns of computation that a draw is for; 0: any. */
 double lull_noise_per(const struct lull_noise *noise);
 /* The detours, and where in them the rank is at the start; false: the noise draws amounts. */

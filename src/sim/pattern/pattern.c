@@ -154,3 +154,9 @@ static const char *place(const struct lull_program *program, uint32_t rank,
 
 const struct lull_program_class lull_program_pattern = {
     .name = "pattern", .next = next, .rewind = start_again, .place = place};
+
+uint32_t lull_pattern_period(const struct lull_program *program)
+{
+    const struct lull_pattern *pattern = program->data;
+    return pattern->collective == LULL_COLLECTIVES ? 1 : pattern->every;
+}

@@ -38,4 +38,8 @@ lull_status lull_pattern_open(struct lull_spec *spec, struct lull_program **ret_
 
 extern const struct lull_program_class lull_program_pattern;
 
+/* Of a program that is a pattern: after how many iterations its operations are the same ones again.
+ */
+uint32_t lull_pattern_period(const struct lull_program *program);
+
 #endif

@@ -236,6 +236,13 @@ static lull_status load_against(struct session *session, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
     session->disturbance = supposition->disturbance;
+    if (session->disturbance) {
+        const struct lull_run *run = &session->study->runs.runs[0];
+        lull_status status =
+            lull_disturbance_check(session->disturbance, run->breakdown->n_processes, err);
+        if (status != LULL_OK)
+            return lull_fail_prefix(err, status, "%s", run->path);
+    }
     if (!supposition->against)
         return LULL_OK;
     struct lull_against *against = lull_arena_alloc(session->arena, sizeof *against);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ALIKE = 4 }; /* iterations of one length after which a silent run repeats itself */
+enum { ALIKE = 4 }; /* iterations of one length, at least, after which a run repeats itself */
 
 struct rank {
     int64_t begun, span; /* ns: of the last iteration, and of the one before it */
@@ -23,18 +23,20 @@ struct lull_wave_cycle {
     struct rank *ranks;
     struct begun *iterations;
     size_t room, n_iterations;
-    uint32_t n_ranks;
+    uint32_t n_ranks, period;
     bool may_stop, stopped;
 };
 
-/* All ranks are in one iteration or the next one, and the last iterations of all took the same
- * time. A rank's iteration ends at the latest of sums of other ranks' beginnings and constants;
- * since all of them have moved by the same time, so has the latest, and will again. */
+/* All ranks are in one iteration or the next one, and the last iterations of all, each of those of
+ * a period among them, took the same time. A rank's iteration ends at the latest of sums of other
+ * ranks' beginnings and constants; since all of them have moved by the same time, so has the
+ * latest, and will again. */
 static bool repeats(const struct lull_wave_cycle *cycle, uint64_t iteration)
 {
+    const uint32_t least = cycle->period > ALIKE ? cycle->period : ALIKE;
     for (uint32_t r = 0; r < cycle->n_ranks; r++) {
         const struct rank *rank = &cycle->ranks[r];
-        if (rank->alike < ALIKE || rank->span != cycle->ranks[0].span ||
+        if (rank->alike < least || rank->span != cycle->ranks[0].span ||
             rank->iteration > iteration + 1)
             return false;
     }
@@ -65,7 +67,7 @@ static lull_status take_start(void *context, uint32_t stream, const struct lull_
     return cycle->stopped ? lull_fail(err, LULL_ERR_CANCELLED, "the run repeats itself") : LULL_OK;
 }
 
-struct lull_wave_cycle *lull_wave_cycle_create(uint32_t n_ranks, bool may_stop)
+struct lull_wave_cycle *lull_wave_cycle_create(uint32_t n_ranks, uint32_t period, bool may_stop)
 {
     struct lull_wave_cycle *cycle = calloc(1, sizeof *cycle);
     struct rank *ranks = calloc(n_ranks + (size_t)1, sizeof *ranks);
@@ -77,6 +79,7 @@ struct lull_wave_cycle *lull_wave_cycle_create(uint32_t n_ranks, bool may_stop)
     *cycle = (struct lull_wave_cycle){.sink = {.context = cycle, .start = take_start},
                                       .ranks = ranks,
                                       .n_ranks = n_ranks,
+                                      .period = period,
                                       .may_stop = may_stop};
     return cycle;
 }
@@ -99,6 +102,8 @@ double lull_wave_cycle_mean(const struct lull_wave_cycle *cycle,
     size_t n = cycle->n_iterations, middle = n / 2 + 1;
     if (middle >= n)
         return NAN;
+    if (n - middle > cycle->period)
+        middle += (n - middle) % cycle->period;
     int64_t end = 0;
     for (uint32_t r = 0; r < cycle->n_ranks; r++)
         end += result->ranks[r].end;

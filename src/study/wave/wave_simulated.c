@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "replay/sim_tape.h"
+#include "sim/pattern/pattern.h"
 #include "stats/special.h"
 #include "study/wave/cycle.h"
 
@@ -149,9 +150,10 @@ static lull_status look_for_waves(const struct work *work, struct outcome *outco
 static lull_status measure_cycle(struct outcome *outcome, struct lull_sim_options *options,
                                  struct lull_error *err)
 {
-    bool may_stop = !options->noise && !options->memory;
+    const struct lull_program *program = outcome->point.program;
+    bool may_stop = !options->noise && !options->memory && options->network->class->any_order;
     struct lull_wave_cycle *cycle =
-        lull_wave_cycle_create(outcome->point.program->n_ranks, may_stop);
+        lull_wave_cycle_create(program->n_ranks, lull_pattern_period(program), may_stop);
     if (!cycle)
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the iterations");
     options->sink = lull_wave_cycle_sink(cycle);

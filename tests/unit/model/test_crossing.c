@@ -131,10 +131,33 @@ static void rows_of_any_length(void **state)
     folder_remove();
 }
 
+/* Counting down, the first vector ends with the first element. b[160] begins a line, so the vectors
+ * of b cross once per line; those of a end with a[159], the last element of a line, and do not. */
+static void counting_down(void **state)
+{
+    static const char nest[] = "double a[N], b[N];\n"
+                               "for (int i = N - 1; i > 0; i--)\n"
+                               "    b[i] = a[i - 1];\n";
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_kernel_size size = {"N", 161};
+    (void)state;
+    folder_make();
+    const char *path = folder_path("down.c");
+    folder_write(path, nest, sizeof nest - 1);
+    const struct lull_kernel *kernel = read_kernel(path, &size, 1, arena);
+    for (unsigned bits = 128; bits <= 512; bits *= 2) {
+        struct lull_crossing crossing =
+            lull_crossing_find(kernel, lull_machine_create(arena), bits, 64);
+        assert_true(crossing.loads == 0 && crossing.stores == 1);
+    }
+    lull_arena_destroy(arena);
+    folder_remove();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_whole_lines),
-                                       cmocka_unit_test(cost_from_the_machine_file),
-                                       cmocka_unit_test(rows_of_any_length)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_whole_lines), cmocka_unit_test(cost_from_the_machine_file),
+        cmocka_unit_test(rows_of_any_length), cmocka_unit_test(counting_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,22 @@ static void test_refused(void **state)
     }
 }
 
+/* Of ranks that a run has not. */
+static void test_ranks(void **state)
+{
+    (void)state;
+    const struct lull_disturbance delay = TAKE("3@i10:20ms"),
+                                  noise = TAKE("exponential:mean=1us,ranks=2-9"),
+                                  all = TAKE("exponential:mean=1us"), none = TAKE("none");
+    assert_int_equal(lull_disturbance_check(&delay, 4, &err), LULL_OK);
+    assert_int_equal(lull_disturbance_check(&delay, 3, &err), LULL_ERR_RANGE);
+    assert_string_equal(err.text, "delay of rank 3: the run has 3 ranks");
+    assert_int_equal(lull_disturbance_check(&noise, 3, &err), LULL_OK);
+    assert_int_equal(lull_disturbance_check(&noise, 2, &err), LULL_ERR_RANGE);
+    assert_int_equal(lull_disturbance_check(&all, 1, &err), LULL_OK);
+    assert_int_equal(lull_disturbance_check(&none, 1, &err), LULL_OK);
+}
+
 static void test_draws(void **state)
 {
     (void)state;
@@ -171,9 +187,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),    cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_per_time), cmocka_unit_test(test_detours),
-        cmocka_unit_test(test_network)};
+        cmocka_unit_test(test_words),   cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_ranks),   cmocka_unit_test(test_per_time),
+        cmocka_unit_test(test_detours), cmocka_unit_test(test_network)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

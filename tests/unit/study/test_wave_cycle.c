@@ -43,7 +43,7 @@ static struct lull_sim_result run(const struct wish *wish, unsigned iterations,
         fail_msg("%s: %s", text, err.text);
     struct lull_sim_options options = {.network = &network, .workers = 1};
     if (ret_cycle) {
-        *ret_cycle = lull_wave_cycle_create(program->n_ranks, true);
+        *ret_cycle = lull_wave_cycle_create(program->n_ranks, lull_pattern_period(program), true);
         options.sink = lull_wave_cycle_sink(*ret_cycle);
     }
     lull_status status = lull_simulate(program, &options, arena, &result, NULL, &err);
@@ -71,6 +71,10 @@ static void test_as_in_the_whole_run(void **state)
         /* Nobody waits for the last rank, which is slower than all others. */
         {"chain:ranks=12,exec=1ms+1ms+1ms+1ms+1ms+1ms+1ms+1ms+1ms+1ms+1ms+3ms,direction=up",
          "ideal", NULL, false},
+        /* An operation behind every tenth iteration, which takes time, and one that takes none. */
+        {"chain:ranks=12,exec=1ms,collective=allreduce,every=10", "hockney:latency=1ms", NULL,
+         false},
+        {"chain:ranks=12,exec=1ms,collective=barrier,every=10", "ideal", NULL, true},
     };
     (void)state;
     for (unsigned w = 0; w < sizeof wishes / sizeof *wishes; w++) {
