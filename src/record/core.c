@@ -1,6 +1,7 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/core.h"
 
+#include "record/aside.h"
 #include "record/function/function.h"
 #include "record/inject/inject.h"
 #include "record/node.h"
@@ -132,6 +133,7 @@ void rec_start(void)
     if (started)
         return;
     started = true;
+    rec_self_or_null = &rec_nobody; /* whatever is called from here on passes through */
     const char *run = getenv("LULL_RECORD_DIR");
     uint64_t value;
     if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
@@ -166,6 +168,7 @@ void rec_start(void)
     rec_process.on = true;
     rec_pause_start();
     rec_window_start();
+    rec_self_or_null = NULL;
     if (rec_thread_begin(REC_ROLE_MASTER) == &rec_nobody) {
         rec_process.on = false;
         rec_definitions_drop();
@@ -205,14 +208,8 @@ static bool lock_at_end(void)
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;
 }
 
-void rec_stop(void)
+static void end_all(uint64_t now)
 {
-    if (!rec_process.on)
-        return;
-    rec_process.on = false;
-    __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
-    uint64_t now = rec_now();
-    rec_thread_end();
     if (!lock_at_end())
         return;
     for (struct rec_thread *thread = threads; thread; thread = thread->next) {
@@ -241,6 +238,19 @@ void rec_stop(void)
     rec_definitions_end();
     rec_report();
     pthread_mutex_unlock(&threads_lock);
+}
+
+void rec_stop(void)
+{
+    if (!rec_process.on)
+        return;
+    rec_process.on = false;
+    __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
+    const uint64_t now = rec_now();
+    rec_thread_end();
+    const struct rec_aside aside = rec_step_aside();
+    end_all(now);
+    rec_step_back(&aside);
 }
 
 __attribute__((destructor)) static void stop(void)
@@ -273,10 +283,12 @@ void rec_set_rank(uint32_t rank)
         return;
     rec_process.rank = rank;
     rec_define_process();
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&threads_lock);
     for (struct rec_thread *thread = threads; thread; thread = thread->next)
         rec_buffer_name(thread);
     pthread_mutex_unlock(&threads_lock);
+    rec_step_back(&aside);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------
@@ -330,15 +342,9 @@ static struct rec_thread *make_thread(enum rec_role role)
     return NULL;
 }
 
-static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
+/* The calling thread has this location from now on. */
+static void make_ready(struct rec_thread *self, uint64_t number)
 {
-    rec_start();
-    if (rec_self_or_null)
-        return rec_self_or_null;
-    rec_self_or_null = &rec_nobody; /* whatever is called from here on passes through */
-    struct rec_thread *self = rec_process.on ? make_thread(role) : NULL;
-    if (!self)
-        return &rec_nobody;
     pthread_setspecific(thread_key, self);
     self->made_as = number;
     rec_cores_begin(self);
@@ -349,8 +355,23 @@ static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
     rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, number, now);
     rec_counters_begin(self, now);
     rec_pause_enter(self, now);
-    rec_self_or_null = self;
-    return self;
+}
+
+static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
+{
+    rec_start();
+    if (rec_self_or_null)
+        return rec_self_or_null;
+    struct rec_aside aside = rec_step_aside();
+    aside.self = rec_process.on ? make_thread(role) : NULL;
+    if (aside.self) {
+        make_ready(aside.self, number);
+    } else {
+        aside.self = &rec_nobody;
+        aside.reason = role == REC_ROLE_MASTER ? errno : aside.reason; /* rec_start tells why */
+    }
+    rec_step_back(&aside);
+    return aside.self;
 }
 
 struct rec_thread *rec_thread_begin(enum rec_role role)
@@ -422,12 +443,8 @@ static void take_out(struct rec_thread *self)
 }
 
 /* All of it with the lock: the process may end meanwhile, and close the tapes of all threads. */
-void rec_thread_end(void)
+static void end_thread(struct rec_thread *self)
 {
-    struct rec_thread *self = rec_self_or_null;
-    if (!self || self == &rec_nobody)
-        return;
-    rec_self_or_null = &rec_nobody;
     pthread_mutex_lock(&threads_lock);
     if (self->closed) {
         pthread_mutex_unlock(&threads_lock);
@@ -451,6 +468,17 @@ void rec_thread_end(void)
     if (self->scratch)
         munmap(self->scratch, self->scratch_size);
     munmap(self, sizeof *self);
+}
+
+void rec_thread_end(void)
+{
+    struct rec_thread *self = rec_self_or_null;
+    if (!self || self == &rec_nobody)
+        return;
+    struct rec_aside aside = rec_step_aside();
+    end_thread(self);
+    aside.self = &rec_nobody;
+    rec_step_back(&aside);
 }
 
 void *rec_thread_scratch(struct rec_thread *self, size_t size)

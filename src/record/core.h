@@ -25,8 +25,9 @@
  *    mean; or none; unset: 100000:1000 (record/function/function.h)
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
- * the program, but where a thread, a definition or a chunk begins; whatever fails switches
- * recording off and lets the program go on; the program may die at any instruction. */
+ * the program, but where a thread, a definition or a chunk begins, and then by stepping aside
+ * (aside.h); whatever fails switches recording off and lets the program go on; the program may die
+ * at any instruction. */
 #ifndef LULL_RECORD_CORE_H
 #define LULL_RECORD_CORE_H
 

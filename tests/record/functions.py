@@ -262,6 +262,20 @@ def signals(bench, compiler):
     bench.expect("oddities with signals", bench.table(target, "quirks"), {})
 
 
+def unharmed(bench, compiler):
+    """What a program may count on holds: it prints the same as alone, and comes to its end."""
+    for source in ("errors.c", "pauses.c", "joins.c", "allocator.c", "cancelled.c"):
+        program = bench.build(compiler, source, "-O2", "-pthread")
+        options = [()]
+        if bench.settings.names:
+            open(bench.path("filter"), "w").write(FILTERS[0][0])
+            options += [("--filter", bench.path("filter"))]
+        for some in options:
+            target = bench.record(program, "--throttle", "none", *some)
+            bench.expect("%s %s" % (source, some), bench.tree(target).get(("main",)), 1)
+            bench.expect(source + ": oddities", bench.table(target, "quirks"), {})
+
+
 def with_mpi(bench, family):
     compiler, mpirun = "mpicc." + family, "mpirun." + family
     if not shutil.which(compiler) or not shutil.which(mpirun):
@@ -288,6 +302,7 @@ def main():
             if shutil.which(cpp):
                 plain(bench, cpp, "objects.cc", OBJECTS)
             signals(bench, compiler)
+            unharmed(bench, compiler)
             if not settings.names:
                 continue
             teams(bench, compiler)

@@ -1,5 +1,6 @@
 /* Which functions are recorded: all but those that the user's filter leaves out, and those that
  * turn out to be too short. */
+#include "record/aside.h"
 #include "record/function/function.h"
 #include "record/keep.h"
 #include "record/report.h"
@@ -162,9 +163,9 @@ static uintptr_t define(uintptr_t address)
                        : (uintptr_t)REC_FUNCTION_EXCLUDED;
 }
 
-uintptr_t rec_function_learn(struct rec_thread *self, uintptr_t address)
+uintptr_t rec_function_learn(uintptr_t address)
 {
-    rec_self_or_null = &rec_nobody; /* what is called from here on passes through */
+    const struct rec_aside aside = rec_step_aside();
     if (apply)
         filter_file_of(address);
     pthread_mutex_lock(&lock);
@@ -175,7 +176,7 @@ uintptr_t rec_function_learn(struct rec_thread *self, uintptr_t address)
             known = REC_FUNCTION_EXCLUDED;
     }
     pthread_mutex_unlock(&lock);
-    rec_self_or_null = self;
+    rec_step_back(&aside);
     return known;
 }
 
@@ -189,10 +190,9 @@ uintptr_t rec_function_place(uintptr_t place)
     return rec_map_get(&places, place);
 }
 
-uintptr_t rec_function_learn_place(struct rec_thread *self, uintptr_t function, uintptr_t place,
-                                   uintptr_t stack)
+uintptr_t rec_function_learn_place(uintptr_t function, uintptr_t place, uintptr_t stack)
 {
-    rec_self_or_null = &rec_nobody;
+    const struct rec_aside aside = rec_step_aside();
     const struct rec_enclosing found = rec_site_enclosing((const void *)place, (const void *)stack);
     uintptr_t what = REC_PLACE_KNOWN;
     if (found.start != 0 && found.frame >= stack)
@@ -202,7 +202,7 @@ uintptr_t rec_function_learn_place(struct rec_thread *self, uintptr_t function, 
     pthread_mutex_lock(&lock);
     rec_map_put(&places, place, what);
     pthread_mutex_unlock(&lock);
-    rec_self_or_null = self;
+    rec_step_back(&aside);
     return what;
 }
 
@@ -221,6 +221,7 @@ void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks)
     const double mean = (double)ticks * rec_process.ns_per_tick / (double)rec_throttle.calls;
     if (mean >= rec_throttle.ns)
         return;
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     const uintptr_t known = rec_map_get(&functions, address);
     const bool decided = known & REC_FUNCTION_THROTTLED || n_throttled == MOST_THROTTLED;
@@ -231,6 +232,7 @@ void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks)
     pthread_mutex_unlock(&lock);
     if (!decided)
         rec_define_throttled(region, (uint64_t)mean, LULL_TAPE_NOT_COUNTED);
+    rec_step_back(&aside);
 }
 
 void rec_function_left_out(uint32_t region, uint64_t calls)

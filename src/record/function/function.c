@@ -1,6 +1,8 @@
 #include "record/function/function.h"
 
+#include "record/aside.h"
 #include "record/omp/team.h"
+#include "record/site/site.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -56,9 +58,15 @@ static void *get_more(void *old, size_t *count, size_t size)
     return got;
 }
 
+/* At the first function of the thread. Where its stack is, and the unwinder, are asked for here
+ * already, which takes memory from the program's heap: one that comes later may be a part of that
+ * itself, and have its lock. */
 static REC_COLD struct functions *make_functions(struct rec_thread *self)
 {
+    const struct rec_aside aside = rec_step_aside();
     self->functions = get_memory(sizeof(struct functions));
+    rec_site_prepare(self);
+    rec_step_back(&aside);
     return self->functions;
 }
 
@@ -224,7 +232,7 @@ static inline bool find_stack(struct rec_thread *self, struct open *fresh)
 {
     uintptr_t known = rec_function_place(fresh->place);
     if (REC_UNLIKELY(known == 0))
-        known = rec_function_learn_place(self, fresh->function, fresh->place, fresh->stack);
+        known = rec_function_learn_place(fresh->function, fresh->place, fresh->stack);
     fresh->inlined = known & REC_PLACE_INLINED;
     fresh->stack += known & ~(uintptr_t)7;
 #ifdef __x86_64__
@@ -239,7 +247,7 @@ static void begin(struct rec_thread *self, struct functions *own, struct open *f
 {
     uintptr_t known = rec_function_known(fresh->function);
     if (REC_UNLIKELY(known == 0))
-        known = rec_function_learn(self, fresh->function);
+        known = rec_function_learn(fresh->function);
     if (known & REC_FUNCTION_EXCLUDED)
         return;
     const uint32_t region = (uint32_t)(known >> REC_FUNCTION_SHIFT);

@@ -36,14 +36,13 @@ enum { REC_FUNCTION_SHIFT = 3 };
 
 uintptr_t rec_function_known(uintptr_t address);
 /* At its first call; never 0. */
-uintptr_t rec_function_learn(struct rec_thread *self, uintptr_t address);
+uintptr_t rec_function_learn(uintptr_t address);
 
 /* What is known of a place that tells of a function's beginning, where the stack is at `stack`: the
  * bytes from there to where the stack of the function begins that the place is in, and this bit. */
 enum { REC_PLACE_INLINED = 1, REC_PLACE_KNOWN = 2 };
 uintptr_t rec_function_place(uintptr_t place); /* 0: nothing yet */
-uintptr_t rec_function_learn_place(struct rec_thread *self, uintptr_t function, uintptr_t place,
-                                   uintptr_t stack);
+uintptr_t rec_function_learn_place(uintptr_t function, uintptr_t place, uintptr_t stack);
 
 /* The thread has called it REC_THROTTLE.calls times, which took so many ticks. */
 extern struct rec_throttle {

@@ -1,5 +1,7 @@
 #include "record/marks/foreign.h"
 
+#include "record/aside.h"
+#include "record/hash.h"
 #include "record/keep.h"
 #include "record/private.h"
 #include "record/site/map.h"
@@ -27,12 +29,14 @@ void *rec_original(struct rec_original *original)
     dl_iterate_phdr(take_loaded, &loaded);
     if (__atomic_load_n(&original->looked, __ATOMIC_RELAXED) == loaded)
         return NULL;
+    const struct rec_aside aside = rec_step_aside();
     found = dlsym(RTLD_NEXT, original->name);
     void *library = found ? NULL : rec_private_library(original->library, original->name);
     if (library)
         found = dlsym(library, original->name);
     __atomic_store_n(&original->looked, loaded, __ATOMIC_RELAXED);
     __atomic_store_n(&original->found, found, __ATOMIC_RELEASE);
+    rec_step_back(&aside);
     return found;
 }
 
@@ -46,6 +50,7 @@ struct handle {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map handles;
+static struct rec_map made; /* hash of name and size -> a handle of our own */
 
 static const struct handle *find(const void *handle)
 {
@@ -86,10 +91,17 @@ bool rec_handle_is_own(const void *handle)
 
 void *rec_handle_make(const char *name, size_t size)
 {
-    const char **handle = rec_keep(sizeof *handle + size);
+    const uintptr_t key = (uintptr_t)rec_hash(REC_HASH_BEGIN ^ size, name, strlen(name)) | 1;
+    const char **handle = (const char **)rec_map_get(&made, key);
+    if (handle && strcmp(rec_handle_name(handle), name) == 0)
+        return handle;
+    handle = rec_keep(sizeof *handle + size);
     const char *text = handle ? keep(handle, name, true) : NULL;
     if (!text)
         return NULL;
     *handle = text;
+    pthread_mutex_lock(&lock);
+    rec_map_put(&made, key, (uintptr_t)handle);
+    pthread_mutex_unlock(&lock);
     return handle;
 }

@@ -33,7 +33,8 @@ void *rec_original(struct rec_original *original);
 /* Handles of regions and their names, which are kept. */
 void rec_handle_is(const void *handle, const char *name);
 const char *rec_handle_name(const void *handle); /* NULL: it is not known */
-/* A handle of our own, of `size` bytes of 0 and a pointer to the name in front; NULL: no memory. */
+/* A handle of our own, of `size` bytes of 0 and a pointer to the name in front, the same for the
+ * same name and size, which programs may ask for at each visit; NULL: no memory. */
 void *rec_handle_make(const char *name, size_t size);
 bool rec_handle_is_own(const void *handle);
 

@@ -1,5 +1,6 @@
 #include "record/site/site.h"
 
+#include "record/aside.h"
 #include "record/private.h"
 
 #include <dlfcn.h>
@@ -141,7 +142,7 @@ static uint32_t id_of_object(void)
 
 enum { STEP_KNOWN = 1, STEP_BINDING = 2, STEP_VARIES = 4, STEP_SHIFT = 3 };
 
-static void find_stack(struct rec_thread *self)
+static void ask_for_stack(struct rec_thread *self)
 {
     pthread_attr_t attributes;
     void *begin;
@@ -156,9 +157,16 @@ static void find_stack(struct rec_thread *self)
     pthread_attr_destroy(&attributes);
 }
 
+static REC_COLD void find_stack(struct rec_thread *self)
+{
+    const struct rec_aside aside = rec_step_aside();
+    ask_for_stack(self);
+    rec_step_back(&aside);
+}
+
 bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame)
 {
-    if (self->stack_end == 0)
+    if (REC_UNLIKELY(self->stack_end == 0))
         find_stack(self);
     return frame >= self->stack_begin && frame < self->stack_end;
 }
@@ -233,6 +241,12 @@ static bool has_unwinder(void)
     }
     __atomic_store_n(&unwinder.looked_for, true, __ATOMIC_RELEASE);
     return good;
+}
+
+void rec_site_prepare(struct rec_thread *self)
+{
+    rec_site_is_stack(self, 0);
+    has_unwinder();
 }
 
 struct enclosing {
@@ -376,12 +390,14 @@ static uint32_t learn_region(struct rec_thread *self, uint32_t parent, unsigned 
                              uintptr_t from, uintptr_t frame)
 {
     struct path path;
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     learn(self, from, frame, &path);
     uint32_t region = region_of(parent, function, &path);
     if (rec_process.callpath == 1 && path.n == 1 && path.places[0] == from)
         rec_map_put(&rec_sites, rec_site_key((const void *)from, function), region);
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
     return region;
 }
 
@@ -404,19 +420,23 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
 uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
 {
     const struct path path = {1, {(uintptr_t)from}};
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     uint32_t region = region_of(parent, function, &path);
     rec_map_put(&rec_sites, rec_site_key(from, function), region);
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
     return region;
 }
 
 static uint32_t define_code(uint32_t parent, const void *code, unsigned what)
 {
     const uintptr_t place = (uintptr_t)code;
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     uint32_t id = define(parent, &place, 1, what);
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
     return id;
 }
 
@@ -432,20 +452,24 @@ uint32_t rec_site_of_function(uint32_t parent, const void *function)
 
 bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
 {
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     const bool found = find_object(address);
     *ret_bias = object.bias;
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
     return found;
 }
 
 bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
 {
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     const bool found = find_object(address);
     ret_file->bias = object.bias;
     memcpy(ret_file->path, object.path, sizeof ret_file->path);
     memcpy(ret_file->build_id, object.build_id, sizeof ret_file->build_id);
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
     return found;
 }

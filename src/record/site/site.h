@@ -36,6 +36,9 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
 /* The same where nothing but the return address `from` is known. */
 uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from);
 
+/* Asks for all that needs memory of the program's heap: once for a thread, and for the process. */
+void rec_site_prepare(struct rec_thread *self);
+
 /* Whether that lies in the stack which the calling thread began on, not in a coroutine's. */
 bool rec_site_is_stack(struct rec_thread *self, uintptr_t frame);
 

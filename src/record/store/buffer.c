@@ -1,5 +1,6 @@
 #include "record/store/buffer.h"
 
+#include "record/aside.h"
 #include "record/store/file.h"
 #include "record/thread/cores.h"
 
@@ -267,22 +268,26 @@ static void tell_flush(struct rec_thread *self)
 
 void rec_flush(struct rec_thread *self)
 {
+    const struct rec_aside aside = rec_step_aside();
     self->end = end_of_tail(self);
     if (self->end - self->at <= REC_MOST_SLOTS)
         make_place(self);
     if (self->untold > 0)
         tell_flush(self);
+    rec_step_back(&aside);
 }
 
 /* The place ends where the records do that are asked for: so that whoever comes next comes here or
  * to rec_flush. */
 void rec_flush_behind(struct rec_thread *self, unsigned slots)
 {
+    const struct rec_aside aside = rec_step_aside();
     self->end = end_of_tail(self);
     if (self->end - self->at < (ptrdiff_t)slots)
         make_place(self);
     if (self->untold > 0)
         self->end = self->at + slots;
+    rec_step_back(&aside);
 }
 
 /* With the lock held: what stands in the tail comes to the end of the tape file, with the call

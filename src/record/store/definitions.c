@@ -1,6 +1,6 @@
 #include "record/store/definitions.h"
 
-#include "record/core.h"
+#include "record/aside.h"
 #include "record/node.h"
 #include "record/store/file.h"
 #include "tape/definition.h"
@@ -86,17 +86,28 @@ static bool open_file(const char *run)
     return false;
 }
 
+static struct rec_aside lock_all(void)
+{
+    const struct rec_aside aside = rec_step_aside();
+    pthread_mutex_lock(&all.lock);
+    return aside;
+}
+
+static void unlock_all(const struct rec_aside *aside)
+{
+    pthread_mutex_unlock(&all.lock);
+    rec_step_back(aside);
+}
+
 void rec_definitions_drop(void)
 {
-    int reason = errno;
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     if (all.header)
         munmap(all.header, all.mapped);
     rec_file_close(&all.file);
     unlink(path_of_file());
     all.header = NULL;
-    pthread_mutex_unlock(&all.lock);
-    errno = reason;
+    unlock_all(&aside);
 }
 
 bool rec_definitions_begin(const char *run)
@@ -117,7 +128,7 @@ bool rec_definitions_begin(const char *run)
 
 void rec_definitions_end(void)
 {
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     if (all.header) {
         size_t size = sizeof *all.header + all.header->committed;
         munmap(all.header, all.mapped);
@@ -126,7 +137,7 @@ void rec_definitions_end(void)
             rec_file_truncate(&all.file, size);
         rec_file_close(&all.file);
     }
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 /* ---- appending ------------------------------------------------------------------------------- */
@@ -158,12 +169,12 @@ static bool append(unsigned kind, uint32_t id, fill *body, const void *what)
 static uint32_t define(unsigned kind, uint32_t *count, fill *body, const void *what)
 {
     rec_define_clock(10000000);
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     uint32_t id = *count + 1;
     bool good = id < LULL_TAPE_MOST_IDS && append(kind, id, body, what);
     if (good)
         *count = id;
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
     return good ? id : 0;
 }
 
@@ -243,9 +254,9 @@ static void fill_throttled(struct lull_tape_builder *builder, const void *what)
 void rec_define_throttled(uint32_t region, uint64_t ns, uint64_t calls)
 {
     const struct throttled throttled = {ns, calls};
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_THROTTLED, region, fill_throttled, &throttled);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 static void fill_members(struct lull_tape_builder *builder, const struct rec_comm *comm)
@@ -275,7 +286,7 @@ uint32_t rec_define_comm(const struct rec_comm *comm)
 
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote)
 {
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     uint32_t id = all.n_comms + 1;
     local->remote = id + 1;
     remote->remote = id;
@@ -283,7 +294,7 @@ uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote)
                 append(LULL_TAPE_DEFINE_COMM, id, fill_comm, local) &&
                 append(LULL_TAPE_DEFINE_COMM, id + 1, fill_comm, remote);
     all.n_comms += 2;
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
     return good ? id : 0;
 }
 
@@ -308,9 +319,9 @@ uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t o
 {
     const struct far far = {link, own, group};
     const uint32_t id = rec_define_comm(local);
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     const bool good = id != 0 && append(LULL_TAPE_DEFINE_FAR, id, fill_far, &far);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
     return good ? id : 0;
 }
 
@@ -370,10 +381,10 @@ void rec_define_process(void)
     rec_process_name(name, sizeof name);
     struct utsname host;
     bool has_host = uname(&host) == 0;
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_NODE, 1, fill_node, has_host ? host.nodename : "");
     append(LULL_TAPE_DEFINE_PROCESS, rec_process.number, fill_process, name);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 struct world {
@@ -391,9 +402,9 @@ static void fill_world(struct lull_tape_builder *builder, const void *what)
 void rec_define_world(uint32_t first, uint32_t size, uint32_t rank)
 {
     const struct world world = {first, size, rank};
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_WORLD, 0, fill_world, &world);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 static void fill_run(struct lull_tape_builder *builder, const void *what)
@@ -411,9 +422,9 @@ static void fill_run(struct lull_tape_builder *builder, const void *what)
 void rec_define_run(void)
 {
     int64_t now = lull_clock_read(CLOCK_REALTIME);
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_RUN, 0, fill_run, &now);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 struct point {
@@ -435,14 +446,14 @@ void rec_define_clock(int64_t ns)
     if (now - __atomic_load_n(&all.last_point, __ATOMIC_RELAXED) < ns)
         return;
     /* Read with the lock held, because points stand in the order of their times. */
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
     point.pair.ns = rec_node_clock_of(point.pair.ns);
     /* The pairing costs as long as reading the clock: bound by what that took in ns. */
     point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
         __atomic_store_n(&all.last_point, point.pair.ns, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 struct offset {
@@ -461,9 +472,9 @@ static void fill_offset(struct lull_tape_builder *builder, const void *what)
 void rec_define_offset(int64_t ns, int64_t to_root, double error)
 {
     const struct offset offset = {ns, to_root, error};
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 /* ---- what disturbed the program ---------------------------------------------------------------
@@ -484,9 +495,9 @@ static void fill_disturbance(struct lull_tape_builder *builder, const void *what
 void rec_define_disturbance(uint64_t seed, const char *specs)
 {
     const struct disturbance disturbance = {seed, specs};
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_DISTURBANCE, 0, fill_disturbance, &disturbance);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }
 
 static void fill_held(struct lull_tape_builder *builder, const void *what)
@@ -499,7 +510,7 @@ static void fill_held(struct lull_tape_builder *builder, const void *what)
 void rec_define_held(uint64_t known, uint64_t unknown)
 {
     const uint64_t counts[] = {known, unknown};
-    pthread_mutex_lock(&all.lock);
+    const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_HELD, 0, fill_held, counts);
-    pthread_mutex_unlock(&all.lock);
+    unlock_all(&aside);
 }

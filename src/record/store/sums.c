@@ -1,6 +1,6 @@
 #include "record/store/sums.h"
 
-#include "record/core.h"
+#include "record/aside.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -114,10 +114,12 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     size_t size = sums->size * 2;
     while (size < size_of(self, (uint64_t)region + 1))
         size *= 2;
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     sums->full = !rec_file_open(&sums->file, path_of(self)) || !map_more(sums, size);
     rec_file_close(&sums->file);
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
     if (!sums->full)
         set_count(self);
     return !sums->full;

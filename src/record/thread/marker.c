@@ -1,5 +1,5 @@
 /* What programs mark, by lull.h or for other tools. */
-#include "record/core.h"
+#include "record/aside.h"
 #include "record/hash.h"
 #include "record/inject/inject.h"
 #include "record/keep.h"
@@ -76,12 +76,14 @@ static uint32_t region_of(const char *name)
     uint32_t at = find_place(name);
     if (at < PLACES && __atomic_load_n(&places[at].name, __ATOMIC_ACQUIRE))
         return places[at].id;
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&places_lock);
     at = find_place(name);
     uint32_t id = 0;
     if (at < PLACES)
         id = places[at].name ? places[at].id : take_place(at, name);
     pthread_mutex_unlock(&places_lock);
+    rec_step_back(&aside);
     return id;
 }
 

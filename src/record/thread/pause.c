@@ -2,7 +2,7 @@
  * pause and each resumption begins an epoch; a thread takes note of it when something begins or
  * ends on it that is recorded, and writes onto its tape when the pause began and ended. Where it
  * has missed several, they become one of the same length in all. */
-#include "record/core.h"
+#include "record/aside.h"
 #include "record/omp/team.h"
 
 #include <pthread.h>
@@ -37,6 +37,7 @@ void rec_pause_start(void)
 static void change(enum rec_pause_reason reason, bool holds)
 {
     static unsigned reasons; /* that hold */
+    const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     reasons = holds ? reasons | reason : reasons & ~(unsigned)reason;
     const bool pause = reasons != 0;
@@ -52,6 +53,7 @@ static void change(enum rec_pause_reason reason, bool holds)
         __atomic_store_n(&rec_process.gate, newest.gate, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
 }
 
 void rec_pause_for(enum rec_pause_reason reason, bool pause)
@@ -141,7 +143,9 @@ bool rec_notice(struct rec_thread *self)
         rec_self_or_null = &rec_nobody;
         return false;
     }
+    const struct rec_aside aside = rec_step_aside();
     rec_pause_note(self);
+    rec_step_back(&aside);
     return !self->paused;
 }
 

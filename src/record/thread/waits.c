@@ -31,6 +31,7 @@ bool rec_wait_begin(struct rec_wait *wait, struct rec_wait_function *function)
     wait->region = region_of(function);
     if (self->omp) /* a construct may be open on whose account threads are made */
         rec_omp_unfold(self);
+    self->gate += REC_GATE_CALL; /* what a signal's handler does meanwhile would come before it */
     wait->begin = rec_open_call(self, wait->region);
     return true;
 }
@@ -77,6 +78,18 @@ static void end_over_pause(struct rec_wait *wait, const struct rec_meeting *meet
         put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
 }
 
+static void end_at_once(struct rec_wait *wait, const struct rec_meeting *meeting)
+{
+    struct rec_thread *self = wait->self;
+    const uint64_t end = rec_now();
+    rec_put_call(self, wait->region, wait->begin, end - wait->begin);
+    if (meeting->number != 0) {
+        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
+        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
+    }
+    rec_count_call(self, wait->region, end);
+}
+
 void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting)
 {
     struct rec_thread *self = wait->self;
@@ -90,17 +103,12 @@ void rec_wait_end(struct rec_wait *wait, const struct rec_meeting *meeting)
         }
         return;
     }
-    if (self->gate != __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED) && rec_process.on) {
+    const uint64_t gate = __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED);
+    if (self->gate != gate + REC_GATE_CALL && rec_process.on)
         end_over_pause(wait, meeting);
-        return;
-    }
-    const uint64_t end = rec_now();
-    rec_put_call(self, wait->region, wait->begin, end - wait->begin);
-    if (met) {
-        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN, wait->begin, meeting);
-        put(self, LULL_TAPE_NUMBER_THREAD_WAIT_END, end, meeting);
-    }
-    rec_count_call(self, wait->region, end);
+    else
+        end_at_once(wait, meeting);
+    self->gate -= REC_GATE_CALL;
 }
 
 /* The thread may live already: its begin must not be before this. */
@@ -118,6 +126,7 @@ void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
     if (number != 0)
         put(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
     rec_count_call(self, wait->region, end);
+    self->gate -= REC_GATE_CALL;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ static int dlb(void)
     dlb_monitor_t *a = DLB_MonitoringRegionRegister("a"), *b = DLB_MonitoringRegionRegister("b");
     dlb_monitor_t *none = DLB_MonitoringRegionRegister("none");
     int wrong = a == NULL || b == NULL || a == b || strcmp(a->name, "a") != 0;
+    wrong |= DLB_MonitoringRegionRegister("a") != a; /* as often as a program likes */
     for (int i = 0; i < 5; i++) {
         wrong |= DLB_MonitoringRegionStart(a) | DLB_MonitoringRegionStart(b);
         wrong |= DLB_MonitoringRegionStop(a) | DLB_MonitoringRegionStop(b);
@@ -45,7 +46,7 @@ static int dlb(void)
     }
     wrong |= DLB_MonitoringRegionStart(none) | DLB_MonitoringRegionStop(none);
     puts("expect 5 a\nexpect 10 b\nexpect 1 none\nprocesses 1");
-    return wrong || heard(3 + 5 * 5);
+    return wrong || heard(4 + 5 * 5);
 }
 
 static int scorep(void)
@@ -133,6 +134,7 @@ static int nvtx3(void)
     }
     attributes.message_type = 3;
     attributes.message = register_text(NULL, "registered");
+    wrong |= register_text(NULL, "registered") != attributes.message;
     wrong |= push_in_domain(NULL, &attributes) != 0 || pop_in_domain(NULL) != 0 || pop() >= 0;
     puts("expect 6 pushed\nexpect 6 in domain\nexpect 1 registered\nprocesses 1");
     return wrong;
