@@ -205,8 +205,7 @@ void rec_moment_join(uint64_t key, int64_t ns)
         return;
     struct lull_tape_moment *part = part_of(own.file, key);
     __atomic_store_n(&part->key, WRITING, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&part->ns, ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&part->ns, ns, __ATOMIC_RELEASE); /* who sees it, sees WRITING or more */
     __atomic_store_n(&part->key, key, __ATOMIC_RELEASE);
 }
 
@@ -218,8 +217,7 @@ bool rec_moment_of_part(uint32_t process, uint64_t key, int64_t *ret_ns)
     struct lull_tape_moment *part = part_of(file, key);
     if (__atomic_load_n(&part->key, __ATOMIC_ACQUIRE) != key)
         return false;
-    const int64_t ns = __atomic_load_n(&part->ns, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const int64_t ns = __atomic_load_n(&part->ns, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&part->key, __ATOMIC_RELAXED) != key)
         return false;
     *ret_ns = ns;
