@@ -308,9 +308,8 @@ int rec_disturb_get_status(MPI_Request request, int *flag, MPI_Status *status)
     __typeof__(&PMPI_Request_get_status) real = NEXT(Request_get_status);
     if (!rec_disturb_enter(REC_FRAME))
         return real(request, flag, status);
-    const bool hidden = is_hidden(request);
     const int result = real(request, flag, status);
-    if (result == MPI_SUCCESS && hidden)
+    if (result == MPI_SUCCESS && *flag && is_hidden(request)) /* in this order: it may come now */
         *flag = 0;
     rec_disturb_leave();
     return result;
