@@ -49,9 +49,9 @@ static const char *cost(char *text, size_t size)
     double us = cost_us();
     if (us < 1)
         return "less than 1 us";
-    if (us < 1e3)
+    if (us < 999.5)
         snprintf(text, size, "%.0f us", us);
-    else if (us < 1e6)
+    else if (us < 999.5e3)
         snprintf(text, size, "%.3g ms", us * 1e-3);
     else
         snprintf(text, size, "%.3g s", us * 1e-6);

@@ -249,10 +249,19 @@ static void make_place(struct rec_thread *self)
         rec_counters_unhide(self, end, counts);
 }
 
+/* Where records lie behind the writing already, they hold a part of its time, and the rest is
+ * told. */
 static void tell_flush(struct rec_thread *self)
 {
-    uint64_t took = self->untold, last = rec_last_time(self);
-    uint64_t from = self->untold_from > last ? self->untold_from : last;
+    uint64_t took = self->untold, from = self->untold_from, last = rec_last_time(self);
+    self->untold = 0;
+    if (last > from) {
+        const uint64_t now = rec_now(), left = now > last ? now - last : 0;
+        from = last;
+        took = took < left ? took : left;
+    }
+    if (took == 0)
+        return;
     const bool extra = took >= LULL_TAPE_OPEN;
     rec_sums_flush(self, took, from + took);
     self->at->record.time = from;
@@ -263,7 +272,6 @@ static void tell_flush(struct rec_thread *self)
         self->at[1].u64[1] = 0;
     }
     rec_commit(self, 1 + extra);
-    self->untold = 0;
 }
 
 void rec_flush(struct rec_thread *self)
