@@ -9,8 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define NEXT(function)    ((__typeof__(&PMPI_##function))rec_disturb_next)
-#define SEEN(status, own) ((status) == MPI_STATUS_IGNORE ? &(own) : (status))
+#define NEXT(function) ((__typeof__(&PMPI_##function))rec_disturb_next)
+
+/* Where the library says what it has received: to the caller, or to us alone. */
+static MPI_Status *seen_by(MPI_Status *status, MPI_Status *own)
+{
+    return status == MPI_STATUS_IGNORE ? own : status;
+}
 
 /* ---- several requests at a time ---------------------------------------------------------------
  */
@@ -110,7 +115,7 @@ int rec_disturb_wait(MPI_Request *request, MPI_Status *status)
     if (!request || !rec_disturb_enter(REC_FRAME))
         return real(request, status);
     const MPI_Request handle = *request;
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     const int result = real(request, seen);
     if (result == MPI_SUCCESS || *request != handle)
         rec_disturb_hold(rec_disturbed_due(handle, seen, true));
@@ -141,7 +146,7 @@ int rec_disturb_waitany(int n, MPI_Request *requests, int *which, MPI_Status *st
 {
     __typeof__(&PMPI_Waitany) real = NEXT(Waitany);
     struct requests all;
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     if (!rec_disturb_enter(REC_FRAME))
         return real(n, requests, which, status);
     if (!take(&all, n, requests)) {
@@ -185,7 +190,7 @@ int rec_disturb_test(MPI_Request *request, int *flag, MPI_Status *status)
     if (!request || !rec_disturb_enter(REC_FRAME))
         return real(request, flag, status);
     const MPI_Request handle = *request;
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     if (is_hidden(handle)) {
         *flag = 0;
     } else {
@@ -258,7 +263,7 @@ int rec_disturb_testany(int n, MPI_Request *requests, int *which, int *flag, MPI
 {
     __typeof__(&PMPI_Testany) real = NEXT(Testany);
     struct requests all;
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     if (!rec_disturb_enter(REC_FRAME))
         return real(n, requests, which, flag, status);
     if (!take(&all, n, requests)) {
@@ -323,7 +328,7 @@ int rec_disturb_probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     __typeof__(&PMPI_Probe) real = NEXT(Probe);
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, status);
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     const int result = real(source, tag, comm, seen);
     if (result == MPI_SUCCESS)
         rec_disturb_hold(rec_disturbed_message_due(comm, seen, false));
@@ -336,7 +341,7 @@ int rec_disturb_iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status
     __typeof__(&PMPI_Iprobe) real = NEXT(Iprobe);
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, flag, status);
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     const int result = real(source, tag, comm, flag, seen);
     if (result == MPI_SUCCESS && *flag &&
         rec_disturb_is_early(rec_disturbed_message_due(comm, seen, false)))
@@ -350,7 +355,7 @@ int rec_disturb_mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
     __typeof__(&PMPI_Mprobe) real = NEXT(Mprobe);
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, message, status);
-    MPI_Status own, *seen = SEEN(status, own);
+    MPI_Status own, *seen = seen_by(status, &own);
     const int result = real(source, tag, comm, message, seen);
     if (result == MPI_SUCCESS)
         rec_disturb_hold(rec_disturbed_message_due(comm, seen, true));
@@ -363,7 +368,7 @@ int rec_disturb_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Messa
                         MPI_Status *status)
 {
     __typeof__(&PMPI_Improbe) real = NEXT(Improbe);
-    MPI_Status own, *seen = SEEN(status, own), there;
+    MPI_Status own, *seen = seen_by(status, &own), there;
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, flag, message, status);
     int result = rec_mpi.Iprobe(source, tag, comm, flag, &there);
