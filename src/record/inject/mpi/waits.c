@@ -53,10 +53,22 @@ static bool take(struct requests *all, int n, const MPI_Request *requests)
     return true;
 }
 
-static void give_back(struct requests *all)
+/* False: the call goes on undisturbed. `frame`: that of the function which asks. */
+static bool enter_with(struct requests *all, int n, const MPI_Request *requests, const void *frame)
+{
+    if (!rec_disturb_enter(frame))
+        return false;
+    if (take(all, n, requests))
+        return true;
+    rec_disturb_leave();
+    return false;
+}
+
+static void leave_with(struct requests *all)
 {
     if (all->mapped)
         munmap(all->statuses, all->mapped);
+    rec_disturb_leave();
 }
 
 static MPI_Status *statuses_of(struct requests *all, MPI_Status *statuses)
@@ -127,18 +139,13 @@ int rec_disturb_waitall(int n, MPI_Request *requests, MPI_Status *statuses)
 {
     __typeof__(&PMPI_Waitall) real = NEXT(Waitall);
     struct requests all;
-    if (!rec_disturb_enter(REC_FRAME))
+    if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, statuses);
-    if (!take(&all, n, requests)) {
-        rec_disturb_leave();
-        return real(n, requests, statuses);
-    }
     MPI_Status *seen = statuses_of(&all, statuses);
     const int result = real(n, requests, seen);
     if (tells_each(result))
         rec_disturb_hold(due_of_all(&all, seen, result));
-    give_back(&all);
-    rec_disturb_leave();
+    leave_with(&all);
     return result;
 }
 
@@ -147,17 +154,12 @@ int rec_disturb_waitany(int n, MPI_Request *requests, int *which, MPI_Status *st
     __typeof__(&PMPI_Waitany) real = NEXT(Waitany);
     struct requests all;
     MPI_Status own, *seen = seen_by(status, &own);
-    if (!rec_disturb_enter(REC_FRAME))
+    if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, which, status);
-    if (!take(&all, n, requests)) {
-        rec_disturb_leave();
-        return real(n, requests, which, status);
-    }
     const int result = real(n, requests, which, seen);
     if (result == MPI_SUCCESS && *which >= 0 && *which < all.n)
         rec_disturb_hold(rec_disturbed_due(all.handles[*which], seen, true));
-    give_back(&all);
-    rec_disturb_leave();
+    leave_with(&all);
     return result;
 }
 
@@ -165,18 +167,13 @@ int rec_disturb_waitsome(int n, MPI_Request *requests, int *done, int *which, MP
 {
     __typeof__(&PMPI_Waitsome) real = NEXT(Waitsome);
     struct requests all;
-    if (!rec_disturb_enter(REC_FRAME))
+    if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, done, which, statuses);
-    if (!take(&all, n, requests)) {
-        rec_disturb_leave();
-        return real(n, requests, done, which, statuses);
-    }
     MPI_Status *seen = statuses_of(&all, statuses);
     const int result = real(n, requests, done, which, seen);
     if (tells_each(result))
         rec_disturb_hold(due_of_some(&all, *done, which, seen));
-    give_back(&all);
-    rec_disturb_leave();
+    leave_with(&all);
     return result;
 }
 
@@ -215,12 +212,8 @@ int rec_disturb_testall(int n, MPI_Request *requests, int *flag, MPI_Status *sta
     __typeof__(&PMPI_Testall) real = NEXT(Testall);
     struct requests all;
     int result = MPI_SUCCESS;
-    if (!rec_disturb_enter(REC_FRAME))
+    if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, flag, statuses);
-    if (!take(&all, n, requests)) {
-        rec_disturb_leave();
-        return real(n, requests, flag, statuses);
-    }
     MPI_Status *seen = statuses_of(&all, statuses);
     if (any_is_hidden(&all)) {
         *flag = 0;
@@ -229,8 +222,7 @@ int rec_disturb_testall(int n, MPI_Request *requests, int *flag, MPI_Status *sta
         if (tells_each(result) && (*flag || result != MPI_SUCCESS))
             rec_disturb_hold(due_of_all(&all, seen, result));
     }
-    give_back(&all);
-    rec_disturb_leave();
+    leave_with(&all);
     return result;
 }
 
@@ -264,12 +256,8 @@ int rec_disturb_testany(int n, MPI_Request *requests, int *which, int *flag, MPI
     __typeof__(&PMPI_Testany) real = NEXT(Testany);
     struct requests all;
     MPI_Status own, *seen = seen_by(status, &own);
-    if (!rec_disturb_enter(REC_FRAME))
+    if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, which, flag, status);
-    if (!take(&all, n, requests)) {
-        rec_disturb_leave();
-        return real(n, requests, which, flag, status);
-    }
     const int hidden = hide(&all, requests);
     const int result = real(n, requests, which, flag, seen);
     const bool one = result == MPI_SUCCESS && *flag && *which >= 0 && *which < all.n;
@@ -279,8 +267,7 @@ int rec_disturb_testany(int n, MPI_Request *requests, int *which, int *flag, MPI
         *flag = 0;
     if (one)
         rec_disturb_hold(rec_disturbed_due(all.handles[*which], seen, true));
-    give_back(&all);
-    rec_disturb_leave();
+    leave_with(&all);
     return result;
 }
 
@@ -288,12 +275,8 @@ int rec_disturb_testsome(int n, MPI_Request *requests, int *done, int *which, MP
 {
     __typeof__(&PMPI_Testsome) real = NEXT(Testsome);
     struct requests all;
-    if (!rec_disturb_enter(REC_FRAME))
+    if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, done, which, statuses);
-    if (!take(&all, n, requests)) {
-        rec_disturb_leave();
-        return real(n, requests, done, which, statuses);
-    }
     MPI_Status *seen = statuses_of(&all, statuses);
     const int hidden = hide(&all, requests);
     const int result = real(n, requests, done, which, seen);
@@ -303,8 +286,7 @@ int rec_disturb_testsome(int n, MPI_Request *requests, int *done, int *which, MP
     if (hidden > 0 && result == MPI_SUCCESS && *done == MPI_UNDEFINED)
         *done = 0;
     rec_disturb_hold(due_of_some(&all, some, which, seen));
-    give_back(&all);
-    rec_disturb_leave();
+    leave_with(&all);
     return result;
 }
 
