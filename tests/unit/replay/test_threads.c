@@ -186,36 +186,33 @@ static void send_late(struct lull_trace *trace, uint32_t location)
     visit(trace, location, OTHER, 245, 310);
 }
 
-/* The master makes a thread at 100 that lives for 199 ns, waits for a message until 250 and for the
- * thread from then on, and goes on for 10 ns. The message costs nothing on an ideal network; the
- * join would take 50 ns, if the thread did not live so long. */
+/* The master makes a thread at 100 that lives until `end`, waits for a message until 250 and for
+ * the thread from then on, and goes on at 300 for 10 ns. The message costs nothing on an ideal
+ * network; the join would take 50 ns, if the thread did not live so long. */
+static void check_join(int64_t end)
+{
+    struct lull_trace *trace = two_processes(2);
+    thread_event(trace, 0, 100, LULL_EVENT_THREAD_CREATE, 7);
+    visit(trace, 0, CREATE, 100, 100);
+    thread_event(trace, 1, 100, LULL_EVENT_THREAD_BEGIN, 7);
+    thread_event(trace, 1, end, LULL_EVENT_THREAD_END, 7);
+    send_or_receive(trace, 0, RECV, 100, 250, 1);
+    wait_for_threads(trace, 0, 250, 300, 7, 0);
+    send_late(trace, 2);
+    check_both(trace, end + 10);
+}
+
 static void a_join_waits_for_the_end_of_its_thread(void **state)
 {
     (void)state;
-    struct lull_trace *trace = two_processes(2);
-    thread_event(trace, 0, 100, LULL_EVENT_THREAD_CREATE, 7);
-    visit(trace, 0, CREATE, 100, 100);
-    thread_event(trace, 1, 100, LULL_EVENT_THREAD_BEGIN, 7);
-    thread_event(trace, 1, 299, LULL_EVENT_THREAD_END, 7);
-    send_or_receive(trace, 0, RECV, 100, 250, 1);
-    wait_for_threads(trace, 0, 250, 300, 7, 0);
-    send_late(trace, 2);
-    check_both(trace, 100 + 199 + 10);
+    check_join(299);
 }
 
-/* The same with a clock that shows the end of the thread and that of the join at one time. */
+/* The clock shows the end of the thread and that of the join at one time. */
 static void a_join_at_the_end_of_its_thread_waits_for_it(void **state)
 {
     (void)state;
-    struct lull_trace *trace = two_processes(2);
-    thread_event(trace, 0, 100, LULL_EVENT_THREAD_CREATE, 7);
-    visit(trace, 0, CREATE, 100, 100);
-    thread_event(trace, 1, 100, LULL_EVENT_THREAD_BEGIN, 7);
-    thread_event(trace, 1, 300, LULL_EVENT_THREAD_END, 7);
-    send_or_receive(trace, 0, RECV, 100, 250, 1);
-    wait_for_threads(trace, 0, 250, 300, 7, 0);
-    send_late(trace, 2);
-    check_both(trace, 100 + 200 + 10);
+    check_join(300);
 }
 
 /* The first thread leaves the barrier when the clock shows the time at which the second one comes,
