@@ -13,10 +13,11 @@
 #include <stdio.h>
 
 enum lull_chart_scale {
-    LULL_CHART_LINEAR, /* from 0 where all values are positive */
-    LULL_CHART_WHOLE,  /* the same with ticks at whole numbers: counts */
-    LULL_CHART_LOG,    /* decades */
-    LULL_CHART_SIZES   /* logarithmic, in powers of 2, labels as "32 KiB" */
+    LULL_CHART_LINEAR,  /* from 0 where all values are positive */
+    LULL_CHART_WHOLE,   /* the same with ticks at whole numbers: counts */
+    LULL_CHART_NUMBERS, /* whole numbers of things, ranks say: from the lowest that is shown */
+    LULL_CHART_LOG,     /* decades */
+    LULL_CHART_SIZES    /* logarithmic, in powers of 2, labels as "32 KiB" */
 };
 
 enum lull_chart_style {

@@ -8,7 +8,16 @@
 
 static bool is_linear(const struct lull_axis *axis)
 {
-    return axis->scale == LULL_CHART_LINEAR || axis->scale == LULL_CHART_WHOLE;
+    return axis->scale == LULL_CHART_LINEAR || axis->scale == LULL_CHART_WHOLE ||
+           axis->scale == LULL_CHART_NUMBERS;
+}
+
+/* Whether the axis shows 0 where all values are positive. */
+static bool begins_at_zero(const struct lull_axis *axis, bool is_y)
+{
+    if (axis->scale == LULL_CHART_NUMBERS)
+        return false;
+    return is_y || axis->scale == LULL_CHART_WHOLE || axis->low < axis->high / 4;
 }
 
 bool lull_axis_fits(const struct lull_axis *axis, double value)
@@ -33,7 +42,7 @@ static void widen(struct lull_axis *axis, double value)
 static double linear_step(const struct lull_axis *axis)
 {
     double range = axis->high - axis->low;
-    if (axis->scale == LULL_CHART_WHOLE && range < 5)
+    if (axis->scale != LULL_CHART_LINEAR && range < 5)
         return 1;
     double raw = range / 5, power = pow(10, floor(log10(raw)));
     double lead = raw / power;
@@ -48,8 +57,7 @@ static void round_range(struct lull_axis *axis, bool is_y)
         axis->high = is_linear(axis) ? 1 : 10;
     }
     if (is_linear(axis)) {
-        if (axis->low > 0 &&
-            (is_y || axis->scale == LULL_CHART_WHOLE || axis->low < axis->high / 4))
+        if (axis->low > 0 && begins_at_zero(axis, is_y))
             axis->low = 0;
         if (axis->high - axis->low <= fabs(axis->high) * 1e-12)
             axis->high = axis->low + (axis->low != 0 ? fabs(axis->low) : 1);

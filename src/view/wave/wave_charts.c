@@ -14,7 +14,7 @@ enum {
 
 struct window {
     int64_t from, to; /* ns */
-    uint32_t n_ranks, rows;
+    uint32_t first_rank, n_ranks, rows;
     double *shares; /* [rows][COLUMNS]: of the time of the row's ranks */
 };
 
@@ -24,12 +24,35 @@ static int64_t end_of(const struct lull_wave_field *field, uint32_t rank, int32_
     return field->rows[rank].cells[iteration < last ? iteration : last].end;
 }
 
+/* All ranks, or where waves reached less than half of them, those and some around them. */
+static struct window find_ranks(const struct lull_wave_scene *scene)
+{
+    uint32_t n = scene->field->n_ranks, low = n, high = 0;
+    for (uint32_t w = 0; w < scene->waves.count; w++) {
+        const struct lull_wave *wave = &scene->waves.waves[w];
+        for (uint32_t r = 0; r < n; r++)
+            if (r == wave->rank || wave->path.arrivals[r] >= 0) {
+                low = r < low ? r : low;
+                high = r > high ? r : high;
+            }
+    }
+    struct window window = {0, scene->runtime, 0, n, n < ROWS ? n : ROWS, NULL};
+    if (low > high || high - low >= n / 2)
+        return window;
+    uint32_t margin = (high - low) / 4 + 2;
+    low = low > margin ? low - margin : 0;
+    high = n - 1 - high > margin ? high + margin : n - 1;
+    window.first_rank = low;
+    window.n_ranks = high - low + 1;
+    window.rows = window.n_ranks < ROWS ? window.n_ranks : ROWS;
+    return window;
+}
+
 /* From before the first wave to behind the last one; of a run without waves all. */
 static struct window find_window(const struct lull_wave_scene *scene)
 {
     const struct lull_wave_field *field = scene->field;
-    struct window window = {0, scene->runtime, field->n_ranks,
-                            field->n_ranks < ROWS ? field->n_ranks : ROWS, NULL};
+    struct window window = find_ranks(scene);
     int64_t first = INT64_MAX, last = 0;
     for (uint32_t w = 0; w < scene->waves.count; w++) {
         const struct lull_wave *wave = &scene->waves.waves[w];
@@ -52,7 +75,13 @@ static struct window find_window(const struct lull_wave_scene *scene)
 
 static uint32_t row_of(const struct window *window, uint32_t rank)
 {
-    return (uint32_t)((uint64_t)rank * window->rows / window->n_ranks);
+    return (uint32_t)((uint64_t)(rank - window->first_rank) * window->rows / window->n_ranks);
+}
+
+/* The lowest rank of a row, counted from the first that is shown. */
+static uint32_t first_of(const struct window *window, uint32_t row)
+{
+    return (uint32_t)(((uint64_t)row * window->n_ranks + window->rows - 1) / window->rows);
 }
 
 /* Adds a span of a rank to the columns that it covers. */
@@ -68,7 +97,7 @@ static void add_span(struct window *window, uint32_t rank, int64_t begin, int64_
 
 static void add_waits(struct window *window, const struct lull_wave_field *field)
 {
-    for (uint32_t r = 0; r < field->n_ranks; r++)
+    for (uint32_t r = window->first_rank; r < window->first_rank + window->n_ranks; r++)
         for (uint32_t i = 0; i < field->n_iterations; i++) {
             const struct lull_wave_cell *cell = &field->rows[r].cells[i];
             if (cell->end <= window->from)
@@ -86,30 +115,31 @@ static void add_layer(struct lull_chart *chart, const char *label, const struct 
     size_t count = (size_t)window->rows * COLUMNS;
     uint8_t *levels = lull_arena_zero(arena, count, 1);
     for (size_t i = 0; i < count; i++) {
-        double most = (double)window->n_ranks / window->rows; /* about so many ranks */
-        double share = fmin(1, window->shares[i] / most);
+        uint32_t row = (uint32_t)(i / COLUMNS);
+        double share = window->shares[i] / (first_of(window, row + 1) - first_of(window, row));
         levels[i] = any ? (window->shares[i] > 0 ? LULL_RASTER_LEVELS - 1 : 0)
                         : (uint8_t)(share * (LULL_RASTER_LEVELS - 1) + 0.5);
         window->shares[i] = 0;
     }
     const struct lull_chart_raster raster = {(double)window->from / 1e9,
                                              (double)window->to / 1e9,
-                                             0,
-                                             window->n_ranks,
+                                             window->first_rank,
+                                             (double)window->first_rank + window->n_ranks,
                                              COLUMNS,
                                              window->rows,
                                              levels};
     lull_chart_raster(chart, label, &raster);
 }
 
-/* From the delay on, with the speed that was found. */
+/* From the end of the delay on, with the speed that was found: the front is where what was delayed
+ * arrives and ranks go on. */
 static void add_front(struct lull_chart *chart, const struct lull_wave *wave,
-                      const struct lull_wave_front *front, double cycle, bool up)
+                      const struct lull_wave_front *front, bool up)
 {
     double speed = front->ranks_per_second.value;
     if (front->n_ranks == 0 || !isfinite(speed) || speed <= 0)
         return;
-    double begin = ((double)wave->begin + cycle) / 1e9, sign = up ? 1 : -1;
+    double begin = (double)(wave->begin + wave->length) / 1e9, sign = up ? 1 : -1;
     const struct lull_chart_point line[2] = {{begin, wave->rank + 0.5, NAN, NAN},
                                              {begin + (double)front->distance / speed,
                                               wave->rank + 0.5 + sign * (double)front->distance,
@@ -125,7 +155,7 @@ const struct lull_chart *lull_wave_chart(const struct lull_wave_scene *scene,
     struct window window = find_window(scene);
     window.shares = lull_arena_zero(arena, (size_t)window.rows * COLUMNS, sizeof(double));
     lull_chart_x_axis(chart, "time", "s", LULL_CHART_LINEAR);
-    lull_chart_y_axis(chart, "rank", "", LULL_CHART_WHOLE);
+    lull_chart_y_axis(chart, "rank", "", LULL_CHART_NUMBERS);
     if (window.to <= window.from)
         return chart;
     add_waits(&window, scene->field);
@@ -138,8 +168,8 @@ const struct lull_chart *lull_wave_chart(const struct lull_wave_scene *scene,
     lull_chart_series(chart, "fitted front", LULL_CHART_LINE, NULL, 0);
     for (uint32_t w = 0; w < scene->waves.count; w++) {
         const struct lull_wave *wave = &scene->waves.waves[w];
-        add_front(chart, wave, &wave->up, scene->waves.usual.cycle, true);
-        add_front(chart, wave, &wave->down, scene->waves.usual.cycle, false);
+        add_front(chart, wave, &wave->up, true);
+        add_front(chart, wave, &wave->down, false);
     }
     return chart;
 }

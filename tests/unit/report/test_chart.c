@@ -118,6 +118,26 @@ static void test_labels(void **state)
 
 /* Between low and high over the whole width: along the top, back along the bottom, in the colour of
  * the series before. */
+/* Numbers of ranks far from 0 fill the height; what is counted begins at 0. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const struct lull_chart_point points[] = {{0, 49900, NAN, NAN}, {1, 50100, NAN, NAN}};
+    for (unsigned whole = 0; whole < 2; whole++) {
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_chart *chart = lull_chart_create(arena, "ranks");
+        lull_chart_x_axis(chart, "time", "s", LULL_CHART_LINEAR);
+        lull_chart_y_axis(chart, "rank", "", whole ? LULL_CHART_WHOLE : LULL_CHART_NUMBERS);
+        lull_chart_series(chart, "", LULL_CHART_POINTS, points, 2);
+        char *text = draw(chart);
+        assert_int_equal(count(text, ">50000<"), 1);
+        assert_int_equal(count(text, ">49900<"), !whole);
+        assert_int_equal(count(text, ">20000<"), whole);
+        free(text);
+        lull_arena_destroy(arena);
+    }
+}
+
 static void test_band(void **state)
 {
     (void)state;
@@ -147,7 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_points),     cmocka_unit_test(test_empty),
         cmocka_unit_test(test_degenerate), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_band),
+        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_band),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
