@@ -136,6 +136,14 @@ static const char *plain_name(const char *name, struct lull_arena *arena)
     return name ? lull_arena_strndup(arena, name, length > 0 ? length : strlen(name)) : "";
 }
 
+/* The name of a function that is called for itself: clang makes the body of a construct of OpenMP
+ * one, "exchange.omp_outlined", which is not the function around it. */
+static const char *own_name(const char *name, struct lull_arena *arena)
+{
+    return name && strstr(name, ".omp_outlined") ? lull_arena_strdup(arena, name)
+                                                 : plain_name(name, arena);
+}
+
 static void find_line(Dwarf_Die *unit, uint64_t address, struct lull_arena *arena,
                       struct lull_symbol *symbol)
 {
@@ -233,7 +241,7 @@ static const char *name_of_symbol(struct lull_symbols *symbols, uint64_t offset,
                                             &symbol, NULL, NULL, NULL);
     if (!name || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || inside >= symbol.st_size)
         return "";
-    return plain_name(name, arena);
+    return own_name(name, arena);
 }
 
 struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offset,
@@ -243,7 +251,7 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
     if (symbols->dwarf)
         find_in_dwarf(symbols, offset, arena, &symbol);
     if (!*symbol.function)
-        symbol.function = name_of_symbol(symbols, offset, arena);
+        symbol.function = plain_name(name_of_symbol(symbols, offset, arena), arena);
     return symbol;
 }
 
@@ -285,7 +293,7 @@ static void find_function(struct lull_symbols *symbols, uint64_t address, struct
     if (!range || !dwarf_offdie(symbols->dwarf, range->die, &die))
         return;
     if (!*function->name)
-        function->name = plain_name(dwarf_diename(&die), arena);
+        function->name = own_name(dwarf_diename(&die), arena);
     find_definition(&unit, &die, arena, function);
 }
 
