@@ -180,6 +180,23 @@ static uint8_t kept_on(const struct lull_network *network)
     return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
 }
 
+/* A delay that no computation was there for was typed in vain; of a run that was disturbed with it,
+ * it is told. */
+static lull_status check_delays(struct session *session, const struct lull_program *program,
+                                struct lull_error *err)
+{
+    const struct lull_delay *missed = lull_replay_missed_delay(program);
+    struct lull_error why;
+    if (!missed)
+        return LULL_OK;
+    lull_status status = lull_delay_missed(missed, &why);
+    if (session->supposition->disturbance)
+        return lull_fail(err, status, "%s: %s", program->name, why.text);
+    lull_notices_add(session->notices, LULL_NOTICE_WARNING, "%s: %s; the replay is without it",
+                     program->name, why.text);
+    return LULL_OK;
+}
+
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
                            struct lull_replayed *ret_replayed, struct lull_error *err)
 {
@@ -190,7 +207,14 @@ static lull_status suppose(struct session *session, const struct lull_network *n
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
     wish.run = run;
-    return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
+    lull_status status =
+        lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
+    if (status != LULL_OK)
+        return status;
+    status = check_delays(session, ret_replayed->program, err);
+    if (status != LULL_OK)
+        lull_replayed_close(ret_replayed);
+    return status;
 }
 
 static lull_status sweep(struct session *session, struct lull_error *err)
