@@ -327,8 +327,8 @@ void lull_replay_study_close(struct lull_replay_study *study)
         lull_against_close(study->against);
 }
 
-lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
-                                       struct lull_error *err)
+static lull_status check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
+                                  struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint64_t p = 0; status == LULL_OK && p < networks->n_points; p++) {
@@ -337,6 +337,19 @@ lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct
                                           &network, err);
     }
     return status;
+}
+
+lull_status lull_replay_networks_read(const char *text, struct lull_arena *arena,
+                                      const struct lull_sweep **ret_networks,
+                                      struct lull_error *err)
+{
+    const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
+    struct lull_spec *spec = NULL;
+    lull_status status = lull_spec_parse(text, arena, &spec, err);
+    specs[0] = spec;
+    if (status == LULL_OK)
+        status = lull_sweep_make(specs, 1, arena, ret_networks, err);
+    return status == LULL_OK ? check_networks(*ret_networks, arena, err) : status;
 }
 
 lull_status lull_replay_machine_read(const char *path, struct lull_arena *arena,

@@ -35,9 +35,9 @@ static int64_t added_before(const char *function, uint8_t collective)
 
 static void test_calls_that_send_receive_or_wait(void **state)
 {
-    static const char *const functions[] = {"MPI_Send",     "MPI_Start",           "mpi_start_",
-                                            "MPI_Startall", "mpi_isendrecv_f08",   "MPI_Waitall",
-                                            "MPI_Probe",    "PMPI_Isendrecv_replace"};
+    static const char *const functions[] = {
+        "MPI_Send",          "MPI_Start",   "mpi_start_", "MPI_Startall",
+        "mpi_isendrecv_f08", "MPI_Waitall", "MPI_Probe",  "PMPI_Isendrecv_replace"};
     (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (added_before(functions[i], LULL_COLLECTIVE_UNKNOWN) != DELAY)
