@@ -134,7 +134,8 @@ enum lull_call {
     LULL_CALL_ISSEND,
     LULL_CALL_IBSEND,
     LULL_CALL_IRECV,
-    LULL_CALL_WAIT, /* for one request; also Waitany, Waitsome */
+    LULL_CALL_START, /* of persistent requests, also MPI_Startall; and MPI_Isendrecv */
+    LULL_CALL_WAIT,  /* for one request; also Waitany, Waitsome */
     LULL_CALL_WAITALL,
     LULL_CALL_TEST,
     LULL_CALL_PROBE, /* waits for a message that another call receives */

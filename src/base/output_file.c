@@ -402,3 +402,60 @@ lull_status lull_output_stream_close(FILE *stream, const int *failure, const cha
     errno = *failure ? *failure : ENOMEM; /* stdio itself fails for want of memory alone */
     return lull_fail_errno(err, "%s: cannot write", path);
 }
+
+/* ---- whole files ----------------------------------------------------------------------------- */
+
+int lull_file_direct(const char *path)
+{
+    struct stat info, own;
+    bool there = stat(path, &info) == 0;
+    for (int fd = STDOUT_FILENO; there && fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &own) == 0 && own.st_dev == info.st_dev && own.st_ino == info.st_ino)
+            return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (there && !S_ISREG(info.st_mode))
+        return open(path, O_WRONLY | O_CLOEXEC);
+    errno = 0;
+    return -1;
+}
+
+lull_status lull_file_write_to(int fd, const char *path,
+                               void (*write)(const void *content, FILE *out), const void *content,
+                               struct lull_error *err)
+{
+    int failure;
+    FILE *out = fd >= 0 ? lull_output_stream(fd, &failure) : NULL;
+    if (!out)
+        return lull_fail(err, LULL_ERR_IO, "%s: cannot write: %s", path, strerror(errno));
+    write(content, out);
+    return lull_output_stream_close(out, &failure, path, err);
+}
+
+lull_status lull_file_write(const char *path, void (*write)(const void *content, FILE *out),
+                            const void *content, struct lull_error *err)
+{
+    struct lull_output *output;
+    int fd = lull_file_direct(path);
+    if (fd >= 0 || errno != 0)
+        return lull_file_write_to(fd, path, write, content, err);
+    lull_status status = lull_output_begin(path, false, true, &output, err);
+    if (status != LULL_OK)
+        return status;
+    fd = open(lull_output_path(output), O_WRONLY | O_CLOEXEC);
+    status = lull_file_write_to(fd, path, write, content, err);
+    if (status == LULL_OK)
+        return lull_output_commit(output, err);
+    lull_output_discard(output);
+    return status;
+}
+
+lull_status lull_file_probe(const char *path, struct lull_error *err)
+{
+    struct stat info;
+    struct lull_output *output;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return LULL_OK;
+    lull_status status = lull_output_begin(path, false, true, &output, err);
+    if (status == LULL_OK)
+        lull_output_discard(output);
+    return status;
+}

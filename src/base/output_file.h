@@ -39,4 +39,21 @@ FILE *lull_output_stream_open(const char *path, int *ret_failure);
 lull_status lull_output_stream_close(FILE *stream, const int *failure, const char *path,
                                      struct lull_error *err);
 
+/* Writes a file, which appears whole or not at all. `write` leaves errors in the stream. Devices,
+ * pipes, and what standard output and standard error are (/dev/stdout) are written into; nothing
+ * that is there already is ever replaced by a file that is no regular one itself, and nothing that
+ * was read. */
+lull_status lull_file_write(const char *path, void (*write)(const void *content, FILE *out),
+                            const void *content, struct lull_error *err);
+/* Whether that will be able to begin: to be asked before long work. */
+lull_status lull_file_probe(const char *path, struct lull_error *err);
+/* The descriptor that it writes into without more ado where `path` names a device, a pipe, or what
+ * standard output or standard error are, be it a file. -1 where it does not, or with a reason in
+ * errno where it cannot be opened. */
+int lull_file_direct(const char *path);
+/* Writes to a descriptor, and closes it; the user knows it as `path`. */
+lull_status lull_file_write_to(int fd, const char *path,
+                               void (*write)(const void *content, FILE *out), const void *content,
+                               struct lull_error *err);
+
 #endif

@@ -125,6 +125,10 @@ struct lull_bench {
 size_t lull_bench_probe(struct lull_bench *bench, const struct lull_probe *probe);
 void lull_bench_task(struct lull_bench *bench, const struct lull_task *task);
 void lull_bench_add_round(struct lull_bench *bench, size_t probe, const struct lull_round *round);
+/* A visit of a task with one probe: times blocks and adds the round. The quantile and the precision
+ * are those of the run, whatever `timing` says. */
+lull_status lull_bench_time(struct lull_bench *bench, const struct lull_task *task,
+                            const struct lull_timing *timing, struct lull_error *err);
 /* Room for a curve in the machine, to be filled in. */
 struct lull_series *lull_bench_series(struct lull_bench *bench);
 /* A remark in the machine file: what is not measured, and why. */

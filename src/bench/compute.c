@@ -24,14 +24,8 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                                        .context = job,
                                        .threads = job->threads,
                                        .seconds = seconds,
-                                       .clock = job->clock,
-                                       .quantile = LULL_BENCH_QUANTILE,
-                                       .precision = bench->settings.precision};
-    struct lull_round round;
-    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
-    if (status == LULL_OK)
-        lull_bench_add_round(bench, task->first_probe, &round);
-    return status;
+                                       .clock = job->clock};
+    return lull_bench_time(bench, task, &timing, err);
 }
 
 /* "peak-dp-fma" as the begin of a number's name: "peak.dp.fma". */

@@ -93,6 +93,19 @@ void lull_bench_add_round(struct lull_bench *bench, size_t index, const struct l
     probe->rounds[probe->n_rounds++] = *round;
 }
 
+lull_status lull_bench_time(struct lull_bench *bench, const struct lull_task *task,
+                            const struct lull_timing *timing, struct lull_error *err)
+{
+    struct lull_timing wanted = *timing;
+    struct lull_round round;
+    wanted.quantile = LULL_BENCH_QUANTILE;
+    wanted.precision = bench->settings.precision;
+    lull_status status = lull_time_blocks(bench->topology, &wanted, &round, err);
+    if (status == LULL_OK)
+        lull_bench_add_round(bench, task->first_probe, &round);
+    return status;
+}
+
 struct lull_series *lull_bench_series(struct lull_bench *bench)
 {
     struct lull_machine *machine = bench->machine;

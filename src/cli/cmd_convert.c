@@ -39,17 +39,6 @@ static int check_target(const char *path)
     return LULL_EXIT_OK;
 }
 
-/* Sums are our own format's; a copy in another one looks as if the run had ended there. */
-static void warn_of_cut(struct lull_notices *notices, const struct lull_trace *trace,
-                        const char *from, const struct lull_format *format)
-{
-    if (trace->events == LULL_EVENTS_FIRST && format != lull_format_find("tape"))
-        lull_notices_add(notices, LULL_NOTICE_WARNING,
-                         "%s: its events end at %.6g s of %.6g s; the copy holds these and not the "
-                         "sums of the whole run, which a copy in the format 'tape' keeps",
-                         from, 1e-9 * (double)trace->events_end, 1e-9 * (double)trace->duration);
-}
-
 static int convert(const char *from, const char *to, const struct lull_format *format,
                    struct lull_arena *arena)
 {
@@ -70,7 +59,7 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     struct lull_notices notices = {.arena = arena};
     if (done == LULL_OK) {
         lull_notices_add_quirks(&notices, trace, from);
-        warn_of_cut(&notices, trace, from, format);
+        lull_notices_add_cut_copy(&notices, trace, from, format);
     } else
         status = lull_cli_fail("%s", err.text);
     lull_cli_warn_all(&notices);

@@ -60,7 +60,7 @@ static const struct poptOption options[] = {
 /* What is to be read, compared and shown. */
 struct wishes {
     struct lull_runs_options runs;
-    enum lull_scaling_wish scaling;
+    struct lull_comparison_wish comparison;
     struct lull_metrics_wish metrics;
 };
 
@@ -77,7 +77,8 @@ static int read_words(struct wishes *wishes)
         return lull_cli_usage("%s", err.text);
     wishes->metrics.scheme = (enum lull_scheme_choice)scheme;
     wishes->metrics.nag = variant == 2;
-    wishes->scaling = (enum lull_scaling_wish)scaling;
+    wishes->comparison = (struct lull_comparison_wish){settings.reference, settings.force,
+                                                       (enum lull_scaling_wish)scaling};
     wishes->metrics.part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
     wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
     if (settings.by && !wishes->metrics.part)
@@ -110,22 +111,6 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static lull_status compare(const char *const *paths, uint32_t count, const struct wishes *wishes,
-                           struct lull_notices *notices, struct lull_runs *runs,
-                           struct lull_error *err)
-{
-    struct lull_arena *arena = notices->arena;
-    lull_status status = lull_runs_load(paths, count, &wishes->runs, notices, arena, runs, err);
-    if (status == LULL_OK)
-        status = lull_study_reference(runs, settings.reference, arena, err);
-    if (status == LULL_OK)
-        status = lull_study_check(runs, settings.force, notices, arena, err);
-    if (status != LULL_OK)
-        return status;
-    lull_study_scaling(runs, wishes->scaling, notices);
-    return lull_study_compute(runs, arena, err);
-}
-
 static int run(poptContext context, struct lull_arena *arena)
 {
     struct wishes wishes = {0};
@@ -142,7 +127,8 @@ static int run(poptContext context, struct lull_arena *arena)
     if (status != LULL_EXIT_OK)
         return status;
     wishes.runs.progress = &shown;
-    lull_status done = compare(paths, count, &wishes, &notices, &runs, &err);
+    lull_status done = lull_study_compare(paths, count, &wishes.runs, &wishes.comparison, &notices,
+                                          arena, &runs, &err);
     lull_cli_warn_all(&notices);
     if (done == LULL_OK)
         status = lull_output_write(&output,

@@ -1,12 +1,14 @@
-#include "base/text.h"
 #include "cli/command.h"
-#include "cli/injection.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/simulation_options.h"
 #include "filter/filter.h"
+#include "launch/injection.h"
 #include "launch/installed.h"
 #include "launch/launcher.h"
 #include "launch/recording.h"
+#include "launch/wish.h"
+#include "launch/words.h"
 #include "lull_features.h"
 
 #include <errno.h>
@@ -81,84 +83,7 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-enum { MOST_CALLERS = 32, MOST_NAME = 255 }; /* that the recorder follows; bytes */
-
-/* "100000:1us" becomes "100000:1000", calls and ns. */
-static int read_throttle(struct lull_arena *arena, const char **ret_throttle)
-{
-    const char *text = settings.throttle, *colon = text ? strchr(text, ':') : NULL;
-    uint64_t calls;
-    int64_t ns;
-    struct lull_error err;
-    *ret_throttle = text;
-    if (!text || strcmp(text, "none") == 0)
-        return LULL_EXIT_OK;
-    if (!colon || lull_parse_u64(text, (size_t)(colon - text), &calls) != LULL_OK || calls == 0)
-        return lull_cli_usage("--throttle: expected CALLS:TIME such as 100000:1us, or none, got "
-                              "'%s'",
-                              text);
-    if (lull_parse_time(colon + 1, 1, &ns, &err) != LULL_OK)
-        return lull_cli_usage("--throttle: %s", err.text);
-    *ret_throttle = lull_arena_printf(arena, "%llu:%lld", (unsigned long long)calls, (long long)ns);
-    return LULL_EXIT_OK;
-}
-
-static int read_time(const char *option, const char *text, struct lull_arena *arena,
-                     const char **ret_ns)
-{
-    const double ns_per_second = 1e9;
-    struct lull_error err;
-    int64_t ns;
-    if (!text)
-        return LULL_EXIT_OK;
-    if (lull_parse_time(text, ns_per_second, &ns, &err) != LULL_OK)
-        return lull_cli_usage("--%s: %s", option, err.text);
-    if (ns < 0)
-        return lull_cli_usage("--%s: %s lies in the past", option, text);
-    if (ns == 0 && strcmp(option, "duration") == 0)
-        return lull_cli_usage("--%s: nothing would be recorded in %s", option, text);
-    *ret_ns = lull_arena_printf(arena, "%lld", (long long)ns);
-    return LULL_EXIT_OK;
-}
-
-/* "3:10", or "solve:3:10". */
-static int read_iterations(const char **ret_iterations)
-{
-    const char *text = settings.iterations, *last = text ? strrchr(text, ':') : NULL;
-    const char *first = last;
-    uint64_t from, to;
-    if (!text)
-        return LULL_EXIT_OK;
-    while (first && first > text && first[-1] != ':')
-        first--;
-    if (!last || lull_parse_u64(first, (size_t)(last - first), &from) != LULL_OK ||
-        lull_parse_u64(last + 1, strlen(last + 1), &to) != LULL_OK || to > INT32_MAX ||
-        strlen(text) > MOST_NAME)
-        return lull_cli_usage("--iterations: expected FIRST:LAST or NAME:FIRST:LAST such as 10:19, "
-                              "got '%s'",
-                              text);
-    if (from > to || (first > text && from == 0))
-        return lull_cli_usage("--iterations: %s holds none", text);
-    *ret_iterations = text;
-    return LULL_EXIT_OK;
-}
-
-static int read_window(struct lull_arena *arena, struct lull_recording_wish *wish)
-{
-    static const char *const states[] = {"on", "off", NULL};
-    struct lull_error err;
-    unsigned state;
-    int status = read_time("start-after", settings.start_after, arena, &wish->start);
-    if (status == LULL_EXIT_OK)
-        status = read_time("duration", settings.duration, arena, &wish->duration);
-    if (status == LULL_EXIT_OK)
-        status = read_iterations(&wish->iterations);
-    if (status == LULL_EXIT_OK &&
-        lull_option_word("signals", settings.signals, states, &state, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    wish->signals = settings.signals;
-    return status;
-}
+enum { MOST_CALLERS = 32 }; /* that the recorder follows */
 
 /* It is read here to be checked, and again by the recorder. */
 static int read_filter(struct lull_arena *arena, const char **ret_filter)
@@ -181,93 +106,75 @@ static int read_settings(const char *command, struct lull_arena *arena,
                          struct lull_recording_wish *wish)
 {
     static const char *const words[] = {"openmpi", "mpich", "none", NULL};
+    static const char *const states[] = {"on", "off", NULL};
     static const enum lull_mpi_family families[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH,
                                                     LULL_MPI_NONE};
+    const struct lull_recording_texts texts = {.max_size = settings.max_size,
+                                               .throttle = settings.throttle,
+                                               .start_after = settings.start_after,
+                                               .duration = settings.duration,
+                                               .iterations = settings.iterations};
     struct lull_error err;
     uint64_t callers;
-    unsigned mpi;
+    unsigned mpi, state;
     *wish = (struct lull_recording_wish){.output = settings.output,
                                          .replace = settings.force,
-                                         .has_bytes = settings.max_size != NULL,
                                          .profile = settings.profile,
                                          .follow = settings.follow,
                                          .counters = settings.counters,
-                                         .callpath = settings.callpath};
+                                         .callpath = settings.callpath,
+                                         .signals = settings.signals};
     if (!command)
         return lull_cli_usage("expected a COMMAND to run");
-    if (settings.max_size && lull_parse_size(settings.max_size, &wish->bytes, &err) != LULL_OK)
-        return lull_cli_usage("--max-size: %s", err.text);
     if (lull_option_number("callpath", settings.callpath, 1, MOST_CALLERS, &callers, &err) !=
             LULL_OK ||
-        lull_option_word("mpi", settings.mpi, words, &mpi, &err) != LULL_OK)
+        lull_option_word("mpi", settings.mpi, words, &mpi, &err) != LULL_OK ||
+        lull_recording_wish_read(&texts, arena, wish, &err) != LULL_OK ||
+        lull_option_word("signals", settings.signals, states, &state, &err) != LULL_OK)
         return lull_cli_usage("%s", err.text);
     wish->mpi_named = mpi > 0;
     wish->mpi = families[mpi];
-    int status = read_throttle(arena, &wish->throttle);
-    if (status == LULL_EXIT_OK)
-        status = read_window(arena, wish);
-    return status == LULL_EXIT_OK ? read_filter(arena, &wish->filter) : status;
+    return read_filter(arena, &wish->filter);
 }
 
 /* ---- in front of mpirun -------------------------------------------------------------------- */
 
-struct words {
-    char **items;
-    size_t count, capacity;
-    struct lull_arena *arena;
-};
-
-static void add_word(struct words *words, const char *word)
-{
-    words->items = lull_arena_grow(words->arena, words->items, &words->capacity, words->count + 2,
-                                   sizeof *words->items);
-    words->items[words->count++] = word ? lull_arena_strdup(words->arena, word) : NULL;
-    words->items[words->count] = NULL;
-}
-
-static void add_option(struct words *words, const char *name, const char *value)
-{
-    if (value)
-        add_word(words, lull_arena_printf(words->arena, "--%s=%s", name, value));
-}
-
-/* Ourselves again, with the options that we were given. */
-static void add_ourselves(struct words *words, const char *output)
-{
-    add_word(words, lull_own_path(words->arena));
-    add_word(words, "record");
-    add_option(words, "output", output);
-    add_option(words, "max-size", settings.max_size);
-    add_option(words, "callpath", settings.callpath);
-    add_option(words, "counters", settings.counters);
-    add_option(words, "filter", settings.filter);
-    add_option(words, "throttle", settings.throttle);
-    add_option(words, "start-after", settings.start_after);
-    add_option(words, "duration", settings.duration);
-    add_option(words, "iterations", settings.iterations);
-    add_option(words, "signals", settings.signals);
-    add_option(words, "mpi", settings.mpi);
-    for (char **spec = settings.inject; spec && *spec; spec++)
-        add_option(words, "inject", *spec);
-    add_option(words, "seed", settings.seed);
-    static const struct {
-        const char *word;
-        const int *set;
-    } flags[] = {{"--force", &settings.force},
-                 {"--profile", &settings.profile},
-                 {"--follow", &settings.follow},
-                 {"--verbose", &settings.verbose}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (*flags[i].set)
-            add_word(words, flags[i].word);
-    add_word(words, "--");
-}
-
-/* `mpirun ... program` becomes `mpirun ... lull record ... program`. */
+/* `mpirun ... program` becomes `mpirun ... lull record ... program`: ourselves again, with the
+ * options that we were given. */
 static char **insert_ourselves(char **argv, struct lull_arena *arena)
 {
-    struct words words = {.arena = arena};
-    add_ourselves(&words, lull_launcher_output(argv, settings.output, arena));
+    const struct {
+        const char *name, *value;
+    } said[] = {{"output", lull_launcher_output(argv, settings.output, arena)},
+                {"max-size", settings.max_size},
+                {"callpath", settings.callpath},
+                {"counters", settings.counters},
+                {"filter", settings.filter},
+                {"throttle", settings.throttle},
+                {"start-after", settings.start_after},
+                {"duration", settings.duration},
+                {"iterations", settings.iterations},
+                {"signals", settings.signals},
+                {"mpi", settings.mpi},
+                {"seed", settings.seed}};
+    const struct {
+        const char *word;
+        int set;
+    } flags[] = {{"--force", settings.force},
+                 {"--profile", settings.profile},
+                 {"--follow", settings.follow},
+                 {"--verbose", settings.verbose}};
+    struct lull_words words = {.arena = arena};
+    lull_words_add(&words, lull_own_path(arena));
+    lull_words_add(&words, "record");
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        lull_words_option(&words, said[i].name, said[i].value);
+    for (char **spec = settings.inject; spec && *spec; spec++)
+        lull_words_option(&words, "inject", *spec);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].set)
+            lull_words_add(&words, flags[i].word);
+    lull_words_add(&words, "--");
     return lull_launcher_insert(argv, words.items, arena);
 }
 
@@ -290,7 +197,9 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
         return lull_cli_fail("%s", err.text);
     if (recording.warning)
         lull_cli_warn("%s", recording.warning);
-    lull_cli_inject(disturbance, &recording, arena);
+    if (lull_injection_write(disturbance, &recording, arena, &err) != LULL_OK &&
+        recording.job.rank == 0)
+        lull_cli_warn("%s; nothing is injected", err.text);
     if (settings.verbose && recording.library)
         fprintf(stderr, "lull record: rank %u of %u: %s, recorded by %s into %s\n",
                 recording.job.rank, recording.job.size, recording.executable.path,
@@ -301,14 +210,14 @@ static int prepare(const char *word, const struct lull_recording_wish *wish,
 static int run(poptContext context, struct lull_arena *arena)
 {
     struct lull_recording_wish wish;
-    struct words words = {.arena = arena};
+    struct lull_words words = {.arena = arena};
     for (const char *word; (word = poptGetArg(context));)
-        add_word(&words, word);
+        lull_words_add(&words, word);
     char **argv = words.items;
     const struct lull_disturbance *disturbance;
     int status = read_settings(argv ? argv[0] : NULL, arena, &wish);
     if (status == LULL_EXIT_OK)
-        status = lull_cli_read_injection(settings.inject, settings.seed, arena, &disturbance);
+        status = lull_injection_read(settings.inject, settings.seed, arena, &disturbance);
     if (status == LULL_EXIT_OK && lull_is_launcher(argv[0])) {
         argv = insert_ourselves(words.items, arena);
         if (!argv)

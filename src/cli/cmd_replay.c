@@ -1,9 +1,9 @@
 #include "cli/command.h"
-#include "cli/injection.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "cli/simulation_options.h"
 #include "study/replay/replay_study.h"
 #include "trace/convert.h"
 #include "view/replay_document.h"
@@ -69,30 +69,6 @@ static const struct poptOption options[] = {
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-static bool read_factor(const char *text, double *ret_factor)
-{
-    char *end;
-    *ret_factor = strtod(text, &end);
-    return end != text && *end == '\0' && *ret_factor > 0 && *ret_factor <= 1e6;
-}
-
-static int read_regions(struct lull_what_if_options *what_if, struct lull_arena *arena)
-{
-    for (char **region = settings.regions; region && *region; region++) {
-        const char *sign = strrchr(*region, '=');
-        double factor;
-        if (!sign || sign == *region || !read_factor(sign + 1, &factor))
-            return lull_cli_usage("--region is '%s', expected NAME=FACTOR with a factor above 0",
-                                  *region);
-        if (what_if->n_regions == LULL_WHAT_IF_REGIONS)
-            return lull_cli_usage("--region is given more than %d times", LULL_WHAT_IF_REGIONS);
-        what_if->regions[what_if->n_regions] =
-            lull_arena_strndup(arena, *region, (size_t)(sign - *region));
-        what_if->factors[what_if->n_regions++] = factor;
-    }
-    return LULL_EXIT_OK;
-}
-
 static int read_settings(struct lull_supposition *supposition, enum lull_scheme_choice *ret_scheme,
                          struct lull_arena *arena)
 {
@@ -102,8 +78,10 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     unsigned scheme;
     if (lull_option_word("scheme", settings.scheme, schemes, &scheme, &err) != LULL_OK)
         return lull_cli_usage("%s", err.text);
-    if (settings.cpu_speed && !read_factor(settings.cpu_speed, &supposition->cpu_speed))
+    if (settings.cpu_speed && !lull_factor_read(settings.cpu_speed, &supposition->cpu_speed))
         return lull_cli_usage("--cpu-speed is '%s', expected a number above 0", settings.cpu_speed);
+    if (lull_what_if_regions_read(settings.regions, arena, what_if, &err) != LULL_OK)
+        return lull_cli_usage("--region is %s", err.text);
     *ret_scheme = (enum lull_scheme_choice)scheme;
     supposition->application = (uint32_t)settings.application - 1;
     supposition->force = settings.force;
@@ -113,14 +91,12 @@ static int read_settings(struct lull_supposition *supposition, enum lull_scheme_
     what_if->no_noise = settings.no_noise;
     what_if->balance = settings.balance != not_said;
     what_if->balanced = what_if->balance ? settings.balance : NULL;
-    return read_regions(what_if, arena);
+    return LULL_EXIT_OK;
 }
 
 static int read_network(struct lull_supposition *supposition, struct lull_arena *arena)
 {
     struct lull_error err;
-    struct lull_spec *spec = NULL;
-    const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
     if (settings.machine && settings.network)
         return lull_cli_usage("--network and --machine exclude each other");
     if (settings.machine)
@@ -130,19 +106,15 @@ static int read_network(struct lull_supposition *supposition, struct lull_arena 
                    : lull_cli_fail("%s", err.text);
     if (!settings.network)
         return LULL_EXIT_OK;
-    lull_status status = lull_spec_parse(settings.network, arena, &spec, &err);
-    specs[0] = spec;
-    if (status == LULL_OK)
-        status = lull_sweep_make(specs, 1, arena, &supposition->networks, &err);
-    if (status == LULL_OK)
-        status = lull_replay_check_networks(supposition->networks, arena, &err);
+    lull_status status =
+        lull_replay_networks_read(settings.network, arena, &supposition->networks, &err);
     return status == LULL_OK ? LULL_EXIT_OK : lull_cli_usage("--network: %s", err.text);
 }
 
 static int read_disturbance(struct lull_supposition *supposition, struct lull_arena *arena)
 {
     int status =
-        lull_cli_read_injection(settings.inject, settings.seed, arena, &supposition->disturbance);
+        lull_injection_read(settings.inject, settings.seed, arena, &supposition->disturbance);
     if (status != LULL_EXIT_OK)
         return status;
     if (supposition->disturbance && supposition->disturbance->has_network &&

@@ -8,13 +8,10 @@
 #include "cli/options.h"
 #include "cli/process.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -107,55 +104,16 @@ static struct rendering prepare(const struct lull_output_settings *settings,
     return rendering;
 }
 
-/* The descriptor to write into without more ado where `path` names a device, a pipe, or what
- * standard output or standard error are (/dev/stdout, be it a file); -1 where it does not, or with
- * a reason in errno where it cannot be opened. */
-static int open_directly(const char *path)
+static int tell(lull_status status, const struct lull_error *err)
 {
-    struct stat info, own;
-    bool there = stat(path, &info) == 0;
-    for (int fd = STDOUT_FILENO; there && fd <= STDERR_FILENO; fd++)
-        if (fstat(fd, &own) == 0 && own.st_dev == info.st_dev && own.st_ino == info.st_ino)
-            return fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (there && !S_ISREG(info.st_mode))
-        return open(path, O_WRONLY | O_CLOEXEC);
-    errno = 0;
-    return -1;
-}
-
-/* Writes to `fd` and closes it; the user knows it as `path`. */
-static int write_stream(int fd, const char *path, void (*write)(const void *content, FILE *out),
-                        const void *content)
-{
-    int failure;
-    struct lull_error err;
-    FILE *out = fd >= 0 ? lull_output_stream(fd, &failure) : NULL;
-    if (!out)
-        return lull_cli_fail("%s: cannot write: %s", path, strerror(errno));
-    write(content, out);
-    return lull_output_stream_close(out, &failure, path, &err) == LULL_OK
-               ? LULL_EXIT_OK
-               : lull_cli_fail("%s", err.text);
+    return status == LULL_OK ? LULL_EXIT_OK : lull_cli_fail("%s", err->text);
 }
 
 int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
                      const void *content)
 {
     struct lull_error err;
-    struct lull_output *output;
-    int fd = open_directly(path);
-    if (fd >= 0 || errno != 0)
-        return write_stream(fd, path, write, content);
-    if (lull_output_begin(path, false, true, &output, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    fd = open(lull_output_path(output), O_WRONLY | O_CLOEXEC);
-    int status = write_stream(fd, path, write, content);
-    if (status != LULL_EXIT_OK) {
-        lull_output_discard(output);
-        return status;
-    }
-    return lull_output_commit(output, &err) == LULL_OK ? LULL_EXIT_OK
-                                                       : lull_cli_fail("%s", err.text);
+    return tell(lull_file_write(path, write, content, &err), &err);
 }
 
 static void write_chart(const void *content, FILE *out)
@@ -170,30 +128,24 @@ int lull_output_chart(const char *path, const struct lull_chart *chart)
 
 int lull_output_probe(const char *path)
 {
-    struct stat info;
     struct lull_error err;
-    struct lull_output *output;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-        return LULL_EXIT_OK;
-    if (lull_output_begin(path, false, true, &output, &err) != LULL_OK)
-        return lull_cli_fail("%s", err.text);
-    lull_output_discard(output);
-    return LULL_EXIT_OK;
+    return tell(lull_file_probe(path, &err), &err);
 }
 
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document)
 {
+    struct lull_error err;
     const char *path = settings->path && strcmp(settings->path, "-") != 0 ? settings->path : NULL;
     if (!path) {
         const struct rendering rendering = prepare(settings, document, STDOUT_FILENO);
         render(&rendering, stdout);
         return LULL_EXIT_OK; /* main looks after standard output */
     }
-    int fd = open_directly(path);
+    const int fd = lull_file_direct(path);
     const struct rendering rendering = prepare(settings, document, fd);
     if (fd >= 0)
-        return write_stream(fd, path, render, &rendering);
+        return tell(lull_file_write_to(fd, path, render, &rendering, &err), &err);
     lull_interrupt_clean_up();
     return lull_output_save(path, render, &rendering);
 }

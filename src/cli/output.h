@@ -41,12 +41,8 @@ int lull_output_check(const struct lull_output_settings *settings);
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document);
 
-/* Writes any other file, which appears whole or not at all. `write` leaves errors in the stream.
- * Returns an exit status; failure has been told.
- *
- * Devices, pipes, and what standard output and standard error are (/dev/stdout) are written into;
- * nothing that is there already is ever replaced by a file that is no regular one itself, and
- * nothing that was read. */
+/* Writes any other file, as lull_file_write does (base/output_file.h). Returns an exit status;
+ * failure has been told. */
 int lull_output_save(const char *path, void (*write)(const void *content, FILE *out),
                      const void *content);
 

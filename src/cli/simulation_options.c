@@ -4,22 +4,6 @@
 #include "cli/message.h"
 #include "cli/options.h"
 
-static int read_delays(const struct lull_simulation_settings *settings,
-                       struct lull_simulate_inputs *inputs, struct lull_arena *arena)
-{
-    uint32_t count = 0;
-    while (settings->delays && settings->delays[count])
-        count++;
-    struct lull_delay *delays = lull_arena_zero(arena, count + 1, sizeof *delays);
-    struct lull_error err;
-    for (uint32_t d = 0; d < count; d++)
-        if (lull_delay_read(settings->delays[d], &delays[d], &err) != LULL_OK)
-            return lull_cli_usage("--delay: %s", err.text);
-    inputs->delays = delays;
-    inputs->n_delays = count;
-    return LULL_EXIT_OK;
-}
-
 static int read_machine(const struct lull_simulation_settings *settings,
                         struct lull_simulate_inputs *inputs, struct lull_arena *arena)
 {
@@ -52,5 +36,22 @@ int lull_simulation_read(const struct lull_simulation_settings *settings, const 
                            : LULL_OK;
     if (read != LULL_OK)
         return lull_cli_refuse(read, &err);
-    return status == LULL_EXIT_OK ? read_delays(settings, inputs, arena) : status;
+    if (status == LULL_EXIT_OK && lull_delays_read(settings->delays, arena, &inputs->delays,
+                                                   &inputs->n_delays, &err) != LULL_OK)
+        return lull_cli_usage("--delay: %s", err.text);
+    return status;
+}
+
+int lull_injection_read(char *const *specs, const char *seed, struct lull_arena *arena,
+                        const struct lull_disturbance **ret_disturbance)
+{
+    struct lull_error err;
+    uint64_t number = 1;
+    if (lull_option_number("seed", seed, 0, UINT64_MAX, &number, &err) != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    if (seed && !specs)
+        return lull_cli_usage("--seed is for the noise of --inject");
+    return lull_disturbance_read(specs, number, arena, ret_disturbance, &err) == LULL_OK
+               ? LULL_EXIT_OK
+               : lull_cli_usage("--inject: %s", err.text);
 }

@@ -3,6 +3,7 @@
 #ifndef LULL_CLI_SIMULATION_OPTIONS_H
 #define LULL_CLI_SIMULATION_OPTIONS_H
 
+#include "sim/disturbance.h"
 #include "study/simulated.h"
 
 #include <popt.h>
@@ -48,5 +49,10 @@ struct lull_simulation_settings {
  * machine the network is `fallback`. */
 int lull_simulation_read(const struct lull_simulation_settings *settings, const char *fallback,
                          struct lull_simulate_inputs *inputs, struct lull_arena *arena);
+
+/* --inject (NULL at the end; NULL: not said) and its --seed; *ret_disturbance is NULL where nothing
+ * is to be injected. Returns an exit status and has told mistakes. */
+int lull_injection_read(char *const *specs, const char *seed, struct lull_arena *arena,
+                        const struct lull_disturbance **ret_disturbance);
 
 #endif

@@ -9,7 +9,8 @@
  * else or got the answer to a question that it had not asked before, were not what it waited for.
  * A series that the program left to compute tells nothing: it may have had no processor.
  * So the queries of a place in the program (a region) are waits where at least nine tenths of their
- * time in series, over the whole run of a thread, had their answer.
+ * time in series, over the whole run of a thread, had their answer. Where the boundary lies matters
+ * little, because places are far from it on either side (docs/replay.md has numbers).
  *
  * Memory: for each thread that queries some 600 bytes, and 24 for each place. */
 #ifndef LULL_REPLAY_POLLS_H

@@ -92,6 +92,10 @@ void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t 
 /* Whether a stream is that of a master thread. */
 bool lull_replay_is_master(const struct lull_program *program, uint32_t stream);
 
+/* After a simulation to the end: the first delay of the disturbance that no computation was there
+ * for; NULL: all have come. */
+const struct lull_delay *lull_replay_missed_delay(const struct lull_program *program);
+
 /* The process of a stream. */
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream);
 

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "replay/polls.h"
+#include "replay/program/barriers.h"
 #include "replay/program/clocks.h"
 #include "replay/program/epoch.h"
 
@@ -40,12 +41,13 @@ struct lull_survey {
     struct visitor *visitors;          /* these three by process of the trace */
     struct lull_passages *passages;
     int64_t *shifts;
-    pthread_mutex_t lock;      /* of roots and lives */
+    pthread_mutex_t lock;      /* of roots, lives and barriers */
     struct roots *roots;       /* [n_comms] */
     struct requests *requests; /* by location */
     atomic_bool completes_receives, completes_sends;
-    bool makes_threads;       /* the program may */
-    struct lull_hash lives;   /* struct life_key -> enum lull_life, several */
+    bool makes_threads;     /* the program may */
+    struct lull_hash lives; /* struct life_key -> enum lull_life, several */
+    struct lull_barriers barriers;
     bool *meets;              /* by location */
     struct lull_polls *polls; /* NULL: the program does not query */
 };
@@ -191,12 +193,23 @@ static unsigned life_of(const struct lull_step *step)
     }
 }
 
+static bool take_barrier(struct lull_survey *survey, uint32_t process, const struct lull_step *step)
+{
+    pthread_mutex_lock(&survey->lock);
+    bool fits =
+        lull_barriers_come(&survey->barriers, process, step->meeting.number, step->meeting.threads);
+    pthread_mutex_unlock(&survey->lock);
+    return fits;
+}
+
 static bool take_thread(struct lull_survey *survey, uint32_t location, const struct lull_step *step)
 {
     const struct life_key key = {survey->trace->locations[location].process, step->number};
     if (step->number == 0)
         return true;
     survey->meets[location] = true;
+    if (step->kind == LULL_STEP_THREAD_WAIT_BEGIN && step->op == LULL_THREAD_WAIT_BARRIER)
+        return take_barrier(survey, (uint32_t)key.process, step);
     if (life_of(step) == 0)
         return true;
     pthread_mutex_lock(&survey->lock);
@@ -205,6 +218,13 @@ static bool take_thread(struct lull_survey *survey, uint32_t location, const str
         *life |= life_of(step);
     pthread_mutex_unlock(&survey->lock);
     return life;
+}
+
+bool lull_survey_all_came(const struct lull_survey *survey, uint32_t process,
+                          const struct lull_step *step)
+{
+    return lull_barriers_all_came(&survey->barriers, process, step->meeting.number,
+                                  step->meeting.threads);
 }
 
 bool lull_survey_meets(const struct lull_survey *survey, uint32_t location)
@@ -339,6 +359,7 @@ void lull_survey_destroy(struct lull_survey *survey)
         free(survey->roots[c].processes);
     pthread_mutex_destroy(&survey->lock);
     lull_hash_free(&survey->lives);
+    lull_barriers_free(&survey->barriers);
     lull_polls_destroy(survey->polls);
     free(survey->visitors);
     free(survey->passages);

@@ -2,11 +2,12 @@
  *
  * How far clocks that were never compared are apart (program/clocks.h says how that is known), the
  * roots of blocking collective operations, where tracers tell them to the root alone (Paraver),
- * what the tracer says of requests, where the program polls to wait (polls.h), and which threads
- * were made, ended and joined. Filled by a pass in which other analyses may take part.
+ * what the tracer says of requests, where the program polls to wait (polls.h), which threads were
+ * made, ended and joined, and who came to barriers. Filled by a pass in which other analyses may
+ * take part.
  *
  * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes, for each thread
- * that the program made some 70 bytes. */
+ * that the program made some 70 bytes, and that of program/barriers.h. */
 #ifndef LULL_REPLAY_SURVEY_H
 #define LULL_REPLAY_SURVEY_H
 
@@ -56,6 +57,10 @@ enum lull_life {
 /* Whether it is known when that happened to a thread, by its number in its process. */
 bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint64_t number,
                        enum lull_life what);
+
+/* Whether all came to the meeting at a barrier of a step THREAD_WAIT_BEGIN or THREAD_WAIT_END. */
+bool lull_survey_all_came(const struct lull_survey *survey, uint32_t process,
+                          const struct lull_step *step);
 
 /* Whether a thread posted receives that it did not complete (they were cancelled, or completed by
  * another thread), or cancelled sends. */

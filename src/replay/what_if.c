@@ -425,3 +425,30 @@ void lull_what_if_destroy(struct lull_what_if *w)
     free(w->mean);
     lull_arena_destroy(w->arena);
 }
+
+/* ---- what was typed -------------------------------------------------------------------------- */
+
+bool lull_factor_read(const char *text, double *ret_factor)
+{
+    char *end;
+    *ret_factor = strtod(text, &end);
+    return end != text && *end == '\0' && *ret_factor > 0 && *ret_factor <= 1e6;
+}
+
+lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *arena,
+                                      struct lull_what_if_options *options, struct lull_error *err)
+{
+    for (; texts && *texts; texts++) {
+        const char *sign = strrchr(*texts, '=');
+        double factor;
+        if (!sign || sign == *texts || !lull_factor_read(sign + 1, &factor))
+            return lull_fail(err, LULL_ERR_RANGE,
+                             "'%s', expected NAME=FACTOR with a factor above 0", *texts);
+        if (options->n_regions == LULL_WHAT_IF_REGIONS)
+            return lull_fail(err, LULL_ERR_RANGE, "given more than %d times", LULL_WHAT_IF_REGIONS);
+        options->regions[options->n_regions] =
+            lull_arena_strndup(arena, *texts, (size_t)(sign - *texts));
+        options->factors[options->n_regions++] = factor;
+    }
+    return LULL_OK;
+}

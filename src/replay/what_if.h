@@ -31,6 +31,13 @@ struct lull_what_if_options {
     double factors[LULL_WHAT_IF_REGIONS]; /* > 0 */
 };
 
+/* A number above 0 and at most 10^6. */
+bool lull_factor_read(const char *text, double *ret_factor);
+/* "NAME=FACTOR" each, NULL at the end, or NULL: sets regions and factors. Fails with
+ * LULL_ERR_RANGE; the text goes behind "--region is". */
+lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *arena,
+                                      struct lull_what_if_options *options, struct lull_error *err);
+
 struct lull_what_if;
 
 /* LULL_ERR_RANGE: a region that does not exist. Trace and

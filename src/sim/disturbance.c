@@ -129,6 +129,22 @@ lull_status lull_disturbance_add_lines(struct lull_disturbance *disturbance, con
     return status;
 }
 
+lull_status lull_disturbance_read(char *const *texts, uint64_t seed, struct lull_arena *arena,
+                                  const struct lull_disturbance **ret_disturbance,
+                                  struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    *ret_disturbance = NULL;
+    if (!texts)
+        return status;
+    struct lull_disturbance *disturbance = lull_arena_alloc(arena, sizeof *disturbance);
+    *disturbance = lull_disturbance_none(arena, seed);
+    for (; *texts && status == LULL_OK; texts++)
+        status = lull_disturbance_add(disturbance, *texts, err);
+    *ret_disturbance = disturbance;
+    return status;
+}
+
 lull_status lull_disturbance_check(const struct lull_disturbance *disturbance, uint32_t n_ranks,
                                    struct lull_error *err)
 {

@@ -31,6 +31,11 @@ struct lull_disturbance {
 /* Begins as this, with nothing. */
 struct lull_disturbance lull_disturbance_none(struct lull_arena *arena, uint64_t seed);
 
+/* Of several texts, NULL at the end, or NULL; *ret_disturbance is NULL where there is none. Fails
+ * as lull_disturbance_add. */
+lull_status lull_disturbance_read(char *const *texts, uint64_t seed, struct lull_arena *arena,
+                                  const struct lull_disturbance **ret_disturbance,
+                                  struct lull_error *err);
 /* One more of the above; `text` must outlive it. Fails with LULL_ERR_RANGE, or as reading a
  * recording of noise does. */
 lull_status lull_disturbance_add(struct lull_disturbance *disturbance, const char *text,

@@ -216,3 +216,21 @@ lull_status lull_delay_read(const char *text, struct lull_delay *ret_delay, stru
                      "for iteration 12",
                      text);
 }
+
+lull_status lull_delays_read(char *const *texts, struct lull_arena *arena,
+                             const struct lull_delay **ret_delays, uint32_t *ret_count,
+                             struct lull_error *err)
+{
+    uint32_t count = 0;
+    while (texts && texts[count])
+        count++;
+    struct lull_delay *delays = lull_arena_zero(arena, count + (size_t)1, sizeof *delays);
+    for (uint32_t d = 0; d < count; d++) {
+        lull_status status = lull_delay_read(texts[d], &delays[d], err);
+        if (status != LULL_OK)
+            return status;
+    }
+    *ret_delays = delays;
+    *ret_count = count;
+    return LULL_OK;
+}

@@ -25,6 +25,10 @@ lull_status lull_placement_read(struct lull_spec *spec, uint32_t n_ranks, struct
 
 /* "RANK@WHEN:LENGTH": WHEN is a time, or an iteration as i12. */
 lull_status lull_delay_read(const char *text, struct lull_delay *ret_delay, struct lull_error *err);
+/* Of several, NULL at the end, or NULL. */
+lull_status lull_delays_read(char *const *texts, struct lull_arena *arena,
+                             const struct lull_delay **ret_delays, uint32_t *ret_count,
+                             struct lull_error *err);
 
 /* Names of placements with their keys, for people; name NULL at the end. */
 struct lull_placement_kind {

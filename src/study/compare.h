@@ -27,6 +27,21 @@ enum lull_scaling_wish {
 void lull_study_scaling(struct lull_runs *runs, enum lull_scaling_wish wish,
                         struct lull_notices *notices);
 
+/* How runs are compared: all of the above. */
+struct lull_comparison_wish {
+    const char *reference; /* NULL: that with the fewest threads */
+    bool force;
+    enum lull_scaling_wish scaling;
+};
+
+/* Reads the runs, checks and compares them, and fills their values. lull_runs_close in either
+ * case. */
+lull_status lull_study_compare(const char *const *paths, uint32_t count,
+                               const struct lull_runs_options *options,
+                               const struct lull_comparison_wish *wish,
+                               struct lull_notices *notices, struct lull_arena *arena,
+                               struct lull_runs *ret_runs, struct lull_error *err);
+
 /* Fills the values of all runs, which have their input. The values live in `arena`. */
 lull_status lull_study_compute(struct lull_runs *runs, struct lull_arena *arena,
                                struct lull_error *err);

@@ -1,6 +1,7 @@
 #include "study/notices.h"
 
 #include "base/text.h"
+#include "trace/format.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,4 +37,14 @@ void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_tra
                          times, quirk->count == 1 ? "time" : "times",
                          quirk->first[0] ? ", first at " : "", quirk->first);
     }
+}
+
+void lull_notices_add_cut_copy(struct lull_notices *notices, const struct lull_trace *trace,
+                               const char *path, const struct lull_format *format)
+{
+    if (trace->events == LULL_EVENTS_FIRST && format != lull_format_find("tape"))
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: its events end at %.6g s of %.6g s; the copy holds these and not the "
+                         "sums of the whole run, which a copy in the format 'tape' keeps",
+                         path, 1e-9 * (double)trace->events_end, 1e-9 * (double)trace->duration);
 }

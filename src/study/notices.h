@@ -35,4 +35,10 @@ void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, 
 void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
                              const char *path);
 
+/* A warning where a copy in that format looks as if the run had ended with its events: sums are our
+ * own format's. */
+struct lull_format;
+void lull_notices_add_cut_copy(struct lull_notices *notices, const struct lull_trace *trace,
+                               const char *path, const struct lull_format *format);
+
 #endif

@@ -107,29 +107,29 @@ static void add_notes(struct lull_document *document, const struct lull_replay_s
 
 /* ---- against a measured run ---------------------------------------------------------------- */
 
-static struct lull_cell share_error(const double shares[LULL_AGAINST_SIDES])
-{
-    const double difference = shares[LULL_PREDICTED] - shares[LULL_MEASURED];
-    return isnan(difference) ? lull_cell_absent("no time") : lull_cell_share(difference);
-}
+enum { PREDICTED, MEASURED, ERROR, POINTS }; /* columns */
 
 static struct lull_cell share_cell(double share)
 {
     return isnan(share) ? lull_cell_absent("no time") : lull_cell_share(share);
 }
 
-static struct lull_cell time_error(const int64_t times[LULL_AGAINST_SIDES])
+static void set_times(struct lull_table *table, uint32_t row,
+                      const int64_t times[LULL_AGAINST_SIDES])
 {
-    const double error = lull_against_error(times);
-    return isnan(error) ? lull_cell_absent("no time") : lull_cell_share(error);
+    lull_table_set(table, row, PREDICTED, lull_cell_time(times[LULL_PREDICTED]));
+    lull_table_set(table, row, MEASURED, lull_cell_time(times[LULL_MEASURED]));
+    lull_table_set(table, row, ERROR, share_cell(lull_against_error(times)));
 }
 
-static void set_row(struct lull_table *table, uint32_t row, struct lull_cell predicted,
-                    struct lull_cell measured, struct lull_cell error)
+static void set_shares(struct lull_table *table, uint32_t row,
+                       const double shares[LULL_AGAINST_SIDES])
 {
-    lull_table_set(table, row, 0, predicted);
-    lull_table_set(table, row, 1, measured);
-    lull_table_set(table, row, 2, error);
+    const double points = 100 * (shares[LULL_PREDICTED] - shares[LULL_MEASURED]);
+    lull_table_set(table, row, PREDICTED, share_cell(shares[LULL_PREDICTED]));
+    lull_table_set(table, row, MEASURED, share_cell(shares[LULL_MEASURED]));
+    lull_table_set(table, row, POINTS,
+                   isnan(points) ? lull_cell_absent("no time") : lull_cell_number(points, 1));
 }
 
 static void add_against(struct lull_document *document, const struct lull_against *against,
@@ -141,24 +141,18 @@ static void add_against(struct lull_document *document, const struct lull_agains
     lull_table_column(table, "predicted", "Predicted");
     lull_table_column(table, "measured", "Measured");
     lull_table_column(table, "error", "Error");
-    set_row(table, lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW),
-            lull_cell_time(against->runtime[LULL_PREDICTED]),
-            lull_cell_time(against->runtime[LULL_MEASURED]), time_error(against->runtime));
-    set_row(table, lull_table_row(table, "mpi_share", "Share of MPI", LULL_NO_ROW),
-            share_cell(against->mpi_share[LULL_PREDICTED]),
-            share_cell(against->mpi_share[LULL_MEASURED]), share_error(against->mpi_share));
+    lull_table_column(table, "points", "Percentage points");
+    set_times(table, lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW), against->runtime);
+    set_shares(table, lull_table_row(table, "mpi_share", "Share of MPI", LULL_NO_ROW),
+               against->mpi_share);
     for (uint32_t p = 0; p < against->n_processes; p++) {
         const struct lull_against_process *process = &against->processes[p];
         const char *time = lull_arena_printf(arena, "time_%u", process->rank);
         const char *share = lull_arena_printf(arena, "mpi_share_%u", process->rank);
         const char *label = lull_arena_printf(arena, "Time of rank %u", process->rank);
-        set_row(table, lull_table_row(table, time, label, LULL_NO_ROW),
-                lull_cell_time(process->time[LULL_PREDICTED]),
-                lull_cell_time(process->time[LULL_MEASURED]), time_error(process->time));
+        set_times(table, lull_table_row(table, time, label, LULL_NO_ROW), process->time);
         label = lull_arena_printf(arena, "Share of MPI of rank %u", process->rank);
-        set_row(table, lull_table_row(table, share, label, LULL_NO_ROW),
-                share_cell(process->mpi_share[LULL_PREDICTED]),
-                share_cell(process->mpi_share[LULL_MEASURED]), share_error(process->mpi_share));
+        set_shares(table, lull_table_row(table, share, label, LULL_NO_ROW), process->mpi_share);
     }
     lull_document_note(
         document, LULL_NOTE_INFO, "The prediction of %s misses its runtime by %.2f %%.",

@@ -35,7 +35,7 @@ SEES = {
     "replay": ["base", "stats", "tape", "trace", "activity", "sim"],
     "wave": ["base", "stats", "trace", "activity", "sim"],
     "bench": ["base", "stats", "machine"],
-    "launch": ["base", "tape", "binary"],
+    "launch": ["base", "tape", "binary", "sim"],
     "report": ["base"],
     "study": ["base", "stats", "trace", "activity", "machine", "model", "metrics", "sim",
               "replay", "wave", "bench"],

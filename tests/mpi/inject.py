@@ -141,6 +141,9 @@ class Test:
                 self.wrong.append("%s: delayed by %g s" % (specs, seconds))
         _, run = self.record(2, ["1@i50:30ms"], ["50", "marks"])
         self.expect("an iteration that never comes", self.visits(run, "delay")[0], 0)
+        notes = self.lull("replay", run, "--against", run)["notes"]
+        self.expect("an iteration that never comes: replay", sum(
+            "it has no computation in iteration 50" in note["text"] for note in notes), 1)
 
     def against(self):
         _, quiet = self.record(2, [], ["50", "marks"])

@@ -21,9 +21,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family ${family}
                         --recorder $<TARGET_FILE:liblull-record-${family}>
                         --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${program})
-            # Together they would starve each other on few cores.
             set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                                 TIMEOUT 900 RUN_SERIAL ON)
+                                 TIMEOUT 900)
         endforeach()
         # The same with readings of counters in between.
         foreach(name files onesided persistent pause_requests chunk_ends)
@@ -33,7 +32,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                         --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                         ${CMAKE_CURRENT_LIST_DIR}/programs/${name}.c)
             set_tests_properties(mpi.${family}.counted.${name} PROPERTIES LABELS mpi TIMEOUT 900
-                SKIP_RETURN_CODE 77 RUN_SERIAL ON
+                SKIP_RETURN_CODE 77
                 ENVIRONMENT "LULL_RECORD_COUNTERS=fake:instructions=3,fake:cycles=2")
         endforeach()
         # Another PMPI tool counts as much as the recorder, wherever it stands. It does not survive a
@@ -56,7 +55,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                         --functions ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                         --place ${place} ${${list}})
             set_tests_properties(mpi.${family}.chain.${place} PROPERTIES LABELS mpi TIMEOUT 900
-                                 SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+                                 SKIP_RETURN_CODE 77)
         endforeach()
         # Delays that are put into a real program are found as waves.
         add_test(NAME mpi.${family}.waves
@@ -64,7 +63,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                     --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>
                     ${PROJECT_SOURCE_DIR}/examples/wave.c)
         set_tests_properties(mpi.${family}.waves PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                             TIMEOUT 900 RUN_SERIAL ON)
+                             TIMEOUT 900)
         # Programs that are disturbed on purpose.
         add_test(NAME mpi.${family}.inject
             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/inject.py --family ${family}
@@ -76,7 +75,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/model.py --family ${family}
                     --recorder $<TARGET_FILE:liblull-record-${family}> --lull $<TARGET_FILE:lull>)
         set_tests_properties(mpi.${family}.model PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                             TIMEOUT 900 RUN_SERIAL ON)
+                             TIMEOUT 900)
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
@@ -99,7 +98,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                         --recorder $<TARGET_FILE:liblull-record-openmpi>
                         --digest $<TARGET_FILE:mpi_digest> ${program})
             set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
-                                 TIMEOUT 900 RUN_SERIAL ON)
+                                 TIMEOUT 900)
         endforeach()
     endif()
 endif()

@@ -7,6 +7,7 @@ happened before. Prints the table that docs/record.md shows.
 The others are the same program by other compilers and bindings.
 """
 import argparse
+import concurrent.futures
 import os
 import resource
 import shutil
@@ -20,6 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import launch
 
 LIMIT = 256 << 10
+AT_ONCE = 4
 
 # How one rank ends: as ends.c calls it, and the call that it is in then.
 ENDS = [("return of one rank", "return", None),
@@ -45,13 +47,12 @@ HINTS = ("atleast", "processes", "expect", "threads")
 
 def start(command, environment, send=None, limit=None):
     """Status and output; `send` is a signal for the launcher once the program says ready."""
-    def prepare():
-        os.setsid()
-        if limit:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    def lower_limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, preexec_fn=prepare)
+                               stderr=subprocess.PIPE, text=True, start_new_session=True,
+                               preexec_fn=lower_limit if limit else None)
     if send:
         output = ""
         for line in process.stdout:
@@ -104,7 +105,7 @@ class Bench:
         print(f"{'end of the program':42} {'alone':>6} {'recorded':>9}  run")
 
     def row(self, name, alone, recorded, verdict, bad):
-        """`bad` says what is wrong, in a few words each."""
+        """Prints a row; `bad` says what is wrong, in a few words each."""
         told = "".join(f"FAILED: {what}; " for what in bad)
         print(f"{name:42} {alone:>6} {recorded:>9}  {told}{verdict}")
         if bad:
@@ -118,19 +119,19 @@ class Bench:
         return ["another run than expected"] if result.returncode != 0 else [], verdict
 
     def one_rank_ends(self, name, how, call):
-        """Alone in its world, the rank ends for its launcher as it does without recording. Of two,
-        an mpirun returns what it hears of first, rank 1 or what that does to rank 0; but both are
-        in the run."""
+        """Rows: alone in its world, the rank ends for its launcher as it does without recording. Of
+        two, an mpirun returns what it hears of first, rank 1 or what that does to rank 0; but both
+        are in the run."""
         alone, status, verdict, bad = self.one_rank(self.settings.program, how, call)
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
             start([self.settings.mpirun, "-n", "2", self.settings.lull, "record", "-o", run,
                    self.settings.program, how], self.environment)
             both_bad, both = self.check(run, PLANTED % (10000, 2, 2))
-        self.row(name, alone, status, verdict + " | " + both, bad + both_bad)
+        rows = [(name, alone, status, verdict + " | " + both, bad + both_bad)]
         for program in self.settings.others:
-            alone, status, verdict, bad = self.one_rank(program, how, call)
-            self.row("    " + os.path.basename(program), alone, status, verdict, bad)
+            rows.append(("    " + os.path.basename(program), *self.one_rank(program, how, call)))
+        return rows
 
     def one_rank(self, program, how, call):
         """Status alone, status recorded, what was found out, what is wrong."""
@@ -210,8 +211,11 @@ def main():
     bench = Bench(settings)
     mpirun = [settings.mpirun, "-n", "2"]
     bench.compare("return", mpirun, [settings.program, "return"])
-    for name, how, call in ENDS:
-        bench.one_rank_ends(name, how, call)
+    # Open MPI's mpirun waits for seconds where a rank has ended otherwise: they wait together.
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for rows in pool.map(lambda end: bench.one_rank_ends(*end), ENDS):
+            for row in rows:
+                bench.row(*row)
     bench.compare("SIGTERM of mpirun", mpirun, [settings.program, "wait"], send=signal.SIGTERM)
     bench.compare("SIGKILL of mpirun", mpirun, [settings.program, "wait"], send=signal.SIGKILL)
     bench.compare("fork, exec and system()", mpirun, [settings.program, "fork"])

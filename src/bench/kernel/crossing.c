@@ -51,18 +51,9 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
 static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
                          struct lull_error *err)
 {
-    const struct lull_timing timing = {.body = body,
-                                       .context = task->data,
-                                       .threads = 1,
-                                       .seconds = seconds,
-                                       .clock = true,
-                                       .quantile = LULL_BENCH_QUANTILE,
-                                       .precision = bench->settings.precision};
-    struct lull_round round;
-    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
-    if (status == LULL_OK)
-        lull_bench_add_round(bench, task->first_probe, &round);
-    return status;
+    const struct lull_timing timing = {
+        .body = body, .context = task->data, .threads = 1, .seconds = seconds, .clock = true};
+    return lull_bench_time(bench, task, &timing, err);
 }
 
 /* Half of a vector that crosses lies on either side. */

@@ -56,14 +56,8 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                                        .context = task->data,
                                        .threads = 1,
                                        .seconds = seconds,
-                                       .clock = ((const struct job *)task->data)->own,
-                                       .quantile = LULL_BENCH_QUANTILE,
-                                       .precision = bench->settings.precision};
-    struct lull_round round;
-    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
-    if (status == LULL_OK)
-        lull_bench_add_round(bench, task->first_probe, &round);
-    return status;
+                                       .clock = ((const struct job *)task->data)->own};
+    return lull_bench_time(bench, task, &timing, err);
 }
 
 static size_t power_of_two(uint64_t most)

@@ -119,15 +119,9 @@ lull_status lull_stream_visit(struct lull_bench *bench, const struct lull_task *
                                        .context = job,
                                        .threads = job->threads,
                                        .seconds = seconds,
-                                       .clock = job->clock,
-                                       .quantile = LULL_BENCH_QUANTILE,
-                                       .precision = bench->settings.precision};
-    struct lull_round round;
+                                       .clock = job->clock};
     go_to_spot(job, job->visits++ % job->n_spots);
-    lull_status status = lull_time_blocks(bench->topology, &timing, &round, err);
-    if (status == LULL_OK)
-        lull_bench_add_round(bench, task->first_probe, &round);
-    return status;
+    return lull_bench_time(bench, task, &timing, err);
 }
 
 /* ---- the benchmarks of the kernels --------------------------------------------------------- */

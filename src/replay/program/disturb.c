@@ -1,6 +1,5 @@
 #include "replay/program/disturb.h"
 
-#include "base/collective.h"
 #include "tape/inject.h"
 
 #include <stdlib.h>
@@ -34,30 +33,11 @@ static const char *name_of(const struct lull_disturbed *disturbed, const struct 
                                                       : "";
 }
 
-/* Making and freeing communicators, windows and files is left alone. */
-static bool is_operation(const struct lull_disturbed *disturbed, const struct lull_step *step)
+/* Making and freeing communicators, windows and files is left alone, like all that is OTHER. */
+static bool communicates(const struct lull_step *step)
 {
-    return step->region < disturbed->trace->n_regions &&
-           disturbed->trace->regions[step->region].collective < LULL_COLLECTIVE_CREATE;
-}
-
-static bool communicates(const struct lull_disturbed *disturbed, const struct lull_step *step)
-{
-    const char *name = name_of(disturbed, step);
-    switch (step->op) {
-    case LULL_CALL_TEST:
-    case LULL_CALL_IPROBE:
-    case LULL_CALL_REQUEST_FREE:
-        return false;
-    case LULL_CALL_COLLECTIVE:
-    case LULL_CALL_ICOLLECTIVE:
-        return is_operation(disturbed, step);
-    case LULL_CALL_OTHER:
-        return strcasecmp(name, "MPI_Start") == 0 || strcasecmp(name, "MPI_Startall") == 0 ||
-               strncasecmp(name, "MPI_Isendrecv", 13) == 0;
-    default:
-        return true;
-    }
+    return step->op != LULL_CALL_OTHER && step->op != LULL_CALL_REQUEST_FREE &&
+           step->op != LULL_CALL_TEST && step->op != LULL_CALL_IPROBE;
 }
 
 /* ---- how much -------------------------------------------------------------------------------- */
@@ -83,7 +63,7 @@ static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_s
     const int64_t since = disturbed->began - disturbed->origin;
     const int64_t duration = call->time - disturbed->began;
     int64_t noise = 0;
-    if (!communicates(disturbed, call))
+    if (!communicates(call))
         return 0;
     if (disturbance->iterations &&
         strcasecmp(name_of(disturbed, call), disturbance->iterations) == 0)
@@ -121,7 +101,7 @@ int64_t lull_disturbed_add(struct lull_disturbed *disturbed, const struct lull_s
     case LULL_STEP_CALL_BEGIN:
         return take_pending(disturbed) + before_call(disturbed, step);
     case LULL_STEP_CALL_END:
-        if (communicates(disturbed, step))
+        if (communicates(step))
             disturbed->began = step->time;
         return 0;
     case LULL_STEP_MARKER:

@@ -61,6 +61,19 @@ bool lull_replay_is_master(const struct lull_program *program, uint32_t stream)
     return replay->first_stream[replay->ranks[lull_replay_process(program, stream)]] == stream;
 }
 
+const struct lull_delay *lull_replay_missed_delay(const struct lull_program *program)
+{
+    const struct lull_replay *replay = program->data;
+    const struct lull_disturbance *disturbance = replay->options.disturbance;
+    for (uint32_t i = 0; disturbance && i < disturbance->n_delays; i++) {
+        const uint32_t rank = disturbance->delays[i].rank;
+        if (rank >= replay->n_ranks ||
+            !lull_replay_stream_was_delayed(replay->streams[replay->first_stream[rank]], i))
+            return &disturbance->delays[i];
+    }
+    return NULL;
+}
+
 static const char *place(const struct lull_program *program, uint32_t rank,
                          const struct lull_op *op, char *text, unsigned size)
 {

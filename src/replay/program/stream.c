@@ -97,6 +97,7 @@ static bool keeps_length(const stream_t *s, const struct lull_step *call)
     const uint8_t keep = s->replay->options.keep_calls;
     switch (call->op) {
     case LULL_CALL_OTHER:
+    case LULL_CALL_START:
     case LULL_CALL_REQUEST_FREE:
     case LULL_CALL_TEST:
     case LULL_CALL_IPROBE:
@@ -363,6 +364,11 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     }
     *ret_stream = s;
     return LULL_OK;
+}
+
+bool lull_replay_stream_was_delayed(const struct lull_replay_stream *s, uint32_t delay)
+{
+    return s->disturbed.over[delay];
 }
 
 void lull_replay_stream_close(struct lull_replay_stream *s)

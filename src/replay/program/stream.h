@@ -35,6 +35,8 @@ struct lull_replay_stream;
 
 lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
                                     struct lull_replay_stream **ret_stream, struct lull_error *err);
+/* Whether a delay of the disturbance, by its index, has come. */
+bool lull_replay_stream_was_delayed(const struct lull_replay_stream *stream, uint32_t delay);
 void lull_replay_stream_close(struct lull_replay_stream *stream); /* NULL is allowed */
 /* As `next` of a program's class. */
 lull_status lull_replay_stream_next(struct lull_replay_stream *stream, struct lull_op *ops,

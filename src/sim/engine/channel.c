@@ -21,7 +21,7 @@ struct channel {
     uint32_t held;             /* messages that came too early, through `link` */
 };
 
-struct lull_channels {
+struct lull_engine_channels {
     struct channel *channels; /* open addressing; `room` is a power of two */
     size_t n, room;
 };
@@ -42,7 +42,8 @@ void lull_channel_close(struct lull_engine *engine)
     free(engine->channels);
 }
 
-static struct channel *find(const struct lull_channels *all, const struct lull_transfer *message)
+static struct channel *find(const struct lull_engine_channels *all,
+                            const struct lull_transfer *message)
 {
     uint64_t hash = (uint64_t)message->source << 32 | message->target;
     hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -57,9 +58,10 @@ static struct channel *find(const struct lull_channels *all, const struct lull_t
     }
 }
 
-static bool grow(struct lull_channels *all)
+static bool grow(struct lull_engine_channels *all)
 {
-    struct lull_channels larger = {.room = all->room ? 2 * all->room : FIRST_ROOM, .n = all->n};
+    struct lull_engine_channels larger = {.room = all->room ? 2 * all->room : FIRST_ROOM,
+                                          .n = all->n};
     larger.channels = calloc(larger.room, sizeof *larger.channels);
     if (!larger.channels)
         return false;
@@ -79,7 +81,7 @@ static bool grow(struct lull_channels *all)
 /* The channel, new if need be; NULL: no memory. */
 static struct channel *find_or_add(struct lull_engine *engine, const struct lull_transfer *message)
 {
-    struct lull_channels *all = engine->channels;
+    struct lull_engine_channels *all = engine->channels;
     if (2 * all->n >= all->room && !grow(all)) {
         lull_run_out_of_memory(engine);
         return NULL;

@@ -278,19 +278,21 @@ static void sum_path(const struct lull_engine *engine, uint32_t node, struct lul
     result->path_hops = sum.hops;
 }
 
+lull_status lull_delay_missed(const struct lull_delay *delay, struct lull_error *err)
+{
+    return lull_fail(
+        err, LULL_ERR_RANGE,
+        delay->at_iteration
+            ? "delay of rank %u: it has no computation in iteration %lld, nor behind it"
+            : "delay of rank %u: no computation of it begins at %lld ns or later",
+        delay->rank, (long long)delay->when);
+}
+
 static lull_status check_delays(const struct lull_engine *engine)
 {
-    for (uint32_t i = 0; i < engine->options->n_delays; i++) {
-        const struct lull_delay *delay = &engine->options->delays[i];
+    for (uint32_t i = 0; i < engine->options->n_delays; i++)
         if (!engine->delay_over[i])
-            return lull_fail(engine->err, LULL_ERR_RANGE,
-                             delay->at_iteration
-                                 ? "delay of rank %u: it has no computation in iteration %lld, nor "
-                                   "behind it"
-                                 : "delay of rank %u: no computation of it begins at %lld ns or "
-                                   "later",
-                             delay->rank, (long long)delay->when);
-    }
+            return lull_delay_missed(&engine->options->delays[i], engine->err);
     return LULL_OK;
 }
 

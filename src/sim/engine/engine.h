@@ -20,6 +20,9 @@ struct lull_delay {
     int64_t length;
 };
 
+/* Fails with LULL_ERR_RANGE: says that no computation was there for it. */
+lull_status lull_delay_missed(const struct lull_delay *delay, struct lull_error *err);
+
 /* Follows the simulation as it goes; all times in ns of simulated time, never decreasing for one
  * stream. Any member may be NULL. Graph programs have one stream per rank. */
 struct lull_sim_sink {

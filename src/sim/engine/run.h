@@ -54,7 +54,7 @@ enum lull_stream_state {
 };
 
 /* One cache line. */
-struct lull_stream {
+struct lull_engine_stream {
     uint32_t rank;
     uint32_t open, open_last; /* requests that were not waited for, through open_next */
     uint32_t awaited;         /* with a sink: those to be told of */
@@ -69,7 +69,7 @@ struct lull_stream {
     int64_t clock; /* with a sink: of the last thing told */
     uint8_t cpu, state;
 };
-static_assert(sizeof(struct lull_stream) == 64, "streams lie in cache lines of their own");
+static_assert(sizeof(struct lull_engine_stream) == 64, "streams lie in cache lines of their own");
 
 /* An operation of a graph, packed for the loop: four in a cache line, with the count of what it
  * waits for. What does not fit is read from the graph itself. */
@@ -128,11 +128,11 @@ struct lull_script {
     int64_t resume;
 };
 
-struct lull_collectives; /* collect.c */
-struct lull_syncs;       /* sync.c */
-struct lull_domain;      /* domain.c */
-struct lull_channels;    /* channel.c */
-struct lull_shards;      /* shard.c */
+struct lull_collectives;     /* collect.c */
+struct lull_syncs;           /* sync.c */
+struct lull_domain;          /* domain.c */
+struct lull_engine_channels; /* channel.c */
+struct lull_shards;          /* shard.c */
 
 struct lull_engine {
     struct lull_fabric fabric; /* the first member: back-ends hold this */
@@ -179,7 +179,7 @@ struct lull_engine {
     struct lull_released *released;
     size_t n_released, released_room;
 
-    struct lull_stream *streams;
+    struct lull_engine_stream *streams;
     uint32_t *stream_path;      /* [2 n_streams]: of `resume`, then of `receiving` */
     struct lull_op *stream_ops; /* with a sink: the operation that blocks the stream */
     uint32_t *ready;            /* streams that go on after this event */
@@ -188,7 +188,7 @@ struct lull_engine {
     size_t n_deferred, deferred_room;
     struct lull_syncs *syncs;
     struct lull_collectives *collectives;
-    struct lull_channels *channels;
+    struct lull_engine_channels *channels;
     bool holds_back; /* messages might overtake others of their channel otherwise */
 
     struct lull_domain *domains; /* NULL: computations do not share memory */

@@ -38,8 +38,8 @@ lull_status lull_stream_start(struct lull_engine *engine)
     for (uint32_t r = first; r < first + engine->n_own; r++) {
         uint32_t end = program->first_stream ? program->first_stream[r + 1] : r + 1;
         for (uint32_t cpu = 0; s < end; s++, cpu++) {
-            struct lull_stream *stream = &engine->streams[s];
-            *stream = (struct lull_stream){.rank = r, .cpu = (uint8_t)cpu};
+            struct lull_engine_stream *stream = &engine->streams[s];
+            *stream = (struct lull_engine_stream){.rank = r, .cpu = (uint8_t)cpu};
             stream->open = stream->open_last = stream->awaited = NONE;
             lull_stream_resume(engine, s, (struct lull_moment){0, 0});
         }
@@ -70,7 +70,7 @@ void lull_stream_roots(struct lull_engine *engine)
 static void wait_until(struct lull_engine *engine, uint32_t s, uint32_t request,
                        struct lull_moment moment)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     if (moment.time < stream->resume ||
         (moment.time == stream->resume && stream->latest != LULL_OP_NO_REQUEST &&
          request < stream->latest))
@@ -85,7 +85,7 @@ static void wait_until(struct lull_engine *engine, uint32_t s, uint32_t request,
 static void keep_receiving(struct lull_engine *engine, uint32_t s,
                            const struct lull_transfer *receive)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     const struct lull_network *network = engine->fabric.network;
     enum lull_level level =
         engine->fabric.uniform
@@ -126,7 +126,7 @@ void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_m
     if (!(transfer->flags & LULL_TRANSFER_AWAITED))
         return;
     uint32_t s = lull_stream_of(engine, transfer);
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     complete_awaited(engine, s, id, moment);
     if (--stream->wait_for == 0) {
         moment =
@@ -147,7 +147,7 @@ static void forget(struct lull_engine *engine, uint32_t id)
 /* A wait for a request that is no longer in the list of open ones. */
 static void await(struct lull_engine *engine, uint32_t s, uint32_t id)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
     if (transfer->flags & LULL_TRANSFER_OVER) {
         if (!engine->compat)
@@ -167,7 +167,7 @@ static void await(struct lull_engine *engine, uint32_t s, uint32_t id)
 }
 
 /* Takes a request out of the list of open ones; NONE: there is none of that number. */
-static uint32_t take_request(struct lull_engine *engine, struct lull_stream *stream,
+static uint32_t take_request(struct lull_engine *engine, struct lull_engine_stream *stream,
                              uint32_t request)
 {
     uint32_t before = NONE, id = stream->open;
@@ -190,7 +190,7 @@ static uint32_t take_request(struct lull_engine *engine, struct lull_stream *str
 static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
                                 struct lull_moment begin)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     stream->latest = LULL_OP_NO_REQUEST;
     if (engine->receives)
         stream->receiving = begin.time;
@@ -223,7 +223,7 @@ static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const st
 
 static uint32_t new_request(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     uint32_t id = lull_transfer_new(engine);
     if (id == NONE)
         return NONE;
@@ -263,7 +263,7 @@ static void advance_clock(struct lull_engine *engine, uint32_t s, int64_t time)
 /* Requests in the order of their start. */
 static void tell_awaited(struct lull_engine *engine, uint32_t s)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     uint32_t reversed = NONE;
     for (uint32_t id = stream->awaited, next; id != NONE; id = next) {
         next = lull_transfer_at(engine, id)->open_next;
@@ -465,7 +465,7 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
 
 static void end_stream(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     stream->state = LULL_STREAM_ENDED;
     stream->resume = moment.time;
     if (engine->stream_path)
@@ -481,7 +481,7 @@ static void end_stream(struct lull_engine *engine, uint32_t s, struct lull_momen
 static bool goes_on(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
                     struct lull_moment *moment)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     if (op->kind != LULL_OP_WAIT || stream->wait_for > 0) {
         if (stream->state == LULL_STREAM_READY)
             stream->state = op->kind == LULL_OP_COMPUTE ? LULL_STREAM_COMPUTES : LULL_STREAM_WAITS;
@@ -550,7 +550,7 @@ static bool may_run_on(const struct lull_engine *engine, int64_t time)
 
 void lull_stream_resume(struct lull_engine *engine, uint32_t s, struct lull_moment moment)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     stream->resume = moment.time;
     stream->state = LULL_STREAM_READY;
     if (engine->stream_path)

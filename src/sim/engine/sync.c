@@ -125,7 +125,7 @@ static void arrive(struct lull_sync *sync, uint32_t s, struct lull_moment moment
 static void await_sync(struct lull_engine *engine, struct lull_sync *sync, uint32_t s,
                        struct lull_moment moment)
 {
-    struct lull_stream *stream = &engine->streams[s];
+    struct lull_engine_stream *stream = &engine->streams[s];
     stream->state = LULL_STREAM_SYNC;
     stream->resume = moment.time;
     if (engine->stream_path)

@@ -51,13 +51,13 @@ lull_status lull_against_disturbance(const struct lull_against *against, struct 
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Of the masters of one process, or of all (LULL_NONE). */
-static double mpi_share(const struct lull_breakdown *breakdown, uint32_t process)
+/* Of the masters among some threads. */
+static double mpi_share(const struct lull_thread_breakdown *threads, uint32_t n_threads)
 {
     int64_t mpi = 0, all = 0;
-    for (uint32_t t = 0; t < breakdown->n_threads; t++) {
-        const struct lull_thread_breakdown *thread = &breakdown->threads[t];
-        if (!thread->master || (process != LULL_NONE && thread->process != process))
+    for (uint32_t t = 0; t < n_threads; t++) {
+        const struct lull_thread_breakdown *thread = &threads[t];
+        if (!thread->master)
             continue;
         for (unsigned a = 0; a < LULL_ACTIVITIES; a++) {
             const int64_t ns = thread->times.ns[a][0] + thread->times.ns[a][1];
@@ -68,14 +68,31 @@ static double mpi_share(const struct lull_breakdown *breakdown, uint32_t process
     return all > 0 ? (double)mpi / (double)all : (double)NAN;
 }
 
-/* The process of that rank; LULL_NONE: there is none. */
+static double share_of_process(const struct lull_breakdown *breakdown, uint32_t process)
+{
+    const struct lull_process_breakdown *of = &breakdown->processes[process];
+    return mpi_share(breakdown->threads + of->first_thread, of->n_threads);
+}
+
+/* The process of that rank, by halving: processes are in the order of applications and ranks.
+ * LULL_NONE: there is none. */
 static uint32_t process_of(const struct lull_trace *trace, uint32_t application, uint32_t rank)
 {
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == application && trace->processes[p].rank == rank &&
-            trace->processes[p].n_threads > 0)
-            return p;
-    return LULL_NONE;
+    uint32_t low = 0, high = trace->n_processes;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const struct lull_process *process = &trace->processes[middle];
+        if (process->application < application ||
+            (process->application == application && process->rank < rank))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct lull_process *found = &trace->processes[low];
+    return low < trace->n_processes && found->application == application && found->rank == rank &&
+                   found->n_threads > 0
+               ? low
+               : LULL_NONE;
 }
 
 /* From MPI_Init to MPI_Finalize, through the warp if there is one. */
@@ -109,19 +126,22 @@ lull_status lull_against_compare(struct lull_against *against, const struct lull
     for (unsigned side = 0; side < LULL_AGAINST_SIDES; side++) {
         const struct lull_breakdown *breakdown = sides[side]->breakdown;
         against->runtime[side] = breakdown->runtime_ns;
-        against->mpi_share[side] = mpi_share(breakdown, LULL_NONE);
-        for (uint32_t p = 0; p < n; p++)
-            against->processes[p].mpi_share[side] = mpi_share(breakdown, p);
+        against->mpi_share[side] = mpi_share(breakdown->threads, breakdown->n_threads);
     }
     for (uint32_t p = 0; p < n; p++) {
-        struct lull_against_process *process = &against->processes[p];
-        process->rank = measured->breakdown->processes[p].rank;
-        process->time[LULL_PREDICTED] =
-            time_of(origin, process_of(origin, application, process->rank), warp,
-                    against->runtime[LULL_PREDICTED]);
-        process->time[LULL_MEASURED] =
-            time_of(measured->trace, process_of(measured->trace, application, process->rank), NULL,
-                    against->runtime[LULL_MEASURED]);
+        const uint32_t rank = measured->breakdown->processes[p].rank;
+        if (predicted->breakdown->processes[p].rank != rank)
+            return lull_fail(err, LULL_ERR_RANGE, "%s: has rank %u where %s has rank %u",
+                             measured->path, rank, predicted->path,
+                             predicted->breakdown->processes[p].rank);
+        against->processes[p] = (struct lull_against_process){
+            .rank = rank,
+            .time = {time_of(origin, process_of(origin, application, rank), warp,
+                             against->runtime[LULL_PREDICTED]),
+                     time_of(measured->trace, process_of(measured->trace, application, rank), NULL,
+                             against->runtime[LULL_MEASURED])},
+            .mpi_share = {share_of_process(predicted->breakdown, p),
+                          share_of_process(measured->breakdown, p)}};
     }
     return LULL_OK;
 }

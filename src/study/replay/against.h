@@ -40,7 +40,7 @@ lull_status lull_against_disturbance(const struct lull_against *against, struct 
                                      struct lull_error *err);
 
 /* Compares. `predicted` is a run through `warp`, which was made of `origin`. Fails with
- * LULL_ERR_RANGE where the runs do not have as many processes. */
+ * LULL_ERR_RANGE where the runs do not have the same ranks. */
 lull_status lull_against_compare(struct lull_against *against, const struct lull_run *predicted,
                                  const struct lull_warp *warp, const struct lull_trace *origin,
                                  uint32_t application, struct lull_arena *arena,

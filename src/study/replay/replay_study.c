@@ -180,6 +180,23 @@ static uint8_t kept_on(const struct lull_network *network)
     return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
 }
 
+/* A delay that no computation was there for was typed in vain; of a run that was disturbed with it,
+ * it is told. */
+static lull_status check_delays(struct session *session, const struct lull_program *program,
+                                struct lull_error *err)
+{
+    const struct lull_delay *missed = lull_replay_missed_delay(program);
+    struct lull_error why;
+    if (!missed)
+        return LULL_OK;
+    lull_status status = lull_delay_missed(missed, &why);
+    if (session->supposition->disturbance)
+        return lull_fail(err, status, "%s: %s", program->name, why.text);
+    lull_notices_add(session->notices, LULL_NOTICE_WARNING, "%s: %s; the replay is without it",
+                     program->name, why.text);
+    return LULL_OK;
+}
+
 static lull_status suppose(struct session *session, const struct lull_network *network, bool run,
                            struct lull_replayed *ret_replayed, struct lull_error *err)
 {
@@ -190,7 +207,14 @@ static lull_status suppose(struct session *session, const struct lull_network *n
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
     wish.run = run;
-    return lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
+    lull_status status =
+        lull_replayed_make(measured_trace(session), &wish, session->arena, ret_replayed, err);
+    if (status != LULL_OK)
+        return status;
+    status = check_delays(session, ret_replayed->program, err);
+    if (status != LULL_OK)
+        lull_replayed_close(ret_replayed);
+    return status;
 }
 
 static lull_status sweep(struct session *session, struct lull_error *err)
@@ -303,8 +327,8 @@ void lull_replay_study_close(struct lull_replay_study *study)
         lull_against_close(study->against);
 }
 
-lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
-                                       struct lull_error *err)
+static lull_status check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
+                                  struct lull_error *err)
 {
     lull_status status = LULL_OK;
     for (uint64_t p = 0; status == LULL_OK && p < networks->n_points; p++) {
@@ -313,6 +337,19 @@ lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct
                                           &network, err);
     }
     return status;
+}
+
+lull_status lull_replay_networks_read(const char *text, struct lull_arena *arena,
+                                      const struct lull_sweep **ret_networks,
+                                      struct lull_error *err)
+{
+    const struct lull_spec **specs = lull_arena_zero(arena, 1, sizeof *specs);
+    struct lull_spec *spec = NULL;
+    lull_status status = lull_spec_parse(text, arena, &spec, err);
+    specs[0] = spec;
+    if (status == LULL_OK)
+        status = lull_sweep_make(specs, 1, arena, ret_networks, err);
+    return status == LULL_OK ? check_networks(*ret_networks, arena, err) : status;
 }
 
 lull_status lull_replay_machine_read(const char *path, struct lull_arena *arena,

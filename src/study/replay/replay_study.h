@@ -50,9 +50,10 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                                    struct lull_replay_study *ret_study, struct lull_error *err);
 void lull_replay_study_close(struct lull_replay_study *study);
 
-/* Checks networks that the user typed, each point of the sweep, before a trace is read. */
-lull_status lull_replay_check_networks(const struct lull_sweep *networks, struct lull_arena *arena,
-                                       struct lull_error *err);
+/* Networks that the user typed: each point of the sweep is checked, before a trace is read. */
+lull_status lull_replay_networks_read(const char *text, struct lull_arena *arena,
+                                      const struct lull_sweep **ret_networks,
+                                      struct lull_error *err);
 
 /* Reads a machine file; that the machine has a network is known before a trace is read. */
 lull_status lull_replay_machine_read(const char *path, struct lull_arena *arena,

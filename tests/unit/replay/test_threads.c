@@ -278,6 +278,29 @@ static void a_barrier_waits_for_all(void **state)
     check_both(trace, 260 + 20 + 10 + 5 + 15);
 }
 
+/* The same two threads at barriers for three: the third one had paused when it came, so that nobody
+ * is waited for. Each keeps the times that it measured: the second one 260, 20, 10, 5 and 15 ns. */
+static void a_barrier_that_not_all_are_known_to_come_to_waits_for_nobody(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = two_processes(3);
+    for (uint32_t t = 1; t < 3; t++) {
+        thread_event(trace, 0, 0, LULL_EVENT_THREAD_CREATE, t);
+        thread_event(trace, t, 0, LULL_EVENT_THREAD_BEGIN, t);
+    }
+    visit(trace, 0, CREATE, 0, 0);
+    visit(trace, 0, FINALIZE, 5, 310);
+    send_or_receive(trace, 1, RECV, 10, 250, 1);
+    wait_for_threads(trace, 1, 250, 280, UINT64_C(1) << 32, 3);
+    wait_for_threads(trace, 1, 290, 295, UINT64_C(1) << 32 | 1, 3);
+    thread_event(trace, 1, 296, LULL_EVENT_THREAD_END, 1);
+    wait_for_threads(trace, 2, 260, 280, UINT64_C(1) << 32, 3);
+    wait_for_threads(trace, 2, 290, 295, UINT64_C(1) << 32 | 1, 3);
+    thread_event(trace, 2, 310, LULL_EVENT_THREAD_END, 2);
+    send_late(trace, 3);
+    check_both(trace, 260 + 20 + 10 + 5 + 15);
+}
+
 /* Threads that nobody joins leave nothing behind for which the simulation would look again and
  * again: making and beginning are all that they have. */
 static void what_nobody_waits_for_is_not_told(void **state)
@@ -366,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_join_waits_for_the_end_of_its_thread),
         cmocka_unit_test(a_thread_begins_when_it_is_made),
         cmocka_unit_test(a_barrier_waits_for_all),
+        cmocka_unit_test(a_barrier_that_not_all_are_known_to_come_to_waits_for_nobody),
         cmocka_unit_test(a_join_at_the_end_of_its_thread_waits_for_it),
         cmocka_unit_test(a_barrier_at_one_time_waits_for_all),
         cmocka_unit_test(what_nobody_waits_for_is_not_told),

@@ -150,11 +150,13 @@ static void test_refused(void **state)
 static void test_networks_are_checked_first(void **state)
 {
     (void)state;
-    assert_int_equal(lull_replay_check_networks(networks("hockney:latency=1us/2us"), arena, &err),
+    const struct lull_sweep *read;
+    assert_int_equal(lull_replay_networks_read("hockney:latency=1us/2us", arena, &read, &err),
                      LULL_OK);
-    assert_int_equal(lull_replay_check_networks(networks("hockney:latency=1us/-2us"), arena, &err),
+    assert_int_equal(read->n_points, 2);
+    assert_int_equal(lull_replay_networks_read("hockney:latency=1us/-2us", arena, &read, &err),
                      LULL_ERR_RANGE);
-    assert_int_equal(lull_replay_check_networks(networks("nothing"), arena, &err), LULL_ERR_RANGE);
+    assert_int_equal(lull_replay_networks_read("nothing", arena, &read, &err), LULL_ERR_RANGE);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

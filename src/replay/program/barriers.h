@@ -1,0 +1,29 @@
+/* At which meetings of the barriers of pthreads all came that should: where a thread was not
+ * recorded when it came, nobody is waited for. Internal to the room.
+ *
+ * Memory: for each meeting that not all have come to, and those behind it, 4 bytes; beyond
+ * LULL_BARRIER_MOST_AHEAD of them a barrier's meetings are taken as such. */
+#ifndef LULL_REPLAY_PROGRAM_BARRIERS_H
+#define LULL_REPLAY_PROGRAM_BARRIERS_H
+
+#include "base/hash.h"
+
+enum { LULL_BARRIER_MOST_AHEAD = 1 << 20 };
+
+/* Begins as zeros. */
+struct lull_barriers {
+    struct lull_hash by_key; /* process and barrier -> index */
+    struct lull_barrier *items;
+    size_t count, capacity;
+};
+
+/* A thread comes to a meeting (the number of a barrier, and in the lower half that of its meeting)
+ * of so many. False: no memory. */
+bool lull_barriers_come(struct lull_barriers *barriers, uint32_t process, uint64_t meeting,
+                        uint32_t threads);
+/* Behind all of these: whether all have come. */
+bool lull_barriers_all_came(const struct lull_barriers *barriers, uint32_t process,
+                            uint64_t meeting, uint32_t threads);
+void lull_barriers_free(struct lull_barriers *barriers);
+
+#endif
