@@ -7,6 +7,7 @@
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
+#include "record/settings.h"
 #include "record/store/buffer.h"
 #include "record/thread/cores.h"
 #include "record/thread/window.h"
@@ -33,54 +34,8 @@ static pthread_key_t thread_key;
 static bool started;
 static pid_t owner; /* whose files we write */
 
-/* ---- settings ---------------------------------------------------------------------------------
+/* ---- process ----------------------------------------------------------------------------------
  */
-
-static bool number_of(const char *name, uint64_t *ret_value)
-{
-    const char *text = getenv(name);
-    if (!text || !*text)
-        return false;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (*end || errno != 0 || *text == '-')
-        return false;
-    *ret_value = value;
-    return true;
-}
-
-/* The rank before MPI_Init, by what launchers tell their children; false: they do not. */
-static bool rank_from_launcher(uint32_t *ret_rank)
-{
-    static const char *const names[] = {"LULL_RECORD_PROCESS", "OMPI_COMM_WORLD_RANK",
-                                        "PMIX_RANK",           "PMI_RANK",
-                                        "MPI_LOCALRANKID",     "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        uint64_t rank;
-        if (!number_of(names[i], &rank) || rank >= UINT32_MAX / 2)
-            continue;
-        *ret_rank = (uint32_t)rank;
-        return true;
-    }
-    return false;
-}
-
-/* Rank, application and number. False: we have been spawned, and those who did it expect us under a
- * number that follows from a rank which nobody tells us. */
-static bool find_place(void)
-{
-    uint64_t application, first;
-    bool told = rank_from_launcher(&rec_process.rank);
-    rec_process.number = rec_process.rank;
-    if (!number_of("LULL_RECORD_APPLICATION", &application) || application >= UINT32_MAX / 2 ||
-        !number_of("LULL_RECORD_FIRST", &first) || first >= UINT32_MAX / 2)
-        return true;
-    rec_process.application = (uint32_t)application;
-    rec_process.first = (uint32_t)first;
-    rec_process.number += (uint32_t)first;
-    return told;
-}
 
 static void make_anchor(const char *run)
 {
@@ -94,9 +49,6 @@ static void make_anchor(const char *run)
         unlink(path);
     close(fd);
 }
-
-/* ---- process ----------------------------------------------------------------------------------
- */
 
 /* Two points at once, so that also a program that dies in its first moments has a clock: a fifth
  * of a millisecond apart, which bounds the error of the rate by 1e-4 until a later point comes. */
@@ -140,12 +92,13 @@ void rec_start(void)
         return;
     keep_from_children();
     owner = getpid();
-    rec_process.budget = number_of("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
-    rec_process.profile = number_of("LULL_RECORD_PROFILE", &value) && value != 0;
-    rec_process.callpath = number_of("LULL_RECORD_CALLPATH", &value) && value > 1
+    rec_process.budget =
+        rec_setting_number("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
+    rec_process.profile = rec_setting_number("LULL_RECORD_PROFILE", &value) && value != 0;
+    rec_process.callpath = rec_setting_number("LULL_RECORD_CALLPATH", &value) && value > 1
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
                                : 1;
-    bool placed = find_place();
+    bool placed = rec_find_place();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
     rec_functions_prepare();
     const char *injected = getenv("LULL_RECORD_INJECT");

@@ -102,9 +102,9 @@ struct rec_thread {
     struct rec_file file;         /* the tape */
     struct rec_file tail_file;    /* open only while it grows */
     bool closed;                  /* its files are complete */
-    union lull_tape_slot *poll;   /* of record/mpi: the last query that found nothing */
+    union lull_tape_slot *polls;  /* of record/mpi: records of the last queries that found nothing */
     uint64_t poll_end;
-    uint32_t poll_region;
+    uint32_t n_polls;
     void *scratch; /* see rec_thread_scratch */
     size_t scratch_size;
     uint32_t thread_id;                  /* of the system */

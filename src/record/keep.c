@@ -33,6 +33,13 @@ static void *take(size_t size)
     return taken;
 }
 
+/* The block may have been half taken from: a new one is begun. */
+void rec_keep_forked(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    left = 0;
+}
+
 void *rec_keep(size_t size)
 {
     const size_t unit = alignof(max_align_t), whole = (size + unit - 1) / unit * unit;

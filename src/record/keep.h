@@ -9,5 +9,7 @@
  * 1009 or 1205 instructions), and a leak checker in the program would blame it for what our tables
  * alone lead to. */
 void *rec_keep(size_t size);
+/* In a forked child: another thread of the parent may have been in there. */
+void rec_keep_forked(void);
 
 #endif

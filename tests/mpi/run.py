@@ -14,6 +14,7 @@ The source has lines "*= ..." (or "!= ..."):
                           event of a rank has a line of its own; A/RANK and A/* those of
                           application A
     RANK what any         it occurs at least once
+    bytes N               the files of the run take so many together, at most
     replays               `lull replay` finds that all messages and collectives match, and that
                           all is recorded that a runtime on an ideal network needs
     prints metric         the program prints lines "metric ID VALUE ERROR": what `lull metrics`
@@ -77,7 +78,7 @@ def expectations(source, family):
         always = []
     for line in always + found:
         alone = alone or line == "alone"
-        if line.startswith(("ranks ", "spawns ", "only ", "may ")):
+        if line.startswith(("ranks ", "spawns ", "only ", "may ", "bytes ")):
             continue
         if line in ("alone", "replays", "prints metric"):
             continue
@@ -199,6 +200,14 @@ def wrong_metrics(lull, run, metrics):
             if found.get(name) is None or abs(found[name] - float(value)) > float(error)]
 
 
+def too_large(source, run):
+    """What the program says that its run takes at most."""
+    most = re.search(r"^ \*= bytes (\d+)$", open(source).read(), re.M)
+    size = sum(os.path.getsize(path) for path in glob.glob(os.path.join(run, "**"), recursive=True)
+               if os.path.isfile(path))
+    return ["%d bytes, expected %s at most" % (size, most[1])] if most and size > int(most[1]) else []
+
+
 def check(options, folder):
     ranks, alone, expected, any_number, metrics, crash = expectations(options.program,
                                                                       options.family)
@@ -225,6 +234,7 @@ def check(options, folder):
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))
 
+    wrong += too_large(options.program, run)
     if re.search(r"^ \*= replays$", open(options.program).read(), re.M):
         replay = subprocess.run([options.lull, "replay", run], capture_output=True, text=True,
                                 check=False)

@@ -276,6 +276,37 @@ def unharmed(bench, compiler):
             bench.expect(source + ": oddities", bench.table(target, "quirks"), {})
 
 
+def check(bench, target, lines):
+    """What check_run says of the run."""
+    return subprocess.run([bench.settings.check, target], input=lines, capture_output=True,
+                          text=True, timeout=240).stdout
+
+
+def many_files(bench, compiler):
+    """A filter holds for every file that a program loads."""
+    files, rules = 1100, bench.path("filter")
+    library = bench.build(compiler, "many_files.c", "-O0", "-DLIBRARY", "-fPIC", "-shared")
+    for i in range(files):
+        shutil.copy(library, bench.path("%d.so" % i))
+    program = bench.build(compiler, "many_files.c", "-O1", "-DFILES=%d" % files,
+                          '-DFOLDER="%s"' % bench.folder)
+    open(rules, "w").write("SCOREP_REGION_NAMES_BEGIN EXCLUDE left_out SCOREP_REGION_NAMES_END")
+    target = bench.record(program, "--filter", rules)
+    bench.expect("many files", check(bench, target, "expect %d kept\nexpect 0 left_out\n" % files),
+                 "2 checked, 0 differ, 0 oddities\n")
+
+
+def many_functions(bench, compiler):
+    """That they are too many to be told apart is said, once."""
+    program = bench.path("many")
+    target = bench.path("many.run")
+    bench.run([compiler, os.path.join(HERE, "many.c"), "-o", program])
+    done = bench.run([bench.settings.lull, "record", "-o", target, "--throttle", "none", program])
+    said = [line for line in done.stderr.split("\n") if "told apart" in line]
+    bench.expect("many functions: said", (done.returncode, len(said)), (0, 1))
+    bench.expect("many functions", "more than 65536" in "".join(said), True)
+
+
 def with_mpi(bench, family):
     compiler, mpirun = "mpicc." + family, "mpirun." + family
     if not shutil.which(compiler) or not shutil.which(mpirun):
@@ -307,6 +338,8 @@ def main():
                 continue
             teams(bench, compiler)
             short(bench, compiler)
+            many_files(bench, compiler)
+            many_functions(bench, compiler)
             if shutil.which(cpp):
                 filtered(bench, compiler, cpp)
         if shutil.which("gfortran"):

@@ -135,13 +135,15 @@ if(Python3_FOUND)
         add_custom_command(OUTPUT ${bin}/marks ${built}
             COMMAND ${compiler} -O1 -g ${marks}/plugin.c -o ${bin}/plugin
             COMMAND ${compiler} -O1 -g -Wall -Wextra -Werror ${marks}/marks.c -o ${bin}/marks
-            DEPENDS ${marks}/marks.c ${marks}/original.c ${marks}/original.h ${marks}/plugin.c VERBATIM)
+            COMMAND ${compiler} -O1 -g -Wall -Wextra -Werror -pthread ${marks}/forked.c -o ${bin}/forked
+            DEPENDS ${marks}/marks.c ${marks}/forked.c ${marks}/original.c ${marks}/original.h ${marks}/plugin.c VERBATIM)
         add_custom_target(record.marks.${short} ALL DEPENDS ${bin}/marks)
         foreach(tool caliper dlb scorep)
             record_test(marks.${tool}.${short} quick -- ${bin}/marks ${tool})
             record_test(marks.${tool}.original.${short} quick -- ${bin}/${tool} ${tool})
             record_test(marks.${tool}.module.${short} quick -- ${bin}/plugin ${bin}/${tool}.module ${tool})
         endforeach()
+        record_test(marks.forked.${short} quick -- ${bin}/forked)
         record_test(marks.nvtx.${short} quick -- ${bin}/marks nvtx)
         record_test(marks.nvtx.injected.${short} quick
                     --env NVTX_INJECTION64_PATH=$<TARGET_FILE:liblull-record> -- ${bin}/marks nvtx)

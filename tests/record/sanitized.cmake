@@ -6,10 +6,7 @@ get_filename_component(short ${CMAKE_C_COMPILER} NAME_WE)
 # sanitized_test(name arguments of run.py...)
 function(sanitized_test name)
     record_test(sanitized.${name} quick ${ARGN})
-    # Runtimes of OpenMP need their cores, as everywhere in these tests.
-    if(NOT name MATCHES "omp|nested")
-        set_tests_properties(record.sanitized.${name} PROPERTIES RUN_SERIAL OFF)
-    endif()
+    set_tests_properties(record.sanitized.${name} PROPERTIES RUN_SERIAL OFF)
 endfunction()
 
 foreach(name marked pause_threads short_threads forks)

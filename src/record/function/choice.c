@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MOST_FILES: that are looked at before the program runs; others are at their first function. */
 enum { MOST_FILES = 1024, MOST_THROTTLED = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,26 +59,19 @@ typedef bool apply_filter(const char *filter_path, const char *object_path, cons
                           void (*exclude)(void *context, uint64_t offset), void *context);
 static apply_filter *apply; /* NULL: there is no filter, or it cannot be applied */
 
-static uintptr_t filtered[MOST_FILES]; /* where files that were looked at are loaded */
-static unsigned n_filtered;            /* atomic */
+/* Where files that were looked at are loaded, and 1; a program that is not position-independent is
+ * at 0. */
+static struct rec_map filtered;
 
 static bool is_filtered(uintptr_t bias)
 {
-    const unsigned count = __atomic_load_n(&n_filtered, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < count; i++)
-        if (filtered[i] == bias)
-            return true;
-    return count == MOST_FILES;
+    return rec_map_get(&filtered, bias | 1) != 0;
 }
 
 static void add_filtered(uintptr_t bias)
 {
     pthread_mutex_lock(&lock);
-    const unsigned count = n_filtered;
-    if (count < MOST_FILES) {
-        filtered[count] = bias;
-        __atomic_store_n(&n_filtered, count + 1, __ATOMIC_RELEASE);
-    }
+    rec_map_put(&filtered, bias | 1, true);
     pthread_mutex_unlock(&lock);
 }
 

@@ -56,14 +56,25 @@ void rec_computation_begin(uint32_t rank)
 /* ---- how much ---------------------------------------------------------------------------------
  */
 
+/* The first detour that ends behind `at`, of n in order that do not overlap; n: none. */
+static uint32_t first_behind(const struct lull_tape_detour *detours, uint32_t n, int64_t at)
+{
+    uint32_t low = 0;
+    while (low < n) {
+        const uint32_t middle = low + (n - low) / 2;
+        if (detours[middle].begin + detours[middle].length <= at)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
 int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, int64_t period,
                             int64_t at, int64_t work)
 {
     int64_t lost = 0, round = 0;
-    uint32_t next = 0;
-    while (next < n && detours[next].begin + detours[next].length <= at)
-        next++;
-    for (;; next++) {
+    for (uint32_t next = first_behind(detours, n, at);; next++) {
         if (next == n) {
             next = 0;
             round += period;

@@ -1,6 +1,6 @@
 #include "record/inject/moments.h"
 
-#include "record/core.h"
+#include "record/aside.h"
 #include "record/node.h"
 #include "record/site/map.h"
 #include "tape/inject.h"
@@ -106,7 +106,8 @@ static struct lull_tape_moments *file_of(uint32_t process)
     if (!own.file || process == own.process)
         return own.file;
     void *found = (void *)rec_map_get(&others, (uintptr_t)process + 1);
-    if (REC_UNLIKELY(!found)) {
+    if (REC_UNLIKELY(!found)) { /* aside: a thread that is to be cancelled would be, with locks */
+        const struct rec_aside aside = rec_step_aside();
         pthread_mutex_lock(&lock);
         found = (void *)rec_map_get(&others, (uintptr_t)process + 1);
         if (!found) {
@@ -114,6 +115,7 @@ static struct lull_tape_moments *file_of(uint32_t process)
             rec_map_put(&others, (uintptr_t)process + 1, (uintptr_t)(found ? found : &nobody));
         }
         pthread_mutex_unlock(&lock);
+        rec_step_back(&aside);
     }
     return found == &nobody ? NULL : found;
 }

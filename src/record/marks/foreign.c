@@ -20,18 +20,23 @@ static int take_loaded(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
+/* A forked child must not walk through the files: the C library leaves the lock that another thread
+ * of the parent had there. It looks once, behind us. */
+static bool forked;
+
 void *rec_original(struct rec_original *original)
 {
     void *found = __atomic_load_n(&original->found, __ATOMIC_ACQUIRE);
-    uint64_t loaded = 0;
+    uint64_t loaded = UINT64_MAX;
     if (found)
         return found;
-    dl_iterate_phdr(take_loaded, &loaded);
+    if (!forked)
+        dl_iterate_phdr(take_loaded, &loaded);
     if (__atomic_load_n(&original->looked, __ATOMIC_RELAXED) == loaded)
         return NULL;
     const struct rec_aside aside = rec_step_aside();
     found = dlsym(RTLD_NEXT, original->name);
-    void *library = found ? NULL : rec_private_library(original->library, original->name);
+    void *library = found || forked ? NULL : rec_private_library(original->library, original->name);
     if (library)
         found = dlsym(library, original->name);
     __atomic_store_n(&original->looked, loaded, __ATOMIC_RELAXED);
@@ -51,6 +56,13 @@ struct handle {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map handles;
 static struct rec_map made; /* hash of name and size -> a handle of our own */
+
+/* Tables that were being changed are whole for whoever reads them. */
+void rec_handles_forked(void)
+{
+    forked = true;
+    pthread_mutex_init(&lock, NULL);
+}
 
 static const struct handle *find(const void *handle)
 {

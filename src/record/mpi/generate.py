@@ -61,7 +61,7 @@ SIMPLE = {
 
 # Classes that must look at their arguments before the call, which changes them, or bring a status
 # of their own where the program ignores it: statements before, and after.
-STATUS = "MPI_Status own_status, *seen = REC_SEEN_STATUS({status}, own_status);"
+STATUS = "MPI_Status own_status, *seen = rec_mpi_seen_by({status}, &own_status);"
 STATUSES = "struct rec_mpi_waited waited;\n    MPI_Status *seen = " \
            "rec_mpi_waits(&waited, call.self, {n}, {requests}, {statuses});"
 WAITED = "const MPI_Request waited = {request} ? *{request} : MPI_REQUEST_NULL;"
@@ -165,7 +165,7 @@ COLLECTIVES = {
 
 # Functions that are called in another way where the program is disturbed on purpose
 # (record/inject/mpi/disturb.h): statements before the library's function, and after it.
-RECEIVED = ("MPI_Status own_status, *seen = REC_SEEN_STATUS({status}, own_status);",
+RECEIVED = ("MPI_Status own_status, *seen = rec_mpi_seen_by({status}, &own_status);",
             "rec_disturb_received({comm}, seen, result);")
 SENT = "const uint64_t sent_as = rec_disturb_send({comm}, {dest}, {tag});"
 WAS_SENT = "rec_disturb_sent(sent_as, {comm}, {dest}, {tag}, result);"

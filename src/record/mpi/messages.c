@@ -3,9 +3,10 @@
 
 #include <pthread.h>
 
-/* Polls that follow each other within this many ns, and for so long, become one record: their time
- * in MPI is exact, its place within that span is not. */
-enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000 };
+/* Polls that follow each other within this many ns, and for so long, become one record for each
+ * function, and of these as many as here: their time in MPI is exact, its place within that span is
+ * not. */
+enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000, MOST_POLLED = 8 };
 
 void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, MPI_Comm comm,
                       const MPI_Status *status, uint64_t received)
@@ -23,6 +24,43 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int t
     rec_mpi_close(call, 2, end);
 }
 
+/* The record of that function among those of the last queries, with nothing behind them; its number
+ * is `n_polls` where there is none yet, and MOST_POLLED where the query does not belong to them. */
+static uint32_t find_polled(const struct rec_thread *self, const struct rec_mpi_call *call,
+                            uint64_t end)
+{
+    const union lull_tape_slot *polls = self->polls;
+    const double ticks_per_ns = 1 / rec_process.ns_per_tick;
+    if (!polls || polls + 2 * (size_t)self->n_polls != self->at ||
+        (double)(call->begin - self->poll_end) >= POLL_GAP_NS * ticks_per_ns ||
+        (double)(end - polls->record.time) >= POLL_SPAN_NS * ticks_per_ns)
+        return MOST_POLLED;
+    uint32_t i = 0;
+    while (i < self->n_polls && lull_tape_id_of(polls[2 * i].record.head) != call->region)
+        i++;
+    return i;
+}
+
+/* Adds a query to record `i`. Records of other functions stand behind it, which begin later by as
+ * much: the last one first, so that times are in order also for whoever reads meanwhile. */
+static void add_polled(const struct rec_thread *self, uint32_t i, uint64_t duration)
+{
+    for (uint32_t later = self->n_polls; --later > i;) {
+        uint64_t *time = &self->polls[2 * later].record.time;
+        __atomic_store_n(time, *time + duration, __ATOMIC_RELEASE);
+    }
+    uint64_t *words = self->polls[2 * i + 1].u64;
+    __atomic_store_n(&words[0], words[0] + duration, __ATOMIC_RELEASE);
+    words[1]++;
+}
+
+/* The time of a function's first query among them begins where that of the others ends. */
+static uint64_t begin_of_polled(const struct rec_thread *self)
+{
+    const union lull_tape_slot *last = self->polls + 2 * (size_t)(self->n_polls - 1);
+    return last[0].record.time + last[1].u64[0];
+}
+
 /* A query that found nothing is added to the ones before it, where nothing else lies between. */
 void rec_mpi_poll(struct rec_mpi_call *call, int found)
 {
@@ -30,27 +68,26 @@ void rec_mpi_poll(struct rec_mpi_call *call, int found)
         return;
     uint64_t end = rec_now(), duration = end - call->begin;
     struct rec_thread *self = call->self;
-    const double ticks_per_ns = 1 / rec_process.ns_per_tick;
-    union lull_tape_slot *last = self->poll;
     if (found) {
         rec_put_call(self, call->region, call->begin, duration);
         return;
     }
-    if (last && last + 2 == self->at && self->poll_region == call->region &&
-        (double)(call->begin - self->poll_end) < POLL_GAP_NS * ticks_per_ns &&
-        (double)(end - last->record.time) < POLL_SPAN_NS * ticks_per_ns) {
-        last[1].u64[0] += duration;
-        last[1].u64[1]++;
+    const uint32_t i = find_polled(self, call, end);
+    if (i < self->n_polls) {
+        add_polled(self, i, duration);
     } else {
-        last = self->at;
-        last[0].record.time = call->begin;
-        last[0].record.head = lull_tape_head(LULL_TAPE_CALL, 1, call->region);
-        last[0].record.value = 0;
-        last[1].u64[0] = duration;
-        last[1].u64[1] = 0;
+        if (i >= MOST_POLLED) {
+            self->polls = self->at;
+            self->n_polls = 0;
+        }
+        union lull_tape_slot *fresh = self->at;
+        fresh[0].record.time = self->n_polls > 0 ? begin_of_polled(self) : call->begin;
+        fresh[0].record.head = lull_tape_head(LULL_TAPE_CALL, 1, call->region);
+        fresh[0].record.value = 0;
+        fresh[1].u64[0] = duration;
+        fresh[1].u64[1] = 0;
+        self->n_polls++;
         rec_commit(self, 2);
-        self->poll = last;
-        self->poll_region = call->region;
     }
     self->poll_end = end;
     rec_add_sum(self, call->region, 1, duration, end);

@@ -12,8 +12,6 @@
 #include "record/site/map.h"
 #include "record/site/site.h"
 
-#define REC_SEEN_STATUS(status, own) ((status) == MPI_STATUS_IGNORE ? &(own) : (status))
-
 #define REC_NO_ROOT (-1)
 #define REC_ANY     (-1)
 #define REC_NOBODY  (-2) /* MPI_PROC_NULL */
@@ -70,6 +68,12 @@ uint64_t rec_mpi_type_size(MPI_Datatype type);
  * call inside the other one. True: the other one was left without a return, by longjmp or an
  * exception out of an error handler; it has been closed, and nothing is open. */
 bool rec_mpi_forget_left(struct rec_thread *self, uintptr_t frame);
+
+/* Where the library says what it has received: to the caller, or to us alone. */
+static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
+{
+    return status == MPI_STATUS_IGNORE ? own : status;
+}
 
 REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self, unsigned function,
                               const void *from, const void *frame)

@@ -83,6 +83,14 @@ static void on_thread_begin(int type, union ompt_data *data)
         rec_omp_thread_begin();
 }
 
+/* A region that is not recorded begins inside of the last one that is. */
+static REC_COLD void hide_fork(void)
+{
+    struct rec_omp *omp = rec_current()->omp;
+    if (omp)
+        omp->hidden[omp->n_forks]++;
+}
+
 /* The leaders of teams are like the threads of a region. libomp begins one more region for each of
  * them, of one thread and without a place in the program: this is left out. */
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
@@ -92,12 +100,15 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     parallel->ptr = NULL;
     struct rec_thread *self = rec_omp_self();
     if (!self || rec_omp_of(self)->n_forks >= REC_OMP_FORKS ||
-        (!code && rec_omp_of(self)->n_leagues > 0))
+        (!code && rec_omp_of(self)->n_leagues > 0)) {
+        hide_fork();
         return;
+    }
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_fork *fork = &omp->forks[omp->n_forks].fork;
     const bool league = flags & OMPT_PARALLEL_LEAGUE;
     const uint32_t bit = 1U << omp->n_forks++;
+    omp->hidden[omp->n_forks] = 0;
     omp->arrived &= ~bit;
     omp->leagues &= ~bit;
     if (REC_UNLIKELY(league))
@@ -107,16 +118,23 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     REC_COMES_BEFORE(fork);
 }
 
+/* Which region ends, the thread must know by itself: it has given its team back by now, and another
+ * one may have begun a region with it, whose data these are then. */
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
                             const void *code)
 {
     (void)task, (void)flags, (void)code;
-    const struct rec_fork *fork = parallel->ptr;
+    struct rec_thread *self = rec_current();
+    struct rec_omp *omp = self->omp;
     REC_COMES_AFTER(parallel);
-    if (!fork)
+    if (!omp)
         return;
-    rec_omp_join(fork->master, fork);
-    rec_omp_of(fork->master)->n_forks--;
+    if (omp->hidden[omp->n_forks] > 0 && !is_last_fork(omp, parallel->ptr)) {
+        omp->hidden[omp->n_forks]--;
+    } else if (omp->n_forks > 0) {
+        omp->n_forks--;
+        rec_omp_join(self, &omp->forks[omp->n_forks].fork);
+    }
 }
 
 /* The league that this thread has begun last, when that is the last region it has begun. */

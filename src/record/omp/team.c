@@ -143,6 +143,7 @@ void rec_omp_forget(struct rec_thread *self)
     rec_omp_unfold(self);
     omp->unseen = omp->tests_lock = false;
     omp->n_constructs = omp->n_forks = omp->n_leagues = omp->n_tasks = 0;
+    omp->hidden[0] = 0;
     omp->lock_from = NULL;
 }
 

@@ -100,11 +100,12 @@ struct rec_omp {
     uint64_t joined;                    /* when the last of them has ended */
     const void *code; /* of the last of them that was a parallel region, or NULL; its region */
     uint32_t code_region;
-    uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
-    uint32_t arrived;      /* a bit for each: the master waits for the others */
-    uint32_t leagues;      /* a bit for each: it is a league of teams */
-    uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
-    uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
+    uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
+    uint32_t hidden[REC_OMP_FORKS + 1]; /* regions inside of so many that are not recorded */
+    uint32_t arrived;                   /* a bit for each: the master waits for the others */
+    uint32_t leagues;                   /* a bit for each: it is a league of teams */
+    uint32_t n_leagues;                 /* of teams, in which this thread leads one (ompt.c) */
+    uint32_t sets_nest;                 /* region in which a nested lock is waited for (ompt.c) */
     const void *lock_from; /* where the function that sets a lock returns to; NULL: in none */
     bool tests_lock;       /* in a function that tests a lock: the runtime calls that setting it */
     uint32_t n_tasks;      /* that run on this thread, one inside of the other */

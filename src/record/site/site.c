@@ -1,7 +1,9 @@
 #include "record/site/site.h"
 
 #include "record/aside.h"
+#include "record/hash.h"
 #include "record/private.h"
+#include "record/report.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,7 +16,7 @@
 
 /* Frames that may lie between a wrapper and the program's code, in bindings, and above it in the
  * recorder; how many sites are told apart. */
-enum { MOST_THROUGH = 16, MOST_SITES = 1 << 16, MOST_OBJECTS = 1024 };
+enum { MOST_THROUGH = 16, MOST_SITES = 1 << 16 };
 
 struct path {
     unsigned n;
@@ -30,12 +32,7 @@ static uint32_t n_sites;
 /* ---- loaded files -----------------------------------------------------------------------------
  */
 
-static struct {
-    uint64_t hash; /* of its path */
-    uintptr_t bias;
-    uint32_t id;
-} objects[MOST_OBJECTS];
-static unsigned n_objects;
+static struct rec_map objects; /* hash of its path and where it lies -> its id */
 
 /* The loaded file that an address is in. There is one at a time, with the lock held: it is too
  * large for the stacks of some threads. */
@@ -117,21 +114,14 @@ static bool find_object(uintptr_t address)
     return object.found;
 }
 
-/* With the lock held: of `object`. 0: there are too many. */
+/* With the lock held: of `object`. 0: it cannot be defined. */
 static uint32_t id_of_object(void)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = object.path; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-    for (unsigned i = 0; i < n_objects; i++)
-        if (objects[i].hash == hash && objects[i].bias == object.bias)
-            return objects[i].id;
-    uint32_t id = n_objects < MOST_OBJECTS ? rec_define_object(object.path, object.build_id) : 0;
-    if (id == 0)
-        return 0;
-    objects[n_objects].hash = hash;
-    objects[n_objects].bias = object.bias;
-    objects[n_objects++].id = id;
+    uint64_t hash = rec_hash(REC_HASH_BEGIN, &object.bias, sizeof object.bias);
+    hash = rec_hash(hash, object.path, strlen(object.path)) | 1;
+    uint32_t id = (uint32_t)rec_map_get(&objects, (uintptr_t)hash);
+    if (id == 0 && (id = rec_define_object(object.path, object.build_id)) != 0)
+        rec_map_put(&objects, (uintptr_t)hash, id);
     return id;
 }
 
@@ -354,6 +344,17 @@ static uintptr_t key_of_path(const struct path *path, unsigned function)
     return (uintptr_t)hash | 1;
 }
 
+static void tell_full(void)
+{
+    static bool told;
+    if (!told)
+        rec_report_say(
+            "more than %d functions and places of calls: those that come now are not told "
+            "apart",
+            MOST_SITES);
+    told = true;
+}
+
 /* With the lock held. A return address is that of the next instruction: the one before it calls.
  * Where it is in the recorder, a function of the program that we have called ended in a jump: of
  * that one nothing is known. */
@@ -368,7 +369,10 @@ static uint32_t define(uint32_t parent, const uintptr_t *places, unsigned n, uns
         site.objects[site.n] = id_of_file;
         site.offsets[site.n++] = place - object.bias;
     }
-    uint32_t id = site.n > 0 && n_sites < MOST_SITES ? rec_define_site(&site) : 0;
+    const bool fits = n_sites < MOST_SITES;
+    if (site.n > 0 && !fits)
+        tell_full();
+    uint32_t id = site.n > 0 && fits ? rec_define_site(&site) : 0;
     n_sites += id != 0;
     return id != 0 ? id : parent;
 }

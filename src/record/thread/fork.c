@@ -3,6 +3,7 @@
 #include "base/starters.h"
 #include "record/core.h"
 #include "record/keep.h"
+#include "record/marks/foreign.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -172,6 +173,15 @@ static void number_followers(void)
     setenv("LULL_RECORD_PROCESS", size ? size : "1", 1);
 }
 
+/* What is called there though nothing is recorded must not wait for threads that the child has not.
+ */
+static void begin_child(void)
+{
+    rec_leave_to_parent();
+    rec_keep_forked();
+    rec_handles_forked();
+}
+
 bool rec_prepare_children(void)
 {
     const char *follow = getenv("LULL_RECORD_FOLLOW");
@@ -179,7 +189,7 @@ bool rec_prepare_children(void)
          follows = follow && strcmp(follow, "1") == 0;
     if (seeks && !is_sought())
         return false;
-    pthread_atfork(NULL, NULL, rec_leave_to_parent);
+    pthread_atfork(NULL, NULL, begin_child);
     Dl_info info;
     const void *here = &rec_process;
     bool known = dladdr(here, &info) != 0 && info.dli_fname;

@@ -186,7 +186,7 @@ struct join {
 static bool begin_join(struct join *join, struct rec_wait_function *function, const void *caller)
 {
     join->newest = rec_thread_newest();
-    return !is_runtime(caller) && rec_wait_begin(&join->wait, function);
+    return rec_process.on && !is_runtime(caller) && rec_wait_begin(&join->wait, function);
 }
 
 static void end_join(struct join *join, pthread_t thread, bool joined)

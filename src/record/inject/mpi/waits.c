@@ -11,45 +11,47 @@
 
 #define NEXT(function) ((__typeof__(&PMPI_##function))rec_disturb_next)
 
-/* Where the library says what it has received: to the caller, or to us alone. */
-static MPI_Status *seen_by(MPI_Status *status, MPI_Status *own)
-{
-    return status == MPI_STATUS_IGNORE ? own : status;
-}
-
 /* ---- several requests at a time ---------------------------------------------------------------
  */
 
 enum { HERE = 32 };
 
-/* The handles as they were before the call, and statuses where the program has none. */
+/* The handles as they were before the call, which of them the library was not shown, and statuses
+ * where the program has none. */
 struct requests {
-    int n;
+    int n, n_hidden;
     MPI_Request *handles;
     MPI_Status *statuses;
+    bool *hidden;
     size_t mapped; /* bytes; 0: the arrays here */
     MPI_Request own_handles[HERE];
     MPI_Status own_statuses[HERE];
+    bool own_hidden[HERE];
 };
 
 /* False: there is no memory. */
 static bool take(struct requests *all, int n, const MPI_Request *requests)
 {
     all->n = requests && n > 0 ? n : 0;
+    all->n_hidden = 0;
     all->handles = all->own_handles;
     all->statuses = all->own_statuses;
+    all->hidden = all->own_hidden;
     all->mapped = 0;
     if (all->n > HERE) {
-        const size_t size = (size_t)n * (sizeof *all->handles + sizeof *all->statuses);
+        const size_t each = sizeof *all->handles + sizeof *all->statuses + sizeof *all->hidden;
+        const size_t size = (size_t)n * each;
         void *space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (space == MAP_FAILED)
             return false;
         all->mapped = size;
         all->statuses = space;
         all->handles = (MPI_Request *)(void *)(all->statuses + n);
+        all->hidden = (bool *)(all->handles + n);
     }
     if (all->n > 0)
         memcpy(all->handles, requests, (size_t)all->n * sizeof *requests);
+    memset(all->hidden, 0, (size_t)all->n * sizeof *all->hidden);
     return true;
 }
 
@@ -101,6 +103,15 @@ static int64_t due_of_some(const struct requests *all, int n, const int *which,
     return due;
 }
 
+/* After an error that is told of one alone: those are over that the library has taken away. */
+static void forget_gone(const struct requests *all, const MPI_Request *requests,
+                        const MPI_Status *status)
+{
+    for (int i = 0; i < all->n; i++)
+        if (requests[i] != all->handles[i])
+            rec_disturbed_due(all->handles[i], status, true);
+}
+
 static bool tells_each(int result)
 {
     return result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS;
@@ -127,7 +138,7 @@ int rec_disturb_wait(MPI_Request *request, MPI_Status *status)
     if (!request || !rec_disturb_enter(REC_FRAME))
         return real(request, status);
     const MPI_Request handle = *request;
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     const int result = real(request, seen);
     if (result == MPI_SUCCESS || *request != handle)
         rec_disturb_hold(rec_disturbed_due(handle, seen, true));
@@ -153,11 +164,13 @@ int rec_disturb_waitany(int n, MPI_Request *requests, int *which, MPI_Status *st
 {
     __typeof__(&PMPI_Waitany) real = NEXT(Waitany);
     struct requests all;
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, which, status);
     const int result = real(n, requests, which, seen);
-    if (result == MPI_SUCCESS && *which >= 0 && *which < all.n)
+    if (result != MPI_SUCCESS)
+        forget_gone(&all, requests, seen);
+    else if (*which >= 0 && *which < all.n)
         rec_disturb_hold(rec_disturbed_due(all.handles[*which], seen, true));
     leave_with(&all);
     return result;
@@ -187,7 +200,7 @@ int rec_disturb_test(MPI_Request *request, int *flag, MPI_Status *status)
     if (!request || !rec_disturb_enter(REC_FRAME))
         return real(request, flag, status);
     const MPI_Request handle = *request;
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     if (is_hidden(handle)) {
         *flag = 0;
     } else {
@@ -226,44 +239,39 @@ int rec_disturb_testall(int n, MPI_Request *requests, int *flag, MPI_Status *sta
     return result;
 }
 
-/* Takes what is hidden out of the list for the time of the call; how many. */
-static int hide(const struct requests *all, MPI_Request *requests)
-{
-    int hidden = 0;
-    for (int i = 0; i < all->n; i++)
-        if (is_hidden(all->handles[i])) {
-            requests[i] = MPI_REQUEST_NULL;
-            hidden++;
-        }
-    return hidden;
-}
-
-/* What was hidden has been passed over by the library, which leaves MPI_REQUEST_NULL there. What it
- * has completed in this call is in `which`. */
-static void show_again(const struct requests *all, MPI_Request *requests, int n, const int *which)
+/* Takes what is hidden out of the list for the time of the call. */
+static void hide(struct requests *all, MPI_Request *requests)
 {
     for (int i = 0; i < all->n; i++) {
-        bool completed = false;
-        for (int k = 0; k < n && !completed; k++)
-            completed = which[k] == i;
-        if (!completed)
-            requests[i] = all->handles[i];
+        all->hidden[i] = is_hidden(all->handles[i]);
+        if (all->hidden[i])
+            requests[i] = MPI_REQUEST_NULL;
+        all->n_hidden += all->hidden[i];
     }
+}
+
+/* All others are what the library has made of them, also after an error. */
+static void show_again(const struct requests *all, MPI_Request *requests)
+{
+    for (int i = 0; i < all->n; i++)
+        if (all->hidden[i])
+            requests[i] = all->handles[i];
 }
 
 int rec_disturb_testany(int n, MPI_Request *requests, int *which, int *flag, MPI_Status *status)
 {
     __typeof__(&PMPI_Testany) real = NEXT(Testany);
     struct requests all;
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, which, flag, status);
-    const int hidden = hide(&all, requests);
+    hide(&all, requests);
     const int result = real(n, requests, which, flag, seen);
+    show_again(&all, requests);
+    if (result != MPI_SUCCESS)
+        forget_gone(&all, requests, seen);
     const bool one = result == MPI_SUCCESS && *flag && *which >= 0 && *which < all.n;
-    if (hidden > 0)
-        show_again(&all, requests, one, which);
-    if (hidden > 0 && result == MPI_SUCCESS && !one)
+    if (all.n_hidden > 0 && result == MPI_SUCCESS && !one)
         *flag = 0;
     if (one)
         rec_disturb_hold(rec_disturbed_due(all.handles[*which], seen, true));
@@ -278,12 +286,11 @@ int rec_disturb_testsome(int n, MPI_Request *requests, int *done, int *which, MP
     if (!enter_with(&all, n, requests, REC_FRAME))
         return real(n, requests, done, which, statuses);
     MPI_Status *seen = statuses_of(&all, statuses);
-    const int hidden = hide(&all, requests);
+    hide(&all, requests);
     const int result = real(n, requests, done, which, seen);
+    show_again(&all, requests);
     const int some = tells_each(result) && *done != MPI_UNDEFINED ? *done : 0;
-    if (hidden > 0)
-        show_again(&all, requests, some, which);
-    if (hidden > 0 && result == MPI_SUCCESS && *done == MPI_UNDEFINED)
+    if (all.n_hidden > 0 && result == MPI_SUCCESS && *done == MPI_UNDEFINED)
         *done = 0;
     rec_disturb_hold(due_of_some(&all, some, which, seen));
     leave_with(&all);
@@ -310,7 +317,7 @@ int rec_disturb_probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     __typeof__(&PMPI_Probe) real = NEXT(Probe);
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, status);
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     const int result = real(source, tag, comm, seen);
     if (result == MPI_SUCCESS)
         rec_disturb_hold(rec_disturbed_message_due(comm, seen, false));
@@ -323,7 +330,7 @@ int rec_disturb_iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status
     __typeof__(&PMPI_Iprobe) real = NEXT(Iprobe);
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, flag, status);
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     const int result = real(source, tag, comm, flag, seen);
     if (result == MPI_SUCCESS && *flag &&
         rec_disturb_is_early(rec_disturbed_message_due(comm, seen, false)))
@@ -337,7 +344,7 @@ int rec_disturb_mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
     __typeof__(&PMPI_Mprobe) real = NEXT(Mprobe);
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, message, status);
-    MPI_Status own, *seen = seen_by(status, &own);
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own);
     const int result = real(source, tag, comm, message, seen);
     if (result == MPI_SUCCESS)
         rec_disturb_hold(rec_disturbed_message_due(comm, seen, true));
@@ -350,7 +357,7 @@ int rec_disturb_improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Messa
                         MPI_Status *status)
 {
     __typeof__(&PMPI_Improbe) real = NEXT(Improbe);
-    MPI_Status own, *seen = seen_by(status, &own), there;
+    MPI_Status own, *seen = rec_mpi_seen_by(status, &own), there;
     if (!rec_disturb_enter(REC_FRAME))
         return real(source, tag, comm, flag, message, status);
     int result = rec_mpi.Iprobe(source, tag, comm, flag, &there);
