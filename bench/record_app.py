@@ -77,7 +77,7 @@ def added(bench, heat, what):
 
 
 def on_disk(bench, heat, what):
-    bench.add(heat.name + what, "%.1f bytes" % heat.bytes_per_call(), "<= 32 bytes")
+    bench.add(heat.name + what, "%.1f bytes" % heat.bytes_per_call(), "<= 18 bytes")
 
 
 PARTS = ((": control", SHAPES[:1], controls), (": added by recording", SHAPES, added),

@@ -264,16 +264,28 @@ static struct rec_thread *take_resting(enum rec_role role)
     return found;
 }
 
+/* A hint: without it pages come one by one. */
+static void populate(void *memory, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+    madvise(memory, size, MADV_POPULATE_WRITE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
 static struct rec_thread *make_thread(enum rec_role role)
 {
     struct rec_thread *rested = take_resting(role);
     if (rested)
         return rested;
     /* Not malloc: the program may have replaced it, and this may be a signal handler's thread. */
-    struct rec_thread *self = mmap(NULL, sizeof *self, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    struct rec_thread *self =
+        mmap(NULL, sizeof *self, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (self == MAP_FAILED)
         return NULL;
+    populate(self, offsetof(struct rec_thread, shapes));
     self->role = (uint8_t)role;
     self->file.fd = -1;
     /* One after the other, and a number is used up only when its files are there: numbers have no

@@ -115,6 +115,8 @@ struct rec_thread {
     void *functions;                    /* of record/function, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
+    struct lull_tape_shape
+        shapes[LULL_TAPE_SHAPES]; /* of record/mpi; last: many threads need none */
 };
 
 /* What the gate of a thread has besides the epoch of the program's pauses (thread/pause.c), which
@@ -298,14 +300,21 @@ REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
     return now;
 }
 
+/* Of a region that has one. */
+REC_INLINE struct lull_tape_sum *rec_place_of_sum(const struct rec_thread *self, uint32_t region,
+                                                  uint32_t parallel)
+{
+    return (struct lull_tape_sum *)(void *)(self->sums +
+                                            (size_t)(region * 2 + parallel) * self->sum_size);
+}
+
 /* NULL: the region has none. */
 static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t region,
                                                uint32_t parallel)
 {
     if (REC_UNLIKELY(region >= self->n_sums) && !rec_sums_grow(self, region))
         return NULL;
-    return (struct lull_tape_sum *)(void *)(self->sums +
-                                            (size_t)(region * 2 + parallel) * self->sum_size);
+    return rec_place_of_sum(self, region, parallel);
 }
 
 /* Visits that end now and their time. The life goes on first, so that it is never shorter than what
@@ -314,9 +323,9 @@ REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned v
                             uint64_t ticks, uint64_t now)
 {
     *self->until = now;
-    struct lull_tape_sum *sum = rec_sum_of(self, region, self->parallel);
-    if (REC_UNLIKELY(!sum))
+    if (REC_UNLIKELY(region >= self->n_sums) && !rec_sums_grow(self, region))
         return;
+    struct lull_tape_sum *sum = rec_place_of_sum(self, region, self->parallel);
     sum->visits += visits;
     __atomic_store_n(&sum->ticks, sum->ticks + ticks, __ATOMIC_RELEASE);
 }

@@ -6,6 +6,8 @@
 
 #include "tape/layout.h"
 
+#include <stdbool.h>
+
 /* Several calls in one record, `more` beside the first; `duration`: of all together. */
 static inline unsigned lull_tape_put_calls(union lull_tape_slot *slot, uint64_t time,
                                            uint32_t region, uint64_t duration, uint64_t more)
@@ -76,6 +78,49 @@ static inline unsigned lull_tape_put_collective_call(union lull_tape_slot *slot,
     slot[1].u64[1] = (received & LULL_TAPE_BYTES_MASK) | (uint64_t)root << 40;
     return 2;
 }
+
+/* ---- calls like earlier ones -------------------------------------------------------------------
+ *
+ * What a program sends it sends again. The shape of a call is a number that follows from what it
+ * is, without its time and duration: from its kind, its region and its slots. Of two calls of one
+ * shape the later one takes the other's place, for whoever writes and for whoever reads. Where the
+ * one there is the same as the one to be written, a CALL_LIKE stands for it. */
+
+/* `head`: with the slots that the kind has, without that of a long duration. `first` and `second`
+ * are the two words of its slot; of a CALL_SENDRECV the sums of those of both slots. */
+static inline uint32_t lull_tape_shape_of(uint32_t head, uint64_t first, uint64_t second)
+{
+    const uint64_t mixed = (first ^ (second << 20 | second >> 44)) + head;
+    return (uint32_t)(mixed * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+/* How many slots of a record of a shaped kind belong to its shape. */
+static inline unsigned lull_tape_shaped_slots(unsigned kind)
+{
+    return kind == LULL_TAPE_CALL_SENDRECV ? 2 : 1;
+}
+
+static inline bool lull_tape_is_shaped(unsigned kind)
+{
+    return LULL_TAPE_SHAPED >> kind & 1;
+}
+
+/* Of a record of a shaped kind that has these slots at least. */
+static inline uint32_t lull_tape_shape_of_record(const union lull_tape_slot *slot)
+{
+    const unsigned kind = lull_tape_kind_of(slot->record.head);
+    const unsigned slots = lull_tape_shaped_slots(kind);
+    const uint64_t first = slots > 1 ? slot[2].u64[0] : 0, second = slots > 1 ? slot[2].u64[1] : 0;
+    return lull_tape_shape_of(lull_tape_head(kind, slots, lull_tape_id_of(slot->record.head)),
+                              slot[1].u64[0] + first, slot[1].u64[1] + second);
+}
+
+/* What whoever writes keeps of the last call of each shape. */
+struct lull_tape_shape {
+    uint32_t head; /* 0: there was none */
+    uint32_t reserved;
+    uint64_t words[4]; /* of its slots, one or two */
+};
 
 /* A wait that completed `count` requests from `first` on as they were posted. */
 static inline unsigned lull_tape_put_wait_range(union lull_tape_slot *slot, uint64_t time,

@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #define LULL_TAPE_ANCHOR_NAME "lull-tape"
-#define LULL_TAPE_ANCHOR      "lull-tape 2\n"
-#define LULL_TAPE_VERSION     2
-#define LULL_TAPE_FIRST       1 /* version 2 has all that 1 has, and more */
+#define LULL_TAPE_ANCHOR      "lull-tape 3\n"
+#define LULL_TAPE_VERSION     3
+#define LULL_TAPE_FIRST       1 /* each version has all that the one before has, and more */
 #define LULL_TAPE_BYTE_ORDER  UINT32_C(0x01020304)
 #define LULL_TAPE_GROUP       1000 /* processes per sub-folder */
 
@@ -138,8 +138,17 @@ enum lull_tape_kind {
     LULL_TAPE_COMPLETE,   /* + completions, those that did not fit into a CALL_WAIT */
     LULL_TAPE_COUNTS,     /* value: number of counters; what those with the ids from `id` on have
                              counted since their previous reading: two u64 in each slot */
+    LULL_TAPE_CALL_LIKE,  /* id: a shape, see lull_tape_shape_of; value: duration. A call like the
+                             location's last one of that shape. Since version 3 */
     LULL_TAPE_KINDS
 };
+
+/* The kinds whose records have shapes: messages and collective operations with their calls. */
+#define LULL_TAPE_SHAPED                                                                  \
+    (1U << LULL_TAPE_CALL_SEND | 1U << LULL_TAPE_CALL_RECV | 1U << LULL_TAPE_CALL_ISEND | \
+     1U << LULL_TAPE_CALL_IRECV | 1U << LULL_TAPE_CALL_COLLECTIVE |                       \
+     1U << LULL_TAPE_CALL_ICOLLECTIVE | 1U << LULL_TAPE_CALL_SENDRECV)
+#define LULL_TAPE_SHAPES 256 /* that a location has at a time */
 
 /* Message slot of CALL_SEND and its like: i32[0] peer, i32[1] tag,
  * u64[1] = bytes (40 bits) | communicator << 40 (24 bits). */

@@ -2,26 +2,56 @@
 #include "record/mpi/comms.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
 
 /* Polls that follow each other within this many ns, and for so long, become one record for each
  * function, and of these as many as here: their time in MPI is exact, its place within that span is
  * not. */
 enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000, MOST_POLLED = 8 };
 
+/* While the record is made visible there is no call of its shape: whoever leaves in between, by a
+ * signal's handler, leaves nothing that the record might not be like. */
+void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t number, uint64_t begin,
+                       uint64_t end, const uint64_t *words)
+{
+    const unsigned extra = lull_tape_extra_of(head);
+    const uint64_t duration = end - begin;
+    struct lull_tape_shape *shape = &self->shapes[number];
+    union lull_tape_slot *slot = self->at;
+    slot->record.time = begin;
+    slot->record.head = head;
+    shape->head = 0;
+    memcpy(slot + 1, words, extra * sizeof *slot);
+    memcpy(shape->words, words, extra * sizeof *slot);
+    atomic_signal_fence(memory_order_seq_cst);
+    rec_commit(self, lull_tape_set_duration(slot, extra, duration));
+    atomic_signal_fence(memory_order_seq_cst);
+    shape->head = head;
+    rec_add_sum(self, lull_tape_id_of(head), 1, duration, end);
+    self->inside += duration;
+}
+
 void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int tag, MPI_Comm comm,
                       const MPI_Status *status, uint64_t received)
 {
-    uint64_t end = rec_now();
-    union lull_tape_slot *slot = call->self->at;
-    uint64_t comm_bits = (uint64_t)rec_mpi_comm_of(comm)->id << 40;
-    lull_tape_put_message_call(slot, LULL_TAPE_CALL_SENDRECV, call->begin, call->region, 0,
-                               rec_mpi_peer(dest), rec_mpi_tag(tag), rec_mpi_comm_of(comm)->id,
-                               bytes);
-    slot[0].record.head = lull_tape_head(LULL_TAPE_CALL_SENDRECV, 2, call->region);
-    slot[2].i32[0] = rec_mpi_peer(status->MPI_SOURCE);
-    slot[2].i32[1] = rec_mpi_tag(status->MPI_TAG);
-    slot[2].u64[1] = (received & LULL_TAPE_BYTES_MASK) | comm_bits;
-    rec_mpi_close(call, 2, end);
+    const uint64_t end = rec_now();
+    const uint32_t id = rec_mpi_comm_of(comm)->id,
+                   head = lull_tape_head(LULL_TAPE_CALL_SENDRECV, 2, call->region);
+    const struct rec_posted sent = rec_posted_of(rec_mpi_peer(dest), rec_mpi_tag(tag), id, bytes);
+    const struct rec_posted got =
+        rec_posted_of(rec_mpi_peer(status->MPI_SOURCE), rec_mpi_tag(status->MPI_TAG), id, received);
+    const uint32_t number =
+        lull_tape_shape_of(head, sent.peer_tag + got.peer_tag, sent.bytes_comm + got.bytes_comm);
+    const struct lull_tape_shape *shape = &call->self->shapes[number];
+    if (REC_LIKELY(shape->head == head && shape->words[0] == sent.peer_tag &&
+                   shape->words[1] == sent.bytes_comm && shape->words[2] == got.peer_tag &&
+                   shape->words[3] == got.bytes_comm && end - call->begin < LULL_TAPE_OPEN)) {
+        rec_mpi_close_like(call->self, call->region, number, call->begin, end);
+        return;
+    }
+    const uint64_t words[] = {sent.peer_tag, sent.bytes_comm, got.peer_tag, got.bytes_comm};
+    rec_mpi_close_new(call->self, head, number, call->begin, end, words);
 }
 
 /* The record of that function among those of the last queries, with nothing behind them; its number

@@ -179,7 +179,7 @@ REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_
     self->inside += duration;
 }
 
-static inline void rec_mpi_call(struct rec_mpi_call *call)
+REC_INLINE void rec_mpi_call(struct rec_mpi_call *call)
 {
     rec_put_call(call->self, call->region, call->begin, rec_now() - call->begin);
 }
@@ -217,15 +217,45 @@ static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
     return posted->bytes_comm & LULL_TAPE_BYTES_MASK;
 }
 
+/* A call that is not like the last one of its shape, or that took too long; `words` are those of
+ * its slots (messages.c). */
+void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t shape, uint64_t begin,
+                       uint64_t end, const uint64_t *words);
+
+/* The call is like the last one of its shape. */
+REC_INLINE void rec_mpi_close_like(struct rec_thread *self, uint32_t region, uint32_t shape,
+                                   uint64_t begin, uint64_t end)
+{
+    const uint64_t duration = end - begin;
+    self->at->record.time = begin;
+    self->at->record.head = lull_tape_head(LULL_TAPE_CALL_LIKE, 0, shape);
+    self->at->record.value = (uint32_t)duration;
+    rec_commit(self, 1);
+    rec_add_sum(self, region, 1, duration, end);
+    self->inside += duration;
+}
+
+/* A call with one slot of two words; `head` as for lull_tape_shape_of. */
+REC_INLINE void rec_mpi_close_shaped(struct rec_mpi_call *call, uint32_t head, uint64_t first,
+                                     uint64_t second, uint64_t end)
+{
+    struct rec_thread *self = call->self;
+    const uint32_t number = lull_tape_shape_of(head, first, second);
+    const struct lull_tape_shape *shape = &self->shapes[number];
+    if (REC_UNLIKELY(shape->head != head || shape->words[0] != first || shape->words[1] != second ||
+                     end - call->begin >= LULL_TAPE_OPEN)) {
+        const uint64_t words[] = {first, second};
+        rec_mpi_close_new(self, head, number, call->begin, end, words);
+        return;
+    }
+    rec_mpi_close_like(self, call->region, number, call->begin, end);
+}
+
 REC_INLINE void rec_mpi_put_posted(struct rec_mpi_call *call, unsigned kind, uint64_t end,
                                    struct rec_posted posted)
 {
-    union lull_tape_slot *slot = call->self->at;
-    slot[0].record.time = call->begin;
-    slot[0].record.head = lull_tape_head(kind, 1, call->region);
-    slot[1].u64[0] = posted.peer_tag;
-    slot[1].u64[1] = posted.bytes_comm;
-    rec_mpi_close(call, 1, end);
+    rec_mpi_close_shaped(call, lull_tape_head(kind, 1, call->region), posted.peer_tag,
+                         posted.bytes_comm, end);
 }
 
 REC_INLINE void rec_mpi_message(struct rec_mpi_call *call, unsigned kind, uint64_t end, int peer,
@@ -349,18 +379,20 @@ static inline bool rec_mpi_gives(const struct rec_mpi_comm *comm, int root)
     return !comm->inter || root >= 0;
 }
 
-static inline void rec_mpi_put_collective(struct rec_mpi_call *call, unsigned kind, uint64_t end,
-                                          const struct rec_mpi_comm *comm, int root, uint64_t sent,
-                                          uint64_t received)
+REC_INLINE void rec_mpi_put_collective(struct rec_mpi_call *call, unsigned kind, uint64_t end,
+                                       const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                       uint64_t received)
 {
-    lull_tape_put_collective_call(call->self->at, kind, call->begin, call->region, 0, comm->id,
-                                  root < 0 ? LULL_TAPE_NO_ROOT : (uint32_t)root, sent, received);
-    rec_mpi_close(call, 1, end);
+    const uint64_t no_root = (uint64_t)LULL_TAPE_NO_ROOT;
+    rec_mpi_close_shaped(
+        call, lull_tape_head(kind, 1, call->region),
+        (sent & LULL_TAPE_BYTES_MASK) | (uint64_t)comm->id << 40,
+        (received & LULL_TAPE_BYTES_MASK) | (root < 0 ? no_root : (uint64_t)root) << 40, end);
 }
 
-static inline void rec_mpi_collective(struct rec_mpi_call *call, uint64_t end,
-                                      const struct rec_mpi_comm *comm, int root, uint64_t sent,
-                                      uint64_t received)
+REC_INLINE void rec_mpi_collective(struct rec_mpi_call *call, uint64_t end,
+                                   const struct rec_mpi_comm *comm, int root, uint64_t sent,
+                                   uint64_t received)
 {
     rec_mpi_put_collective(call, LULL_TAPE_CALL_COLLECTIVE, end, comm, root, sent, received);
 }

@@ -30,10 +30,14 @@ static inline size_t rec_map_hash(uintptr_t key)
 static inline uintptr_t rec_map_get(const struct rec_map *map, uintptr_t key)
 {
     const struct rec_map_table *table = __atomic_load_n(&map->table, __ATOMIC_ACQUIRE);
-    if (!table)
+    if (__builtin_expect(!table, 0))
         return 0;
-    for (size_t i = rec_map_hash(key);; i++) {
-        const struct rec_map_entry *entry = &table->entries[i & table->mask];
+    const size_t hash = rec_map_hash(key), mask = table->mask;
+    const struct rec_map_entry *first = &table->entries[hash & mask];
+    if (__builtin_expect(__atomic_load_n(&first->key, __ATOMIC_ACQUIRE) == key, 1))
+        return __atomic_load_n(&first->value, __ATOMIC_ACQUIRE);
+    for (size_t i = hash;; i++) {
+        const struct rec_map_entry *entry = &table->entries[i & mask];
         uintptr_t found = __atomic_load_n(&entry->key, __ATOMIC_ACQUIRE);
         if (found == key)
             return __atomic_load_n(&entry->value, __ATOMIC_ACQUIRE);

@@ -131,21 +131,21 @@ static void test_other_anchors(void **state)
     (void)state;
     static const char *const anchors[] = {"",
                                           "lull-tape",
-                                          "lull-tape 2",
-                                          "lull-tape 3\n",
+                                          "lull-tape 3",
+                                          "lull-tape 4\n",
                                           "lull-tape 0\n",
-                                          "lull-tape 2\nx",
+                                          "lull-tape 3\nx",
                                           "something else\n"};
     write_run();
     for (size_t i = 0; i < sizeof anchors / sizeof *anchors; i++) {
         folder_write(folder_path("run/lull-tape"), anchors[i], strlen(anchors[i]));
-        check_refused("/run/lull-tape", "expected 'lull-tape 2'");
+        check_refused("/run/lull-tape", "expected 'lull-tape 3'");
         assert_null(strstr(err.text, "run/lull-tape/"));
     }
     /* the anchor named by itself */
-    folder_write(folder_path("run/lull-tape"), "lull-tape 3\n", 12);
+    folder_write(folder_path("run/lull-tape"), "lull-tape 4\n", 12);
     run = folder_path("run/lull-tape");
-    check_refused("/run/lull-tape", "expected 'lull-tape 2'");
+    check_refused("/run/lull-tape", "expected 'lull-tape 3'");
 }
 
 static void test_no_tape_files(void **state)
@@ -208,14 +208,14 @@ static void test_headers(void **state)
 {
     (void)state;
     struct lull_tape_header good = tape.header, bad[8];
-    static const char *const causes[8] = {"no header",      "no header", "version 3",
+    static const char *const causes[8] = {"no header",      "no header", "version 4",
                                           "lull",           "lull",      "belongs to process 7",
                                           "not terminated", "truncated"};
     for (int i = 0; i < 8; i++)
         bad[i] = good;
     bad[0].magic[3] = 'x';
     bad[1].byte_order = 0x04030201;
-    bad[2].version = 3;
+    bad[2].version = 4;
     bad[3].record_size = 32;
     bad[4].header_size = 64;
     bad[5].process = 7;
@@ -336,6 +336,10 @@ BAD_RECORD(unknown_kind, "unknown record kind 63", record(63, 0, 0, 0))
 BAD_RECORD(never_written, "unknown record kind 0", record(LULL_TAPE_NOTHING, 0, 0, 0))
 BAD_RECORD(call_without_message, "without its message", record(LULL_TAPE_CALL_SEND, 0, 1, 1);
            tape_room(&tape, 4))
+BAD_RECORD(like_none, "call like one that there was not, shape 7",
+           record(LULL_TAPE_CALL_LIKE, 0, 7, 1))
+BAD_RECORD(like_no_shape, "call like one that there was not, shape 256",
+           record(LULL_TAPE_CALL_LIKE, 0, LULL_TAPE_SHAPES, 1))
 BAD_RECORD(short_message, "too short", record(LULL_TAPE_MESSAGE, 1, 0, 0))
 BAD_RECORD(short_counters, "too short", record(LULL_TAPE_COUNTERS, 0, 0, 0))
 BAD_RECORD(beyond_the_end, "crosses the end",
@@ -699,6 +703,8 @@ int main(void)
         TEST(test_unknown_kind),
         TEST(test_never_written),
         TEST(test_call_without_message),
+        TEST(test_like_none),
+        TEST(test_like_no_shape),
         TEST(test_short_message),
         TEST(test_short_counters),
         TEST(test_beyond_the_end),

@@ -1,4 +1,5 @@
 /* Decoding MPI calls with their messages, requests and completions. */
+#include "tape/encode.h"
 #include "trace/format/tape/read/stream.h"
 
 #include <stdlib.h>
@@ -205,7 +206,10 @@ static void add_collective(struct lull_stream *stream, struct tape_out *out, uns
     event->collective.request = collective->number;
 }
 
-/* The second slot of CALL_SEND and its like. */
+/* ---- shapes -----------------------------------------------------------------------------------
+ */
+
+/* The message in one slot. */
 static lull_status message_of(const struct lull_stream *stream, const union lull_tape_slot *slot,
                               struct tape_request *ret_message, struct lull_error *err)
 {
@@ -213,93 +217,170 @@ static lull_status message_of(const struct lull_stream *stream, const union lull
     uint32_t comm = tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
     if (comm == LULL_NONE)
         return lull_tape_bad_record(stream, "unknown communicator", id, err);
-    *ret_message = (struct tape_request){
-        .bytes = slot->u64[1] & LULL_TAPE_BYTES_MASK, .tag = slot->i32[1], .comm = comm};
+    *ret_message = (struct tape_request){.bytes = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                         .tag = slot->i32[1],
+                                         .comm = comm,
+                                         .number = LULL_NO_REQUEST};
     return lull_tape_process_of(stream, slot->i32[0], comm, &ret_message->peer, err);
 }
 
-static lull_status decode_message_call(struct lull_stream *stream, unsigned kind, int64_t begin,
-                                       int64_t end, struct tape_out *out, struct lull_error *err)
+static lull_status collective_of(const struct lull_stream *stream, uint32_t region,
+                                 const union lull_tape_slot *slot,
+                                 struct tape_request *ret_collective, struct lull_error *err)
 {
-    struct tape_request message;
-    lull_status status = message_of(stream, stream->at + 1, &message, err);
-    if (status != LULL_OK)
-        return status;
-    message.number = LULL_NO_REQUEST;
-    message.record = (uint8_t)kind;
-    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV)
-        status = lull_tape_open_request(stream, &message, err);
-    if (status != LULL_OK)
-        return status;
-    switch (kind) {
-    case LULL_TAPE_CALL_RECV:
-        add_message(stream, out, LULL_EVENT_RECV, end, &message);
-        break;
-    case LULL_TAPE_CALL_IRECV:
-        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &message);
-        break;
-    default:
-        add_message(stream, out, LULL_EVENT_SEND, begin, &message);
-        break;
-    }
-    return LULL_OK;
-}
-
-static lull_status decode_collective_call(struct lull_stream *stream, unsigned kind,
-                                          uint32_t region, int64_t begin, int64_t end,
-                                          struct tape_out *out, struct lull_error *err)
-{
-    const union lull_tape_slot *slot = stream->at + 1;
     uint32_t id = (uint32_t)(slot->u64[0] >> 40), root = (uint32_t)(slot->u64[1] >> 40);
     uint32_t comm = tape_index_of(stream, LULL_TAPE_MAP_COMM, id);
     if (comm == LULL_NONE)
         return lull_tape_bad_record(stream, "unknown communicator", id, err);
-    struct tape_request collective = {.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
-                                      .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
-                                      .number = LULL_NO_REQUEST,
-                                      .peer = LULL_ANY,
-                                      .comm = comm,
-                                      .op = stream->trace->regions[region].collective,
-                                      .record = LULL_TAPE_CALL_ICOLLECTIVE};
-    lull_status status = LULL_OK;
-    if (root != LULL_TAPE_NO_ROOT)
-        status = lull_tape_process_of(stream, (int32_t)root, comm, &collective.peer, err);
-    if (status != LULL_OK)
-        return status;
-    bool blocking = kind == LULL_TAPE_CALL_COLLECTIVE;
-    if (!blocking)
-        status = lull_tape_open_request(stream, &collective, err);
-    if (status != LULL_OK)
-        return status;
-    add_collective(stream, out, LULL_EVENT_COLLECTIVE_BEGIN, begin, &collective);
-    if (blocking)
-        add_collective(stream, out, LULL_EVENT_COLLECTIVE_END, end, &collective);
+    *ret_collective = (struct tape_request){.bytes = slot->u64[0] & LULL_TAPE_BYTES_MASK,
+                                            .received = slot->u64[1] & LULL_TAPE_BYTES_MASK,
+                                            .number = LULL_NO_REQUEST,
+                                            .peer = LULL_ANY,
+                                            .comm = comm,
+                                            .op = stream->trace->regions[region].collective,
+                                            .record = LULL_TAPE_CALL_ICOLLECTIVE};
+    if (root == LULL_TAPE_NO_ROOT)
+        return LULL_OK;
+    return lull_tape_process_of(stream, (int32_t)root, comm, &ret_collective->peer, err);
+}
+
+/* The place of a record of a shaped kind that has its slots; NULL: no memory. */
+static struct tape_shape *place_of(struct lull_stream *stream, const union lull_tape_slot *at)
+{
+    if (!stream->shapes)
+        stream->shapes = calloc(LULL_TAPE_SHAPES, sizeof *stream->shapes);
+    return stream->shapes ? &stream->shapes[lull_tape_shape_of_record(at)] : NULL;
+}
+
+static lull_status no_memory(const struct lull_stream *stream, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+}
+
+lull_status lull_tape_keep_region(struct lull_stream *stream, const union lull_tape_slot *at,
+                                  uint32_t region, struct lull_error *err)
+{
+    const unsigned kind = lull_tape_kind_of(at->record.head);
+    if (lull_tape_extra_of(at->record.head) < lull_tape_shaped_slots(kind))
+        return LULL_OK;
+    struct tape_shape *shape = place_of(stream, at);
+    if (!shape)
+        return no_memory(stream, err);
+    shape->kind = (uint8_t)kind;
+    shape->region = region;
     return LULL_OK;
 }
 
-/* A message that was sent and another that was received. */
-static lull_status decode_sendrecv(struct lull_stream *stream, int64_t begin, int64_t end,
-                                   struct tape_out *out, struct lull_error *err)
+/* That of the record at stream->at, whose slots hold what is in it. */
+static lull_status make_shape(struct lull_stream *stream, unsigned kind, uint32_t region,
+                              const struct tape_shape **ret_shape, struct lull_error *err)
 {
-    struct tape_request sent, received;
-    lull_status status = message_of(stream, stream->at + 1, &sent, err);
-    if (status == LULL_OK)
-        status = message_of(stream, stream->at + 2, &received, err);
+    const union lull_tape_slot *slot = stream->at + 1;
+    struct tape_shape *shape = place_of(stream, stream->at);
+    if (!shape)
+        return no_memory(stream, err);
+    shape->kind = (uint8_t)kind;
+    shape->region = region;
+    *ret_shape = shape;
+    if (kind == LULL_TAPE_CALL_COLLECTIVE || kind == LULL_TAPE_CALL_ICOLLECTIVE)
+        return collective_of(stream, region, slot, &shape->posted, err);
+    lull_status status = message_of(stream, slot, &shape->posted, err);
+    shape->posted.record = (uint8_t)kind;
+    if (status != LULL_OK || kind != LULL_TAPE_CALL_SENDRECV)
+        return status;
+    struct tape_request received;
+    status = message_of(stream, slot + 1, &received, err);
     if (status != LULL_OK)
         return status;
-    sent.number = received.number = LULL_NO_REQUEST;
-    add_message(stream, out, LULL_EVENT_SEND, begin, &sent);
-    add_message(stream, out, LULL_EVENT_RECV, end, &received);
+    shape->peer = received.peer;
+    shape->tag = received.tag;
+    shape->comm = received.comm;
+    shape->bytes = received.bytes;
     return LULL_OK;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* What happened in a call of that shape. */
+static lull_status add_operations(struct lull_stream *stream, const struct tape_shape *shape,
+                                  int64_t begin, int64_t end, struct tape_out *out,
+                                  struct lull_error *err)
+{
+    struct tape_request what = shape->posted;
+    const unsigned kind = shape->kind;
+    lull_status status = LULL_OK;
+    if (kind == LULL_TAPE_CALL_ISEND || kind == LULL_TAPE_CALL_IRECV ||
+        kind == LULL_TAPE_CALL_ICOLLECTIVE)
+        status = lull_tape_open_request(stream, &what, err);
+    if (status != LULL_OK)
+        return status;
+    switch (kind) {
+    case LULL_TAPE_CALL_RECV:
+        add_message(stream, out, LULL_EVENT_RECV, end, &what);
+        break;
+    case LULL_TAPE_CALL_IRECV:
+        add_message(stream, out, LULL_EVENT_RECV_POST, begin, &what);
+        break;
+    case LULL_TAPE_CALL_COLLECTIVE:
+        add_collective(stream, out, LULL_EVENT_COLLECTIVE_BEGIN, begin, &what);
+        add_collective(stream, out, LULL_EVENT_COLLECTIVE_END, end, &what);
+        break;
+    case LULL_TAPE_CALL_ICOLLECTIVE:
+        add_collective(stream, out, LULL_EVENT_COLLECTIVE_BEGIN, begin, &what);
+        break;
+    default:
+        add_message(stream, out, LULL_EVENT_SEND, begin, &what);
+        break;
+    }
+    if (kind == LULL_TAPE_CALL_SENDRECV) {
+        what.peer = shape->peer;
+        what.tag = shape->tag;
+        what.comm = shape->comm;
+        what.bytes = shape->bytes;
+        add_message(stream, out, LULL_EVENT_RECV, end, &what);
+    }
+    return LULL_OK;
+}
+
+/* The region of the call at stream->at, and what it is like; *ret_shape NULL: like none. */
+static lull_status region_of(const struct lull_stream *stream, unsigned kind, uint32_t *ret_region,
+                             const struct tape_shape **ret_shape, struct lull_error *err)
+{
+    const uint32_t id = lull_tape_id_of(stream->at->record.head);
+    const bool like = kind == LULL_TAPE_CALL_LIKE;
+    *ret_shape = like ? tape_shape_like(stream, id) : NULL;
+    if (like && !*ret_shape)
+        return lull_tape_bad_record(stream, "call like one that there was not, shape", id, err);
+    *ret_region = like ? (*ret_shape)->region : tape_index_of(stream, LULL_TAPE_MAP_REGION, id);
+    if (*ret_region == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown region", id, err);
+    return LULL_OK;
+}
+
+/* The messages and operations of a call of a shaped kind, or like one. */
+static lull_status decode_operations(struct lull_stream *stream, unsigned kind, unsigned extra,
+                                     uint32_t region, const struct tape_shape *like, int64_t begin,
+                                     int64_t end, struct tape_out *out, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    if (!stream->requests_matter)
+        return like ? LULL_OK : lull_tape_keep_region(stream, stream->at, region, err);
+    if (!like && extra < lull_tape_shaped_slots(kind))
+        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
+    if (!like)
+        status = make_shape(stream, kind, region, &like, err);
+    return status == LULL_OK ? add_operations(stream, like, begin, end, out, err) : status;
 }
 
 lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err)
 {
     const struct lull_tape_record *record = &stream->at->record;
-    uint32_t region = tape_index_of(stream, LULL_TAPE_MAP_REGION, lull_tape_id_of(record->head));
-    if (region == LULL_NONE)
-        return lull_tape_bad_record(stream, "unknown region", lull_tape_id_of(record->head), err);
+    const struct tape_shape *like;
+    uint32_t region;
+    lull_status status = region_of(stream, kind, &region, &like, err);
+    if (status != LULL_OK)
+        return status;
     uint64_t length = record->value;
     if (kind == LULL_TAPE_CALL && extra)
         length = stream->at[1].u64[0];
@@ -318,17 +399,12 @@ lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, uns
         call->op = more ? LULL_SEVERAL : 0;
         call->calls = 1 + more;
     }
-    if (kind == LULL_TAPE_CALL || !stream->requests_matter)
+    if (kind == LULL_TAPE_CALL)
         return LULL_OK;
-    if (kind == LULL_TAPE_CALL_WAIT) {
+    if (kind != LULL_TAPE_CALL_WAIT)
+        return decode_operations(stream, kind, extra, region, like, begin, begin + duration, out,
+                                 err);
+    if (stream->requests_matter)
         lull_tape_begin_wait(stream, extra, begin + duration);
-        return LULL_OK;
-    }
-    if (extra < (kind == LULL_TAPE_CALL_SENDRECV ? 2U : 1U))
-        return lull_tape_bad_record(stream, "call without its message, kind", kind, err);
-    if (kind == LULL_TAPE_CALL_SENDRECV)
-        return decode_sendrecv(stream, begin, begin + duration, out, err);
-    if (kind == LULL_TAPE_CALL_COLLECTIVE || kind == LULL_TAPE_CALL_ICOLLECTIVE)
-        return decode_collective_call(stream, kind, region, begin, begin + duration, out, err);
-    return decode_message_call(stream, kind, begin, begin + duration, out, err);
+    return LULL_OK;
 }

@@ -33,6 +33,16 @@ struct tape_waiting {
     int64_t time;
 };
 
+/* The last call of a shape: what a CALL_LIKE is like. */
+struct tape_shape {
+    uint8_t kind;    /* of its record; 0: there was none */
+    uint32_t region; /* index; LULL_NONE: unknown */
+    struct tape_request posted;
+    int32_t peer, tag; /* of the message that a CALL_SENDRECV received */
+    uint32_t comm;
+    uint64_t bytes;
+};
+
 struct lull_stream {
     const struct lull_trace *trace;
     const struct lull_tape_file *file;
@@ -52,6 +62,7 @@ struct lull_stream {
     uint32_t location;
     struct tape_requests requests;
     struct tape_waiting waiting;
+    struct tape_shape *shapes;     /* LULL_TAPE_SHAPES of them; NULL: there was none */
     struct lull_reading *readings; /* for as many COUNTERS as a block can hold */
     size_t readings_capacity, n_readings;
 };
@@ -123,6 +134,18 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
 /* CALL and its kin; the completions of a CALL_WAIT follow by lull_tape_continue_wait. */
 lull_status lull_tape_decode_call(struct lull_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err);
+/* The shape of a CALL_LIKE with that id; NULL: there is none. */
+static inline const struct tape_shape *tape_shape_like(const struct lull_stream *stream,
+                                                       uint32_t id)
+{
+    return id < LULL_TAPE_SHAPES && stream->shapes && stream->shapes[id].kind ? &stream->shapes[id]
+                                                                              : NULL;
+}
+
+/* Keeps the region of a call of a shaped kind, where messages do not matter. */
+lull_status lull_tape_keep_region(struct lull_stream *stream, const union lull_tape_slot *at,
+                                  uint32_t region, struct lull_error *err);
+
 /* COMPLETE: completions by themselves, at `time`; they follow by lull_tape_continue_wait. */
 void lull_tape_begin_wait(struct lull_stream *stream, unsigned extra, int64_t time);
 /* Writes the completions of the CALL_WAIT in progress as far as they fit. */

@@ -1,7 +1,9 @@
 /* Several events in one record: ENTER and LEAVE of the same region with nothing between become one
  * CALL; a CALL takes the message or collective that has its times with it. */
-#include "tape/encode.h"
 #include "trace/format/tape/write/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Limits of the slots that hold a message or collective beside its call. */
 static bool fits(const struct lull_event *call, uint32_t comm, uint64_t bytes)
@@ -54,6 +56,27 @@ lull_status lull_tape_release_pending(struct tape_writer *writer, uint32_t locat
     return status;
 }
 
+lull_status lull_tape_shorten(struct tape_writer *writer, uint32_t location,
+                              union lull_tape_slot *slots, size_t *count, struct lull_error *err)
+{
+    struct tape_location *out = &writer->locations[location];
+    const uint32_t number = lull_tape_shape_of_record(slots);
+    struct lull_tape_shape shape = {.head = slots->record.head};
+    memcpy(shape.words, slots + 1, (*count - 1) * sizeof *slots);
+    if (!out->shapes)
+        out->shapes = calloc(writer->n_shapes, sizeof *out->shapes);
+    if (!out->shapes)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
+    struct lull_tape_shape *known = &out->shapes[number & (writer->n_shapes - 1)];
+    if (memcmp(known, &shape, sizeof shape) != 0) {
+        *known = shape;
+        return LULL_OK;
+    }
+    slots->record.head = lull_tape_head(LULL_TAPE_CALL_LIKE, 0, number);
+    *count = 1;
+    return LULL_OK;
+}
+
 /* True when the event went into what was held back. */
 static bool fold(struct tape_writer *writer, uint32_t location, const struct lull_event *event,
                  lull_status *ret_status, struct lull_error *err)
@@ -91,7 +114,10 @@ static bool fold(struct tape_writer *writer, uint32_t location, const struct lul
                                    event->message.tag, event->id, event->message.bytes);
     }
     out->n_pending = 0;
-    *ret_status = lull_tape_put(writer, location, slots, 2, err);
+    size_t count = 2;
+    *ret_status = lull_tape_shorten(writer, location, slots, &count, err);
+    if (*ret_status == LULL_OK)
+        *ret_status = lull_tape_put(writer, location, slots, count, err);
     return true;
 }
 

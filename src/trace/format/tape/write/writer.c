@@ -89,8 +89,10 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
         status = lull_tape_write_definitions(writer->trace, lull_output_path(writer->output), err);
     if (commit && status == LULL_OK)
         status = write_anchor(writer, err);
-    for (uint32_t l = 0; l < writer->trace->n_locations; l++)
+    for (uint32_t l = 0; l < writer->trace->n_locations; l++) {
         free(writer->locations[l].buffer);
+        free(writer->locations[l].shapes);
+    }
     free(writer->locations);
     if (commit && status == LULL_OK)
         status = lull_output_commit(writer->output, err);
@@ -98,6 +100,16 @@ static lull_status close_writer(void *state, bool commit, struct lull_error *err
         lull_output_discard(writer->output);
     free(writer);
     return status;
+}
+
+/* In runs of many locations less for each, so that all together stay below this. */
+static uint32_t shapes_for(uint32_t n_locations)
+{
+    const uint64_t most_bytes = 64 << 20;
+    uint32_t n = LULL_TAPE_SHAPES;
+    while (n > 1 && (uint64_t)n * sizeof(struct lull_tape_shape) * n_locations > most_bytes)
+        n /= 2;
+    return n;
 }
 
 lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *path, bool replace,
@@ -117,6 +129,7 @@ lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *pa
     }
     writer->trace = trace;
     writer->locations = locations;
+    writer->n_shapes = shapes_for(trace->n_locations);
     lull_status status = lull_output_begin(path, true, replace, &writer->output, err);
     if (status != LULL_OK) {
         free(writer);

@@ -5,6 +5,7 @@
 #define LULL_TRACE_FORMAT_TAPE_WRITE_WRITER_H
 
 #include "base/output_file.h"
+#include "tape/encode.h"
 #include "trace/format/tape/tape.h"
 #include "trace/format/writer.h"
 
@@ -20,13 +21,15 @@ struct tape_location {
     struct lull_event pending[2];
     uint8_t n_pending;
     bool created;
+    struct lull_tape_shape *shapes; /* NULL until there is one; see lull_tape_shorten */
 };
 
 struct tape_writer {
     const struct lull_trace *trace;
     struct lull_output *output;
     struct tape_location *locations;
-    size_t buffered; /* sum of capacities */
+    size_t buffered;   /* sum of capacities */
+    uint32_t n_shapes; /* that each location has room for, a power of two */
 };
 
 /* As lull_tape_put, also where the buffer or the chunk is full. */
@@ -70,6 +73,11 @@ lull_status lull_tape_put_event(struct tape_writer *writer, uint32_t location,
 /* The next events of a location: each goes into what is held back, or is held back, or is put. */
 lull_status lull_tape_take_events(struct tape_writer *writer, const struct lull_block *block,
                                   struct lull_error *err);
+/* Makes a CALL_LIKE of a record of a shaped kind if it is like the location's last one of its
+ * shape; sets how many slots it has. Shapes share places where there are fewer of these. */
+lull_status lull_tape_shorten(struct tape_writer *writer, uint32_t location,
+                              union lull_tape_slot *slots, size_t *count, struct lull_error *err);
+
 /* Puts what is held back. */
 lull_status lull_tape_release_pending(struct tape_writer *writer, uint32_t location,
                                       struct lull_error *err);
