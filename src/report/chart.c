@@ -2,6 +2,7 @@
  * labels. */
 #include "report/chart.h"
 
+#include "report/asset.h"
 #include "report/chart_axis.h"
 
 #include <math.h>
@@ -117,6 +118,9 @@ static void put_text(FILE *out, const char *text)
         case '&':
             fputs("&amp;", out);
             break;
+        case '"':
+            fputs("&quot;", out);
+            break;
         default:
             fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
         }
@@ -132,30 +136,19 @@ static void put_label(FILE *out, double x, double y, const char *anchor, const c
     fputs("</text>\n", out);
 }
 
-static void draw_head(FILE *out, double height)
+/* Rules of style stand in a file for itself, or once for all charts of a page. */
+static void draw_head(FILE *out, const struct lull_chart *chart, double height, bool styles)
 {
-    static const char *const light[COLOURS] = {"#0072b2", "#d55e00", "#007a5e",
-                                               "#a8407f", "#8a6d00", "#4b4bb5"};
-    static const char *const dark[COLOURS] = {"#56b4e9", "#ff8c42", "#2fc79a",
-                                              "#e58fc3", "#e6c229", "#a3a3ff"};
+    fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lull-chart\" role=\"img\" "
+          "aria-label=\"",
+          out);
+    put_text(out, chart->title);
     fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
-            "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n<style>\n"
-            ".back{fill:#ffffff}.grid{stroke:#dddddd}.axis{stroke:#555555}.mark{stroke:#777777}"
-            "text{fill:#222222}\n",
+            "\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n",
             WIDTH, height, WIDTH, height);
-    for (int i = 0; i < COLOURS; i++)
-        fprintf(out, ".s%d{stroke:%s;fill:%s}", i, light[i], light[i]);
-    fputs("\n@media (prefers-color-scheme:dark){.back{fill:#1b1b1f}.grid{stroke:#3a3a40}"
-          ".axis{stroke:#aaaaaa}.mark{stroke:#999999}text{fill:#e6e6e6}\n",
-          out);
-    for (int i = 0; i < COLOURS; i++)
-        fprintf(out, ".s%d{stroke:%s;fill:%s}", i, dark[i], dark[i]);
-    fputs("}\n.line{fill:none;stroke-width:2}.curve{fill:none;stroke-width:1.5;"
-          "stroke-dasharray:6 4}.bar{stroke:none;fill-opacity:.75}"
-          ".band{stroke:none;fill-opacity:.18}.span{stroke-width:1.2}\n"
-          "</style>\n",
-          out);
+    if (styles)
+        fprintf(out, "<style>\n%s</style>\n", lull_asset_chart_style.text);
     fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
 }
 
@@ -323,7 +316,7 @@ static void draw_line(const struct frame *frame, const struct lull_chart_layer *
                 y_of(frame, point->y));
         first = false;
     }
-    fputs("\" style=\"fill:none\"/>\n", frame->out);
+    fputs("\"/>\n", frame->out);
 }
 
 /* Along the upper edge and back along the lower one. */
@@ -402,7 +395,7 @@ static void draw_title(FILE *out, const struct lull_chart *chart)
     put_label(out, WIDTH / 2.0, TITLE_Y, "middle", style, chart->title);
 }
 
-void lull_chart_write(const struct lull_chart *given, FILE *out)
+static void draw_chart(const struct lull_chart *given, FILE *out, bool styles)
 {
     struct lull_chart chart = *given; /* ranges are found in a copy */
     lull_chart_find_ranges(&chart);
@@ -411,7 +404,7 @@ void lull_chart_write(const struct lull_chart *given, FILE *out)
     frame.top = LEGEND_Y - 8 + ROW * legend_rows + ROW * mark_rows;
     frame.bottom = frame.top + PLOT_HEIGHT;
 
-    draw_head(out, frame.bottom + 56);
+    draw_head(out, &chart, frame.bottom + 56, styles);
     draw_title(out, &chart);
     draw_legend(out, &chart);
     draw_axes(&frame);
@@ -426,4 +419,14 @@ void lull_chart_write(const struct lull_chart *given, FILE *out)
         put_label(out, (LEFT + RIGHT) / 2.0, (frame.top + frame.bottom) / 2, "middle", "",
                   "nothing to show");
     fputs("</svg>\n", out);
+}
+
+void lull_chart_write(const struct lull_chart *chart, FILE *out)
+{
+    draw_chart(chart, out, true);
+}
+
+void lull_chart_write_inline(const struct lull_chart *chart, FILE *out)
+{
+    draw_chart(chart, out, false);
 }

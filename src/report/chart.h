@@ -61,4 +61,8 @@ void lull_chart_mark(struct lull_chart *chart, double x, const char *label);
 /* Errors of the stream stay in ferror(). A chart without a point that can be shown says so. */
 void lull_chart_write(const struct lull_chart *chart, FILE *out);
 
+/* The same to stand inside of a page that has lull_asset_chart_style (report/asset.h) once for all
+ * of its charts: without rules and attributes of style. */
+void lull_chart_write_inline(const struct lull_chart *chart, FILE *out);
+
 #endif
