@@ -65,6 +65,27 @@ void lull_document_attach(struct lull_document *document, const char *key,
     *attachment = (struct lull_attachment){lull_arena_strdup(document->arena, key), write, data};
 }
 
+void lull_document_chart(struct lull_document *document, const char *id,
+                         const struct lull_chart *chart)
+{
+    struct lull_picture_chart *picture =
+        APPEND(document->arena, document->charts, document->n_charts, document->charts_capacity);
+    *picture = (struct lull_picture_chart){lull_arena_strdup(document->arena, id), chart};
+}
+
+void lull_document_timeline(struct lull_document *document,
+                            const struct lull_picture_timeline *timeline)
+{
+    *APPEND(document->arena, document->timelines, document->n_timelines,
+            document->timelines_capacity) = timeline;
+}
+
+void lull_document_matrix(struct lull_document *document, const struct lull_picture_matrix *matrix)
+{
+    *APPEND(document->arena, document->matrices, document->n_matrices,
+            document->matrices_capacity) = matrix;
+}
+
 struct lull_table *lull_document_table(struct lull_document *document, const char *id,
                                        const char *title, enum lull_table_axis axis)
 {
@@ -77,6 +98,11 @@ struct lull_table *lull_document_table(struct lull_document *document, const cha
     *document->tables_end = table;
     document->tables_end = &table->next;
     return table;
+}
+
+void lull_table_detail(struct lull_table *table)
+{
+    table->detail = true;
 }
 
 void lull_table_corner(struct lull_table *table, const char *heading)

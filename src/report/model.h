@@ -3,6 +3,7 @@
 #define LULL_REPORT_MODEL_H
 
 #include "report/document.h"
+#include "report/pictures.h"
 
 struct lull_fact {
     const char *id, *label;
@@ -42,6 +43,12 @@ struct lull_table {
     struct lull_row *rows;
     size_t n_rows, rows_capacity;
     bool rule_pending;
+    bool detail; /* left out of text */
+};
+
+struct lull_picture_chart {
+    const char *id;
+    const struct lull_chart *chart;
 };
 
 struct lull_document {
@@ -54,6 +61,12 @@ struct lull_document {
     struct lull_attachment *attachments;
     size_t n_attachments, attachments_capacity;
     struct lull_table *tables, **tables_end;
+    struct lull_picture_chart *charts;
+    size_t n_charts, charts_capacity;
+    const struct lull_picture_timeline **timelines;
+    size_t n_timelines, timelines_capacity;
+    const struct lull_picture_matrix **matrices;
+    size_t n_matrices, matrices_capacity;
 };
 
 /* The cell, empty where none was set. */
