@@ -239,7 +239,7 @@ const char *lull_cell_unit(struct lull_cell cell, const char *unit)
 }
 
 const struct lull_renderer *const lull_renderers[] = {&lull_renderer_text, &lull_renderer_json,
-                                                      &lull_renderer_csv, NULL};
+                                                      &lull_renderer_csv, &lull_renderer_html, NULL};
 
 const struct lull_renderer *lull_renderer_find(const char *name)
 {

@@ -75,6 +75,7 @@ struct lull_cell lull_table_get(const struct lull_table *table, size_t row, size
 /* "s", "B", "count", "ratio", "text"; `unit` for plain numbers; "" for what has no value. */
 const char *lull_cell_unit(struct lull_cell cell, const char *unit);
 
-extern const struct lull_renderer lull_renderer_text, lull_renderer_json, lull_renderer_csv;
+extern const struct lull_renderer lull_renderer_text, lull_renderer_json, lull_renderer_csv,
+    lull_renderer_html;
 
 #endif

@@ -21,7 +21,8 @@
  *
  * Steps. All spans are kept while there are no more than `most_steps` in the run; else those around
  * the longest wait of each location, of which those of the longest waits of the run stay. Messages
- * are kept while there are no more than `most_messages`, else counted.
+ * are kept while there are no more than `most_messages`, else counted; the messages of a channel
+ * are matched in the order in which they were completed.
  *
  * The same bits come out for any number of workers. */
 #ifndef LULL_TIMELINE_TIMELINE_H
@@ -48,14 +49,13 @@ enum lull_timeline_row_kind {
 };
 
 struct lull_timeline_row {
-    const char *name; /* of the trace; of a band: that of its first member */
-    uint8_t kind;     /* enum lull_timeline_row_kind; of a leaf that stands for its process, too:
-                         LULL_TIMELINE_PROCESS */
-    uint8_t level;    /* the deepest one of its cells */
-    uint32_t parent;  /* row, or LULL_NONE */
-    uint32_t next;    /* the row behind its last descendant: row + 1 for leaves */
+    uint8_t kind;    /* enum lull_timeline_row_kind; of a leaf that is all of its process:
+                        LULL_TIMELINE_PROCESS */
+    uint8_t level;   /* the deepest one of its cells */
+    uint32_t parent; /* row, or LULL_NONE */
     uint32_t first_leaf, n_leaves; /* in leaves[] */
-    uint32_t process;              /* of the trace; LULL_NONE: several */
+    uint32_t process, node; /* of the trace, those of its first leaf; node may be LULL_NONE */
+    uint32_t members;       /* children of a band; else 0 */
 };
 
 /* One span of a location, or several that adjoin and are alike. */
@@ -98,15 +98,17 @@ struct lull_timeline_traffic {
     uint32_t source, target;   /* indices of lull_timeline.parties */
     uint64_t sent, sent_bytes; /* as the sender told it */
     uint64_t received, received_bytes;
-    int64_t wait_ns; /* the target's, in calls of MPI: from the begin of the call, or the message
-                        received before in the same call, until this message was received */
+    int64_t wait_ns; /* the target's, in MPI: from the begin of the span in which it received the
+                        message, or from the one received before in that span, until it did */
 };
 
-/* Row and column of the traffic: a process, or a group of neighbouring ones where there are more
- * than LULL_TIMELINE_FINE_ROWS: those of one node where there are no more nodes than that. */
+/* Row and column of the traffic: a process, or several where there are more than
+ * LULL_TIMELINE_FINE_ROWS: those of one node, or neighbours where there are more nodes than that.
+ */
 struct lull_timeline_party {
-    const char *name;
-    uint32_t first_process, n_processes; /* of the trace */
+    uint32_t process; /* of the trace; the first one */
+    uint32_t n_processes;
+    uint32_t node; /* of the trace, where it is all processes of a node; else LULL_NONE */
 };
 
 struct lull_timeline {
@@ -133,7 +135,11 @@ struct lull_timeline {
     size_t n_traffic;
     /* Messages sent by size: [0] has those of 0 bytes, [i] those from 2^(i-1) to below 2^i. */
     uint64_t sizes[LULL_TIMELINE_SIZES];
-    uint64_t sent, sent_bytes, received, received_bytes; /* inside the windows */
+    /* Inside the windows, also to and from processes of other applications, which are no parties.
+     */
+    uint64_t sent, sent_bytes, received, received_bytes;
+
+    struct lull_timeline_grid *grid; /* internal */
 };
 
 struct lull_timeline_options {

@@ -40,7 +40,7 @@ static void put_heading(FILE *out, const struct lull_table *table, const char *h
     for (bool first = true; *heading; first = false) {
         size_t length = strcspn(heading, "\n");
         fputs(first ? "" : "<br>", out);
-        lull_html_name(out, lull_arena_strndup(table->arena, heading, length));
+        lull_html_name(out, table->arena, lull_arena_strndup(table->arena, heading, length));
         heading += length + (heading[length] == '\n');
     }
 }
@@ -96,7 +96,7 @@ static void put_cell(FILE *out, const struct lull_table *table, struct lull_cell
     if (cell.kind == LULL_CELL_ABSENT)
         fprintf(out, "[%zu]", number_of_reason(reasons, table->arena, cell.text));
     else
-        lull_html_name(out, lull_cell_format(table->arena, cell, options, unit));
+        lull_html_name(out, table->arena, lull_cell_format(table->arena, cell, options, unit));
     fputs("</td>", out);
 }
 
@@ -117,15 +117,15 @@ static void put_row(FILE *out, const struct lull_table *table, size_t number,
     unsigned depth = depth_of(table, number);
     fprintf(out, "<tr%s><th scope=\"row\" class=\"depth%u\">", row->rule ? " class=\"rule\"" : "",
             depth < MOST_DEPTH ? depth : MOST_DEPTH);
-    lull_html_name(out, row->label);
+    lull_html_name(out, table->arena, row->label);
     if (*row->unit) {
         fputs(" (", out);
-        lull_html_name(out, row->unit);
+        lull_html_name(out, table->arena, row->unit);
         fputc(')', out);
     }
     if (*row->about) {
         fputs("<small>", out);
-        lull_html_name(out, row->about);
+        lull_html_name(out, table->arena, row->about);
         fputs("</small>", out);
     }
     fputs("</th>", out);
@@ -148,7 +148,7 @@ static void put_rest(FILE *out, const struct lull_table *table, const struct rea
     fputs("<ul class=\"reasons\">\n", out);
     for (size_t i = 0; i < reasons->count; i++) {
         fprintf(out, "<li>[%zu] ", i + 1);
-        lull_html_name(out, reasons->list[i]);
+        lull_html_name(out, table->arena, reasons->list[i]);
         fputs("</li>\n", out);
     }
     fputs("</ul>\n", out);
@@ -166,7 +166,7 @@ void lull_page_table(FILE *out, const struct lull_table *table, const char *id,
             id);
     fprintf(out, "<table class=\"%s\">\n<caption id=\"%s-title\">",
             lull_page_is_tree(table) ? "tree" : "plain", id);
-    lull_html_name(out, *table->title ? table->title : table->id);
+    lull_html_name(out, table->arena, *table->title ? table->title : table->id);
     fputs("</caption>\n", out);
     put_head(out, table);
     fputs("<tbody>\n", out);
