@@ -1,4 +1,5 @@
 /* Documents for people: facts, tables with aligned columns, notes. */
+#include "report/cell_text.h"
 #include "report/display.h"
 #include "report/model.h"
 #include "report/text_table.h"
