@@ -4,6 +4,7 @@
 
 #include "report/asset.h"
 #include "report/chart_axis.h"
+#include "report/markup.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -105,34 +106,12 @@ static double y_of(const struct frame *frame, double value)
     return frame->bottom - (frame->bottom - frame->top) * share;
 }
 
-static void put_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-        }
-    }
-}
-
 /* `anchor` is "start", "middle" or "end". */
 static void put_label(FILE *out, double x, double y, const char *anchor, const char *style,
                       const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
-    put_text(out, text);
+    lull_markup_text(out, text);
     fputs("</text>\n", out);
 }
 
@@ -142,7 +121,7 @@ static void draw_head(FILE *out, const struct lull_chart *chart, double height, 
     fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lull-chart\" role=\"img\" "
           "aria-label=\"",
           out);
-    put_text(out, chart->title);
+    lull_markup_text(out, chart->title);
     fprintf(out,
             "\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
             "font-family=\"sans-serif\" font-size=\"12\">\n",

@@ -11,6 +11,29 @@ static const struct page_run hostile = {
     "<img src=x onerror=alert(2)>\xe2\x80\xae\xff&\"'"};
 static const struct page_run large = {"large", 64, 16, 4, 200, 17, 2000000, false, false, "sweep"};
 
+/* Names that mean harm, in every place that a document has for them. */
+static void add_hostile(struct lull_document *document, struct lull_arena *arena)
+{
+    static const char name[] = "</table></script><img src=x onerror=alert(3)>\xe2\x80\xae\x01\xfe";
+    enum { LONG = 1 << 20 };
+    char *longest = lull_arena_zero(arena, LONG + 1, 1);
+    for (size_t i = 0; i < LONG; i++)
+        longest[i] = "<&\"'"[i % 4];
+    lull_document_fact(document, name, name, lull_cell_text(name));
+    lull_document_note(document, LULL_NOTE_INFO, "%s", name);
+    struct lull_table *table = lull_document_table(document, name, name, LULL_BY_ROW);
+    lull_table_corner(table, name);
+    uint32_t column = lull_table_column(table, name, name);
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t row = lull_table_row(table, name, i == 2 ? longest : name, LULL_NO_ROW);
+        lull_table_row_unit(table, row, name);
+        lull_table_row_about(table, row, name);
+        lull_table_set(table, row, column,
+                       i ? lull_cell_absent(name) : lull_cell_quantity(1, name));
+    }
+    lull_document_chart(document, name, lull_chart_create(arena, name));
+}
+
 static struct lull_document *make(const char *kind, struct lull_arena *arena)
 {
     const struct page_run two[] = {before, after};
@@ -20,7 +43,11 @@ static struct lull_document *make(const char *kind, struct lull_arena *arena)
         runs[0] = hostile;
     if (strcmp(kind, "large") == 0)
         runs[0] = large;
-    return page_case_document(arena, runs, strcmp(kind, "two") == 0 ? 2 : 1);
+    struct lull_document *document =
+        page_case_document(arena, runs, strcmp(kind, "two") == 0 ? 2 : 1);
+    if (strcmp(kind, "hostile") == 0)
+        add_hostile(document, arena);
+    return document;
 }
 
 int main(int count, char **arguments)

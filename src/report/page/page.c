@@ -3,6 +3,7 @@
  * and names the one script and the styles by their digests. */
 #include "report/asset.h"
 #include "report/cell_text.h"
+#include "report/markup.h"
 #include "report/page/base64.h"
 #include "report/page/html.h"
 #include "report/page/page_data.h"
@@ -128,7 +129,7 @@ static void put_trust(const struct page *page)
                         kind == LULL_NOTE_WARNING ? "warnings" : "notes");
             first = false;
             fputs("<li>", out);
-            lull_html_text(out, document->notes[i].text);
+            lull_markup_text(out, document->notes[i].text);
             fputs("</li>\n", out);
         }
         fputs(first ? "" : "</ul>\n", out);
