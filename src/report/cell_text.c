@@ -11,7 +11,8 @@ struct lull_time_unit {
     int64_t ns;
     int decimals;
 };
-static const struct lull_time_unit time_units[] = {{"s", 1000000000, 3}, {"ms", 1000000, 3}, {"us", 1000, 3}, {"ns", 1, 0}};
+static const struct lull_time_unit time_units[] = {
+    {"s", 1000000000, 3}, {"ms", 1000000, 3}, {"us", 1000, 3}, {"ns", 1, 0}};
 #define TIME_UNITS (sizeof(time_units) / sizeof(*time_units))
 
 static uint64_t magnitude(int64_t ns)
@@ -28,7 +29,8 @@ static const struct lull_time_unit *unit_for(uint64_t largest_ns)
 }
 
 /* In the unit of those that it is compared with, unless that leaves no more than two digits. */
-static const char *format_time(struct lull_arena *arena, int64_t ns, const struct lull_time_unit *unit)
+static const char *format_time(struct lull_arena *arena, int64_t ns,
+                               const struct lull_time_unit *unit)
 {
     if (ns != 0 && magnitude(ns) * 10 < (uint64_t)unit->ns)
         unit = unit_for(magnitude(ns));
@@ -37,8 +39,8 @@ static const char *format_time(struct lull_arena *arena, int64_t ns, const struc
 }
 
 const char *lull_cell_format(struct lull_arena *arena, struct lull_cell cell,
-                               const struct lull_render_options *options,
-                               const struct lull_time_unit *unit)
+                             const struct lull_render_options *options,
+                             const struct lull_time_unit *unit)
 {
     char buffer[64];
     switch (cell.kind) {
@@ -71,12 +73,13 @@ const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
 {
     if (cell.kind == LULL_CELL_ABSENT)
         return lull_arena_printf(arena, "(%s)", lull_display_clean(arena, cell.text));
-    const struct lull_time_unit *unit = unit_for(cell.kind == LULL_CELL_TIME ? magnitude(cell.ns) : 0);
+    const struct lull_time_unit *unit =
+        unit_for(cell.kind == LULL_CELL_TIME ? magnitude(cell.ns) : 0);
     return lull_cell_format(arena, cell, options, unit);
 }
 
 const struct lull_time_unit *lull_table_time_unit(const struct lull_table *table, size_t row,
-                                           size_t column)
+                                                  size_t column)
 {
     uint64_t largest = 0;
     bool by_row = table->axis == LULL_BY_ROW;

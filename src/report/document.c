@@ -95,14 +95,15 @@ struct lull_table *lull_document_table(struct lull_document *document, const cha
     table->title = lull_arena_strdup(document->arena, title);
     table->corner = "";
     table->axis = axis;
+    table->detail = document->details;
     *document->tables_end = table;
     document->tables_end = &table->next;
     return table;
 }
 
-void lull_table_detail(struct lull_table *table)
+void lull_document_details(struct lull_document *document)
 {
-    table->detail = true;
+    document->details = true;
 }
 
 void lull_table_corner(struct lull_table *table, const char *heading)
@@ -238,8 +239,8 @@ const char *lull_cell_unit(struct lull_cell cell, const char *unit)
     return cell.kind == LULL_CELL_NUMBER ? unit : units[cell.kind];
 }
 
-const struct lull_renderer *const lull_renderers[] = {&lull_renderer_text, &lull_renderer_json,
-                                                      &lull_renderer_csv, &lull_renderer_html, NULL};
+const struct lull_renderer *const lull_renderers[] = {
+    &lull_renderer_text, &lull_renderer_json, &lull_renderer_csv, &lull_renderer_html, NULL};
 
 const struct lull_renderer *lull_renderer_find(const char *name)
 {

@@ -98,8 +98,8 @@ void lull_table_row_about(struct lull_table *table, uint32_t row, const char *ab
 /* Sets the next row apart from those above it. */
 void lull_table_rule(struct lull_table *table);
 void lull_table_set(struct lull_table *table, uint32_t row, uint32_t column, struct lull_cell cell);
-/* For who wants to know more: the text renderer leaves the table out. */
-void lull_table_detail(struct lull_table *table);
+/* All tables from here on are for who wants to know more: the text renderer leaves them out. */
+void lull_document_details(struct lull_document *document);
 
 struct lull_render_options {
     bool colour;         /* ANSI colours */

@@ -61,6 +61,7 @@ struct lull_document {
     struct lull_attachment *attachments;
     size_t n_attachments, attachments_capacity;
     struct lull_table *tables, **tables_end;
+    bool details; /* tables from here on are */
     struct lull_picture_chart *charts;
     size_t n_charts, charts_capacity;
     const struct lull_picture_timeline **timelines;

@@ -18,7 +18,8 @@ void lull_document_chart(struct lull_document *document, const char *id,
 
 /* ---- timelines ----------------------------------------------------------------------------- */
 
-enum { LULL_PICTURE_ACTIVITIES = 16, LULL_PICTURE_NO_ROW = UINT32_MAX };
+enum { LULL_PICTURE_ACTIVITIES = 16, LULL_PICTURE_COARSE = 6 /* level of all rows */ };
+#define LULL_PICTURE_NO_ROW UINT32_MAX
 
 /* What time is spent on. Renderers give each of these kinds a colour and a hatching of its own. */
 enum lull_picture_paint {
@@ -113,6 +114,8 @@ struct lull_picture_timeline {
     size_t n_kept_messages;
     const struct lull_picture_place *places; /* longest waits, the longest first */
     uint32_t n_places;
+    const uint32_t *differing; /* rows whose useful time differs most from their peers' */
+    uint32_t n_differing;
 };
 
 void lull_document_timeline(struct lull_document *document,

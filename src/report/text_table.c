@@ -48,7 +48,8 @@ static const char *reason_marker(struct layout *layout, const char *why)
     return lull_arena_printf(layout->arena, "[%zu]", i + 1);
 }
 
-static void lay_cell(struct layout *layout, size_t row, size_t column, const struct lull_time_unit *unit)
+static void lay_cell(struct layout *layout, size_t row, size_t column,
+                     const struct lull_time_unit *unit)
 {
     struct lull_cell cell = lull_table_get(layout->table, row, column);
     struct piece *piece = &layout->pieces[row * layout->table->n_columns + column];
