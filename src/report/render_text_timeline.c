@@ -36,11 +36,12 @@ struct drawing {
     const struct lull_picture_timeline *timeline;
     const struct lull_render_options *options;
     unsigned level;
-    size_t label;     /* columns */
-    uint32_t *picked; /* rows, none below another one */
+    size_t width, label; /* columns */
+    uint32_t *picked;    /* rows, none below another one */
     uint32_t n_picked, per_line;
     int64_t *ns, *sum;         /* [bins][n_activities]: of a row, of a line */
     bool painted[LULL_PAINTS]; /* what was drawn */
+    unsigned colour;           /* behind the last cell; 0: none yet */
 };
 
 static uint32_t bins_of(const struct drawing *drawing)
@@ -120,8 +121,11 @@ static void put_coloured(struct drawing *drawing, unsigned eighths, enum lull_pi
 {
     static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
-    fprintf(drawing->out, "\033[38;5;%u;48;5;%um%s", paints[LULL_PAINT_USEFUL].colour,
-            paints[rest].colour, blocks[eighths]);
+    if (drawing->colour != paints[rest].colour)
+        fprintf(drawing->out, "\033[38;5;%u;48;5;%um", paints[LULL_PAINT_USEFUL].colour,
+                paints[rest].colour);
+    drawing->colour = paints[rest].colour;
+    fputs(blocks[eighths], drawing->out);
 }
 
 /* Without: a shade where most is useful, else the letter of most of the rest. */
@@ -178,6 +182,7 @@ static void put_line(struct drawing *drawing, const char *label, const uint32_t 
             drawing->sum[i] += drawing->ns[i];
     }
     put_label(drawing, label);
+    drawing->colour = 0;
     int64_t useful = 0, all = 0, of_cell;
     for (uint32_t bin = 0; bin < bins_of(drawing); bin++) {
         put_cell(drawing, drawing->sum + n * bin);
@@ -254,24 +259,35 @@ static const char *const meanings[LULL_PAINTS] = {
     [LULL_PAINT_NOTHING] = "nothing recorded",
 };
 
+/* One entry of the legend, on a line of its own where it would not fit on this one. */
+static void put_entry(struct drawing *drawing, const char *sample, const char *text, size_t *at)
+{
+    const size_t columns = (*sample ? 1 : 0) + 3 + strlen(text);
+    if (*at + columns > drawing->width) {
+        fputs("\n ", drawing->out);
+        *at = 1;
+    }
+    fprintf(drawing->out, "  %s%s%s", sample, *sample ? " " : "", text);
+    *at += columns;
+}
+
 static void put_legend(struct drawing *drawing)
 {
     const bool coloured = drawing->options->colour && drawing->options->unicode;
-    fputs(coloured ? "The height is the useful share, the colour behind it most of the rest:"
-          : drawing->options->unicode
-              ? "\u2588\u2593\u2592 mostly useful (90, 70, 50 %); else most of the rest:"
-              : "#*+ mostly useful (90, 70, 50 %); else most of the rest:",
-          drawing->out);
+    const char *begin = coloured ? "height: useful share; colour behind it: most of the rest:"
+                                 : "mostly useful (90, 70, 50 %); else most of the rest:";
+    fputs(coloured ? "" : drawing->options->unicode ? "\u2588\u2593\u2592 " : "#*+ ", drawing->out);
+    fputs(begin, drawing->out);
+    size_t at = strlen(begin) + (coloured ? 0 : 4);
     for (int paint = 0; paint < LULL_PAINTS; paint++) {
+        const char letter[] = {paints[paint].letter, '\0'};
         if (!drawing->painted[paint] || (paint == LULL_PAINT_USEFUL && !coloured))
             continue;
-        if (coloured)
-            fprintf(drawing->out, "  \033[48;5;%um  \033[0m %s", paints[paint].colour,
-                    meanings[paint]);
-        else if (paint == LULL_PAINT_NOTHING)
-            fprintf(drawing->out, "  blank %s", meanings[paint]);
-        else
-            fprintf(drawing->out, "  %c %s", paints[paint].letter, meanings[paint]);
+        const char *sample = coloured ? lull_arena_printf(drawing->arena, "\033[48;5;%um \033[0m",
+                                                          paints[paint].colour)
+                                      : (paint == LULL_PAINT_NOTHING ? "" : letter);
+        const bool blank = !coloured && paint == LULL_PAINT_NOTHING;
+        put_entry(drawing, sample, blank ? "blank: nothing recorded" : meanings[paint], &at);
     }
     fputc('\n', drawing->out);
 }
@@ -279,7 +295,7 @@ static void put_legend(struct drawing *drawing)
 /* As many cells as fit, a power of 2, and of what is left the labels take what they need. */
 static void lay_out(struct drawing *drawing)
 {
-    const size_t width = drawing->options->width ? drawing->options->width : USUAL_WIDTH;
+    const size_t width = drawing->width;
     drawing->level = MOST_LEVEL;
     for (uint32_t i = 0; i < drawing->n_picked; i++)
         if (drawing->timeline->rows[drawing->picked[i]].level < drawing->level)
@@ -303,13 +319,16 @@ void lull_text_timeline(FILE *out, struct lull_arena *arena,
                         const struct lull_picture_timeline *timeline,
                         const struct lull_render_options *options)
 {
-    struct drawing drawing = {.out = out, .arena = arena, .timeline = timeline, .options = options};
+    struct drawing drawing = {.out = out,
+                              .arena = arena,
+                              .timeline = timeline,
+                              .options = options,
+                              .width = options->width ? options->width : USUAL_WIDTH};
     lull_text_title(
         out, lull_display_clean(arena, lull_arena_printf(arena, "Timeline of %s", timeline->title)),
         options);
     if (timeline->absent) {
-        lull_display_wrap(out, lull_display_clean(arena, timeline->absent),
-                          options->width ? options->width : USUAL_WIDTH, 0);
+        lull_display_wrap(out, lull_display_clean(arena, timeline->absent), drawing.width, 0);
         fputc('\n', out);
         return;
     }
