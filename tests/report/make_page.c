@@ -1,6 +1,8 @@
-/* Writes a page for the tests in a browser. usage: make_page one|two|hostile|large OUT.html */
+/* Writes a page for the tests in a browser, or the steps that the timelines of "two" are made of.
+ * usage: make_page one|two|hostile|large OUT.html, or make_page steps OUT.json */
 #include "support/page_case.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,28 @@ static struct lull_document *make(const char *kind, struct lull_arena *arena)
     return document;
 }
 
+/* Of each run: its length, and of each leaf [end, activity] of its steps. */
+static void write_steps(FILE *out, struct lull_arena *arena)
+{
+    const struct lull_document *document = make("two", arena);
+    fputs("[", out);
+    for (size_t i = 0; i < document->n_timelines; i++) {
+        const struct lull_picture_timeline *timeline = document->timelines[i];
+        fprintf(out, "%s{\"length\": %" PRId64 ", \"leaves\": [", i ? ",\n" : "", timeline->end);
+        for (uint32_t leaf = 0; leaf < timeline->n_leaves; leaf++) {
+            struct lull_picture_piece piece = timeline->piece(timeline->data, leaf, 0);
+            fputs(leaf ? ", [" : "[", out);
+            for (size_t k = 0; k < piece.count; k++) {
+                struct lull_picture_step step = timeline->step(timeline->data, &piece, k);
+                fprintf(out, "%s[%" PRId64 ", %d]", k ? ", " : "", step.end, step.activity);
+            }
+            fputs("]", out);
+        }
+        fputs("]}", out);
+    }
+    fputs("]\n", out);
+}
+
 int main(int count, char **arguments)
 {
     if (count != 3)
@@ -58,8 +82,11 @@ int main(int count, char **arguments)
     FILE *out = fopen(arguments[2], "w");
     if (!out)
         return 1;
-    lull_renderer_html.render(make(arguments[1], arena),
-                              &(struct lull_render_options){.most_bytes = 16 << 20}, out);
+    if (strcmp(arguments[1], "steps") == 0)
+        write_steps(out, arena);
+    else
+        lull_renderer_html.render(make(arguments[1], arena),
+                                  &(struct lull_render_options){.most_bytes = 16 << 20}, out);
     int status = ferror(out) || fclose(out) ? 1 : 0;
     lull_arena_destroy(arena);
     return status;

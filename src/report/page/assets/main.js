@@ -28,7 +28,8 @@ async function beginTimelines(section) {
     window.addEventListener("hashchange", () => readFragment(viewer));
     if (location.hash.startsWith("#view?"))
         section.scrollIntoView();
-    return viewer;
+    viewer.draw();
+    await Promise.all(viewer.panels.flatMap((panel) => [...panel.timeline.loading.values()]));
 }
 
 async function beginMatrices(section, palette) {
