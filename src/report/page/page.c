@@ -219,7 +219,7 @@ static void put_overview(const struct page *page)
         fputs("</div>\n", out);
     for (size_t i = 0; i < document->n_timelines; i++)
         if (!document->timelines[i]->absent)
-            lull_page_stacks(out, document->timelines[i], document->arena);
+            lull_page_stacks(out, document->timelines[i], i, document->arena);
     fputs("</section>\n", out);
 }
 

@@ -155,14 +155,16 @@ static void put_head(FILE *out, const struct lull_picture_timeline *timeline,
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-void lull_page_stacks(FILE *out, const struct lull_picture_timeline *timeline,
+void lull_page_stacks(FILE *out, const struct lull_picture_timeline *timeline, size_t number,
                       struct lull_arena *arena)
 {
     const unsigned generation = find_generation(timeline);
     uint32_t shown = 0, count = count_generation(timeline, generation);
-    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What the time was spent "
-          "on\"><table class=\"plain stacks\">\n<caption>What the time was spent on, in %: ",
-          out);
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+            "aria-labelledby=\"stacks-%zu\"><table class=\"plain stacks\">\n"
+            "<caption id=\"stacks-%zu\">What the time was spent on, in %%: ",
+            number, number);
     lull_html_name(out, arena, timeline->title);
     fputs("</caption>\n", out);
     put_head(out, timeline, arena);
