@@ -41,8 +41,12 @@ class Page:
         return self.browser.execute_script(script, *arguments)
 
     def canvas(self, number=0):
+        """Focused and in the middle of the window, where the mouse, which is moved away, does not
+        come to lie on it."""
+        self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": 1, "y": 1})
         canvas = self.all(".panel canvas")[number]
         self.run("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus({preventScroll: true})", canvas)
+        web.settle(self.browser)
         return canvas
 
     def key(self, *keys):
@@ -178,7 +182,7 @@ def check_fold(page):
     page.key(Keys.ARROW_UP, "f", Keys.ARROW_DOWN)
     assert page.row == "rank 0"
     page.button("Fold")
-    page.key_on_canvas = page.canvas()
+    page.canvas()
     page.key(Keys.ARROW_DOWN)
     assert page.row == "rank 1"
     page.button("Fold all")  # what is folded opens first
@@ -269,6 +273,7 @@ def check_messages(page):
     without = page.run(picture)
     assert with_arrows != without
     page.button("Messages")
+    page.canvas()
     assert page.run(picture) == with_arrows
 
 
@@ -435,6 +440,7 @@ def check_print(page):
     try:
         assert not page.one(".toolbar").is_displayed() and not page.one("nav").is_displayed()
         assert page.one("#trust").is_displayed() and page.one("#tables table").is_displayed()
+        assert overflow(page) <= 0
     finally:
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
