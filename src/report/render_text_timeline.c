@@ -194,18 +194,23 @@ static void put_line(struct drawing *drawing, const char *label, const uint32_t 
     fprintf(drawing->out, " %3.0f %%\n", all > 0 ? 100 * (double)useful / (double)all : 0.0);
 }
 
-/* "rank 0", "rank 4 to rank 7" */
+/* "rank 0", "rank 4-7"; of bands "ranks 0-97" and "ranks 98-195": "ranks 0-195". */
 static const char *label_of(struct drawing *drawing, uint32_t first, uint32_t count)
 {
-    const struct lull_picture_row *rows = drawing->timeline->rows;
-    const char *from = rows[drawing->picked[first]].name;
+    const struct lull_picture_row *from = &drawing->timeline->rows[drawing->picked[first]];
+    const struct lull_picture_row *to =
+        &drawing->timeline->rows[drawing->picked[first + count - 1]];
     if (count == 1)
-        return from;
-    const char *to = rows[drawing->picked[first + count - 1]].name;
+        return from->name;
     size_t same = 0;
-    for (size_t i = 0; from[i] && from[i] == to[i]; i++)
-        same = from[i] == ' ' ? i + 1 : same;
-    return lull_arena_printf(drawing->arena, "%s-%s", from, to + same);
+    for (size_t i = 0; from->name[i] && from->name[i] == to->name[i]; i++)
+        same = from->name[i] == ' ' ? i + 1 : same;
+    const bool bands = strcmp(from->kind, "band") == 0;
+    const char *dash = bands ? strchr(from->name + same, '-') : NULL;
+    const char *last = bands ? strchr(to->name + same, '-') : NULL;
+    return lull_arena_printf(drawing->arena, "%.*s-%s",
+                             (int)(dash ? (size_t)(dash - from->name) : strlen(from->name)),
+                             from->name, last ? last + 1 : to->name + same);
 }
 
 static void put_lines(struct drawing *drawing)

@@ -24,35 +24,40 @@ void lull_timeline_lay_out(struct lull_timeline *timeline, uint32_t application,
 
 /* ---- grid.c -------------------------------------------------------------------------------- */
 
-/* The cells. Of each row and activity that has time there is a plane: one number per bin. */
+/* The cells of a row and an activity: parts of bins in ns, and how many leaves spend a bin as a
+ * whole on it, as changes from bin to bin, so that a long step costs no more than a short one. */
 struct lull_timeline_plane {
-    int64_t *bins; /* [2^COARSE] of a leaf */
+    _Atomic int64_t *parts;  /* [2^fine]; all of the cell behind the pass */
+    _Atomic int32_t *wholes; /* [2^fine + 1] */
 };
 struct lull_timeline_fine_row {
-    _Atomic(_Atomic int64_t *) planes[LULL_STEP_ACTIVITIES]; /* [2^fine] */
+    _Atomic(struct lull_timeline_plane *) planes[LULL_STEP_ACTIVITIES];
     bool shared; /* by several leaves, whose workers may add at once */
 };
 /* Where a leaf is: sums of the fine bin that it is in now. */
 struct lull_timeline_pen {
-    uint32_t bin, used; /* mask of activities with a sum */
+    uint32_t bin, used; /* used: mask of activities with a sum */
     int64_t bin_end;
     int64_t sums[LULL_STEP_ACTIVITIES];
+    uint32_t coarse_bin;
+    int64_t coarse_end;
 };
 struct lull_timeline_grid {
     const struct lull_timeline *timeline;
     struct lull_timeline_layout layout;
     struct lull_timeline_fine_row *fine;      /* [layout.n_fine_rows] */
-    int64_t *(*coarse)[LULL_STEP_ACTIVITIES]; /* [n_leaves]; NULL: leaves are fine */
+    int64_t *(*coarse)[LULL_STEP_ACTIVITIES]; /* [n_leaves], [2^COARSE]; NULL: leaves are fine */
     struct lull_timeline_pen *pens;           /* [n_leaves] */
 };
 bool lull_timeline_grid_create(struct lull_timeline *timeline,
                                const struct lull_timeline_layout *layout);
 void lull_timeline_grid_destroy(struct lull_timeline_grid *grid); /* NULL is allowed */
-/* Time of a leaf inside the axis; begins where the time before ended, or later. False: no memory.
+/* Time of a leaf inside the axis; begins where the time before ended. False: no memory.
  */
 bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
                             int64_t begin, int64_t end);
 bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf);
+void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
 
 /* ---- recorder.c ---------------------------------------------------------------------------- */
 

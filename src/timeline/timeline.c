@@ -152,6 +152,7 @@ lull_status lull_timeline_conclude(struct lull_timeline_builder *builder,
 {
     struct lull_timeline *timeline = &builder->timeline;
     timeline->activities = atomic_load(&builder->activities);
+    lull_timeline_grid_conclude(timeline->grid);
     lull_status status =
         lull_timeline_record_conclude(&builder->recording, timeline, builder->arena, err);
     if (status == LULL_OK)

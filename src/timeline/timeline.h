@@ -17,7 +17,7 @@
  * Memory. Every location has cells of level LULL_TIMELINE_COARSE. The rows of one generation of the
  * tree, the lowest one that has no more than LULL_TIMELINE_FINE_ROWS, and those above them have
  * cells of level `fine` (options). That is some 8 x 64 bytes per location and activity that it has,
- * and a grid of at most 1,024 x 2,048 x 8 bytes per activity, however long the run.
+ * and a grid of at most 1,024 x 2,048 x 12 bytes per activity, however long the run.
  *
  * Steps. All spans are kept while there are no more than `most_steps` in the run; else those around
  * the longest wait of each location, of which those of the longest waits of the run stay. Messages

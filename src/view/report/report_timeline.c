@@ -67,12 +67,14 @@ const char *lull_report_row_name(const struct lull_timeline *timeline, uint32_t 
     const struct lull_timeline_row *at = &timeline->rows[row];
     const struct lull_trace *trace = timeline->trace;
     const uint32_t rank = trace->processes[at->process].rank;
+    const uint32_t end = timeline->leaves[at->first_leaf + at->n_leaves - 1].location;
+    const uint32_t last = trace->processes[trace->locations[end].process].rank;
     const uint32_t number = trace->locations[timeline->leaves[at->first_leaf].location].number;
     switch (at->kind) {
     case LULL_TIMELINE_BAND:
-        return lull_arena_printf(arena, "%s and %u more",
-                                 at->node == LULL_NONE ? lull_arena_printf(arena, "rank %u", rank)
-                                                       : name_of_node(trace, at->node, arena),
+        if (at->node == LULL_NONE)
+            return lull_arena_printf(arena, "ranks %u-%u", rank, last);
+        return lull_arena_printf(arena, "%s and %u more", name_of_node(trace, at->node, arena),
                                  at->members - 1);
     case LULL_TIMELINE_NODE:
         return name_of_node(trace, at->node, arena);
