@@ -34,7 +34,8 @@ int lull_output_check(const struct lull_output_settings *settings)
     enum colour colour;
     struct lull_error err;
     if (settings->format && !lull_renderer_find(settings->format))
-        return lull_cli_usage("--format is '%s', expected text, json or csv", settings->format);
+        return lull_cli_usage("--format is '%s', expected text, json, csv or html",
+                              settings->format);
     if (read_colour(settings, &colour, &err) != LULL_OK)
         return lull_cli_usage("%s", err.text);
     if (settings->path && lull_is_directory(settings->path))
@@ -86,12 +87,15 @@ struct rendering {
     struct lull_render_options options;
 };
 
+static const struct lull_renderer *renderer_of(const struct lull_output_settings *settings)
+{
+    return lull_renderer_find(settings->format ? settings->format : "text");
+}
+
 static void render(const void *content, FILE *out)
 {
     const struct rendering *rendering = content;
-    const char *format = rendering->settings->format;
-    lull_renderer_find(format ? format : "text")
-        ->render(rendering->document, &rendering->options, out);
+    renderer_of(rendering->settings)->render(rendering->document, &rendering->options, out);
 }
 
 static struct rendering prepare(const struct lull_output_settings *settings,
@@ -101,6 +105,7 @@ static struct rendering prepare(const struct lull_output_settings *settings,
     read_colour(settings, &colour, NULL);
     struct rendering rendering = {settings, document, describe_terminal(fd, colour)};
     rendering.options.digits = settings->digits;
+    rendering.options.most_bytes = settings->most_bytes;
     return rendering;
 }
 
@@ -135,11 +140,14 @@ int lull_output_probe(const char *path)
 int lull_output_write(const struct lull_output_settings *settings,
                       const struct lull_document *document)
 {
+    const struct rendering shown = prepare(settings, document, STDOUT_FILENO);
+    const struct lull_renderer *renderer = renderer_of(settings);
     struct lull_error err;
+    if (renderer->check && renderer->check(document, &shown.options, &err) != LULL_OK)
+        return lull_cli_fail("%s", err.text);
     const char *path = settings->path && strcmp(settings->path, "-") != 0 ? settings->path : NULL;
     if (!path) {
-        const struct rendering rendering = prepare(settings, document, STDOUT_FILENO);
-        render(&rendering, stdout);
+        render(&shown, stdout);
         return LULL_EXIT_OK; /* main looks after standard output */
     }
     const int fd = lull_file_direct(path);

@@ -12,6 +12,7 @@
 struct lull_output_settings {
     char *format, *path, *colour;
     int digits;
+    uint64_t most_bytes; /* of a page; 0: no limit */
 };
 
 /* Lines for a table of options; `settings` is an object of static storage. */

@@ -2,7 +2,9 @@
  * labels. */
 #include "report/chart.h"
 
+#include "report/asset.h"
 #include "report/chart_axis.h"
+#include "report/markup.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -104,58 +106,28 @@ static double y_of(const struct frame *frame, double value)
     return frame->bottom - (frame->bottom - frame->top) * share;
 }
 
-static void put_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        default:
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-        }
-    }
-}
-
 /* `anchor` is "start", "middle" or "end". */
 static void put_label(FILE *out, double x, double y, const char *anchor, const char *style,
                       const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
-    put_text(out, text);
+    lull_markup_text(out, text);
     fputs("</text>\n", out);
 }
 
-static void draw_head(FILE *out, double height)
+/* Rules of style stand in a file for itself, or once for all charts of a page. */
+static void draw_head(FILE *out, const struct lull_chart *chart, double height, bool styles)
 {
-    static const char *const light[COLOURS] = {"#0072b2", "#d55e00", "#007a5e",
-                                               "#a8407f", "#8a6d00", "#4b4bb5"};
-    static const char *const dark[COLOURS] = {"#56b4e9", "#ff8c42", "#2fc79a",
-                                              "#e58fc3", "#e6c229", "#a3a3ff"};
+    fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lull-chart\" role=\"img\" "
+          "aria-label=\"",
+          out);
+    lull_markup_text(out, chart->title);
     fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
-            "height=\"%.0f\" font-family=\"sans-serif\" font-size=\"12\">\n<style>\n"
-            ".back{fill:#ffffff}.grid{stroke:#dddddd}.axis{stroke:#555555}.mark{stroke:#777777}"
-            "text{fill:#222222}\n",
+            "\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n",
             WIDTH, height, WIDTH, height);
-    for (int i = 0; i < COLOURS; i++)
-        fprintf(out, ".s%d{stroke:%s;fill:%s}", i, light[i], light[i]);
-    fputs("\n@media (prefers-color-scheme:dark){.back{fill:#1b1b1f}.grid{stroke:#3a3a40}"
-          ".axis{stroke:#aaaaaa}.mark{stroke:#999999}text{fill:#e6e6e6}\n",
-          out);
-    for (int i = 0; i < COLOURS; i++)
-        fprintf(out, ".s%d{stroke:%s;fill:%s}", i, dark[i], dark[i]);
-    fputs("}\n.line{fill:none;stroke-width:2}.curve{fill:none;stroke-width:1.5;"
-          "stroke-dasharray:6 4}.bar{stroke:none;fill-opacity:.75}"
-          ".band{stroke:none;fill-opacity:.18}.span{stroke-width:1.2}\n"
-          "</style>\n",
-          out);
+    if (styles)
+        fprintf(out, "<style>\n%s</style>\n", lull_asset_chart_style.text);
     fprintf(out, "<rect class=\"back\" width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
 }
 
@@ -180,6 +152,11 @@ static unsigned number_of(const struct lull_chart_layer *series, unsigned before
            (before == 0 || (series->style != LULL_CHART_CURVE && series->style != LULL_CHART_BAND));
 }
 
+static const char *class_of_area(enum lull_chart_style style)
+{
+    return style == LULL_CHART_BAND ? "band" : style == LULL_CHART_AREA ? "stack" : "bar";
+}
+
 /* In rows as wide as the plot; with `out` NULL nothing is drawn. Returns the number of rows. */
 static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
 {
@@ -202,7 +179,7 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
                 fprintf(out,
                         "<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
                         "height=\"9\"/>\n",
-                        series->style == LULL_CHART_BAND ? "band" : "bar", colour_of(number), x,
+                        class_of_area(series->style), colour_of(number), x,
                         y - 9);
             else if (series->style != LULL_CHART_POINTS)
                 fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", colour_of(number),
@@ -323,7 +300,7 @@ static void draw_line(const struct frame *frame, const struct lull_chart_layer *
                 y_of(frame, point->y));
         first = false;
     }
-    fputs("\" style=\"fill:none\"/>\n", frame->out);
+    fputs("\"/>\n", frame->out);
 }
 
 /* Along the upper edge and back along the lower one. */
@@ -331,7 +308,8 @@ static void draw_band(const struct frame *frame, const struct lull_chart_layer *
                       unsigned number)
 {
     const char *step = "M";
-    fprintf(frame->out, "<path class=\"s%u band\" d=\"", colour_of(number));
+    fprintf(frame->out, "<path class=\"s%u %s\" d=\"", colour_of(number),
+            class_of_area(series->style));
     for (size_t k = 0; k < 2 * series->count; k++) {
         bool upper = k < series->count;
         const struct lull_chart_point *point =
@@ -367,7 +345,7 @@ static void draw_series(const struct frame *frame, const struct lull_chart_layer
         draw_bars(frame, series, number);
         return;
     }
-    if (series->style == LULL_CHART_BAND) {
+    if (series->style == LULL_CHART_BAND || series->style == LULL_CHART_AREA) {
         draw_band(frame, series, number);
         return;
     }
@@ -402,7 +380,7 @@ static void draw_title(FILE *out, const struct lull_chart *chart)
     put_label(out, WIDTH / 2.0, TITLE_Y, "middle", style, chart->title);
 }
 
-void lull_chart_write(const struct lull_chart *given, FILE *out)
+static void draw_chart(const struct lull_chart *given, FILE *out, bool styles)
 {
     struct lull_chart chart = *given; /* ranges are found in a copy */
     lull_chart_find_ranges(&chart);
@@ -411,7 +389,7 @@ void lull_chart_write(const struct lull_chart *given, FILE *out)
     frame.top = LEGEND_Y - 8 + ROW * legend_rows + ROW * mark_rows;
     frame.bottom = frame.top + PLOT_HEIGHT;
 
-    draw_head(out, frame.bottom + 56);
+    draw_head(out, &chart, frame.bottom + 56, styles);
     draw_title(out, &chart);
     draw_legend(out, &chart);
     draw_axes(&frame);
@@ -426,4 +404,14 @@ void lull_chart_write(const struct lull_chart *given, FILE *out)
         put_label(out, (LEFT + RIGHT) / 2.0, (frame.top + frame.bottom) / 2, "middle", "",
                   "nothing to show");
     fputs("</svg>\n", out);
+}
+
+void lull_chart_write(const struct lull_chart *chart, FILE *out)
+{
+    draw_chart(chart, out, true);
+}
+
+void lull_chart_write_inline(const struct lull_chart *chart, FILE *out)
+{
+    draw_chart(chart, out, false);
 }

@@ -27,6 +27,8 @@ enum lull_chart_style {
                           a fit */
     LULL_CHART_BAND,   /* the area between low and high, in the colour of the series before */
     LULL_CHART_BARS,   /* from the bottom up; a bar reaches from its point's x to the next one's */
+    LULL_CHART_AREA,   /* the area between low and high, in a colour of its own: what is stacked
+                          stands on the one before; y is the higher edge */
     LULL_CHART_RASTER  /* see lull_chart_raster */
 };
 
@@ -61,5 +63,9 @@ void lull_chart_mark(struct lull_chart *chart, double x, const char *label);
 
 /* Errors of the stream stay in ferror(). A chart without a point that can be shown says so. */
 void lull_chart_write(const struct lull_chart *chart, FILE *out);
+
+/* The same to stand inside of a page that has lull_asset_chart_style (report/asset.h) once for all
+ * of its charts: without rules and attributes of style. */
+void lull_chart_write_inline(const struct lull_chart *chart, FILE *out);
 
 #endif

@@ -65,6 +65,27 @@ void lull_document_attach(struct lull_document *document, const char *key,
     *attachment = (struct lull_attachment){lull_arena_strdup(document->arena, key), write, data};
 }
 
+void lull_document_chart(struct lull_document *document, const char *id,
+                         const struct lull_chart *chart)
+{
+    struct lull_picture_chart *picture =
+        APPEND(document->arena, document->charts, document->n_charts, document->charts_capacity);
+    *picture = (struct lull_picture_chart){lull_arena_strdup(document->arena, id), chart};
+}
+
+void lull_document_timeline(struct lull_document *document,
+                            const struct lull_picture_timeline *timeline)
+{
+    *APPEND(document->arena, document->timelines, document->n_timelines,
+            document->timelines_capacity) = timeline;
+}
+
+void lull_document_matrix(struct lull_document *document, const struct lull_picture_matrix *matrix)
+{
+    *APPEND(document->arena, document->matrices, document->n_matrices,
+            document->matrices_capacity) = matrix;
+}
+
 struct lull_table *lull_document_table(struct lull_document *document, const char *id,
                                        const char *title, enum lull_table_axis axis)
 {
@@ -74,9 +95,15 @@ struct lull_table *lull_document_table(struct lull_document *document, const cha
     table->title = lull_arena_strdup(document->arena, title);
     table->corner = "";
     table->axis = axis;
+    table->detail = document->details;
     *document->tables_end = table;
     document->tables_end = &table->next;
     return table;
+}
+
+void lull_document_details(struct lull_document *document)
+{
+    document->details = true;
 }
 
 void lull_table_corner(struct lull_table *table, const char *heading)
@@ -212,8 +239,8 @@ const char *lull_cell_unit(struct lull_cell cell, const char *unit)
     return cell.kind == LULL_CELL_NUMBER ? unit : units[cell.kind];
 }
 
-const struct lull_renderer *const lull_renderers[] = {&lull_renderer_text, &lull_renderer_json,
-                                                      &lull_renderer_csv, NULL};
+const struct lull_renderer *const lull_renderers[] = {
+    &lull_renderer_text, &lull_renderer_json, &lull_renderer_csv, &lull_renderer_html, NULL};
 
 const struct lull_renderer *lull_renderer_find(const char *name)
 {

@@ -2,11 +2,13 @@
  *
  * A document has a schema name with version, facts (key and value), notes, and tables. Tables have
  * columns, and rows that may form a tree. Ids are stable keys for programs; labels are for people.
- * Everything lives in the document's arena: texts are copied. Cells not set are empty. */
+ * Everything lives in the document's arena: texts are copied. Cells not set are empty. Charts,
+ * timelines and matrices are in report/pictures.h. */
 #ifndef LULL_REPORT_DOCUMENT_H
 #define LULL_REPORT_DOCUMENT_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "base/json.h"
 
 #include <stdbool.h>
@@ -52,8 +54,8 @@ struct lull_cell lull_cell_efficiency(double value);
 struct lull_cell lull_cell_absent(const char *why);
 
 /* Warnings are for documents that programs read: the text renderer leaves them out, because the
- * command tells them on stderr. */
-enum lull_note_kind { LULL_NOTE_INFO, LULL_NOTE_WARNING };
+ * command tells them on stderr. Hints say how to go on from the text; the page leaves them out. */
+enum lull_note_kind { LULL_NOTE_INFO, LULL_NOTE_WARNING, LULL_NOTE_HINT };
 
 struct lull_document;
 struct lull_table;
@@ -96,12 +98,15 @@ void lull_table_row_about(struct lull_table *table, uint32_t row, const char *ab
 /* Sets the next row apart from those above it. */
 void lull_table_rule(struct lull_table *table);
 void lull_table_set(struct lull_table *table, uint32_t row, uint32_t column, struct lull_cell cell);
+/* All tables from here on are for who wants to know more: the text renderer leaves them out. */
+void lull_document_details(struct lull_document *document);
 
 struct lull_render_options {
-    bool colour;    /* ANSI colours */
-    bool unicode;   /* tree drawing characters */
-    unsigned width; /* of the terminal, 0: no limit; wide tables are split into several */
-    int digits;     /* decimals of efficiencies for people; 0: the usual two */
+    bool colour;         /* ANSI colours */
+    bool unicode;        /* tree drawing characters */
+    unsigned width;      /* of the terminal, 0: no limit; wide tables are split into several */
+    int digits;          /* decimals of efficiencies for people; 0: the usual two */
+    uint64_t most_bytes; /* of a page; 0: no limit */
 };
 
 struct lull_renderer {
@@ -110,6 +115,10 @@ struct lull_renderer {
     /* Errors of the stream stay in ferror(). */
     void (*render)(const struct lull_document *document, const struct lull_render_options *options,
                    FILE *out);
+    /* Whether it can be rendered with these options. LULL_ERR_RANGE: not even what must be there
+     * fits into most_bytes. NULL: always. */
+    lull_status (*check)(const struct lull_document *document,
+                         const struct lull_render_options *options, struct lull_error *err);
 };
 
 /* NULL at the end. */

@@ -3,6 +3,7 @@
 #define LULL_REPORT_MODEL_H
 
 #include "report/document.h"
+#include "report/pictures.h"
 
 struct lull_fact {
     const char *id, *label;
@@ -42,6 +43,12 @@ struct lull_table {
     struct lull_row *rows;
     size_t n_rows, rows_capacity;
     bool rule_pending;
+    bool detail; /* left out of text */
+};
+
+struct lull_picture_chart {
+    const char *id;
+    const struct lull_chart *chart;
 };
 
 struct lull_document {
@@ -54,6 +61,13 @@ struct lull_document {
     struct lull_attachment *attachments;
     size_t n_attachments, attachments_capacity;
     struct lull_table *tables, **tables_end;
+    bool details; /* tables from here on are */
+    struct lull_picture_chart *charts;
+    size_t n_charts, charts_capacity;
+    const struct lull_picture_timeline **timelines;
+    size_t n_timelines, timelines_capacity;
+    const struct lull_picture_matrix **matrices;
+    size_t n_matrices, matrices_capacity;
 };
 
 /* The cell, empty where none was set. */
@@ -62,6 +76,7 @@ struct lull_cell lull_table_get(const struct lull_table *table, size_t row, size
 /* "s", "B", "count", "ratio", "text"; `unit` for plain numbers; "" for what has no value. */
 const char *lull_cell_unit(struct lull_cell cell, const char *unit);
 
-extern const struct lull_renderer lull_renderer_text, lull_renderer_json, lull_renderer_csv;
+extern const struct lull_renderer lull_renderer_text, lull_renderer_json, lull_renderer_csv,
+    lull_renderer_html;
 
 #endif

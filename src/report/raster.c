@@ -24,7 +24,7 @@ void lull_chart_draw_raster(FILE *out, const struct lull_chart_raster *raster, u
 {
     for (unsigned level = 1; level < LULL_RASTER_LEVELS; level++) {
         fprintf(out,
-                "<path class=\"s%u\" style=\"fill:none\" stroke-width=\"%.2f\" "
+                "<path class=\"s%u raster\" stroke-width=\"%.2f\" "
                 "stroke-opacity=\"%.2f\" d=\"",
                 colour, (y[0] - y[1]) / raster->rows + 0.2,
                 0.85 * level / (LULL_RASTER_LEVELS - 1));

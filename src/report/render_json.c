@@ -1,5 +1,6 @@
 /* Documents as JSON; docs/formats/json.md describes the result. */
 #include "report/model.h"
+#include "report/render_json_pictures.h"
 
 #include <inttypes.h>
 
@@ -188,6 +189,7 @@ static void render(const struct lull_document *document, const struct lull_rende
     for (const struct lull_table *table = document->tables; table; table = table->next)
         write_table(&json, table);
     lull_json_object_end(&json);
+    lull_json_pictures(&json, document);
     for (size_t i = 0; i < document->n_attachments; i++) {
         lull_json_key(&json, document->attachments[i].key);
         document->attachments[i].write(&json, document->attachments[i].data);

@@ -1,6 +1,8 @@
 /* Documents for people: facts, tables with aligned columns, notes. */
+#include "report/cell_text.h"
 #include "report/display.h"
 #include "report/model.h"
+#include "report/render_text_timeline.h"
 #include "report/text_table.h"
 
 #include <string.h>
@@ -69,14 +71,22 @@ static void render(const struct lull_document *document, const struct lull_rende
             fputc('\n', out);
         put_facts(out, document, options);
     }
+    bool first = !document->n_facts && !*document->title;
     for (const struct lull_table *table = document->tables; table; table = table->next) {
-        if (table != document->tables || document->n_facts || *document->title)
+        if (table->detail)
+            continue;
+        if (!first)
             fputc('\n', out);
+        first = false;
         lull_text_table(out, table, options);
     }
     if (options->colour && has_efficiencies(document)) {
         fputc('\n', out);
         lull_text_legend(out);
+    }
+    for (size_t i = 0; i < document->n_timelines; i++) {
+        fputc('\n', out);
+        lull_text_timeline(out, document->arena, document->timelines[i], options);
     }
     put_notes(out, document, options->width ? options->width : PLAIN_WIDTH);
 }

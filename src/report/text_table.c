@@ -1,10 +1,8 @@
 #include "report/text_table.h"
 
-#include "base/text.h"
+#include "report/cell_text.h"
 #include "report/display.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GAP            2  /* between columns */
@@ -13,24 +11,8 @@
 #define MIN_COLUMN     8  /* nor columns below this */
 #define MAX_HEADING    32 /* headings are shortened to this */
 
-/* Bounds as the POP assessments use them: from 0.8 on an efficiency is taken as acceptable. */
-static const struct band {
-    double least;
-    const char *escape, *meaning;
-} bands[] = {
-    {0.8, "\033[32m", "0.80 and more: good"},
-    {0.6, "\033[33m", "0.60 to 0.80: worth a look"},
-    {-INFINITY, "\033[1;31m", "below 0.60: poor"},
-};
-#define BANDS      (sizeof(bands) / sizeof(*bands))
+static const char *const band_escapes[LULL_BANDS] = {"\033[32m", "\033[33m", "\033[1;31m"};
 #define ESCAPE_END "\033[0m"
-
-static const struct time_unit {
-    const char *name;
-    int64_t ns;
-    int decimals;
-} time_units[] = {{"s", 1000000000, 3}, {"ms", 1000000, 3}, {"us", 1000, 3}, {"ns", 1, 0}};
-#define TIME_UNITS (sizeof(time_units) / sizeof(*time_units))
 
 /* A cell, ready to print. */
 struct piece {
@@ -52,84 +34,6 @@ struct layout {
     size_t n_reasons, reasons_capacity;
 };
 
-static uint64_t magnitude(int64_t ns)
-{
-    return ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-}
-
-static const struct time_unit *unit_for(uint64_t largest_ns)
-{
-    for (size_t i = 0; i < TIME_UNITS; i++)
-        if (largest_ns >= (uint64_t)time_units[i].ns)
-            return &time_units[i];
-    return &time_units[0]; /* all are zero */
-}
-
-/* In the unit of those that it is compared with, unless that leaves no more than two digits. */
-static const char *format_time(struct lull_arena *arena, int64_t ns, const struct time_unit *unit)
-{
-    if (ns != 0 && magnitude(ns) * 10 < (uint64_t)unit->ns)
-        unit = unit_for(magnitude(ns));
-    return lull_arena_printf(arena, "%.*f %s", unit->decimals, (double)ns / (double)unit->ns,
-                             unit->name);
-}
-
-/* What a cell with a value says; `unit` is for times. */
-static const char *format_cell(struct lull_arena *arena, struct lull_cell cell,
-                               const struct lull_render_options *options,
-                               const struct time_unit *unit)
-{
-    char buffer[64];
-    switch (cell.kind) {
-    case LULL_CELL_TEXT:
-    case LULL_CELL_ABSENT:
-        return lull_display_clean(arena, cell.text);
-    case LULL_CELL_COUNT:
-        return lull_arena_strdup(arena, lull_format_count(cell.count, buffer, sizeof(buffer)));
-    case LULL_CELL_BYTES:
-        return lull_arena_strdup(arena, lull_format_size(cell.count, buffer, sizeof(buffer)));
-    case LULL_CELL_TIME:
-        return format_time(arena, cell.ns, unit);
-    case LULL_CELL_NUMBER:
-        return lull_arena_printf(arena, "%.*f", cell.digits, cell.number);
-    case LULL_CELL_QUANTITY:
-        return lull_display_clean(
-            arena, lull_format_quantity(cell.number, cell.unit, buffer, sizeof(buffer)));
-    case LULL_CELL_SHARE:
-        return lull_arena_printf(arena, "%.1f %%", 100 * cell.number);
-    case LULL_CELL_EFFICIENCY:
-        return lull_arena_printf(arena, "%.*f", options->digits ? options->digits : 2, cell.number);
-    case LULL_CELL_EMPTY:
-        break;
-    }
-    return "";
-}
-
-const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
-                           const struct lull_render_options *options)
-{
-    if (cell.kind == LULL_CELL_ABSENT)
-        return lull_arena_printf(arena, "(%s)", lull_display_clean(arena, cell.text));
-    const struct time_unit *unit = unit_for(cell.kind == LULL_CELL_TIME ? magnitude(cell.ns) : 0);
-    return format_cell(arena, cell, options, unit);
-}
-
-/* The unit of the largest time in the row or column that the cell is compared with. */
-static const struct time_unit *common_unit(const struct lull_table *table, size_t row,
-                                           size_t column)
-{
-    uint64_t largest = 0;
-    bool by_row = table->axis == LULL_BY_ROW;
-    size_t count = by_row ? table->n_columns : table->n_rows;
-    for (size_t i = 0; i < count; i++) {
-        struct lull_cell cell =
-            by_row ? lull_table_get(table, row, i) : lull_table_get(table, i, column);
-        if (cell.kind == LULL_CELL_TIME && magnitude(cell.ns) > largest)
-            largest = magnitude(cell.ns);
-    }
-    return unit_for(largest);
-}
-
 /* Each reason gets one number per table. */
 static const char *reason_marker(struct layout *layout, const char *why)
 {
@@ -144,24 +48,17 @@ static const char *reason_marker(struct layout *layout, const char *why)
     return lull_arena_printf(layout->arena, "[%zu]", i + 1);
 }
 
-static const char *efficiency_escape(double value)
-{
-    size_t i = 0;
-    while (i < BANDS - 1 && !(value >= bands[i].least))
-        i++;
-    return bands[i].escape;
-}
-
-static void lay_cell(struct layout *layout, size_t row, size_t column, const struct time_unit *unit)
+static void lay_cell(struct layout *layout, size_t row, size_t column,
+                     const struct lull_time_unit *unit)
 {
     struct lull_cell cell = lull_table_get(layout->table, row, column);
     struct piece *piece = &layout->pieces[row * layout->table->n_columns + column];
     piece->text = cell.kind == LULL_CELL_ABSENT
                       ? reason_marker(layout, cell.text)
-                      : format_cell(layout->arena, cell, layout->options, unit);
+                      : lull_cell_format(layout->arena, cell, layout->options, unit);
     piece->width = lull_display_width(piece->text);
     piece->escape = layout->options->colour && cell.kind == LULL_CELL_EFFICIENCY
-                        ? efficiency_escape(cell.number)
+                        ? band_escapes[lull_efficiency_band(cell.number)]
                         : "";
     if (piece->width > layout->widths[column])
         layout->widths[column] = piece->width;
@@ -172,14 +69,14 @@ static void lay_cell(struct layout *layout, size_t row, size_t column, const str
 static void lay_cells(struct layout *layout)
 {
     const struct lull_table *table = layout->table;
-    const struct time_unit **units =
+    const struct lull_time_unit **units =
         lull_arena_zero(layout->arena, table->n_columns + 1, sizeof(*units));
     for (size_t column = 0; column < table->n_columns; column++)
         if (table->axis == LULL_BY_COLUMN)
-            units[column] = common_unit(table, 0, column);
+            units[column] = lull_table_time_unit(table, 0, column);
     for (size_t row = 0; row < table->n_rows; row++) {
-        const struct time_unit *row_unit =
-            table->axis == LULL_BY_ROW ? common_unit(table, row, 0) : NULL;
+        const struct lull_time_unit *row_unit =
+            table->axis == LULL_BY_ROW ? lull_table_time_unit(table, row, 0) : NULL;
         for (size_t column = 0; column < table->n_columns; column++)
             lay_cell(layout, row, column, row_unit ? row_unit : units[column]);
     }
@@ -451,7 +348,7 @@ void lull_text_table(FILE *out, const struct lull_table *table,
 void lull_text_legend(FILE *out)
 {
     fputs("Colours: ", out);
-    for (size_t i = 0; i < BANDS; i++)
-        fprintf(out, "%s%s%s%s", bands[i].escape, bands[i].meaning, ESCAPE_END,
-                i + 1 < BANDS ? ", " : "\n");
+    for (size_t i = 0; i < LULL_BANDS; i++)
+        fprintf(out, "%s%s%s%s", band_escapes[i], lull_band_meanings[i], ESCAPE_END,
+                i + 1 < LULL_BANDS ? ", " : "\n");
 }

@@ -4,10 +4,6 @@
 
 #include "report/model.h"
 
-/* A single value for people, apart from others. The text lives in the arena. */
-const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
-                           const struct lull_render_options *options);
-
 /* A line in bold letters, or several. */
 void lull_text_title(FILE *out, const char *title, const struct lull_render_options *options);
 

@@ -83,11 +83,11 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace,
     if (ideal)
         joint.ideal = *ideal;
     joint.ideal.application = options->application;
-    joint.ideal.presumes_masters = !companion; /* who would see messages twice */
     joint.workers = lull_pass_workers(trace, &joint.pass);
     lull_status status = add_breakdown(&joint, options, &parts, err);
     if (status == LULL_OK && companion)
         status = companion->join(companion->context, &joint, err);
+    joint.ideal.presumes_masters = !joint.ideal.message; /* who would see messages twice */
     if (status == LULL_OK)
         status = add_ideal(&joint, &parts, err);
     if (status == LULL_OK)

@@ -28,8 +28,9 @@ struct lull_companion {
 };
 
 /* Reads a trace of which there are events, in one pass. `ideal` is NULL, or its application, span
- * and whether it is wanted at all; a companion (NULL: none) may want it, too. Without a companion a
- * second pass follows for the ideal runtime where threads beside the masters communicate. The
+ * and whether it is wanted at all; a companion (NULL: none) may want it, too. Unless a companion
+ * wants its messages, a second pass follows for the ideal runtime where threads beside the masters
+ * communicate. The
  * results live in `arena`; *ret_ideal is NULL if it was not wanted. */
 lull_status lull_joint_pass_run(const struct lull_trace *trace,
                                 const struct lull_breakdown_options *options,

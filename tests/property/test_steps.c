@@ -2,6 +2,7 @@
 #include "activity/pass.h"
 #include "support/brief.h"
 #include "support/memory_trace.h"
+#include "support/random_windows.h"
 #include "support/seed.h"
 
 #include <setjmp.h>
@@ -444,34 +445,12 @@ static void check_brief(const struct lull_trace *trace, const struct gathered *a
     }
 }
 
-static struct lull_windows *draw_windows(struct lull_random *random, const struct lull_trace *trace)
-{
-    struct lull_arena *arena = trace->arena;
-    struct lull_windows *windows = lull_arena_zero(arena, 1, sizeof *windows);
-    windows->n_processes = trace->n_processes;
-    windows->counts = lull_arena_zero(arena, trace->n_processes, sizeof *windows->counts);
-    windows->intervals = lull_arena_zero(arena, trace->n_processes, sizeof(struct lull_interval *));
-    for (uint32_t p = 0; p < trace->n_processes; p++) {
-        int64_t at = 0;
-        windows->intervals[p] = lull_arena_zero(arena, 4, sizeof(struct lull_interval));
-        for (uint32_t i = lull_random_below(random, 4) ? 0 : 4; i < 4; i++) {
-            uint64_t left = (uint64_t)(trace->duration - at);
-            struct lull_interval *interval = &windows->intervals[p][windows->counts[p]];
-            interval->begin = at + (int64_t)lull_random_below(random, left / 4 + 1);
-            interval->end = interval->begin + (int64_t)lull_random_below(random, left / 4 + 1);
-            at = interval->end;
-            windows->counts[p] += interval->end > interval->begin;
-        }
-    }
-    return windows;
-}
-
 static void check_one(struct lull_random *random, unsigned round)
 {
     const struct memory_trace_options options = {.without_states = round & 1,
                                                  .without_extremes = round % 3};
     struct lull_trace *trace = memory_trace_draw(random, &options);
-    const struct lull_windows *windows = round & 4 ? draw_windows(random, trace) : NULL;
+    const struct lull_windows *windows = round & 4 ? random_windows_draw(random, trace) : NULL;
     const uint32_t few = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_FORK) |
                          LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END);
     struct gathered *all = by_pass(trace, LULL_STEPS_ALL, false, 1, windows);

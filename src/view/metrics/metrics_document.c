@@ -18,29 +18,11 @@ const struct lull_metrics_part *lull_metrics_part_find(const char *name)
     return NULL;
 }
 
-static bool any_run(const struct lull_runs *runs, bool (*has)(const struct lull_run *run))
-{
-    for (uint32_t i = 0; i < runs->count; i++)
-        if (has(&runs->runs[i]))
-            return true;
-    return false;
-}
-
-static bool is_hybrid(const struct lull_run *run)
-{
-    return lull_pop_is_hybrid(run->input);
-}
-
-static bool has_devices(const struct lull_run *run)
-{
-    return run->input->n_devices > 0;
-}
-
 /* Devices have a tree of their own. */
 static void add_schemes(struct lull_document *document, const struct lull_runs *runs,
                         const struct lull_metrics_wish *wish, struct lull_arena *arena)
 {
-    bool hybrid = any_run(runs, is_hybrid);
+    bool hybrid = lull_runs_are_hybrid(runs);
     bool additive =
         wish->scheme == LULL_CHOICE_ALL || lull_choice_is_additive(wish->scheme, hybrid);
     bool multiplicative = wish->scheme == LULL_CHOICE_ALL || !additive;
@@ -51,7 +33,7 @@ static void add_schemes(struct lull_document *document, const struct lull_runs *
         lull_table_of_scheme(document, runs, sums, arena);
     if (multiplicative)
         lull_table_of_scheme(document, runs, products, arena);
-    bool devices = any_run(runs, has_devices);
+    bool devices = lull_runs_have_devices(runs);
     if (devices)
         lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
     lull_note_of_loss(document, runs,

@@ -17,6 +17,22 @@ enum lull_scheme lull_scheme_of(bool additive, bool hybrid)
     return hybrid ? LULL_SCHEME_MULTIPLICATIVE : LULL_SCHEME_MPI_MULTIPLICATIVE;
 }
 
+bool lull_runs_are_hybrid(const struct lull_runs *runs)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < runs->count; i++)
+        any |= lull_pop_is_hybrid(runs->runs[i].input);
+    return any;
+}
+
+bool lull_runs_have_devices(const struct lull_runs *runs)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < runs->count; i++)
+        any |= runs->runs[i].input->n_devices > 0;
+    return any;
+}
+
 static const char *nodes_of(uint32_t nodes, struct lull_arena *arena)
 {
     if (!nodes)
@@ -24,10 +40,9 @@ static const char *nodes_of(uint32_t nodes, struct lull_arena *arena)
     return lull_arena_printf(arena, nodes == 1 ? "%u node" : "%u nodes", nodes);
 }
 
-/* A table with one column per run, headed by its name, nodes and shape. */
-static struct lull_table *table_of_runs(struct lull_document *document, const char *id,
-                                        const char *title, const char *corner,
-                                        const struct lull_runs *runs, struct lull_arena *arena)
+struct lull_table *lull_table_of_runs(struct lull_document *document, const char *id,
+                                      const char *title, const char *corner,
+                                      const struct lull_runs *runs, struct lull_arena *arena)
 {
     struct lull_table *table = lull_document_table(document, id, title, LULL_BY_ROW);
     lull_table_corner(table, corner);
@@ -148,8 +163,8 @@ static void explain_above_one(struct lull_document *document, const struct lull_
 void lull_table_of_scheme(struct lull_document *document, const struct lull_runs *runs,
                           enum lull_scheme scheme, struct lull_arena *arena)
 {
-    struct lull_table *table = table_of_runs(document, scheme_texts[scheme].id,
-                                             scheme_texts[scheme].title, "Metric", runs, arena);
+    struct lull_table *table = lull_table_of_runs(
+        document, scheme_texts[scheme].id, scheme_texts[scheme].title, "Metric", runs, arena);
     uint32_t *rows = lull_arena_zero(arena, (size_t)lull_metric_count, sizeof(*rows));
     for (int metric = 0; metric < lull_metric_count; metric++) {
         const struct lull_metric_def *def = &lull_metric_defs[metric];
@@ -212,7 +227,7 @@ void lull_table_of_times(struct lull_document *document, const struct lull_runs 
         {"useful_cycles", "Cycles in useful time"},
     };
     struct lull_table *table =
-        table_of_runs(document, "raw", "Times and counters", "Quantity", runs, arena);
+        lull_table_of_runs(document, "raw", "Times and counters", "Quantity", runs, arena);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         lull_table_row(table, rows[i][0], rows[i][1], LULL_NO_ROW);
     for (uint32_t i = 0; i < runs->count; i++) {
@@ -249,10 +264,10 @@ static int64_t time_of_all(const struct lull_run *run, unsigned activity)
 void lull_table_of_activities(struct lull_document *document, const struct lull_runs *runs,
                               struct lull_arena *arena)
 {
-    struct lull_table *table = table_of_runs(document, "activities",
-                                             "Where the time of all threads "
-                                             "went",
-                                             "Activity", runs, arena);
+    struct lull_table *table = lull_table_of_runs(document, "activities",
+                                                  "Where the time of all threads "
+                                                  "went",
+                                                  "Activity", runs, arena);
     for (unsigned activity = 0; activity <= LULL_ACTIVITIES; activity++) {
         bool any = false;
         for (uint32_t i = 0; i < runs->count; i++)
@@ -295,7 +310,7 @@ static struct lull_cell counter_cell(const struct lull_run *run, const char *nam
 void lull_table_of_counters(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena)
 {
-    struct lull_table *table = table_of_runs(
+    struct lull_table *table = lull_table_of_runs(
         document, "counters", "Counters in useful time, all threads", "Counter", runs, arena);
     bool any = false;
     for (uint32_t i = 0; i < runs->count; i++) {

@@ -13,6 +13,15 @@ enum lull_scheme_choice {
     LULL_CHOICE_ALL
 };
 
+/* A table with one column per run, headed by its name, nodes and shape. */
+struct lull_table *lull_table_of_runs(struct lull_document *document, const char *id,
+                                      const char *title, const char *corner,
+                                      const struct lull_runs *runs, struct lull_arena *arena);
+
+/* Whether any run is hybrid (lull_pop_is_hybrid), or has devices. */
+bool lull_runs_are_hybrid(const struct lull_runs *runs);
+bool lull_runs_have_devices(const struct lull_runs *runs);
+
 /* ALL counts as USUAL. */
 bool lull_choice_is_additive(enum lull_scheme_choice choice, bool hybrid);
 enum lull_scheme lull_scheme_of(bool additive, bool hybrid);

@@ -1,0 +1,213 @@
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/message.h"
+#include "cli/options.h"
+#include "cli/process.h"
+#include "cli/progress.h"
+#include "study/compare.h"
+#include "study/replay/measured.h"
+#include "view/report/report_document.h"
+
+#include <string.h>
+
+/* What the user typed. */
+static struct {
+    char *scheme, *reference, *scaling, *region, *window, *max_size;
+    int raw_names, application, force, threads, no_replay, whole;
+} settings = {.application = 1};
+static struct lull_output_settings output;
+
+static const struct poptOption options[] = {
+    {"scheme", 's', POPT_ARG_STRING, &settings.scheme, 0,
+     "which tree of efficiencies text shows (multiplicative for runs with one thread per process, "
+     "otherwise additive); the others have both",
+     "additive|multiplicative"},
+    {"reference", 'r', POPT_ARG_STRING, &settings.reference, 0,
+     "the run that the others are compared with (that with the fewest threads)", "RUN"},
+    {"scaling", '\0', POPT_ARG_STRING, &settings.scaling, 0,
+     "how the problem grows with the threads: not, in proportion, or guess (strong)",
+     "strong|weak|auto"},
+    {"region", '\0', POPT_ARG_STRING, &settings.region, 0,
+     "only the time each process spends in the region NAME", "NAME"},
+    {"window", 'w', POPT_ARG_STRING, &settings.window, 0,
+     "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be "
+     "left out",
+     "FROM:TO"},
+    {"whole", '\0', POPT_ARG_NONE, &settings.whole, 0,
+     "the whole run; without it, or a region or window, a run that lull recorded is analysed from "
+     "the end of MPI_Init to the begin of MPI_Finalize",
+     NULL},
+    LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
+    {"max-size", 'm', POPT_ARG_STRING, &settings.max_size, 0,
+     "how large the page may become, which decides how deep it goes (16MB)", "SIZE"},
+    LULL_RAW_NAMES_OPTION(settings.raw_names),
+    LULL_DIGITS_OPTION(output),
+    {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
+     "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
+    LULL_THREADS_OPTION(settings.threads, "threads to read with"),
+    {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
+     "go on where the tracer disturbed the run too much, or where runs seem not to be of one "
+     "program",
+     NULL},
+    {"format", 'f', POPT_ARG_STRING, &output.format, 0,
+     "how to print the result; html, a page, where the output ends in .html", "text|json|csv|html"},
+    {"output", 'o', POPT_ARG_STRING, &output.path, 0,
+     "write the result to FILE instead of standard output", "FILE"},
+    LULL_COLOUR_OPTION(output),
+    POPT_TABLEEND,
+};
+
+/* What is to be read, compared and shown. */
+struct wishes {
+    struct lull_report_options report;
+    enum lull_scaling_wish scaling;
+    struct lull_report_wish view;
+};
+
+/* ---- what was typed ------------------------------------------------------------------------ */
+
+static lull_status read_words(struct wishes *wishes, struct lull_error *err)
+{
+    static const char *const schemes[] = {"additive", "multiplicative", NULL};
+    static const char *const scalings[] = {"strong", "weak", "auto", NULL};
+    unsigned scheme, scaling;
+    lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, err);
+    if (status == LULL_OK)
+        status = lull_option_word("scaling", settings.scaling, scalings, &scaling, err);
+    if (status != LULL_OK)
+        return status;
+    wishes->view.scheme = (enum lull_scheme_choice)scheme;
+    wishes->scaling = (enum lull_scaling_wish)scaling;
+    return LULL_OK;
+}
+
+/* How large a page may become decides also how much is kept while the runs are read. */
+static lull_status read_size(struct wishes *wishes, struct lull_error *err)
+{
+    output.most_bytes = 16000000;
+    lull_status status = LULL_OK;
+    if (settings.max_size)
+        status = lull_parse_size(settings.max_size, &output.most_bytes, err);
+    if (status != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--max-size");
+    if (output.most_bytes == 0)
+        return lull_fail(err, LULL_ERR_RANGE, "--max-size is '%s', expected a size above 0",
+                         settings.max_size);
+    lull_report_budget(output.most_bytes, &wishes->report);
+    return LULL_OK;
+}
+
+/* The options that the command for a closer look repeats. */
+static const char *repeated_options(struct lull_arena *arena)
+{
+    const char *repeated = "";
+    if (settings.application != 1)
+        repeated = lull_arena_printf(arena, " --application %d", settings.application);
+    if (settings.no_replay)
+        repeated = lull_arena_printf(arena, "%s --no-replay", repeated);
+    return repeated;
+}
+
+static int read_settings(struct wishes *wishes, struct lull_arena *arena)
+{
+    struct lull_error err;
+    struct lull_runs_options *runs = &wishes->report.runs;
+    lull_status status = LULL_OK;
+    if (settings.window)
+        status = lull_runs_window_read(settings.window, arena, runs, &err);
+    if (status == LULL_OK)
+        status = read_words(wishes, &err);
+    if (status == LULL_OK)
+        status = read_size(wishes, &err);
+    if (status != LULL_OK)
+        return lull_cli_usage("%s", err.text);
+    runs->application = (uint32_t)settings.application - 1;
+    runs->region = settings.region;
+    runs->regions = true;
+    runs->force = settings.force;
+    runs->whole = settings.whole;
+    runs->no_replay = settings.no_replay;
+    runs->check = settings.no_replay ? 0 : LULL_REPLAY_CHECK_MOST;
+    runs->raw_names = settings.raw_names;
+    runs->workers = (unsigned)settings.threads;
+    wishes->view.region = settings.region;
+    wishes->view.window = settings.window;
+    wishes->view.options = repeated_options(arena);
+    return LULL_EXIT_OK;
+}
+
+/* A page where its name says so; and what cannot be written is told before the work. */
+static int choose_output(void)
+{
+    static char html[] = "html";
+    const char *dot = output.path ? strrchr(output.path, '.') : NULL;
+    if (!output.format && dot && (strcmp(dot, ".html") == 0 || strcmp(dot, ".htm") == 0))
+        output.format = html;
+    return output.path && strcmp(output.path, "-") != 0 ? lull_output_probe(output.path)
+                                                        : LULL_EXIT_OK;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static lull_status load(const char *const *paths, uint32_t count, const struct wishes *wishes,
+                        struct lull_notices *notices, struct lull_report *report,
+                        struct lull_error *err)
+{
+    struct lull_arena *arena = notices->arena;
+    struct lull_runs *runs = &report->runs;
+    lull_status status =
+        lull_report_load(paths, count, &wishes->report, notices, arena, report, err);
+    if (status == LULL_OK)
+        status = lull_study_reference(runs, settings.reference, arena, err);
+    if (status == LULL_OK)
+        status = lull_study_check(runs, settings.force, notices, arena, err);
+    if (status != LULL_OK)
+        return status;
+    lull_study_scaling(runs, wishes->scaling, notices);
+    return lull_study_compute(runs, arena, err);
+}
+
+static int run(poptContext context, struct lull_arena *arena)
+{
+    struct wishes wishes = {0};
+    struct lull_notices notices = {.arena = arena};
+    struct lull_progress progress;
+    const struct lull_study_progress shown = lull_progress_of_study(&progress);
+    struct lull_report report;
+    struct lull_error err;
+    uint32_t count;
+    const char *const *paths = lull_operands(context, &count);
+    lull_limits_raise_files();
+    int status =
+        count ? read_settings(&wishes, arena) : lull_cli_usage("expected at least one RUN");
+    if (status == LULL_EXIT_OK)
+        status = choose_output();
+    if (status != LULL_EXIT_OK)
+        return status;
+    wishes.report.runs.progress = &shown;
+    lull_status done = load(paths, count, &wishes, &notices, &report, &err);
+    lull_cli_warn_all(&notices);
+    if (done == LULL_OK)
+        status = lull_output_write(&output,
+                                   lull_report_document(&report, &wishes.view, &notices, arena));
+    else
+        status = lull_cli_fail("%s", err.text);
+    lull_report_close(&report);
+    return status;
+}
+
+const struct lull_command lull_cmd_report = {
+    .name = "report",
+    .summary = "one page of what the cores did in one or more runs, at any zoom",
+    .operands = "RUN...",
+    .details = "As text: how far to trust the data, the efficiencies, and a timeline of at most\n"
+               "20 rows. With -o FILE.html a page that opens in a browser without a network, in\n"
+               "which one can zoom down to single steps and messages.\n\n"
+               "examples:\n"
+               "  lull report run.lull\n"
+               "  lull report run1.lull run2.lull run4.lull -o report.html\n"
+               "  lull report run.lull --window 1.2s:1.3s -o closer.html\n",
+    .options = options,
+    .output = &output,
+    .run = run,
+};

@@ -1,0 +1,28 @@
+/* Values of cells as people read them, in text and on a page. */
+#ifndef LULL_REPORT_CELL_TEXT_H
+#define LULL_REPORT_CELL_TEXT_H
+
+#include "report/model.h"
+
+/* A unit of times that are compared with each other. */
+struct lull_time_unit;
+
+/* That of the largest time in the row or column that the cell is compared with. */
+const struct lull_time_unit *lull_table_time_unit(const struct lull_table *table, size_t row,
+                                                  size_t column);
+
+/* What a cell with a value says; `unit` is for times. The text is clean and lives in the arena. */
+const char *lull_cell_format(struct lull_arena *arena, struct lull_cell cell,
+                             const struct lull_render_options *options,
+                             const struct lull_time_unit *unit);
+
+/* A single value, apart from others. The text lives in the arena. */
+const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
+                           const struct lull_render_options *options);
+
+/* How good an efficiency is. */
+enum lull_efficiency_band { LULL_BAND_GOOD, LULL_BAND_LOOK, LULL_BAND_POOR, LULL_BANDS };
+enum lull_efficiency_band lull_efficiency_band(double value);
+extern const char *const lull_band_meanings[LULL_BANDS];
+
+#endif

@@ -1,0 +1,269 @@
+// The data of the page: deflated blocks that are inflated when they are needed.
+// docs/formats/report.md describes the bytes.
+
+async function inflate(id) {
+    const element = byId(id);
+    const text = element.textContent;
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function readMeta(id) {
+    return JSON.parse(new TextDecoder().decode(await inflate(id)));
+}
+
+// Numbers of seven bits a byte, the low ones first.
+class Varints {
+    constructor(bytes) {
+        this.bytes = bytes;
+        this.at = 0;
+    }
+    get done() {
+        return this.at >= this.bytes.length;
+    }
+    byte() {
+        return this.bytes[this.at++];
+    }
+    number() {
+        let value = 0, factor = 1;
+        for (;;) {
+            const byte = this.bytes[this.at++];
+            value += (byte & 127) * factor;
+            if (byte < 128)
+                return value;
+            factor *= 128;
+        }
+    }
+    signed() {
+        const value = this.number();
+        return value % 2 ? -(value + 1) / 2 : value / 2;
+    }
+}
+
+// One run. Times are ns from the begin of its axis.
+class Timeline {
+    constructor(number, meta) {
+        Object.assign(this, meta);
+        this.number = number;
+        this.length = meta.end - meta.begin;
+        this.count = meta.rows.name.length;
+        this.children = Array.from({length: this.count}, () => []);
+        this.roots = [];
+        this.leafRows = [];
+        for (let row = 0; row < this.count; row++) {
+            const parent = meta.rows.parent[row];
+            (parent < 0 ? this.roots : this.children[parent]).push(row);
+            if (meta.rows.leaf[row] >= 0)
+                this.leafRows[meta.rows.leaf[row]] = row;
+        }
+        this.regionNames = new Map(meta.regions.map(([index, name, site]) => [index, {name, site}]));
+        this.tiles = new Map(); // row -> the deepest block that has its cells
+        this.stepBlocks = [];
+        this.messageBlock = -1;
+        meta.blocks.forEach((block, index) => this.addBlock(block, index));
+        this.loading = new Map();
+        this.cells = new Map(); // row -> {level, planes}
+        this.steps = [];        // leaf -> pieces
+        this.arrived = () => {};
+    }
+
+    addBlock(block, index) {
+        block.index = index;
+        if (block.kind === "messages")
+            this.messageBlock = index;
+        else if (block.kind === "steps")
+            this.stepBlocks.push(block);
+        else
+            block.rows.forEach((row, place) => {
+                const known = this.tiles.get(row);
+                if (!known || known.block.level < block.level)
+                    this.tiles.set(row, {block, place});
+            });
+    }
+
+    // Loads a block once; `use` gets its bytes.
+    load(index, use) {
+        if (!this.loading.has(index))
+            this.loading.set(index, inflate(`timeline-${this.number}-${index}`).then((bytes) => {
+                use(bytes);
+                this.arrived();
+            }));
+        return this.loading.get(index);
+    }
+
+    unpackTile(block, bytes) {
+        const bins = 2 ** block.level, mask = bytes[0] | bytes[1] << 8;
+        let plane = 2;
+        const planes = [];
+        for (let activity = 0; activity < this.activities.length; activity++)
+            if (mask >> activity & 1) {
+                planes.push([activity, plane]);
+                plane += bins * block.rows.length;
+            }
+        block.rows.forEach((row, place) => {
+            if (this.tiles.get(row).block !== block)
+                return;
+            const own = [];
+            for (const [activity, begin] of planes) {
+                const values = bytes.subarray(begin + place * bins, begin + (place + 1) * bins);
+                if (values.some((value) => value > 0))
+                    own.push({activity, values});
+            }
+            this.cells.set(row, {level: block.level, planes: own});
+        });
+    }
+
+    // The cells of a row; null while they are on their way.
+    rowCells(row) {
+        const known = this.cells.get(row);
+        if (known !== undefined)
+            return known;
+        const tile = this.tiles.get(row);
+        if (tile) {
+            this.load(tile.block.index, (bytes) => this.unpackTile(tile.block, bytes));
+            return null;
+        }
+        return this.sumOfChildren(row);
+    }
+
+    // What rows without a tile of their own spend: the mean of their children, by locations.
+    sumOfChildren(row) {
+        const children = this.children[row];
+        const parts = children.map((child) => this.rowCells(child));
+        if (parts.includes(null))
+            return null;
+        const level = Math.min(...parts.map((part) => part.level));
+        const bins = 2 ** level, planes = new Map();
+        parts.forEach((part, i) => {
+            const weight = this.rows.leaves[children[i]] / this.rows.leaves[row] / 2 ** (part.level - level);
+            for (const {activity, values} of part.planes) {
+                if (!planes.has(activity))
+                    planes.set(activity, new Float32Array(bins));
+                const sum = planes.get(activity), shift = part.level - level;
+                for (let bin = 0; bin < values.length; bin++)
+                    sum[bin >> shift] += weight * values[bin];
+            }
+        });
+        const cells = {level: children.length ? level : 0,
+                       planes: [...planes].map(([activity, values]) => ({activity, values}))};
+        this.cells.set(row, cells);
+        return cells;
+    }
+
+    // Shares of the whole run by activity, or null while cells are on their way.
+    totals(row) {
+        const cells = this.rowCells(row);
+        if (!cells)
+            return null;
+        const totals = new Float64Array(this.activities.length);
+        let all = 0;
+        for (const {activity, values} of cells.planes)
+            for (let bin = 0; bin < values.length; bin++) {
+                totals[activity] += values[bin];
+                all += values[bin];
+            }
+        return all > 0 ? totals.map((value) => value / all) : totals;
+    }
+
+    unpackSteps(block, bytes) {
+        const numbers = new Varints(bytes);
+        for (let leaf = block.first; leaf < block.first + block.count; leaf++) {
+            const pieces = [];
+            for (let n = numbers.number(); n > 0; n--) {
+                const begin = numbers.number(), count = numbers.number();
+                const piece = {begin, ends: new Float64Array(count), activities: new Uint8Array(count),
+                               regions: new Int32Array(count)};
+                let at = begin;
+                for (let i = 0; i < count; i++) {
+                    at += numbers.number();
+                    piece.ends[i] = at;
+                    piece.activities[i] = numbers.byte();
+                    piece.regions[i] = numbers.number() - 1;
+                }
+                piece.end = at;
+                pieces.push(piece);
+            }
+            this.steps[leaf] = pieces;
+        }
+    }
+
+    // The pieces of a leaf that are known step by step; null while they are on their way.
+    leafPieces(leaf) {
+        if (this.steps[leaf])
+            return this.steps[leaf];
+        const block = this.stepBlocks.find((one) => leaf >= one.first && leaf < one.first + one.count);
+        if (!block) {
+            this.steps[leaf] = [];
+            return this.steps[leaf];
+        }
+        this.load(block.index, (bytes) => this.unpackSteps(block, bytes));
+        return null;
+    }
+
+    loadAllSteps() {
+        return Promise.all(this.stepBlocks.map(
+            (block) => this.load(block.index, (bytes) => this.unpackSteps(block, bytes))));
+    }
+
+    unpackMessages(bytes) {
+        const numbers = new Varints(bytes), count = numbers.number();
+        const list = {count, sent: new Float64Array(count), received: new Float64Array(count),
+                      sender: new Uint32Array(count), receiver: new Uint32Array(count),
+                      bytes: new Float64Array(count), tag: new Int32Array(count)};
+        let at = 0;
+        for (let i = 0; i < count; i++) {
+            at += numbers.number();
+            list.sent[i] = at;
+            list.received[i] = at + numbers.signed();
+            list.sender[i] = numbers.number();
+            list.receiver[i] = numbers.number();
+            list.bytes[i] = numbers.number();
+            list.tag[i] = numbers.signed();
+        }
+        this.messageList = list;
+    }
+
+    // All messages, by the time of sending; null while they are on their way or where none are kept.
+    messagesKept() {
+        if (this.messageBlock >= 0 && !this.messageList)
+            this.load(this.messageBlock, (bytes) => this.unpackMessages(bytes));
+        return this.messageList || null;
+    }
+
+    // The step of a leaf at a time: {piece, index, begin, end, activity, region}, or null.
+    stepAt(leaf, time) {
+        for (const piece of this.leafPieces(leaf) || []) {
+            if (time < piece.begin || time >= piece.end)
+                continue;
+            const index = firstAbove(piece.ends, time);
+            return this.stepOf(piece, index);
+        }
+        return null;
+    }
+
+    stepOf(piece, index) {
+        return {piece, index, begin: index ? piece.ends[index - 1] : piece.begin, end: piece.ends[index],
+                activity: piece.activities[index], region: piece.regions[index]};
+    }
+
+    regionText(region) {
+        const known = this.regionNames.get(region);
+        if (!known)
+            return "";
+        return known.site ? `${known.name}, ${known.site}` : known.name;
+    }
+}
+
+// Index of the first of some rising numbers that is above `value`.
+function firstAbove(numbers, value) {
+    let low = 0, high = numbers.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (numbers[middle] > value)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}

@@ -1,0 +1,77 @@
+// Messages between the rows of a timeline: arrows where there are few rows, else how many are on
+// their way.
+
+const mostArrowRows = 200, mostArrows = 4000;
+
+// Those that overlap the view, as indices; at most `most` of them, then null.
+function messagesIn(list, view, most) {
+    const found = [];
+    const end = firstAbove(list.sent, view.to);
+    for (let i = 0; i < end; i++)
+        if (list.received[i] >= view.from) {
+            if (found.length === most)
+                return null;
+            found.push(i);
+        }
+    return found;
+}
+
+// How many messages are on their way in each column, on average.
+function messageDensity(list, view, columns) {
+    const perColumn = (view.to - view.from) / columns;
+    const density = new Float64Array(columns), whole = new Float64Array(columns + 1);
+    const end = firstAbove(list.sent, view.to);
+    for (let i = 0; i < end; i++) {
+        const from = Math.max(0, (list.sent[i] - view.from) / perColumn);
+        const to = Math.min(columns, (list.received[i] - view.from) / perColumn);
+        if (to <= from)
+            continue;
+        const first = Math.floor(from), last = Math.floor(to);
+        if (first === last) {
+            density[first] += to - from;
+            continue;
+        }
+        density[first] += first + 1 - from;
+        if (last < columns)
+            density[last] += to - last;
+        whole[first + 1]++;
+        whole[last]--;
+    }
+    let open = 0;
+    for (let column = 0; column < columns; column++) {
+        open += whole[column];
+        density[column] += open;
+    }
+    return density;
+}
+
+// The message that a leaf received last in a span of time, or -1.
+function lastReceived(list, leaf, from, to) {
+    let best = -1;
+    for (let i = 0; i < list.count; i++)
+        if (list.receiver[i] === leaf && list.received[i] > from && list.received[i] <= to
+            && (best < 0 || list.received[i] > list.received[best]))
+            best = i;
+    return best;
+}
+
+// Whose step of the same region and activity began last before this one ended: who was late.
+// {leaf, time}, or null where there is none.
+function lastToArrive(timeline, leaf, step) {
+    let best = null;
+    timeline.steps.forEach((pieces, other) => {
+        for (const piece of pieces || []) {
+            if (piece.begin > step.end || piece.end < step.begin)
+                continue;
+            for (let i = firstAbove(piece.ends, step.begin); i < piece.ends.length; i++) {
+                const begin = i ? piece.ends[i - 1] : piece.begin;
+                if (begin >= step.end)
+                    break;
+                if (piece.activities[i] === step.activity && piece.regions[i] === step.region
+                    && begin > step.begin && (!best || begin > best.time))
+                    best = {leaf: other, time: begin};
+            }
+        }
+    });
+    return best && best.leaf !== leaf ? best : null;
+}

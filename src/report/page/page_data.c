@@ -1,0 +1,281 @@
+#include "report/page/page_data.h"
+
+#include "report/page/base64.h"
+#include "report/page/picture_meta.h"
+#include "report/timeline_blocks.h"
+
+#include <string.h>
+
+enum {
+    COARSE = 6,            /* level of the cells that all leaves have */
+    AROUND = 128,          /* most bytes around a block, and what the meta has of it */
+    TILE_CELLS = 64 << 10, /* of a tile: what is inflated when one of its rows is looked at */
+    LAYER_PART = 8         /* a layer of a matrix takes at most this part of the room */
+};
+
+struct lull_page_data {
+    struct lull_arena *arena;
+    uint64_t room, size; /* size of what is packed so far */
+    struct lull_page_picture *pictures; /* timelines, then matrices */
+    const char **metas;                 /* in base64 */
+    size_t n_timelines, n_pictures;
+};
+
+static void leave_out(struct lull_page_picture *picture, const char *sentence)
+{
+    size_t i = 0;
+    while (picture->left_out[i])
+        i++;
+    if (i + 1 < sizeof picture->left_out / sizeof *picture->left_out)
+        picture->left_out[i] = sentence;
+}
+
+/* Adds a block if it fits, or must be there. */
+static bool add_block(struct lull_page_data *data, struct lull_page_picture *picture,
+                      struct lull_page_block block, const struct lull_bytes *bytes, bool must)
+{
+    block.base64 = lull_base64_deflated(data->arena, bytes->data, bytes->size, &block.length);
+    uint64_t cost = AROUND + block.length + (block.rows ? 2 * (uint64_t)block.count : 0);
+    if (!block.base64 || (!must && data->size + cost > data->room))
+        return false;
+    picture->blocks = lull_arena_grow(data->arena, picture->blocks, &picture->capacity,
+                                      picture->n_blocks + 1, sizeof *picture->blocks);
+    picture->blocks[picture->n_blocks++] = block;
+    data->size += cost;
+    return true;
+}
+
+/* ---- tiles --------------------------------------------------------------------------------- */
+
+/* All leaves, or the fine rows. */
+static uint32_t list_rows(const struct lull_picture_timeline *timeline, bool fine,
+                          struct lull_arena *arena, uint32_t **ret_rows)
+{
+    uint32_t *rows = lull_arena_zero(arena, (size_t)timeline->n_rows + 1, sizeof *rows);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < timeline->n_rows; i++)
+        if (fine ? lull_block_is_fine(timeline, i)
+                 : timeline->rows[i].leaf != LULL_PICTURE_NO_ROW)
+            rows[count++] = i;
+    *ret_rows = rows;
+    return count;
+}
+
+static bool add_tiles(struct lull_page_data *data, struct lull_page_picture *picture,
+                      const uint32_t *rows, uint32_t n_rows, unsigned level, bool must)
+{
+    const uint32_t most = TILE_CELLS >> level;
+    for (uint32_t first = 0; first < n_rows; first += most) {
+        struct lull_bytes bytes = {0};
+        uint32_t count = n_rows - first < most ? n_rows - first : most;
+        struct lull_page_block block = {
+            .kind = "tile", .level = level, .rows = rows + first, .count = count};
+        bool added = lull_block_tile(picture->timeline, level, rows + first, count, &bytes) &&
+                     add_block(data, picture, block, &bytes, must);
+        lull_bytes_free(&bytes);
+        if (!added)
+            return false;
+    }
+    return true;
+}
+
+static bool is_there(const struct lull_page_picture *picture)
+{
+    return picture->timeline ? !picture->timeline->absent : !picture->matrix->absent;
+}
+
+static void add_coarse(struct lull_page_data *data)
+{
+    for (size_t i = 0; i < data->n_timelines; i++) {
+        struct lull_page_picture *picture = &data->pictures[i];
+        uint32_t *rows;
+        if (!is_there(picture))
+            continue;
+        unsigned level = picture->timeline->level < COARSE ? picture->timeline->level : COARSE;
+        uint32_t count = list_rows(picture->timeline, false, data->arena, &rows);
+        if (!add_tiles(data, picture, rows, count, level, false))
+            leave_out(picture, "cells of some rows");
+    }
+}
+
+/* Of all timelines at one level; nothing of them if they do not fit. */
+static bool add_fine_of(struct lull_page_data *data, unsigned level)
+{
+    uint64_t size = data->size;
+    size_t *counts = lull_arena_zero(data->arena, data->n_timelines + 1, sizeof *counts);
+    bool fits = true;
+    for (size_t i = 0; i < data->n_timelines; i++) {
+        struct lull_page_picture *picture = &data->pictures[i];
+        uint32_t *rows;
+        counts[i] = picture->n_blocks;
+        if (!fits || !is_there(picture) || picture->timeline->level <= COARSE)
+            continue;
+        uint32_t count = list_rows(picture->timeline, true, data->arena, &rows);
+        unsigned own = picture->timeline->level < level ? picture->timeline->level : level;
+        fits = add_tiles(data, picture, rows, count, own, false);
+    }
+    if (fits)
+        return true;
+    data->size = size;
+    for (size_t i = 0; i < data->n_timelines; i++)
+        data->pictures[i].n_blocks = counts[i];
+    return false;
+}
+
+static void add_fine(struct lull_page_data *data)
+{
+    unsigned deepest = 0;
+    for (size_t i = 0; i < data->n_timelines; i++)
+        if (is_there(&data->pictures[i]) && data->pictures[i].timeline->level > deepest)
+            deepest = data->pictures[i].timeline->level;
+    unsigned level = deepest;
+    while (level > COARSE && !add_fine_of(data, level))
+        level--;
+    for (size_t i = 0; i < data->n_timelines; i++)
+        if (is_there(&data->pictures[i]) && data->pictures[i].timeline->level > level)
+            leave_out(&data->pictures[i], "finer cells");
+}
+
+/* ---- steps, messages, layers --------------------------------------------------------------- */
+
+static void add_messages(struct lull_page_data *data, struct lull_page_picture *picture)
+{
+    struct lull_bytes bytes = {0};
+    struct lull_page_block block = {.kind = "messages"};
+    if (!is_there(picture) || picture->timeline->n_kept_messages == 0)
+        return;
+    if (!lull_block_messages(picture->timeline, &bytes) ||
+        !add_block(data, picture, block, &bytes, false))
+        leave_out(picture, "messages");
+    lull_bytes_free(&bytes);
+}
+
+/* In groups of leaves, so that a look at a few inflates no more than these. */
+static void add_steps(struct lull_page_data *data, struct lull_page_picture *picture)
+{
+    enum { GROUP = 16 };
+    if (!is_there(picture))
+        return;
+    const uint32_t n_leaves = picture->timeline->n_leaves;
+    for (uint32_t first = 0; first < n_leaves; first += GROUP) {
+        struct lull_bytes bytes = {0};
+        uint32_t count = n_leaves - first < GROUP ? n_leaves - first : GROUP;
+        struct lull_page_block block = {.kind = "steps", .first = first, .count = count};
+        bool any = false;
+        for (uint32_t leaf = first; leaf < first + count; leaf++)
+            any |= picture->timeline->pieces(picture->timeline->data, leaf) > 0;
+        bool added = !any || (lull_block_steps(picture->timeline, first, count, &bytes) &&
+                              add_block(data, picture, block, &bytes, false));
+        lull_bytes_free(&bytes);
+        if (!added) {
+            leave_out(picture, "steps of some locations");
+            return;
+        }
+        picture->kept_leaves = first + count;
+    }
+}
+
+/* Numbers as 32-bit floating point, row by row. */
+static void add_layers(struct lull_page_data *data, struct lull_page_picture *picture)
+{
+    const struct lull_picture_matrix *matrix = picture->matrix;
+    if (!is_there(picture))
+        return;
+    const size_t count = (size_t)matrix->n_rows * matrix->n_columns;
+    float *values = lull_arena_alloc(data->arena, (count + 1) * sizeof *values);
+    for (uint32_t i = 0; i < matrix->n_layers; i++) {
+        for (size_t k = 0; k < count; k++)
+            values[k] = (float)matrix->layers[i].values[k];
+        const struct lull_bytes bytes = {(unsigned char *)values, count * sizeof *values, 0};
+        struct lull_page_block block = {.kind = "layer", .first = i};
+        uint64_t size = data->size;
+        if (!add_block(data, picture, block, &bytes, false) ||
+            data->size - size > data->room / LAYER_PART) {
+            picture->n_blocks -= data->size > size;
+            data->size = size;
+            leave_out(picture, "some layers");
+        }
+    }
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static void add_metas(struct lull_page_data *data)
+{
+    data->metas = lull_arena_zero(data->arena, data->n_pictures + 1, sizeof *data->metas);
+    data->size = 0;
+    for (size_t i = 0; i < data->n_pictures; i++) {
+        size_t length = 0;
+        const char *meta = lull_page_picture_meta(&data->pictures[i], data->arena);
+        if (meta)
+            data->metas[i] = lull_base64_deflated(data->arena, meta, strlen(meta), &length);
+        data->size += length + AROUND;
+        for (size_t k = 0; k < data->pictures[i].n_blocks; k++)
+            data->size += data->pictures[i].blocks[k].length + AROUND;
+    }
+}
+
+/* Names of regions are known when it is known whose steps are there. */
+static void drop_steps(struct lull_page_data *data)
+{
+    for (size_t i = 0; i < data->n_timelines; i++) {
+        struct lull_page_picture *picture = &data->pictures[i];
+        while (picture->n_blocks &&
+               strcmp(picture->blocks[picture->n_blocks - 1].kind, "steps") == 0)
+            picture->n_blocks--;
+        if (picture->kept_leaves)
+            leave_out(picture, "steps");
+        picture->kept_leaves = 0;
+    }
+}
+
+struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room)
+{
+    struct lull_arena *arena = document->arena;
+    struct lull_page_data *data = lull_arena_zero(arena, 1, sizeof *data);
+    data->arena = arena;
+    data->room = room;
+    data->n_timelines = document->n_timelines;
+    data->n_pictures = document->n_timelines + document->n_matrices;
+    data->pictures = lull_arena_zero(arena, data->n_pictures + 1, sizeof *data->pictures);
+    for (size_t i = 0; i < document->n_timelines; i++)
+        data->pictures[i].timeline = document->timelines[i];
+    for (size_t i = 0; i < document->n_matrices; i++)
+        data->pictures[document->n_timelines + i].matrix = document->matrices[i];
+    add_metas(data); /* how large they are at least */
+    add_coarse(data);
+    for (size_t i = data->n_timelines; i < data->n_pictures; i++)
+        add_layers(data, &data->pictures[i]);
+    add_fine(data);
+    for (size_t i = 0; i < data->n_timelines; i++)
+        add_messages(data, &data->pictures[i]);
+    for (size_t i = 0; i < data->n_timelines; i++)
+        add_steps(data, &data->pictures[i]);
+    add_metas(data);
+    if (data->size > room) {
+        drop_steps(data);
+        add_metas(data);
+    }
+    return data;
+}
+
+uint64_t lull_page_data_size(const struct lull_page_data *data)
+{
+    return data->size;
+}
+
+void lull_page_data_write(const struct lull_page_data *data, FILE *out)
+{
+    for (size_t i = 0; i < data->n_pictures; i++) {
+        const struct lull_page_picture *picture = &data->pictures[i];
+        bool timeline = picture->timeline != NULL;
+        size_t number = timeline ? i : i - data->n_timelines;
+        const char *name = timeline ? "timeline" : "matrix";
+        if (data->metas[i])
+            fprintf(out, "<script type=\"application/x-lull\" id=\"%s-%zu\">%s</script>\n", name,
+                    number, data->metas[i]);
+        for (size_t k = 0; k < picture->n_blocks; k++)
+            fprintf(out, "<script type=\"application/x-lull\" id=\"%s-%zu-%zu\">%s</script>\n",
+                    name, number, k, picture->blocks[k].base64);
+    }
+}

@@ -1,0 +1,17 @@
+/* What the script of the page draws: timelines and matrices, in elements that browsers do not run.
+ * Each is deflated JSON that lists its blocks, and blocks as docs/formats/report.md describes them.
+ * Internal to the report room. */
+#ifndef LULL_REPORT_PAGE_DATA_H
+#define LULL_REPORT_PAGE_DATA_H
+
+#include "report/model.h"
+
+struct lull_page_data;
+
+/* Packs as much as fits into `room` bytes, what is wanted most first. It lives in the document's
+ * arena. Never NULL. */
+struct lull_page_data *lull_page_data_pack(const struct lull_document *document, uint64_t room);
+void lull_page_data_write(const struct lull_page_data *data, FILE *out);
+uint64_t lull_page_data_size(const struct lull_page_data *data); /* of what is written */
+
+#endif

@@ -1,0 +1,144 @@
+/* What a document carries beside tables: charts, timelines and matrices. Each renderer decides what
+ * it can show of them: the page draws all, text a timeline as blocks, JSON numbers.
+ *
+ * They are borrowed: what is handed over lives as long as the document. Times are ns from the begin
+ * of the run. Names are data and may hold anything. */
+#ifndef LULL_REPORT_PICTURES_H
+#define LULL_REPORT_PICTURES_H
+
+#include "report/chart.h"
+#include "report/document.h"
+
+#include <stddef.h>
+
+/* ---- charts -------------------------------------------------------------------------------- */
+
+void lull_document_chart(struct lull_document *document, const char *id,
+                         const struct lull_chart *chart);
+
+/* ---- timelines ----------------------------------------------------------------------------- */
+
+enum { LULL_PICTURE_ACTIVITIES = 16, LULL_PICTURE_COARSE = 6 /* level of all rows */ };
+#define LULL_PICTURE_NO_ROW UINT32_MAX
+
+/* What time is spent on. Renderers give each of these kinds a colour and a hatching of its own. */
+enum lull_picture_paint {
+    LULL_PAINT_USEFUL,
+    LULL_PAINT_MESSAGES, /* point to point */
+    LULL_PAINT_COLLECTIVE,
+    LULL_PAINT_MPI,      /* other parts of MPI */
+    LULL_PAINT_SYNC,     /* barriers of OpenMP */
+    LULL_PAINT_SCHEDULE, /* fork, join, scheduling */
+    LULL_PAINT_LOCK,
+    LULL_PAINT_IDLE,
+    LULL_PAINT_DEVICE,
+    LULL_PAINT_IO,
+    LULL_PAINT_TRACER,  /* writes its buffer */
+    LULL_PAINT_NOTHING, /* not there, not recorded, not analysed */
+    LULL_PAINTS
+};
+
+struct lull_picture_activity {
+    const char *id, *label; /* "mpi_p2p", "MPI point-to-point" */
+    enum lull_picture_paint paint;
+};
+
+struct lull_picture_row {
+    const char *name;  /* "rank 3", "node17", "rank 3 thread 1" */
+    const char *kind;  /* "band", "node", "process", "thread" or "device" */
+    uint32_t parent;   /* an earlier row, or LULL_PICTURE_NO_ROW */
+    uint32_t n_leaves; /* locations in it: a cell of the row has n_leaves * bin ns in all */
+    uint32_t leaf;     /* index among the leaves; LULL_PICTURE_NO_ROW: it has children */
+    unsigned level;    /* the deepest one of its cells: 2^level bins */
+};
+
+struct lull_picture_step {
+    int64_t end;     /* it begins where the one before ends */
+    uint32_t region; /* index into regions, or LULL_PICTURE_NO_ROW */
+    uint8_t activity;
+};
+
+struct lull_picture_piece {
+    int64_t begin;
+    size_t count;
+    const void *steps; /* for step() */
+};
+
+struct lull_picture_message {
+    int64_t sent, received;
+    uint32_t sender, receiver; /* leaves */
+    uint64_t bytes;
+    int32_t tag;
+};
+
+struct lull_picture_place {
+    int64_t begin, end;
+    uint32_t leaf;
+    uint32_t region; /* or LULL_PICTURE_NO_ROW */
+    uint8_t activity;
+};
+
+struct lull_picture_region {
+    const char *name;
+    const char *site; /* "exchange (heat.c:120)"; "" where it is not known */
+};
+
+struct lull_picture_timeline {
+    const char *id, *title; /* the name of the run */
+    const char *absent;     /* why there is none, then nothing below is set; NULL: there is one */
+    const char *command;    /* "lull report run.lull --window", to which FROM:TO in seconds
+                               ("0.5s:1.2s") is    added for a closer look; ready for a shell */
+    int64_t begin, end;     /* of the axis */
+    unsigned level;         /* the deepest one of any row */
+    const struct lull_picture_activity *activities;
+    uint32_t n_activities;               /* <= LULL_PICTURE_ACTIVITIES; those that have time */
+    const struct lull_picture_row *rows; /* a row before its children */
+    uint32_t n_rows, n_leaves;
+    const struct lull_picture_region *regions;
+    uint32_t n_regions;
+
+    /* Exact ns of `count` bins from `first` on: ret_ns[count][n_activities]. `level` is at most
+     * that of the row; bin i of level L begins at begin + floor(i * (end - begin) / 2^L). */
+    void (*cells)(const void *data, uint32_t row, unsigned level, uint32_t first, uint32_t count,
+                  int64_t *ret_ns);
+    /* The pieces of a leaf that are kept step by step, and the steps of one. */
+    uint32_t (*pieces)(const void *data, uint32_t leaf);
+    struct lull_picture_piece (*piece)(const void *data, uint32_t leaf, uint32_t piece);
+    struct lull_picture_step (*step)(const void *data, const struct lull_picture_piece *piece,
+                                     size_t step);
+    const void *data;
+
+    uint64_t n_steps, n_messages; /* of the run; all of them are there, or some */
+    bool all_steps, all_messages;
+    const struct lull_picture_message *messages; /* by time of sending */
+    size_t n_kept_messages;
+    const struct lull_picture_place *places; /* longest waits, the longest first */
+    uint32_t n_places;
+    const uint32_t *differing; /* rows whose useful time differs most from their peers' */
+    uint32_t n_differing;
+};
+
+void lull_document_timeline(struct lull_document *document,
+                            const struct lull_picture_timeline *timeline);
+
+/* ---- matrices ------------------------------------------------------------------------------ */
+
+/* Something for each pair of a row and a column: messages between ranks, iterations of ranks. */
+struct lull_picture_layer {
+    const char *id, *label, *unit; /* unit: "B", "s", "count", "ratio", "GHz" ... */
+    const double *values;          /* [n_rows][n_columns]; NAN: none */
+};
+
+struct lull_picture_matrix {
+    const char *id, *title, *about;     /* about: one sentence on how to read it */
+    const char *absent;                 /* why there is none; NULL: there is one */
+    const char *row_axis, *column_axis; /* "sender", "receiver" */
+    const char *const *row_names, *const *column_names;
+    uint32_t n_rows, n_columns;
+    const struct lull_picture_layer *layers;
+    uint32_t n_layers;
+};
+
+void lull_document_matrix(struct lull_document *document, const struct lull_picture_matrix *matrix);
+
+#endif

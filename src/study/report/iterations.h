@@ -1,0 +1,22 @@
+/* The iterations of ranks: how long each took and how long it waited, where they can be found. */
+#ifndef LULL_STUDY_REPORT_ITERATIONS_H
+#define LULL_STUDY_REPORT_ITERATIONS_H
+
+#include "study/joint_pass.h"
+#include "wave/field.h"
+
+/* Rides on a pass beside others. Its memory grows with the calls of MPI that wait, so that it gives
+ * up after so many spans of master threads. */
+#define LULL_ITERATIONS_MOST UINT64_C(4000000)
+
+struct lull_iterations;
+lull_status lull_iterations_create(const struct lull_trace *trace, uint32_t application,
+                                   struct lull_iterations **ret_iterations, struct lull_error *err);
+struct lull_consumer lull_iterations_consumer(struct lull_iterations *iterations);
+/* The field, or why there is none in *ret_absent, one sentence in `arena`. */
+const struct lull_wave_field *lull_iterations_conclude(struct lull_iterations *iterations,
+                                                       struct lull_arena *arena,
+                                                       const char **ret_absent);
+void lull_iterations_destroy(struct lull_iterations *iterations); /* NULL is allowed */
+
+#endif

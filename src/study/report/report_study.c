@@ -1,0 +1,203 @@
+#include "study/report/report_study.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is read of one trace; the runs get into another order afterwards. */
+struct reading {
+    const struct lull_trace *trace;
+    struct lull_timeline_builder *builder;
+    struct lull_iterations *iterations;
+};
+
+struct session {
+    const struct lull_report_options *options;
+    struct reading *readings; /* [count] */
+    uint32_t count;
+};
+
+void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
+{
+    static const uint64_t usual = 16000000;
+    options->most_steps = bytes < usual ? 1000000 * bytes / usual : 1000000;
+    options->most_messages = bytes < usual ? 200000 * bytes / usual : 200000;
+    options->fine = LULL_TIMELINE_FINEST;
+    for (uint64_t room = bytes; room < usual / 4 && options->fine > LULL_TIMELINE_COARSE; room *= 2)
+        options->fine--;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct session *session = context;
+    const struct lull_report_options *options = session->options;
+    struct reading *reading = &session->readings[session->count++];
+    const struct lull_timeline_options wanted = {.windows = joint->pass.windows,
+                                                 .application = joint->pass.application,
+                                                 .fine = options->fine,
+                                                 .most_steps = options->most_steps,
+                                                 .most_messages = options->most_messages};
+    reading->trace = joint->trace;
+    lull_status status =
+        lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
+    if (status == LULL_OK)
+        status = lull_iterations_create(joint->trace, joint->pass.application, &reading->iterations,
+                                        err);
+    if (status != LULL_OK)
+        return status;
+    joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
+    joint->consumers[joint->n_consumers++] = lull_iterations_consumer(reading->iterations);
+    return LULL_OK;
+}
+
+static struct reading *reading_of(const struct session *session, const struct lull_trace *trace)
+{
+    for (uint32_t i = 0; i < session->count; i++)
+        if (session->readings[i].trace == trace)
+            return &session->readings[i];
+    return NULL;
+}
+
+/* ---- who differs --------------------------------------------------------------------------- */
+
+struct amount {
+    uint32_t row;
+    int64_t ns;
+};
+
+static int compare_amounts(const void *a, const void *b)
+{
+    const struct amount *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int64_t distance(const struct lull_report_difference *difference)
+{
+    return llabs((long long)(difference->useful_ns - difference->median_ns));
+}
+
+static void add_difference(struct lull_report_run *run,
+                           const struct lull_report_difference *difference)
+{
+    uint32_t at = run->n_differences;
+    while (at > 0 && distance(&run->differences[at - 1]) < distance(difference))
+        at--;
+    if (at == LULL_REPORT_DIFFERENCES)
+        return;
+    uint32_t moved = run->n_differences < LULL_REPORT_DIFFERENCES ? run->n_differences++
+                                                                  : LULL_REPORT_DIFFERENCES - 1;
+    memmove(&run->differences[at + 1], &run->differences[at],
+            (moved - at) * sizeof *run->differences);
+    run->differences[at] = *difference;
+}
+
+/* Useful time per CPU thread of a row: device streams are no peers of threads. */
+static int64_t useful_of(const struct lull_timeline *timeline, uint32_t row)
+{
+    int64_t ns[LULL_STEP_ACTIVITIES], sum = 0, threads = 0;
+    const struct lull_timeline_row *at = &timeline->rows[row];
+    for (uint32_t l = at->first_leaf; l < at->first_leaf + at->n_leaves; l++) {
+        const struct lull_timeline_leaf *leaf = &timeline->leaves[l];
+        if (timeline->trace->locations[leaf->location].kind != LULL_LOCATION_THREAD)
+            continue;
+        lull_timeline_cells(timeline, leaf->row, 0, 0, 1, ns);
+        sum += ns[LULL_USEFUL];
+        threads++;
+    }
+    return threads ? sum / threads : -1;
+}
+
+/* Rows of one kind are compared: processes where there are several, else threads. */
+static void find_differences(struct lull_report_run *run, struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = run->timeline;
+    uint32_t of_kind[LULL_TIMELINE_ROW_KINDS] = {0};
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        of_kind[timeline->rows[row].kind]++;
+    const uint8_t kind =
+        of_kind[LULL_TIMELINE_PROCESS] > 1 ? LULL_TIMELINE_PROCESS : LULL_TIMELINE_THREAD;
+    if (of_kind[kind] < 2 || timeline->end <= timeline->begin)
+        return;
+    struct amount *amounts = lull_arena_zero(arena, of_kind[kind], sizeof *amounts);
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < timeline->n_rows; row++) {
+        const int64_t ns = timeline->rows[row].kind == kind ? useful_of(timeline, row) : -1;
+        if (ns >= 0)
+            amounts[n++] = (struct amount){row, ns};
+    }
+    if (n < 2)
+        return;
+    run->peers = kind == LULL_TIMELINE_PROCESS ? "rank" : "thread";
+    qsort(amounts, n, sizeof *amounts, compare_amounts);
+    const int64_t low = amounts[(n - 1) / 2].ns, median = low + (amounts[n / 2].ns - low) / 2;
+    const double least = LULL_REPORT_DIFFERS_LEAST * (double)(timeline->end - timeline->begin);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lull_report_difference difference = {amounts[i].row, amounts[i].ns, median};
+        if ((double)distance(&difference) >= least)
+            add_difference(run, &difference);
+    }
+}
+
+/* ---- the report ---------------------------------------------------------------------------- */
+
+static const char *why_absent(const struct lull_run *run)
+{
+    if (!run->trace)
+        return "It is a saved profile: sums without times. A timeline needs the trace.";
+    return "Only sums were recorded, and no events: they do not tell what happened when.";
+}
+
+static lull_status conclude_run(const struct session *session, const struct lull_run *run,
+                                struct lull_report_run *of, struct lull_arena *arena,
+                                struct lull_error *err)
+{
+    struct reading *reading = run->trace ? reading_of(session, run->trace) : NULL;
+    if (!reading) {
+        of->absent = why_absent(run);
+        return LULL_OK;
+    }
+    of->builder = reading->builder;
+    of->iterations = reading->iterations;
+    reading->builder = NULL;
+    reading->iterations = NULL;
+    lull_status status = lull_timeline_conclude(of->builder, &of->timeline, err);
+    if (status == LULL_OK)
+        find_differences(of, arena);
+    return status;
+}
+
+lull_status lull_report_load(const char *const *paths, uint32_t count,
+                             const struct lull_report_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_report *ret_report, struct lull_error *err)
+{
+    struct session session = {.options = options,
+                              .readings = lull_arena_zero(arena, count, sizeof(struct reading))};
+    const struct lull_companion companion = {join_pass, &session};
+    struct lull_runs_options wanted = options->runs;
+    wanted.companion = &companion;
+    *ret_report = (struct lull_report){0};
+    lull_status status =
+        lull_runs_load(paths, count, &wanted, notices, arena, &ret_report->runs, err);
+    const uint32_t n = ret_report->runs.count;
+    ret_report->of = lull_arena_zero(arena, n + (size_t)1, sizeof *ret_report->of);
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
+        status = conclude_run(&session, &ret_report->runs.runs[i], &ret_report->of[i], arena, err);
+    for (uint32_t i = 0; i < session.count; i++) {
+        lull_timeline_destroy(session.readings[i].builder);
+        lull_iterations_destroy(session.readings[i].iterations);
+    }
+    return status;
+}
+
+void lull_report_close(struct lull_report *report)
+{
+    for (uint32_t i = 0; report->of && i < report->runs.count; i++) {
+        lull_timeline_destroy(report->of[i].builder);
+        lull_iterations_destroy(report->of[i].iterations);
+    }
+    lull_runs_close(&report->runs);
+}

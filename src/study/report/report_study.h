@@ -1,0 +1,56 @@
+/* The runs of a report: what `lull metrics` knows of them and, from the same reading, their
+ * timelines. */
+#ifndef LULL_STUDY_REPORT_REPORT_STUDY_H
+#define LULL_STUDY_REPORT_REPORT_STUDY_H
+
+#include "study/report/iterations.h"
+#include "study/runs.h"
+#include "timeline/timeline.h"
+
+/* A row whose time differs from that of its peers. */
+struct lull_report_difference {
+    uint32_t row;      /* of the timeline */
+    int64_t useful_ns; /* mean of its locations */
+    int64_t median_ns; /* of all rows of its kind */
+};
+
+enum { LULL_REPORT_DIFFERENCES = 5 };
+/* A row is told as different from this share of the time on, by which its useful time is away from
+ * the median of its peers: less is what noise makes of any run. */
+#define LULL_REPORT_DIFFERS_LEAST 0.05
+
+struct lull_report_run {
+    const struct lull_timeline *timeline; /* NULL: none ... */
+    const char *absent;                   /* ... because */
+    struct lull_timeline_builder *builder;
+    struct lull_iterations *iterations; /* NULL: none */
+    /* Processes where there are several, else threads; those that differ most first. */
+    struct lull_report_difference differences[LULL_REPORT_DIFFERENCES];
+    uint32_t n_differences;
+    const char *peers; /* what was compared: "rank", "thread"; NULL: nothing could be */
+};
+
+struct lull_report_options {
+    struct lull_runs_options runs; /* its companion is the report's own */
+    unsigned fine;                 /* as in lull_timeline_options ... */
+    uint64_t most_steps, most_messages;
+};
+
+struct lull_report {
+    struct lull_runs runs;
+    struct lull_report_run *of; /* [runs.count], in the order of the runs */
+};
+
+/* How much of each run is kept for a page of so many bytes: the usual 16 MB hold 10^6 steps and
+ * 2 x 10^5 messages, and rows of level 11. */
+void lull_report_budget(uint64_t bytes, struct lull_report_options *options);
+
+/* Reads the runs. Saved profiles and sums have no timeline. Ends with lull_report_close in either
+ * case. */
+lull_status lull_report_load(const char *const *paths, uint32_t count,
+                             const struct lull_report_options *options,
+                             struct lull_notices *notices, struct lull_arena *arena,
+                             struct lull_report *ret_report, struct lull_error *err);
+void lull_report_close(struct lull_report *report);
+
+#endif

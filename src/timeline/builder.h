@@ -1,0 +1,171 @@
+/* A timeline while its run is read; internal to the room. */
+#ifndef LULL_TIMELINE_BUILDER_H
+#define LULL_TIMELINE_BUILDER_H
+
+#include "timeline/timeline.h"
+
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* ---- rows.c -------------------------------------------------------------------------------- */
+
+/* Rows, leaves, parties, and which rows have fine cells; from the arena. */
+struct lull_timeline_layout {
+    uint32_t *fine_rows; /* the lowest rows with fine cells, in order */
+    uint32_t n_fine_rows;
+    uint32_t *fine_of_leaf; /* [n_leaves]: index into fine_rows */
+    uint32_t *leaf_of;      /* [n_locations of the trace] or LULL_NONE */
+    uint32_t *party_of;     /* [n_processes of the trace] or LULL_NONE */
+};
+void lull_timeline_lay_out(struct lull_timeline *timeline, uint32_t application,
+                           struct lull_arena *arena, struct lull_timeline_layout *ret_layout);
+
+/* ---- grid.c -------------------------------------------------------------------------------- */
+
+/* The cells of a row and an activity: parts of bins in ns, and how many leaves spend a bin as a
+ * whole on it, as changes from bin to bin, so that a long step costs no more than a short one. */
+struct lull_timeline_plane {
+    _Atomic int64_t *parts;  /* [2^fine]; all of the cell behind the pass */
+    _Atomic int32_t *wholes; /* [2^fine + 1] */
+};
+struct lull_timeline_fine_row {
+    _Atomic(struct lull_timeline_plane *) planes[LULL_STEP_ACTIVITIES];
+    bool shared; /* by several leaves, whose workers may add at once */
+};
+/* Where a leaf is: sums of the fine bin that it is in now. */
+struct lull_timeline_pen {
+    uint32_t bin, used; /* used: mask of activities with a sum */
+    int64_t bin_end;
+    int64_t sums[LULL_STEP_ACTIVITIES];
+    uint32_t coarse_bin;
+    int64_t coarse_end;
+};
+struct lull_timeline_grid {
+    const struct lull_timeline *timeline;
+    struct lull_timeline_layout layout;
+    struct lull_timeline_fine_row *fine;      /* [layout.n_fine_rows] */
+    int64_t *(*coarse)[LULL_STEP_ACTIVITIES]; /* [n_leaves], [2^COARSE]; NULL: leaves are fine */
+    struct lull_timeline_pen *pens;           /* [n_leaves] */
+};
+bool lull_timeline_grid_create(struct lull_timeline *timeline,
+                               const struct lull_timeline_layout *layout);
+void lull_timeline_grid_destroy(struct lull_timeline_grid *grid); /* NULL is allowed */
+/* Time of a leaf inside the axis; begins where the time before ended. False: no memory.
+ */
+bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
+                            int64_t begin, int64_t end);
+bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf);
+void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
+
+/* ---- recorder.c ---------------------------------------------------------------------------- */
+
+/* The steps of one leaf. */
+struct lull_timeline_recorder {
+    struct lull_timeline_step now; /* the step that goes on, and ... */
+    int64_t began;                 /* ... when it began */
+    bool open;                     /* there is one */
+    uint64_t count;                /* of all steps that have ended */
+    struct lull_timeline_step *all;
+    size_t n_all, all_capacity;
+    int64_t all_began;
+    struct lull_timeline_step *ring;   /* [ring size]: the last steps; NULL: none yet */
+    uint64_t n_ring;                   /* that were ever put there */
+    struct lull_timeline_step *around; /* [2 x ring size]: those around the longest wait */
+    uint32_t n_around, behind;         /* behind: how many are still to come */
+    int64_t around_began;
+    struct lull_timeline_place waits[8]; /* the longest first */
+    uint32_t n_waits;
+};
+struct lull_timeline_recording {
+    struct lull_timeline_recorder *recorders; /* [n_leaves] */
+    uint32_t n_leaves, ring_size;             /* a power of two */
+    uint64_t most;
+    atomic_uint_fast64_t count;
+    atomic_bool over; /* more than `most` */
+};
+bool lull_timeline_recording_create(struct lull_timeline_recording *recording, uint32_t n_leaves,
+                                    uint64_t most);
+void lull_timeline_recording_release(struct lull_timeline_recording *recording);
+/* A span of a leaf inside the axis. False: no memory. */
+bool lull_timeline_record(struct lull_timeline_recording *recording, uint32_t leaf,
+                          const struct lull_timeline_step *step, int64_t began);
+bool lull_timeline_record_end(struct lull_timeline_recording *recording, uint32_t leaf);
+/* Behind the pass: pieces and places. */
+lull_status lull_timeline_record_conclude(struct lull_timeline_recording *recording,
+                                          struct lull_timeline *timeline, struct lull_arena *arena,
+                                          struct lull_error *err);
+
+/* ---- traffic.c ----------------------------------------------------------------------------- */
+
+/* One direction of a channel at a leaf. */
+struct lull_timeline_link {
+    uint64_t before; /* messages so far, also outside of the windows */
+    uint64_t count, bytes;
+    int64_t wait_ns;
+};
+struct lull_timeline_note {
+    int64_t time;
+    uint64_t bytes, number; /* of the message on its channel, from 0 */
+    uint32_t channel;       /* of the leaf */
+};
+struct lull_timeline_notes {
+    struct lull_timeline_note *items;
+    size_t count, capacity;
+};
+struct lull_timeline_arrival {
+    int64_t time;
+    uint32_t channel;
+};
+struct lull_timeline_post {
+    struct lull_timeline_link *links[2]; /* [channel]: sent, received */
+    size_t capacity[2];
+    uint32_t n_links[2];
+    struct lull_timeline_notes notes[2];
+    struct lull_channel *channels;          /* copied at the end, where notes need them */
+    struct lull_timeline_arrival *arrivals; /* in the span that goes on */
+    size_t n_arrivals, arrivals_capacity;
+};
+struct lull_timeline_totals { /* of one worker */
+    uint64_t sizes[LULL_TIMELINE_SIZES];
+    uint64_t count[2], bytes[2];
+};
+struct lull_timeline_mail {
+    const struct lull_timeline *timeline;
+    const struct lull_timeline_layout *layout;
+    const struct lull_windows *windows;
+    struct lull_timeline_post *posts;     /* [n_leaves] */
+    struct lull_timeline_totals **totals; /* [workers] */
+    unsigned workers;
+    uint64_t most;
+    atomic_uint_fast64_t count;
+    atomic_bool over;
+    pthread_mutex_t lock; /* of the traffic */
+    struct lull_hash pairs;
+    struct lull_timeline_traffic *traffic;
+    size_t n_traffic, traffic_capacity;
+    bool has_lock;
+};
+bool lull_timeline_mail_create(struct lull_timeline_mail *mail, unsigned workers);
+void lull_timeline_mail_release(struct lull_timeline_mail *mail);
+/* A SEND or RECV of a leaf. False: no memory. */
+bool lull_timeline_mail_message(struct lull_timeline_mail *mail, unsigned worker, uint32_t leaf,
+                                const struct lull_step *step);
+/* A span has ended: what waited in it is known. */
+void lull_timeline_mail_span(struct lull_timeline_mail *mail, uint32_t leaf,
+                             const struct lull_step *span);
+bool lull_timeline_mail_end(struct lull_timeline_mail *mail, uint32_t leaf,
+                            const struct lull_channels *channels);
+lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
+                                        struct lull_timeline *timeline, struct lull_arena *arena,
+                                        struct lull_error *err);
+
+/* ---- match.c ------------------------------------------------------------------------------- */
+
+/* Joins the notes of all leaves to messages. */
+lull_status lull_timeline_match(const struct lull_timeline_mail *mail,
+                                struct lull_timeline *timeline, struct lull_arena *arena,
+                                struct lull_error *err);
+
+#endif

@@ -1,0 +1,293 @@
+/* Cells. A leaf gathers the sums of the fine bin that it is in, and adds them to the row with fine
+ * cells above it when it leaves the bin; its own coarse cells it adds to at once. Bins that a step
+ * fills are counted where they begin and end. */
+#include "timeline/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COARSE_BINS = 1 << LULL_TIMELINE_COARSE };
+
+int64_t lull_timeline_edge(const struct lull_timeline *timeline, unsigned level, uint32_t bin)
+{
+    const int64_t length = timeline->end - timeline->begin;
+    const int64_t bins = INT64_C(1) << level;
+    const int64_t whole = length / bins, rest = length % bins;
+    return timeline->begin + whole * bin + rest * bin / bins;
+}
+
+static uint32_t fine_bins(const struct lull_timeline_grid *grid)
+{
+    return UINT32_C(1) << grid->timeline->fine;
+}
+
+bool lull_timeline_grid_create(struct lull_timeline *timeline,
+                               const struct lull_timeline_layout *layout)
+{
+    struct lull_timeline_grid *grid = calloc(1, sizeof *grid);
+    if (!grid)
+        return false;
+    timeline->grid = grid;
+    grid->timeline = timeline;
+    grid->layout = *layout;
+    grid->fine = calloc(layout->n_fine_rows + (size_t)1, sizeof *grid->fine);
+    grid->pens = calloc(timeline->n_leaves + (size_t)1, sizeof *grid->pens);
+    if (layout->n_fine_rows < timeline->n_leaves)
+        grid->coarse = calloc(timeline->n_leaves, sizeof *grid->coarse);
+    if (!grid->fine || !grid->pens || (!grid->coarse && layout->n_fine_rows < timeline->n_leaves))
+        return false;
+    for (uint32_t f = 0; f < layout->n_fine_rows; f++)
+        grid->fine[f].shared = timeline->rows[layout->fine_rows[f]].n_leaves > 1;
+    for (uint32_t l = 0; l < timeline->n_leaves; l++) {
+        grid->pens[l].bin_end = lull_timeline_edge(timeline, timeline->fine, 1);
+        grid->pens[l].coarse_end = lull_timeline_edge(timeline, LULL_TIMELINE_COARSE, 1);
+    }
+    return true;
+}
+
+static void free_plane(struct lull_timeline_plane *plane)
+{
+    if (!plane)
+        return;
+    free(plane->parts);
+    free(plane->wholes);
+    free(plane);
+}
+
+void lull_timeline_grid_destroy(struct lull_timeline_grid *grid)
+{
+    if (!grid)
+        return;
+    for (uint32_t f = 0; grid->fine && f < grid->layout.n_fine_rows; f++)
+        for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++)
+            free_plane(atomic_load(&grid->fine[f].planes[a]));
+    for (uint32_t l = 0; grid->coarse && l < grid->timeline->n_leaves; l++)
+        for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++)
+            free(grid->coarse[l][a]);
+    free(grid->fine);
+    free(grid->coarse);
+    free(grid->pens);
+    free(grid);
+}
+
+/* ---- adding -------------------------------------------------------------------------------- */
+
+static struct lull_timeline_plane *create_plane(const struct lull_timeline_grid *grid)
+{
+    struct lull_timeline_plane *plane = calloc(1, sizeof *plane);
+    if (!plane)
+        return NULL;
+    plane->parts = calloc(fine_bins(grid), sizeof *plane->parts);
+    plane->wholes = calloc(fine_bins(grid) + (size_t)1, sizeof *plane->wholes);
+    if (plane->parts && plane->wholes)
+        return plane;
+    free_plane(plane);
+    return NULL;
+}
+
+/* The plane of a row, made at its first time. NULL: no memory. */
+static struct lull_timeline_plane *plane_of(struct lull_timeline_grid *grid, uint32_t leaf,
+                                            unsigned activity)
+{
+    struct lull_timeline_fine_row *row = &grid->fine[grid->layout.fine_of_leaf[leaf]];
+    struct lull_timeline_plane *plane =
+        atomic_load_explicit(&row->planes[activity], memory_order_acquire);
+    if (plane)
+        return plane;
+    struct lull_timeline_plane *fresh = create_plane(grid);
+    if (fresh && !atomic_compare_exchange_strong(&row->planes[activity], &plane, fresh)) {
+        free_plane(fresh);
+        return plane; /* another worker was faster */
+    }
+    return fresh;
+}
+
+static bool is_shared(const struct lull_timeline_grid *grid, uint32_t leaf)
+{
+    return grid->fine[grid->layout.fine_of_leaf[leaf]].shared;
+}
+
+/* Integers in any order make the same sum. */
+static void add_part(_Atomic int64_t *part, int64_t ns, bool shared)
+{
+    if (shared)
+        atomic_fetch_add_explicit(part, ns, memory_order_relaxed);
+    else
+        atomic_store_explicit(part, atomic_load_explicit(part, memory_order_relaxed) + ns,
+                              memory_order_relaxed);
+}
+
+/* The bins from `first` to before `end`. */
+static bool add_wholes(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
+                       uint32_t first, uint32_t end)
+{
+    struct lull_timeline_plane *plane = plane_of(grid, leaf, activity);
+    if (!plane)
+        return false;
+    atomic_fetch_add_explicit(&plane->wholes[first], 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&plane->wholes[end], 1, memory_order_relaxed);
+    return true;
+}
+
+static bool empty_pen(struct lull_timeline_grid *grid, uint32_t leaf)
+{
+    struct lull_timeline_pen *pen = &grid->pens[leaf];
+    const bool shared = is_shared(grid, leaf);
+    for (; pen->used; pen->used &= pen->used - 1) {
+        const unsigned activity = (unsigned)__builtin_ctz(pen->used);
+        struct lull_timeline_plane *plane = plane_of(grid, leaf, activity);
+        if (!plane)
+            return false;
+        add_part(&plane->parts[pen->bin], pen->sums[activity], shared);
+        pen->sums[activity] = 0;
+    }
+    return true;
+}
+
+static void add_to_pen(struct lull_timeline_pen *pen, unsigned activity, int64_t ns)
+{
+    pen->sums[activity] += ns;
+    pen->used |= UINT32_C(1) << activity;
+}
+
+/* The bin that ends at a time or has it inside, but not at its begin; `time` lies behind the begin
+ * of the axis. */
+static uint32_t bin_up_to(const struct lull_timeline *timeline, int64_t time)
+{
+    const unsigned level = timeline->fine;
+    const double share =
+        (double)(time - timeline->begin) / (double)(timeline->end - timeline->begin);
+    uint32_t bin = (uint32_t)(share * (double)(UINT32_C(1) << level));
+    while (bin > 0 && lull_timeline_edge(timeline, level, bin) >= time)
+        bin--;
+    while (lull_timeline_edge(timeline, level, bin + 1) < time)
+        bin++;
+    return bin;
+}
+
+/* A step that goes on behind the bin of the pen: the rest of that bin, whole bins, a part of the
+ * last one. */
+static bool leave_bin(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
+                      int64_t begin, int64_t end)
+{
+    const struct lull_timeline *timeline = grid->timeline;
+    struct lull_timeline_pen *pen = &grid->pens[leaf];
+    if (begin < pen->bin_end)
+        add_to_pen(pen, activity, pen->bin_end - begin);
+    if (!empty_pen(grid, leaf))
+        return false;
+    const uint32_t first = pen->bin + 1;
+    pen->bin = first;
+    pen->bin_end = lull_timeline_edge(timeline, timeline->fine, first + 1);
+    if (end > pen->bin_end) {
+        pen->bin = bin_up_to(timeline, end);
+        pen->bin_end = lull_timeline_edge(timeline, timeline->fine, pen->bin + 1);
+        if (!add_wholes(grid, leaf, activity, first, pen->bin))
+            return false;
+    }
+    add_to_pen(pen, activity, end - lull_timeline_edge(timeline, timeline->fine, pen->bin));
+    return true;
+}
+
+static bool add_coarse(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
+                       int64_t begin, int64_t end)
+{
+    struct lull_timeline_pen *pen = &grid->pens[leaf];
+    int64_t **plane = &grid->coarse[leaf][activity];
+    if (!*plane)
+        *plane = calloc(COARSE_BINS, sizeof **plane);
+    if (!*plane)
+        return false;
+    while (end > pen->coarse_end) {
+        if (begin < pen->coarse_end) {
+            (*plane)[pen->coarse_bin] += pen->coarse_end - begin;
+            begin = pen->coarse_end;
+        }
+        pen->coarse_bin++;
+        pen->coarse_end =
+            lull_timeline_edge(grid->timeline, LULL_TIMELINE_COARSE, pen->coarse_bin + 1);
+    }
+    (*plane)[pen->coarse_bin] += end - begin;
+    return true;
+}
+
+bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsigned activity,
+                            int64_t begin, int64_t end)
+{
+    struct lull_timeline_pen *pen = &grid->pens[leaf];
+    if (grid->coarse && !add_coarse(grid, leaf, activity, begin, end))
+        return false;
+    if (end > pen->bin_end)
+        return leave_bin(grid, leaf, activity, begin, end);
+    add_to_pen(pen, activity, end - begin);
+    return true;
+}
+
+bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf)
+{
+    return empty_pen(grid, leaf);
+}
+
+void lull_timeline_grid_conclude(struct lull_timeline_grid *grid)
+{
+    const struct lull_timeline *timeline = grid->timeline;
+    for (uint32_t f = 0; f < grid->layout.n_fine_rows; f++)
+        for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
+            struct lull_timeline_plane *plane = atomic_load(&grid->fine[f].planes[a]);
+            int64_t leaves = 0, begin = timeline->begin;
+            for (uint32_t bin = 0; plane && bin < fine_bins(grid); bin++) {
+                const int64_t end = lull_timeline_edge(timeline, timeline->fine, bin + 1);
+                leaves += atomic_load_explicit(&plane->wholes[bin], memory_order_relaxed);
+                add_part(&plane->parts[bin], leaves * (end - begin), false);
+                begin = end;
+            }
+        }
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Adds bins of a plane with cells of level `deep` to cells of a lower one. */
+static void sum_fine(const _Atomic int64_t *plane, unsigned shift, unsigned activity,
+                     uint32_t first, uint32_t count, int64_t *ns)
+{
+    const _Atomic int64_t *bin = plane + ((size_t)first << shift);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t part = 0; part < UINT32_C(1) << shift; part++)
+            ns[(size_t)i * LULL_STEP_ACTIVITIES + activity] +=
+                atomic_load_explicit(bin++, memory_order_relaxed);
+}
+
+static void sum_coarse(const int64_t *plane, unsigned shift, unsigned activity, uint32_t first,
+                       uint32_t count, int64_t *ns)
+{
+    const int64_t *bin = plane + ((size_t)first << shift);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t part = 0; part < UINT32_C(1) << shift; part++)
+            ns[(size_t)i * LULL_STEP_ACTIVITIES + activity] += *bin++;
+}
+
+void lull_timeline_cells(const struct lull_timeline *timeline, uint32_t row, unsigned level,
+                         uint32_t first, uint32_t count, int64_t *ret_ns)
+{
+    const struct lull_timeline_grid *grid = timeline->grid;
+    const struct lull_timeline_row *at = &timeline->rows[row];
+    memset(ret_ns, 0, (size_t)count * LULL_STEP_ACTIVITIES * sizeof *ret_ns);
+    if (at->n_leaves == 0)
+        return;
+    const uint32_t *fine_of_leaf = grid->layout.fine_of_leaf;
+    const uint32_t begin = fine_of_leaf[at->first_leaf];
+    const uint32_t end = fine_of_leaf[at->first_leaf + at->n_leaves - 1];
+    const bool fine =
+        !grid->coarse || at->n_leaves >= timeline->rows[grid->layout.fine_rows[begin]].n_leaves;
+    for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
+        for (uint32_t f = begin; fine && f <= end; f++) {
+            const struct lull_timeline_plane *plane = atomic_load(&grid->fine[f].planes[a]);
+            if (plane)
+                sum_fine(plane->parts, timeline->fine - level, a, first, count, ret_ns);
+        }
+        for (uint32_t l = at->first_leaf; !fine && l < at->first_leaf + at->n_leaves; l++)
+            if (grid->coarse[l][a])
+                sum_coarse(grid->coarse[l][a], LULL_TIMELINE_COARSE - level, a, first, count,
+                           ret_ns);
+    }
+}

@@ -1,0 +1,305 @@
+/* The timeline of a run as a picture: activities that have time, regions that are named. */
+#include "view/report/report_parts.h"
+
+#include <string.h>
+
+/* What stands behind the functions of the picture. */
+struct adapter {
+    const struct lull_timeline *timeline;
+    uint32_t activities[LULL_STEP_ACTIVITIES]; /* that the picture has */
+    uint32_t n_activities;
+    uint8_t numbers[LULL_STEP_ACTIVITIES]; /* of the picture */
+    uint32_t *regions;                     /* [n_regions of the trace]: of the picture */
+};
+
+static const char *const kinds[LULL_TIMELINE_ROW_KINDS] = {
+    [LULL_TIMELINE_BAND] = "band",       [LULL_TIMELINE_NODE] = "node",
+    [LULL_TIMELINE_PROCESS] = "process", [LULL_TIMELINE_THREAD] = "thread",
+    [LULL_TIMELINE_DEVICE] = "device",
+};
+
+static const enum lull_picture_paint paints[LULL_STEP_ACTIVITIES] = {
+    [LULL_USEFUL] = LULL_PAINT_USEFUL,
+    [LULL_MPI_P2P] = LULL_PAINT_MESSAGES,
+    [LULL_MPI_COLLECTIVE] = LULL_PAINT_COLLECTIVE,
+    [LULL_MPI_ONE_SIDED] = LULL_PAINT_MPI,
+    [LULL_MPI_IO] = LULL_PAINT_IO,
+    [LULL_MPI_OTHER] = LULL_PAINT_MPI,
+    [LULL_OMP_SYNC] = LULL_PAINT_SYNC,
+    [LULL_OMP_SCHEDULE] = LULL_PAINT_SCHEDULE,
+    [LULL_OMP_LOCK] = LULL_PAINT_LOCK,
+    [LULL_IDLE] = LULL_PAINT_IDLE,
+    [LULL_DEVICE] = LULL_PAINT_DEVICE,
+    [LULL_IO] = LULL_PAINT_IO,
+    [LULL_FLUSH] = LULL_PAINT_TRACER,
+    [LULL_OTHER] = LULL_PAINT_NOTHING,
+    [LULL_ACTIVITY_DISABLED] = LULL_PAINT_NOTHING,
+    [LULL_ACTIVITY_OUTSIDE] = LULL_PAINT_NOTHING,
+};
+
+static const char *activity_id(unsigned activity)
+{
+    return activity == LULL_ACTIVITY_DISABLED  ? "disabled"
+           : activity == LULL_ACTIVITY_OUTSIDE ? "outside"
+                                               : lull_activity_id(activity);
+}
+
+static const char *activity_label(unsigned activity)
+{
+    return activity == LULL_ACTIVITY_DISABLED  ? "recording switched off"
+           : activity == LULL_ACTIVITY_OUTSIDE ? "outside of what was analysed"
+                                               : lull_activity_name(activity);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+static const char *name_of_node(const struct lull_trace *trace, uint32_t node,
+                                struct lull_arena *arena)
+{
+    if (node == LULL_NONE || !*trace->nodes[node].name)
+        return lull_arena_printf(arena, "node %u", node);
+    return trace->nodes[node].name;
+}
+
+const char *lull_report_row_name(const struct lull_timeline *timeline, uint32_t row,
+                                 struct lull_arena *arena)
+{
+    const struct lull_timeline_row *at = &timeline->rows[row];
+    const struct lull_trace *trace = timeline->trace;
+    const uint32_t rank = trace->processes[at->process].rank;
+    const uint32_t end = timeline->leaves[at->first_leaf + at->n_leaves - 1].location;
+    const uint32_t last = trace->processes[trace->locations[end].process].rank;
+    const uint32_t number = trace->locations[timeline->leaves[at->first_leaf].location].number;
+    switch (at->kind) {
+    case LULL_TIMELINE_BAND:
+        if (at->node == LULL_NONE)
+            return lull_arena_printf(arena, "ranks %u-%u", rank, last);
+        return lull_arena_printf(arena, "%s and %u more", name_of_node(trace, at->node, arena),
+                                 at->members - 1);
+    case LULL_TIMELINE_NODE:
+        return name_of_node(trace, at->node, arena);
+    case LULL_TIMELINE_THREAD:
+        return lull_arena_printf(arena, "rank %u thread %u", rank, number);
+    case LULL_TIMELINE_DEVICE:
+        return lull_arena_printf(arena, "rank %u stream %u", rank, number);
+    default:
+        return lull_arena_printf(arena, "rank %u", rank);
+    }
+}
+
+/* For a shell: in quotes where a character may mean something to it. */
+static const char *quote(const char *text, struct lull_arena *arena)
+{
+    if (*text && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_./+,:@%-") == strlen(text))
+        return text;
+    char *quoted = lull_arena_alloc(arena, 4 * strlen(text) + 3), *to = quoted;
+    *to++ = '\'';
+    for (; *text; text++) {
+        if (*text != '\'') {
+            *to++ = *text;
+            continue;
+        }
+        memcpy(to, "'\\''", 4);
+        to += 4;
+    }
+    *to++ = '\'';
+    *to = '\0';
+    return quoted;
+}
+
+const char *lull_report_command(const struct lull_run *run, const struct lull_report_wish *wish,
+                                struct lull_arena *arena)
+{
+    return lull_arena_printf(arena, "lull report %s%s --window", quote(run->path, arena),
+                             wish->options);
+}
+
+/* ---- the functions of the picture ---------------------------------------------------------- */
+
+static void read_cells(const void *data, uint32_t row, unsigned level, uint32_t first,
+                       uint32_t count, int64_t *ret_ns)
+{
+    enum { BATCH = 128 };
+    const struct adapter *adapter = data;
+    int64_t ns[BATCH * LULL_STEP_ACTIVITIES];
+    for (uint32_t done = 0; done < count; done += BATCH) {
+        const uint32_t n = count - done < BATCH ? count - done : BATCH;
+        lull_timeline_cells(adapter->timeline, row, level, first + done, n, ns);
+        for (uint32_t bin = 0; bin < n; bin++)
+            for (uint32_t a = 0; a < adapter->n_activities; a++)
+                *ret_ns++ = ns[bin * LULL_STEP_ACTIVITIES + adapter->activities[a]];
+    }
+}
+
+static uint32_t count_pieces(const void *data, uint32_t leaf)
+{
+    const struct adapter *adapter = data;
+    return adapter->timeline->leaves[leaf].n_pieces;
+}
+
+static struct lull_picture_piece read_piece(const void *data, uint32_t leaf, uint32_t piece)
+{
+    const struct adapter *adapter = data;
+    const struct lull_timeline_piece *from = &adapter->timeline->leaves[leaf].pieces[piece];
+    return (struct lull_picture_piece){from->begin, from->count, from->steps};
+}
+
+static uint32_t region_of(const struct adapter *adapter, uint32_t region)
+{
+    return region == LULL_NONE ? LULL_PICTURE_NO_ROW : adapter->regions[region];
+}
+
+static struct lull_picture_step read_step(const void *data, const struct lull_picture_piece *piece,
+                                          size_t step)
+{
+    const struct adapter *adapter = data;
+    const struct lull_timeline_step *from = (const struct lull_timeline_step *)piece->steps + step;
+    return (struct lull_picture_step){from->end, region_of(adapter, from->region),
+                                      adapter->numbers[from->activity]};
+}
+
+/* ---- what it consists of ------------------------------------------------------------------- */
+
+static void add_activities(struct adapter *adapter, struct lull_picture_timeline *picture,
+                           struct lull_arena *arena)
+{
+    struct lull_picture_activity *activities =
+        lull_arena_zero(arena, LULL_STEP_ACTIVITIES, sizeof *activities);
+    for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
+        if (!(adapter->timeline->activities >> a & 1))
+            continue;
+        adapter->numbers[a] = (uint8_t)adapter->n_activities;
+        activities[adapter->n_activities] =
+            (struct lull_picture_activity){activity_id(a), activity_label(a), paints[a]};
+        adapter->activities[adapter->n_activities++] = a;
+    }
+    picture->activities = activities;
+    picture->n_activities = adapter->n_activities;
+}
+
+static void add_rows(const struct lull_timeline *timeline, struct lull_picture_timeline *picture,
+                     struct lull_arena *arena)
+{
+    struct lull_picture_row *rows = lull_arena_zero(arena, timeline->n_rows, sizeof *rows);
+    for (uint32_t r = 0; r < timeline->n_rows; r++) {
+        const struct lull_timeline_row *from = &timeline->rows[r];
+        const bool leaf = timeline->leaves[from->first_leaf].row == r;
+        rows[r] = (struct lull_picture_row){
+            .name = lull_report_row_name(timeline, r, arena),
+            .kind = kinds[from->kind],
+            .parent = from->parent == LULL_NONE ? LULL_PICTURE_NO_ROW : from->parent,
+            .n_leaves = from->n_leaves,
+            .leaf = leaf ? from->first_leaf : LULL_PICTURE_NO_ROW,
+            .level = from->level};
+        picture->level = from->level > picture->level ? from->level : picture->level;
+    }
+    picture->rows = rows;
+    picture->n_rows = timeline->n_rows;
+    picture->n_leaves = timeline->n_leaves;
+}
+
+static void use_region(struct adapter *adapter, struct lull_picture_timeline *picture,
+                       struct lull_picture_region *regions, uint32_t region)
+{
+    if (region == LULL_NONE || adapter->regions[region] != LULL_PICTURE_NO_ROW)
+        return;
+    const struct lull_region *from = &adapter->timeline->trace->regions[region];
+    adapter->regions[region] = picture->n_regions;
+    regions[picture->n_regions++] = (struct lull_picture_region){from->name, from->site};
+}
+
+/* Those of the steps and waits that are kept, in the order of their first use. */
+static void add_regions(struct adapter *adapter, struct lull_picture_timeline *picture,
+                        struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = adapter->timeline;
+    const uint32_t n = timeline->trace->n_regions;
+    struct lull_picture_region *regions = lull_arena_zero(arena, n + (size_t)1, sizeof *regions);
+    adapter->regions = lull_arena_alloc(arena, (n + (size_t)1) * sizeof *adapter->regions);
+    for (uint32_t r = 0; r < n; r++)
+        adapter->regions[r] = LULL_PICTURE_NO_ROW;
+    for (uint32_t p = 0; p < timeline->n_places; p++)
+        use_region(adapter, picture, regions, timeline->places[p].region);
+    for (uint32_t l = 0; l < timeline->n_leaves; l++)
+        for (uint32_t p = 0; p < timeline->leaves[l].n_pieces; p++)
+            for (size_t s = 0; s < timeline->leaves[l].pieces[p].count; s++)
+                use_region(adapter, picture, regions,
+                           timeline->leaves[l].pieces[p].steps[s].region);
+    picture->regions = regions;
+}
+
+static void add_places(const struct adapter *adapter, struct lull_picture_timeline *picture,
+                       struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = adapter->timeline;
+    struct lull_picture_place *places =
+        lull_arena_zero(arena, timeline->n_places + (size_t)1, sizeof *places);
+    for (uint32_t p = 0; p < timeline->n_places; p++) {
+        const struct lull_timeline_place *from = &timeline->places[p];
+        places[p] = (struct lull_picture_place){from->begin, from->end, from->leaf,
+                                                region_of(adapter, from->region),
+                                                adapter->numbers[from->activity]};
+    }
+    picture->places = places;
+    picture->n_places = timeline->n_places;
+}
+
+static void add_messages(const struct lull_timeline *timeline,
+                         struct lull_picture_timeline *picture, struct lull_arena *arena)
+{
+    struct lull_picture_message *messages =
+        lull_arena_alloc(arena, (timeline->n_kept_messages + 1) * sizeof *messages);
+    for (size_t i = 0; i < timeline->n_kept_messages; i++) {
+        const struct lull_timeline_message *from = &timeline->messages[i];
+        messages[i] = (struct lull_picture_message){from->sent,     from->received, from->sender,
+                                                    from->receiver, from->bytes,    from->tag};
+    }
+    picture->messages = messages;
+    picture->n_kept_messages = timeline->n_kept_messages;
+    picture->n_messages = timeline->n_messages;
+    picture->all_messages = timeline->all_messages;
+}
+
+static void add_differing(const struct lull_report_run *of, struct lull_picture_timeline *picture,
+                          struct lull_arena *arena)
+{
+    uint32_t *rows = lull_arena_zero(arena, LULL_REPORT_DIFFERENCES, sizeof *rows);
+    for (uint32_t d = 0; d < of->n_differences; d++)
+        rows[d] = of->differences[d].row;
+    picture->differing = rows;
+    picture->n_differing = of->n_differences;
+}
+
+void lull_report_add_timeline(struct lull_document *document, const struct lull_run *run,
+                              const struct lull_report_run *of, const struct lull_report_wish *wish,
+                              struct lull_arena *arena)
+{
+    struct lull_picture_timeline *picture = lull_arena_zero(arena, 1, sizeof *picture);
+    struct adapter *adapter = lull_arena_zero(arena, 1, sizeof *adapter);
+    const struct lull_timeline *timeline = of->timeline;
+    picture->id = picture->title = run->name;
+    picture->absent = of->absent;
+    if (timeline && timeline->begin == timeline->end)
+        picture->absent = "The run has no length: there is nothing to draw.";
+    lull_document_timeline(document, picture);
+    if (picture->absent)
+        return;
+    adapter->timeline = timeline;
+    picture->command = lull_report_command(run, wish, arena);
+    picture->begin = timeline->begin;
+    picture->end = timeline->end;
+    picture->cells = read_cells;
+    picture->pieces = count_pieces;
+    picture->piece = read_piece;
+    picture->step = read_step;
+    picture->data = adapter;
+    picture->n_steps = timeline->n_steps;
+    picture->all_steps = timeline->all_steps;
+    add_activities(adapter, picture, arena);
+    add_rows(timeline, picture, arena);
+    add_regions(adapter, picture, arena);
+    add_places(adapter, picture, arena);
+    add_messages(timeline, picture, arena);
+    add_differing(of, picture, arena);
+}

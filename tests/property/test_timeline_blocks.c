@@ -1,0 +1,220 @@
+/* What the page embeds of random timelines, decoded as docs/formats/report.md says: shares are
+ * those of the spans to 1/255, nothing vanishes, and steps and messages are the same. */
+#include "report/model.h"
+#include "report/timeline_blocks.h"
+#include "support/memory_trace.h"
+#include "support/random_windows.h"
+#include "support/seed.h"
+#include "support/timeline_case.h"
+#include "view/report/report_parts.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { VIEWPORTS = 200 };
+
+struct decoder {
+    const unsigned char *at, *end;
+};
+
+static unsigned take_byte(struct decoder *decoder)
+{
+    assert_true(decoder->at < decoder->end);
+    return *decoder->at++;
+}
+
+static uint64_t take_varint(struct decoder *decoder)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        const unsigned byte = take_byte(decoder);
+        value |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return value;
+    }
+}
+
+static int64_t take_zigzag(struct decoder *decoder)
+{
+    const uint64_t value = take_varint(decoder);
+    return value & 1 ? -(int64_t)(value / 2) - 1 : (int64_t)(value / 2);
+}
+
+/* ---- tiles --------------------------------------------------------------------------------- */
+
+static const struct lull_timeline *timeline;
+
+static int64_t edge_of(unsigned level, uint32_t bin)
+{
+    return timeline->begin + (int64_t)((__int128)(timeline->end - timeline->begin) * bin >> level);
+}
+
+/* The shares of a cell, from the spans. */
+static void raster(const struct timeline_case *made, uint32_t row, unsigned level, uint32_t bin,
+                   double *shares)
+{
+    int64_t ns[LULL_STEP_ACTIVITIES] = {0}, all = 0;
+    const struct lull_timeline_row *at = &timeline->rows[row];
+    for (uint32_t l = 0; l < at->n_leaves; l++)
+        timeline_case_raster(made, timeline->leaves[at->first_leaf + l].location,
+                             edge_of(level, bin), edge_of(level, bin + 1), ns);
+    for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++)
+        all += ns[a];
+    for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++)
+        shares[a] = all > 0 ? (double)ns[a] / (double)all : 0;
+}
+
+/* The activity of the trace that the picture calls so. */
+static unsigned activity_of(const struct lull_picture_activity *activity)
+{
+    for (unsigned a = 0; a < LULL_ACTIVITIES; a++)
+        if (strcmp(activity->id, lull_activity_id(a)) == 0)
+            return a;
+    return strcmp(activity->id, "disabled") == 0 ? LULL_ACTIVITY_DISABLED : LULL_ACTIVITY_OUTSIDE;
+}
+
+/* A few neighbouring rows of one level, of which some cells are looked at. */
+static void check_tile(struct lull_random *random, const struct timeline_case *made,
+                       const struct lull_picture_timeline *picture)
+{
+    uint32_t rows[3], n = 0;
+    const uint32_t first = (uint32_t)lull_random_below(random, picture->n_rows);
+    const unsigned level = (unsigned)lull_random_below(random, picture->rows[first].level + 1u);
+    for (uint32_t r = first; r < picture->n_rows && n < 3; r++)
+        if (picture->rows[r].level >= level)
+            rows[n++] = r;
+    struct lull_bytes bytes = {0};
+    assert_true(lull_block_tile(picture, level, rows, n, &bytes));
+    struct decoder decoder = {bytes.data, bytes.data + bytes.size};
+    const unsigned low = take_byte(&decoder), mask = low | take_byte(&decoder) << 8;
+    const unsigned char *planes[LULL_STEP_ACTIVITIES] = {0};
+    const size_t cells = (size_t)n << level;
+    for (uint32_t a = 0; a < picture->n_activities; a++) {
+        if (!(mask >> a & 1))
+            continue;
+        planes[activity_of(&picture->activities[a])] = decoder.at;
+        decoder.at += cells;
+    }
+    assert_ptr_equal(decoder.at, decoder.end);
+    for (unsigned probe = 0; probe < 16; probe++) {
+        const uint32_t row = (uint32_t)lull_random_below(random, n);
+        const uint32_t bin = (uint32_t)lull_random_below(random, UINT64_C(1) << level);
+        double shares[LULL_STEP_ACTIVITIES];
+        raster(made, rows[row], level, bin, shares);
+        for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
+            const unsigned byte = planes[a] ? planes[a][((size_t)row << level) + bin] : 0;
+            assert_true(fabs(byte / 255.0 - shares[a]) <= 1 / 255.0);
+            assert_int_equal(byte > 0, shares[a] > 0);
+        }
+    }
+    lull_bytes_free(&bytes);
+}
+
+/* ---- steps and messages -------------------------------------------------------------------- */
+
+static void check_step(struct decoder *decoder, const struct lull_picture_timeline *picture,
+                       const struct lull_timeline_step *step, int64_t began)
+{
+    assert_int_equal(take_varint(decoder), step->end - began);
+    assert_int_equal(activity_of(&picture->activities[take_byte(decoder)]), step->activity);
+    const uint64_t region = take_varint(decoder);
+    assert_int_equal(region == 0, step->region == LULL_NONE);
+    if (region > 0)
+        assert_string_equal(picture->regions[region - 1].name,
+                            timeline->trace->regions[step->region].name);
+}
+
+static void check_steps(const struct lull_picture_timeline *picture)
+{
+    struct lull_bytes bytes = {0};
+    assert_true(lull_block_steps(picture, 0, picture->n_leaves, &bytes));
+    struct decoder decoder = {bytes.data, bytes.data + bytes.size};
+    for (uint32_t l = 0; l < timeline->n_leaves; l++) {
+        const struct lull_timeline_leaf *leaf = &timeline->leaves[l];
+        assert_int_equal(take_varint(&decoder), leaf->n_pieces);
+        for (uint32_t p = 0; p < leaf->n_pieces; p++) {
+            int64_t began = leaf->pieces[p].begin;
+            assert_int_equal(take_varint(&decoder), began - timeline->begin);
+            assert_int_equal(take_varint(&decoder), leaf->pieces[p].count);
+            for (size_t s = 0; s < leaf->pieces[p].count; s++) {
+                check_step(&decoder, picture, &leaf->pieces[p].steps[s], began);
+                began = leaf->pieces[p].steps[s].end;
+            }
+        }
+    }
+    assert_ptr_equal(decoder.at, decoder.end);
+    lull_bytes_free(&bytes);
+}
+
+static void check_messages(const struct lull_picture_timeline *picture)
+{
+    struct lull_bytes bytes = {0};
+    assert_true(lull_block_messages(picture, &bytes));
+    struct decoder decoder = {bytes.data, bytes.data + bytes.size};
+    assert_int_equal(take_varint(&decoder), timeline->n_kept_messages);
+    int64_t sent = timeline->begin;
+    for (size_t i = 0; i < timeline->n_kept_messages; i++) {
+        const struct lull_timeline_message *message = &timeline->messages[i];
+        sent += (int64_t)take_varint(&decoder);
+        assert_int_equal(sent, message->sent);
+        assert_int_equal(sent + take_zigzag(&decoder), message->received);
+        assert_int_equal(take_varint(&decoder), message->sender);
+        assert_int_equal(take_varint(&decoder), message->receiver);
+        assert_int_equal(take_varint(&decoder), message->bytes);
+        assert_int_equal(take_zigzag(&decoder), message->tag);
+    }
+    assert_ptr_equal(decoder.at, decoder.end);
+    lull_bytes_free(&bytes);
+}
+
+/* ---- traces -------------------------------------------------------------------------------- */
+
+static void check_one(struct lull_random *random, unsigned round)
+{
+    const struct memory_trace_options drawn = {.without_extremes = round % 3};
+    struct lull_trace *trace = memory_trace_draw(random, &drawn);
+    const struct lull_timeline_options options = {
+        .windows = round & 1 ? random_windows_draw(random, trace) : NULL,
+        .fine = LULL_TIMELINE_COARSE + round % 4,
+        .most_steps = round % 5 ? 1000000 : 100,
+        .most_messages = 1000000};
+    struct timeline_case made;
+    timeline_case_make(trace, &options, 1, &made);
+    timeline = made.timeline;
+    const struct lull_run run = {.path = "it's here", .name = "run", .trace = trace};
+    const struct lull_report_run of = {.timeline = timeline};
+    const struct lull_report_wish wish = {.options = ""};
+    struct lull_document *document = lull_document_create(trace->arena, "test/1", "");
+    lull_report_add_timeline(document, &run, &of, &wish, trace->arena);
+    const struct lull_picture_timeline *picture = document->timelines[0];
+    if (!picture->absent) {
+        for (unsigned i = 0; i < VIEWPORTS; i++)
+            check_tile(random, &made, picture);
+        check_steps(picture);
+        check_messages(picture);
+        assert_string_equal(picture->command, "lull report 'it'\\''s here' --window");
+    }
+    timeline_case_free(&made);
+    lull_trace_close(trace);
+}
+
+static void test_random_traces(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    for (unsigned i = 0, n = lull_test_rounds(12); i < n; i++)
+        check_one(&random, i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_traces)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
