@@ -283,7 +283,8 @@ static void a_barrier_waits_for_all(void **state)
     come_to_barriers_for(2);
 }
 
-/* A third thread had paused when it came, so that nobody is waited for: what each measured stays. */
+/* A third thread had paused when it came, so that nobody is waited for: what each measured stays.
+ */
 static void a_barrier_that_not_all_are_known_to_come_to_waits_for_nobody(void **state)
 {
     (void)state;
