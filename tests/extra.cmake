@@ -2,9 +2,16 @@
 if(LULL_TESTS)
     find_package(Python3 COMPONENTS Interpreter)
     if(Python3_FOUND)
-        add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/golden/run.py
-                                     --lull $<TARGET_FILE:lull>)
-        set_tests_properties(golden PROPERTIES LABELS quick TIMEOUT 600)
+        file(GLOB areas CONFIGURE_DEPENDS LIST_DIRECTORIES ON ${CMAKE_CURRENT_SOURCE_DIR}/golden/*)
+        foreach(area ${areas})
+            if(IS_DIRECTORY ${area})
+                get_filename_component(area ${area} NAME)
+                add_test(NAME golden.${area} COMMAND ${Python3_EXECUTABLE} -B
+                         ${CMAKE_CURRENT_SOURCE_DIR}/golden/run.py --lull $<TARGET_FILE:lull> ${area})
+                set_tests_properties(golden.${area} PROPERTIES LABELS quick TIMEOUT 600)
+            endif()
+        endforeach()
+        set_tests_properties(golden.model PROPERTIES COST 20)
         # A share of what `make damage` does, where something can be found: races cannot.
         if(NOT LULL_SANITIZE MATCHES "thread")
             set(seconds 10)

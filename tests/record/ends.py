@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import launch
 
 LIMIT = 256 << 10
-AT_ONCE = 4
+AT_ONCE = 8
 
 # How one rank ends: as ends.c calls it, and the call that it is in then.
 ENDS = [("return of one rank", "return", None),

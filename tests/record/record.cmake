@@ -305,7 +305,7 @@ function(record_mpi family)
                 --digest $<TARGET_FILE:mpi_digest>
                 --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
                 --mpirun ${LULL_TEST_MPIRUN_${family}} --others ${others})
-    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 RUN_SERIAL ON
+    set_tests_properties(record.ends.${family} PROPERTIES LABELS mpi TIMEOUT 1200 PROCESSORS 2
                          SKIP_RETURN_CODE 77)
     add_test(NAME record.schedules.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
@@ -320,8 +320,7 @@ function(record_mpi family)
     add_test(NAME record.sites.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
                 --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 900 RUN_SERIAL ON
-                         SKIP_RETURN_CODE 77)
+    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 900 SKIP_RETURN_CODE 77)
     add_test(NAME record.clocks.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
                 --lull $<TARGET_FILE:lull> --family ${family})
@@ -345,7 +344,7 @@ function(record_mpi family)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
                     --lull $<TARGET_FILE:lull> --family ${family})
         set_tests_properties(record.start.${what}.${family} PROPERTIES LABELS mpi TIMEOUT 900
-                             RUN_SERIAL ON SKIP_RETURN_CODE 77)
+                             SKIP_RETURN_CODE 77)
     endforeach()
     foreach(form master inside)
         record_test(hybrid.${form}.${family} mpi --

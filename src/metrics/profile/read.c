@@ -4,228 +4,81 @@
 #include "metrics/profile/profile.h"
 
 #include "base/file.h"
-#include "base/json_step.h"
-#include "base/text.h"
 #include "metrics/breakdown/merge.h"
+#include "metrics/profile/values.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NS (INT64_C(1) << 60) /* 36 years */
 enum { MAX_COUNTERS = 1024 };
 
-struct reader {
-    const char *path;
-    struct lull_arena *arena;
-    struct lull_error *err;
-    struct lull_breakdown *to;
-    size_t allowance; /* bytes of counters that a file of this size may ask for */
-    struct rank {
-        uint32_t rank, index;
-    } * ranks; /* sorted */
-};
-
-/* ---- messages ------------------------------------------------------------------------------ */
-
-static lull_status wrong(const struct reader *reader, const struct lull_json_step *step,
-                         const char *what)
-{
-    return lull_json_wrong(reader->err, reader->path, step, what);
-}
-
-/* ---- values -------------------------------------------------------------------------------- */
-
-static lull_status read_int(const struct reader *reader, const json_t *object,
-                            const struct lull_json_step *up, const char *key, int64_t most,
-                            int64_t *ret)
-{
-    const struct lull_json_step step = {up, key, 0};
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value))
-        return wrong(reader, &step, "expected an integer");
-    int64_t number = json_integer_value(value);
-    if (number < 0 || number > most)
-        return wrong(reader, &step, "the number is out of range");
-    *ret = number;
-    return LULL_OK;
-}
-
-static lull_status read_u32(const struct reader *reader, const json_t *object,
-                            const struct lull_json_step *up, const char *key, uint32_t *ret)
-{
-    int64_t number;
-    lull_status status = read_int(reader, object, up, key, LULL_NONE - INT64_C(1), &number);
-    if (status == LULL_OK)
-        *ret = (uint32_t)number;
-    return status;
-}
-
-/* A count is an integer, or a string of digits where it is large. */
-static lull_status count_of(const struct reader *reader, const json_t *value,
-                            const struct lull_json_step *step, uint64_t *ret)
-{
-    if (json_is_integer(value) && json_integer_value(value) >= 0) {
-        *ret = (uint64_t)json_integer_value(value);
-        return LULL_OK;
-    }
-    if (json_is_string(value) &&
-        lull_parse_u64(json_string_value(value), json_string_length(value), ret) == LULL_OK)
-        return LULL_OK;
-    return wrong(reader, step, "expected a count: an integer, or a string of digits");
-}
-
-static lull_status read_count(const struct reader *reader, const json_t *object,
-                              const struct lull_json_step *up, const char *key, uint64_t *ret)
-{
-    const struct lull_json_step step = {up, key, 0};
-    return count_of(reader, json_object_get(object, key), &step, ret);
-}
-
-static lull_status read_text(const struct reader *reader, const json_t *object,
-                             const struct lull_json_step *up, const char *key, const char **ret)
-{
-    const struct lull_json_step step = {up, key, 0};
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_string(value))
-        return wrong(reader, &step, "expected a string");
-    *ret = lull_arena_strdup(reader->arena, json_string_value(value));
-    return LULL_OK;
-}
+/* ---- definitions --------------------------------------------------------------------------- */
 
 static const char *kind_name(unsigned kind)
 {
     return kind == LULL_LOCATION_DEVICE ? "device" : "thread";
 }
 
-/* One of `count` names. */
-static lull_status read_name(const struct reader *reader, const json_t *object,
-                             const struct lull_json_step *up, const char *key,
-                             const char *(*name_of)(unsigned), unsigned count, uint8_t *ret)
-{
-    const struct lull_json_step step = {up, key, 0};
-    const char *text = json_string_value(json_object_get(object, key));
-    for (unsigned i = 0; text && i < count; i++) {
-        if (strcmp(text, name_of(i)) == 0) {
-            *ret = (uint8_t)i;
-            return LULL_OK;
-        }
-    }
-    return wrong(reader, &step, text ? "the name is not known" : "expected a string");
-}
-
-/* Fields of a struct, as a table. */
-struct ns_field {
-    const char *key;
-    size_t offset;
-};
-
-static lull_status read_ns_fields(const struct reader *reader, const json_t *object,
-                                  const struct lull_json_step *up, const struct ns_field *fields,
-                                  size_t count, void *to)
-{
-    for (size_t i = 0; i < count; i++) {
-        int64_t *field = (int64_t *)((char *)to + fields[i].offset);
-        lull_status status = read_int(reader, object, up, fields[i].key, MAX_NS, field);
-        if (status != LULL_OK)
-            return status;
-    }
-    return LULL_OK;
-}
-
-/* ---- arrays -------------------------------------------------------------------------------- */
-
-typedef lull_status item_reader(struct reader *reader, const json_t *object,
-                                const struct lull_json_step *step, size_t index);
-
-/* Calls `read` for each object of an array; `*ret_items` is made large enough before. */
-static lull_status read_array(struct reader *reader, const json_t *root, const char *key,
-                              bool required, size_t item_size, void **ret_items,
-                              uint32_t *ret_count, item_reader *read)
-{
-    const struct lull_json_step step = {NULL, key, 0};
-    const json_t *array = json_object_get(root, key);
-    if (!array && !required)
-        return LULL_OK;
-    if (!json_is_array(array))
-        return wrong(reader, &step, "expected an array");
-    size_t count = json_array_size(array);
-    *ret_items = lull_arena_try(reader->arena, count + 1, item_size);
-    if (!*ret_items || count >= LULL_NONE)
-        return lull_fail(reader->err, LULL_ERR_MEMORY, "%s: not enough memory", reader->path);
-    for (size_t i = 0; i < count; i++) {
-        const struct lull_json_step item = {&step, NULL, i};
-        const json_t *object = json_array_get(array, i);
-        if (!json_is_object(object))
-            return wrong(reader, &item, "expected an object");
-        lull_status status = read(reader, object, &item, i);
-        if (status != LULL_OK)
-            return status;
-        *ret_count = (uint32_t)(i + 1);
-    }
-    return LULL_OK;
-}
-
-static lull_status read_counter(struct reader *reader, const json_t *object,
+static lull_status read_counter(struct lull_profile_reader *reader, const json_t *object,
                                 const struct lull_json_step *step, size_t index)
 {
     struct lull_breakdown_counter *counter = &reader->to->counters[index];
     if (index >= MAX_COUNTERS)
-        return wrong(reader, step, "there are more than 1024 counters");
-    lull_status status = read_text(reader, object, step, "name", &counter->name);
+        return lull_profile_wrong(reader, step, "there are more than 1024 counters");
+    lull_status status = lull_profile_text(reader, object, step, "name", &counter->name);
     for (size_t i = 0; status == LULL_OK && i < index; i++) {
         if (strcmp(reader->to->counters[i].name, counter->name) == 0)
-            return wrong(reader, step, "the counter is named twice");
+            return lull_profile_wrong(reader, step, "the counter is named twice");
     }
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "role", lull_counter_role_name, LULL_COUNTER_ROLES,
-                           &counter->role);
+        status = lull_profile_name(reader, object, step, "role", lull_counter_role_name,
+                                   LULL_COUNTER_ROLES, &counter->role);
     return status;
 }
 
-static lull_status read_process(struct reader *reader, const json_t *object,
+static lull_status read_process(struct lull_profile_reader *reader, const json_t *object,
                                 const struct lull_json_step *step, size_t index)
 {
     struct lull_process_breakdown *process = &reader->to->processes[index];
     process->node = LULL_NONE;
-    lull_status status = read_u32(reader, object, step, "rank", &process->rank);
+    lull_status status = lull_profile_u32(reader, object, step, "rank", &process->rank);
     if (status == LULL_OK)
-        status = read_text(reader, object, step, "name", &process->name);
+        status = lull_profile_text(reader, object, step, "name", &process->name);
     if (status == LULL_OK && json_object_get(object, "node"))
-        status = read_u32(reader, object, step, "node", &process->node);
+        status = lull_profile_u32(reader, object, step, "node", &process->node);
     return status;
 }
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct rank *x = a, *y = b;
+    const struct lull_profile_rank *x = a, *y = b;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static lull_status sort_ranks(struct reader *reader)
+static lull_status sort_ranks(struct lull_profile_reader *reader)
 {
     const struct lull_breakdown *to = reader->to;
     reader->ranks = lull_arena_zero(reader->arena, to->n_processes, sizeof *reader->ranks);
     for (uint32_t i = 0; i < to->n_processes; i++)
-        reader->ranks[i] = (struct rank){to->processes[i].rank, i};
+        reader->ranks[i] = (struct lull_profile_rank){to->processes[i].rank, i};
     if (to->n_processes)
         qsort(reader->ranks, to->n_processes, sizeof *reader->ranks, by_rank);
     for (uint32_t i = 1; i < to->n_processes; i++) {
         const struct lull_json_step array = {NULL, "processes", 0};
         const struct lull_json_step step = {&array, NULL, reader->ranks[i].index};
         if (reader->ranks[i].rank == reader->ranks[i - 1].rank)
-            return wrong(reader, &step, "the rank is there twice");
+            return lull_profile_wrong(reader, &step, "the rank is there twice");
     }
     return LULL_OK;
 }
 
-static lull_status read_rank(const struct reader *reader, const json_t *object,
+static lull_status read_rank(const struct lull_profile_reader *reader, const json_t *object,
                              const struct lull_json_step *up, uint32_t *ret_process)
 {
     uint32_t rank;
-    lull_status status = read_u32(reader, object, up, "rank", &rank);
+    lull_status status = lull_profile_u32(reader, object, up, "rank", &rank);
     if (status != LULL_OK)
         return status;
     uint32_t low = 0, high = reader->to->n_processes;
@@ -238,15 +91,16 @@ static lull_status read_rank(const struct reader *reader, const json_t *object,
     }
     const struct lull_json_step step = {up, "rank", 0};
     if (low == reader->to->n_processes || reader->ranks[low].rank != rank)
-        return wrong(reader, &step, "there is no process of this rank");
+        return lull_profile_wrong(reader, &step, "there is no process of this rank");
     *ret_process = reader->ranks[low].index;
     return LULL_OK;
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static lull_status find_activity(const struct reader *reader, const struct lull_json_step *step,
-                                 const char *id, unsigned *ret_activity)
+static lull_status find_activity(const struct lull_profile_reader *reader,
+                                 const struct lull_json_step *step, const char *id,
+                                 unsigned *ret_activity)
 {
     for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
         if (strcmp(id, lull_activity_id(activity)) == 0) {
@@ -254,22 +108,22 @@ static lull_status find_activity(const struct reader *reader, const struct lull_
             return LULL_OK;
         }
     }
-    return wrong(reader, step, "the activity is not known");
+    return lull_profile_wrong(reader, step, "the activity is not known");
 }
 
 static bool is_time(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 0 &&
-           json_integer_value(value) <= MAX_NS;
+           json_integer_value(value) <= LULL_PROFILE_MOST_NS;
 }
 
-static lull_status read_times(const struct reader *reader, const json_t *thread,
+static lull_status read_times(const struct lull_profile_reader *reader, const json_t *thread,
                               const struct lull_json_step *up, struct lull_times *times)
 {
     const struct lull_json_step step = {up, "times", 0};
     json_t *object = json_object_get(thread, "times");
     if (!json_is_object(object))
-        return wrong(reader, &step, "expected an object");
+        return lull_profile_wrong(reader, &step, "expected an object");
     const char *id;
     json_t *pair;
     json_object_foreach(object, id, pair)
@@ -281,15 +135,15 @@ static lull_status read_times(const struct reader *reader, const json_t *thread,
             return status;
         if (json_array_size(pair) != 2 || !is_time(json_array_get(pair, 0)) ||
             !is_time(json_array_get(pair, 1)))
-            return wrong(reader, &item,
-                         "expected two times in ns: outside and inside parallel regions");
+            return lull_profile_wrong(
+                reader, &item, "expected two times in ns: outside and inside parallel regions");
         times->ns[activity][0] = json_integer_value(json_array_get(pair, 0));
         times->ns[activity][1] = json_integer_value(json_array_get(pair, 1));
     }
     return LULL_OK;
 }
 
-static lull_status read_counts(const struct reader *reader, const json_t *thread,
+static lull_status read_counts(const struct lull_profile_reader *reader, const json_t *thread,
                                const struct lull_json_step *up, uint64_t *counters)
 {
     const struct lull_json_step step = {up, "counts", 0};
@@ -298,7 +152,7 @@ static lull_status read_counts(const struct reader *reader, const json_t *thread
     if (!object)
         return LULL_OK;
     if (!json_is_object(object))
-        return wrong(reader, &step, "expected an object");
+        return lull_profile_wrong(reader, &step, "expected an object");
     const char *id;
     json_t *array;
     json_object_foreach(object, id, array)
@@ -309,11 +163,12 @@ static lull_status read_counts(const struct reader *reader, const json_t *thread
         if (status != LULL_OK)
             return status;
         if (!json_is_array(array) || json_array_size(array) != n)
-            return wrong(reader, &item, "expected an array with one count per counter");
+            return lull_profile_wrong(reader, &item,
+                                      "expected an array with one count per counter");
         for (uint32_t c = 0; c < n; c++) {
             const struct lull_json_step count = {&item, NULL, c};
             uint64_t *to = &counters[(size_t)c * LULL_ACTIVITIES + activity];
-            status = count_of(reader, json_array_get(array, c), &count, to);
+            status = lull_profile_count_of(reader, json_array_get(array, c), &count, to);
             if (status != LULL_OK)
                 return status;
         }
@@ -321,30 +176,32 @@ static lull_status read_counts(const struct reader *reader, const json_t *thread
     return LULL_OK;
 }
 
-static lull_status read_thread(struct reader *reader, const json_t *object,
+static lull_status read_thread(struct lull_profile_reader *reader, const json_t *object,
                                const struct lull_json_step *step, size_t index)
 {
     struct lull_thread_breakdown *thread = &reader->to->threads[index];
     const json_t *master = json_object_get(object, "master");
     lull_status status = read_rank(reader, object, step, &thread->process);
     if (status == LULL_OK)
-        status = read_u32(reader, object, step, "number", &thread->number);
+        status = lull_profile_u32(reader, object, step, "number", &thread->number);
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "kind", kind_name, 2, &thread->kind);
+        status = lull_profile_name(reader, object, step, "kind", kind_name, 2, &thread->kind);
     if (status == LULL_OK)
         status = read_times(reader, object, step, &thread->times);
     if (status == LULL_OK)
-        status = read_int(reader, object, step, "disabled_ns", MAX_NS, &thread->disabled_ns);
+        status = lull_profile_int(reader, object, step, "disabled_ns", LULL_PROFILE_MOST_NS,
+                                  &thread->disabled_ns);
     if (status != LULL_OK)
         return status;
     if (!json_is_boolean(master))
-        return wrong(reader, step, "expected 'master' to be true or false");
+        return lull_profile_wrong(reader, step, "expected 'master' to be true or false");
     thread->master = json_is_true(master);
     if (thread->master && thread->kind == LULL_LOCATION_DEVICE)
-        return wrong(reader, step, "a device is no master");
+        return lull_profile_wrong(reader, step, "a device is no master");
     size_t counts = (size_t)reader->to->n_counters * LULL_ACTIVITIES;
     if (counts * sizeof(uint64_t) > reader->allowance)
-        return wrong(reader, step, "too many threads and counters for a file of this size");
+        return lull_profile_wrong(reader, step,
+                                  "too many threads and counters for a file of this size");
     reader->allowance -= counts * sizeof(uint64_t);
     thread->counters = lull_arena_zero(reader->arena, counts, sizeof(uint64_t));
     return read_counts(reader, object, step, thread->counters);
@@ -369,7 +226,7 @@ static int by_thread(const void *a, const void *b)
 }
 
 /* Each thread once, and at most one master in a process. */
-static lull_status check_threads(const struct reader *reader)
+static lull_status check_threads(const struct lull_profile_reader *reader)
 {
     const struct lull_breakdown *to = reader->to;
     struct thread_key *keys = lull_arena_zero(reader->arena, to->n_threads, sizeof *keys);
@@ -386,9 +243,9 @@ static lull_status check_threads(const struct reader *reader)
         const struct lull_json_step step = {&array, NULL, keys[i].index};
         if (i > 0 && keys[i].process == keys[i - 1].process && keys[i].kind == keys[i - 1].kind &&
             keys[i].number == keys[i - 1].number)
-            return wrong(reader, &step, "the thread is there twice");
+            return lull_profile_wrong(reader, &step, "the thread is there twice");
         if (keys[i].master && has_master[keys[i].process])
-            return wrong(reader, &step, "the process has two masters");
+            return lull_profile_wrong(reader, &step, "the process has two masters");
         has_master[keys[i].process] |= keys[i].master;
     }
     return LULL_OK;
@@ -396,39 +253,40 @@ static lull_status check_threads(const struct reader *reader)
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
-static lull_status read_region(struct reader *reader, const json_t *object,
+static lull_status read_region(struct lull_profile_reader *reader, const json_t *object,
                                const struct lull_json_step *step, size_t index)
 {
-    static const struct ns_field fields[] = {
+    static const struct lull_profile_time fields[] = {
         {"inclusive_ns", offsetof(struct lull_region_breakdown, inclusive_ns)},
         {"exclusive_ns", offsetof(struct lull_region_breakdown, exclusive_ns)},
         {"useful_ns", offsetof(struct lull_region_breakdown, useful_ns)},
     };
     struct lull_region_breakdown *region = &reader->to->regions[index];
-    lull_status status = read_text(reader, object, step, "name", &region->name);
+    lull_status status = lull_profile_text(reader, object, step, "name", &region->name);
     region->site = "";
     if (status == LULL_OK && json_object_get(object, "site"))
-        status = read_text(reader, object, step, "site", &region->site);
+        status = lull_profile_text(reader, object, step, "site", &region->site);
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "paradigm", lull_paradigm_name, LULL_PARADIGMS,
-                           &region->paradigm);
+        status = lull_profile_name(reader, object, step, "paradigm", lull_paradigm_name,
+                                   LULL_PARADIGMS, &region->paradigm);
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "role", lull_role_name, LULL_ROLES, &region->role);
+        status = lull_profile_name(reader, object, step, "role", lull_role_name, LULL_ROLES,
+                                   &region->role);
     if (status == LULL_OK)
-        status = read_name(reader, object, step, "activity", lull_activity_id, LULL_ACTIVITIES,
-                           &region->activity);
+        status = lull_profile_name(reader, object, step, "activity", lull_activity_id,
+                                   LULL_ACTIVITIES, &region->activity);
     if (status == LULL_OK)
-        status = read_count(reader, object, step, "visits", &region->visits);
+        status = lull_profile_count(reader, object, step, "visits", &region->visits);
     if (status == LULL_OK)
-        status =
-            read_ns_fields(reader, object, step, fields, sizeof fields / sizeof fields[0], region);
+        status = lull_profile_times(reader, object, step, fields, sizeof fields / sizeof fields[0],
+                                    region);
     return status;
 }
 
-static lull_status read_parallel(struct reader *reader, const json_t *object,
+static lull_status read_parallel(struct lull_profile_reader *reader, const json_t *object,
                                  const struct lull_json_step *step, size_t index)
 {
-    static const struct ns_field fields[] = {
+    static const struct lull_profile_time fields[] = {
         {"duration_ns", offsetof(struct lull_parallel_breakdown, duration_ns)},
         {"useful_ns", offsetof(struct lull_parallel_breakdown, useful_ns)},
         {"max_useful_ns", offsetof(struct lull_parallel_breakdown, max_useful_ns)},
@@ -441,56 +299,58 @@ static lull_status read_parallel(struct reader *reader, const json_t *object,
     struct lull_parallel_breakdown *parallel = &reader->to->parallels[index];
     lull_status status = read_rank(reader, object, step, &parallel->process);
     if (status == LULL_OK)
-        status = read_text(reader, object, step, "name", &parallel->name);
+        status = lull_profile_text(reader, object, step, "name", &parallel->name);
     if (status == LULL_OK)
-        status = read_count(reader, object, step, "executions", &parallel->executions);
+        status = lull_profile_count(reader, object, step, "executions", &parallel->executions);
     if (status == LULL_OK)
-        status = read_ns_fields(reader, object, step, fields, sizeof fields / sizeof fields[0],
-                                parallel);
+        status = lull_profile_times(reader, object, step, fields, sizeof fields / sizeof fields[0],
+                                    parallel);
     if (status == LULL_OK && parallel->max_useful_ns > parallel->useful_ns)
-        return wrong(reader, step, "the largest useful time exceeds the sum");
+        return lull_profile_wrong(reader, step, "the largest useful time exceeds the sum");
     return status;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static lull_status read_root(struct reader *reader, const json_t *root)
+static lull_status read_root(struct lull_profile_reader *reader, const json_t *root)
 {
     struct lull_breakdown *to = reader->to;
     const struct lull_json_step step = {NULL, "schema", 0};
     const char *schema = json_string_value(json_object_get(root, "schema"));
     if (!schema || strcmp(schema, LULL_PROFILE_SCHEMA) != 0)
-        return wrong(reader, &step, "expected \"" LULL_PROFILE_SCHEMA "\"");
-    lull_status status = read_text(reader, root, NULL, "run", &to->run);
+        return lull_profile_wrong(reader, &step, "expected \"" LULL_PROFILE_SCHEMA "\"");
+    lull_status status = lull_profile_text(reader, root, NULL, "run", &to->run);
     if (status == LULL_OK)
-        status = read_int(reader, root, NULL, "duration_ns", MAX_NS, &to->duration_ns);
+        status = lull_profile_int(reader, root, NULL, "duration_ns", LULL_PROFILE_MOST_NS,
+                                  &to->duration_ns);
     if (status == LULL_OK && json_object_get(root, "ideal_runtime_ns"))
-        status = read_int(reader, root, NULL, "ideal_runtime_ns", MAX_NS, &to->ideal_runtime_ns);
+        status = lull_profile_int(reader, root, NULL, "ideal_runtime_ns", LULL_PROFILE_MOST_NS,
+                                  &to->ideal_runtime_ns);
     if (status == LULL_OK && json_object_get(root, "replayed_runtime_ns"))
-        status =
-            read_int(reader, root, NULL, "replayed_runtime_ns", MAX_NS, &to->replayed_runtime_ns);
+        status = lull_profile_int(reader, root, NULL, "replayed_runtime_ns", LULL_PROFILE_MOST_NS,
+                                  &to->replayed_runtime_ns);
     if (status == LULL_OK && json_object_get(root, "ideal_absent"))
-        status = read_text(reader, root, NULL, "ideal_absent", &to->ideal_absent);
+        status = lull_profile_text(reader, root, NULL, "ideal_absent", &to->ideal_absent);
     to->from_sums = json_is_true(json_object_get(root, "from_sums"));
     if (status == LULL_OK)
-        status = read_array(reader, root, "counters", false, sizeof *to->counters,
-                            (void **)&to->counters, &to->n_counters, read_counter);
+        status = lull_profile_array(reader, root, "counters", false, sizeof *to->counters,
+                                    (void **)&to->counters, &to->n_counters, read_counter);
     if (status == LULL_OK)
-        status = read_array(reader, root, "processes", true, sizeof *to->processes,
-                            (void **)&to->processes, &to->n_processes, read_process);
+        status = lull_profile_array(reader, root, "processes", true, sizeof *to->processes,
+                                    (void **)&to->processes, &to->n_processes, read_process);
     if (status == LULL_OK)
         status = sort_ranks(reader);
     if (status == LULL_OK)
-        status = read_array(reader, root, "threads", true, sizeof *to->threads,
-                            (void **)&to->threads, &to->n_threads, read_thread);
+        status = lull_profile_array(reader, root, "threads", true, sizeof *to->threads,
+                                    (void **)&to->threads, &to->n_threads, read_thread);
     if (status == LULL_OK)
         status = check_threads(reader);
     if (status == LULL_OK)
-        status = read_array(reader, root, "regions", false, sizeof *to->regions,
-                            (void **)&to->regions, &to->n_regions, read_region);
+        status = lull_profile_array(reader, root, "regions", false, sizeof *to->regions,
+                                    (void **)&to->regions, &to->n_regions, read_region);
     if (status == LULL_OK)
-        status = read_array(reader, root, "parallels", false, sizeof *to->parallels,
-                            (void **)&to->parallels, &to->n_parallels, read_parallel);
+        status = lull_profile_array(reader, root, "parallels", false, sizeof *to->parallels,
+                                    (void **)&to->parallels, &to->n_parallels, read_parallel);
     return status;
 }
 
@@ -504,7 +364,7 @@ lull_status lull_profile_parse(const char *text, size_t size, const char *path,
         return lull_fail(err, LULL_ERR_FORMAT, "%s: line %d, column %d: %s", path, where.line,
                          where.column, where.text);
     struct lull_breakdown *breakdown = lull_arena_zero(arena, 1, sizeof *breakdown);
-    struct reader reader = {
+    struct lull_profile_reader reader = {
         .path = path,
         .arena = arena,
         .err = err,

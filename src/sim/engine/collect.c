@@ -1,5 +1,5 @@
 /* Collective operations: the n-th one that a rank begins on a group belongs to the n-th of all
- * others. Expanded to messages (a *script* per rank), or in closed form. */
+ * others. Expanded to messages (script.c), or in closed form. */
 #include "sim/engine/run.h"
 
 #include "base/collective.h"
@@ -42,9 +42,6 @@ struct group {
 
 struct lull_collectives {
     struct group *groups;
-    struct lull_script *scripts;
-    uint32_t n_scripts, script_free;
-    size_t script_room;
     struct { /* the last choice of an algorithm: names are looked up for it */
         uint64_t bytes;
         uint32_t size;
@@ -57,7 +54,6 @@ lull_status lull_collect_open(struct lull_engine *engine)
     struct lull_collectives *all = engine->collectives = calloc(1, sizeof *all);
     if (!all)
         return lull_run_out_of_memory(engine);
-    all->script_free = NONE;
     all->groups = calloc(engine->program->n_groups + (size_t)1, sizeof *all->groups);
     return all->groups ? LULL_OK : lull_run_out_of_memory(engine);
 }
@@ -84,7 +80,6 @@ void lull_collect_close(struct lull_engine *engine)
         free(all->groups[i].instances);
     }
     free(all->groups);
-    free(all->scripts);
     free(all);
 }
 
@@ -185,10 +180,7 @@ void lull_collect_roots(struct lull_engine *engine)
                                &instance_at(&all->groups[g], all->groups[g].first + (uint32_t)i)
                                     ->sides[side]
                                     .last.path);
-    for (uint32_t i = 0; i < all->n_scripts; i++) {
-        lull_path_root(engine->fabric.path, &all->scripts[i].path);
-        lull_path_root(engine->fabric.path, &all->scripts[i].later_path);
-    }
+    lull_script_roots(engine);
 }
 
 /* --- taking part --------------------------------------------------------------------------- */
@@ -319,7 +311,7 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
 
 /* --- closed form --------------------------------------------------------------------------- */
 
-static void record_over(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
+void lull_collect_over(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
 {
     struct lull_transfer *record = lull_transfer_at(engine, id);
     record->flags |= LULL_TRANSFER_OVER;
@@ -346,7 +338,7 @@ static void leave(struct lull_engine *engine, const struct lull_collective_shape
     side->waiting = NONE;
     for (uint32_t next; id != NONE; id = next) {
         next = lull_transfer_at(engine, id)->link;
-        record_over(engine, id, moment);
+        lull_collect_over(engine, id, moment);
     }
 }
 
@@ -376,110 +368,7 @@ static void arrive_closed(struct lull_engine *engine, struct lull_instance *inst
         leave(engine, &shape, side, lasts[other]);
 }
 
-/* --- scripts ------------------------------------------------------------------------------- */
-
-static uint32_t new_script(struct lull_engine *engine)
-{
-    struct lull_collectives *all = engine->collectives;
-    uint32_t id = all->script_free;
-    if (id != NONE) {
-        all->script_free = all->scripts[id].step;
-        return id;
-    }
-    if (!lull_run_grow((void **)&all->scripts, &all->script_room, all->n_scripts + (size_t)1,
-                       sizeof *all->scripts)) {
-        lull_run_out_of_memory(engine);
-        return NONE;
-    }
-    return all->n_scripts++;
-}
-
-static void end_script(struct lull_engine *engine, uint32_t id)
-{
-    struct lull_script *script = &engine->collectives->scripts[id];
-    struct lull_moment moment = {engine->now, script->path};
-    uint32_t record = script->record;
-    script->path = script->later_path = 0;
-    script->step = engine->collectives->script_free;
-    engine->collectives->script_free = id;
-    record_over(engine, record, moment);
-}
-
-static uint32_t rank_at(const struct lull_group *group, uint32_t position)
-{
-    return group->ranks ? group->ranks[position] : group->first + position;
-}
-
-static void begin_transfer(struct lull_engine *engine, uint32_t script_id,
-                           const struct lull_collective_transfer *part, uint32_t number)
-{
-    const struct lull_script *script = &engine->collectives->scripts[script_id];
-    const struct lull_group *group = &engine->program->groups[script->group];
-    uint32_t me = rank_at(group, script->call.me), peer = rank_at(group, part->peer);
-    uint32_t id = lull_transfer_new(engine);
-    if (id == LULL_NO_TRANSFER)
-        return;
-    struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    transfer->flags = LULL_TRANSFER_OF_SCRIPT | (part->send ? 0 : LULL_TRANSFER_RECEIVE);
-    transfer->source = part->send ? me : peer;
-    transfer->target = part->send ? peer : me;
-    transfer->tag = part->tag;
-    transfer->comm = script->comm;
-    transfer->bytes = part->bytes;
-    transfer->owner = script_id;
-    transfer->open_next = number;
-    transfer->cpu = lull_transfer_at(engine, script->record)->cpu;
-    transfer->buffered = engine->class->waits_as_needed;
-    lull_run_release(engine, id, (struct lull_moment){engine->now, script->path});
-}
-
-/* Starts the transfers of one step; with compat sends come first. */
-static void begin_step(struct lull_engine *engine, uint32_t id, uint32_t step, uint32_t n)
-{
-    for (unsigned pass = 0; pass < (engine->compat ? 2 : 1); pass++)
-        for (uint32_t i = 0; i < n; i++) {
-            struct lull_collective_transfer part;
-            lull_collective_transfer(&engine->collectives->scripts[id].call, step, i, &part);
-            if (!engine->compat || part.send == (pass == 0))
-                begin_transfer(engine, id, &part, i + 1);
-        }
-}
-
-void lull_script_progress(struct lull_engine *engine, uint32_t id, uint32_t part,
-                          struct lull_moment moment)
-{
-    struct lull_script *script = &engine->collectives->scripts[id];
-    if (moment.time == script->resume ? part >= script->latest : moment.time > script->resume) {
-        script->resume = moment.time;
-        script->latest = part;
-        script->later_path = moment.path;
-    }
-    if (--script->pending == 0) {
-        script->path = script->later_path;
-        lull_push(engine, LULL_RUN_SCRIPT,
-                  script->resume > engine->now ? script->resume : engine->now,
-                  rank_at(&engine->program->groups[script->group], script->call.me), id);
-    }
-}
-
-void lull_script_step(struct lull_engine *engine, uint32_t id)
-{
-    struct lull_script *script = &engine->collectives->scripts[id];
-    uint32_t n;
-    do {
-        n = lull_collective_step(&script->call, script->step++);
-    } while (n == 0);
-    if (n == LULL_COLLECTIVE_OVER) {
-        end_script(engine, id);
-        return;
-    }
-    script->pending = n + 1; /* one for this function */
-    script->latest = 0;
-    script->resume = engine->now;
-    script->later_path = script->path;
-    begin_step(engine, id, script->step - 1, n);
-    lull_script_progress(engine, id, 0, (struct lull_moment){INT64_MIN, 0});
-}
+/* --- beginning ----------------------------------------------------------------------------- */
 
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                const struct lull_op *op, uint32_t record, struct lull_moment moment)
@@ -500,16 +389,15 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
         return lull_fail(engine->err, LULL_ERR_FORMAT,
                          "%s: rank %u: root %u does not belong to group %u", engine->program->name,
                          rank, op->peer, op->comm);
-    uint32_t id = new_script(engine);
+    const struct lull_script script = {.call = {op->collective, instance->algorithm, group->size,
+                                                position, root, op->bytes, op->received},
+                                       .record = record,
+                                       .group = op->comm,
+                                       .comm = instance->comm,
+                                       .path = moment.path};
+    uint32_t id = lull_script_new(engine, &script);
     if (id == NONE)
         return engine->status;
-    engine->collectives->scripts[id] =
-        (struct lull_script){.call = {op->collective, instance->algorithm, group->size, position,
-                                      root, op->bytes, op->received},
-                             .record = record,
-                             .group = op->comm,
-                             .comm = instance->comm,
-                             .path = moment.path};
     drop_complete(&engine->collectives->groups[op->comm]);
     lull_script_step(engine, id);
     return engine->status;
@@ -539,12 +427,7 @@ uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record)
                 continue;
             for (uint32_t p = 0; p < engine->program->groups[g].size; p++)
                 if (group->next[p] <= number)
-                    return rank_at(&engine->program->groups[g], p);
+                    return lull_group_rank(&engine->program->groups[g], p);
         }
     return NONE;
-}
-
-uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script)
-{
-    return engine->collectives->scripts[script].record;
 }

@@ -177,6 +177,7 @@ static void close_own(struct lull_engine *engine)
     lull_matcher_close(&engine->matcher);
     lull_channel_close(engine);
     lull_collect_close(engine);
+    lull_script_close(engine);
     lull_sync_close(engine);
     lull_large_free(engine->fabric.transfers,
                     engine->transfer_room * sizeof *engine->fabric.transfers);

@@ -5,7 +5,8 @@
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
  * stream.c   streams and their requests       collect.c    collective operations
  * sync.c     threads of a rank                channel.c    messages that keep their order
- * diagnose.c what is left over at the end  domain.c     computations that share bandwidth
+ * diagnose.c what is left over at the end     domain.c     computations that share bandwidth
+ * script.c   collective operations as messages
  *
  * An event is handled to its end before the next; what it releases (streams that go on, operations
  * of a graph) is put into a list and started after it, so that nothing calls itself. Transfers do
@@ -128,6 +129,13 @@ struct lull_script {
     int64_t resume;
 };
 
+struct lull_scripts {
+    struct lull_script *items;
+    uint32_t count;
+    uint32_t first_free, n_free; /* linked by `step` */
+    size_t room;
+};
+
 struct lull_collectives;     /* collect.c */
 struct lull_syncs;           /* sync.c */
 struct lull_domain;          /* domain.c */
@@ -188,6 +196,7 @@ struct lull_engine {
     size_t n_deferred, deferred_room;
     struct lull_syncs *syncs;
     struct lull_collectives *collectives;
+    struct lull_scripts scripts;
     struct lull_engine_channels *channels;
     bool holds_back; /* messages might overtake others of their channel otherwise */
 
@@ -376,14 +385,28 @@ bool lull_collect_agrees(const struct lull_engine *a, const struct lull_engine *
 lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
                                const struct lull_op *op, uint32_t record,
                                struct lull_moment moment);
-/* A part of the script's step is over. */
-void lull_script_progress(struct lull_engine *engine, uint32_t script, uint32_t part,
-                          struct lull_moment moment);
-void lull_script_step(struct lull_engine *engine, uint32_t script);
+/* It is complete. */
+void lull_collect_over(struct lull_engine *engine, uint32_t record, struct lull_moment moment);
 void lull_collect_roots(struct lull_engine *engine); /* of the longest path */
 /* Closed forms: a rank that has not come yet, for a record that waits; or LULL_OP_ANY. */
 uint32_t lull_collect_missing(const struct lull_engine *engine, uint32_t record);
+
+static inline uint32_t lull_group_rank(const struct lull_group *group, uint32_t position)
+{
+    return group->ranks ? group->ranks[position] : group->first + position;
+}
+
+/* --- script.c --- */
+
+/* A copy; UINT32_MAX: no memory, which is noted. */
+uint32_t lull_script_new(struct lull_engine *engine, const struct lull_script *script);
+void lull_script_step(struct lull_engine *engine, uint32_t script);
+/* A part of the script's step is over. */
+void lull_script_progress(struct lull_engine *engine, uint32_t script, uint32_t part,
+                          struct lull_moment moment);
+void lull_script_roots(struct lull_engine *engine); /* of the longest path */
 uint32_t lull_script_record(const struct lull_engine *engine, uint32_t script);
+void lull_script_close(struct lull_engine *engine);
 
 /* --- sync.c --- */
 

@@ -254,12 +254,11 @@ static void a_thread_begins_when_it_is_made(void **state)
     check_both(trace, 50 + 40 + 20);
 }
 
-/* Two threads meet at a barrier twice. The first one waits for a message from 10 to 250 before the
+/* Two threads come to a barrier twice. The first one waits for a message from 10 to 250 before the
  * first one, which costs nothing; the second one comes to it at 260 for 20 ns. Both go on for 10 ns
  * to the second barrier, of 5 ns, and the second thread for 15 more. */
-static void a_barrier_waits_for_all(void **state)
+static void come_to_barriers_for(uint32_t threads)
 {
-    (void)state;
     struct lull_trace *trace = two_processes(3);
     for (uint32_t t = 1; t < 3; t++) {
         thread_event(trace, 0, 0, LULL_EVENT_THREAD_CREATE, t);
@@ -268,37 +267,28 @@ static void a_barrier_waits_for_all(void **state)
     visit(trace, 0, CREATE, 0, 0);
     visit(trace, 0, FINALIZE, 5, 310);
     send_or_receive(trace, 1, RECV, 10, 250, 1);
-    wait_for_threads(trace, 1, 250, 280, UINT64_C(1) << 32, 2);
-    wait_for_threads(trace, 1, 290, 295, UINT64_C(1) << 32 | 1, 2);
+    wait_for_threads(trace, 1, 250, 280, UINT64_C(1) << 32, threads);
+    wait_for_threads(trace, 1, 290, 295, UINT64_C(1) << 32 | 1, threads);
     thread_event(trace, 1, 296, LULL_EVENT_THREAD_END, 1);
-    wait_for_threads(trace, 2, 260, 280, UINT64_C(1) << 32, 2);
-    wait_for_threads(trace, 2, 290, 295, UINT64_C(1) << 32 | 1, 2);
+    wait_for_threads(trace, 2, 260, 280, UINT64_C(1) << 32, threads);
+    wait_for_threads(trace, 2, 290, 295, UINT64_C(1) << 32 | 1, threads);
     thread_event(trace, 2, 310, LULL_EVENT_THREAD_END, 2);
     send_late(trace, 3);
     check_both(trace, 260 + 20 + 10 + 5 + 15);
 }
 
-/* The same two threads at barriers for three: the third one had paused when it came, so that nobody
- * is waited for. Each keeps the times that it measured: the second one 260, 20, 10, 5 and 15 ns. */
+static void a_barrier_waits_for_all(void **state)
+{
+    (void)state;
+    come_to_barriers_for(2);
+}
+
+/* A third thread had paused when it came, so that nobody is waited for: what each measured stays.
+ */
 static void a_barrier_that_not_all_are_known_to_come_to_waits_for_nobody(void **state)
 {
     (void)state;
-    struct lull_trace *trace = two_processes(3);
-    for (uint32_t t = 1; t < 3; t++) {
-        thread_event(trace, 0, 0, LULL_EVENT_THREAD_CREATE, t);
-        thread_event(trace, t, 0, LULL_EVENT_THREAD_BEGIN, t);
-    }
-    visit(trace, 0, CREATE, 0, 0);
-    visit(trace, 0, FINALIZE, 5, 310);
-    send_or_receive(trace, 1, RECV, 10, 250, 1);
-    wait_for_threads(trace, 1, 250, 280, UINT64_C(1) << 32, 3);
-    wait_for_threads(trace, 1, 290, 295, UINT64_C(1) << 32 | 1, 3);
-    thread_event(trace, 1, 296, LULL_EVENT_THREAD_END, 1);
-    wait_for_threads(trace, 2, 260, 280, UINT64_C(1) << 32, 3);
-    wait_for_threads(trace, 2, 290, 295, UINT64_C(1) << 32 | 1, 3);
-    thread_event(trace, 2, 310, LULL_EVENT_THREAD_END, 2);
-    send_late(trace, 3);
-    check_both(trace, 260 + 20 + 10 + 5 + 15);
+    come_to_barriers_for(3);
 }
 
 /* Threads that nobody joins leave nothing behind for which the simulation would look again and
