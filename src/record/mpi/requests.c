@@ -20,26 +20,24 @@ static struct {
     uint32_t spare;           /* first of the list of free ones, 0: none */
     uint32_t owners;          /* threads that have opened requests have numbers below this */
     struct rec_request taken;
-    bool shared; /* several threads at a time */
     bool locked;
 } all;
+bool rec_requests_are_shared; /* several threads at a time */
 
 void rec_requests_begin(bool shared)
 {
-    all.shared |= shared;
+    rec_requests_are_shared |= shared;
 }
 
-void rec_requests_lock(void)
+void rec_requests_lock_shared(void)
 {
-    if (all.shared)
-        while (__atomic_test_and_set(&all.locked, __ATOMIC_ACQUIRE)) {
-        }
+    while (__atomic_test_and_set(&all.locked, __ATOMIC_ACQUIRE)) {
+    }
 }
 
-void rec_requests_unlock(void)
+void rec_requests_unlock_shared(void)
 {
-    if (all.shared)
-        __atomic_clear(&all.locked, __ATOMIC_RELEASE);
+    __atomic_clear(&all.locked, __ATOMIC_RELEASE);
 }
 
 /* ---- the table --------------------------------------------------------------------------------

@@ -23,8 +23,21 @@ struct rec_request {
 
 /* Between these the table stays as it is: what the functions below return may be used. They do
  * nothing where threads do not call MPI at the same time. */
-void rec_requests_lock(void);
-void rec_requests_unlock(void);
+extern bool rec_requests_are_shared __attribute__((visibility("hidden")));
+void rec_requests_lock_shared(void);
+void rec_requests_unlock_shared(void);
+
+REC_INLINE void rec_requests_lock(void)
+{
+    if (REC_UNLIKELY(rec_requests_are_shared))
+        rec_requests_lock_shared();
+}
+
+REC_INLINE void rec_requests_unlock(void)
+{
+    if (REC_UNLIKELY(rec_requests_are_shared))
+        rec_requests_unlock_shared();
+}
 
 /* A new request of that thread at the end of the queue of a handle, to be filled in; NULL: there
  * is no memory. */
