@@ -114,6 +114,7 @@ struct rec_thread {
     uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
     void *omp;                          /* of record/omp, which see */
     void *functions;                    /* of record/function, which see */
+    struct rec_requests *requests;      /* of record/mpi, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
 };
