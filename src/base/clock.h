@@ -16,7 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) || defined(__i386__)
+/* On 64-bit ARM the counter is that of the generic timer, which all processors of a machine have in
+ * common and which neither stops nor changes its rate (Arm ARM, D11.1). */
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
 #define LULL_CLOCK_HAS_TSC 1
 #else
 #define LULL_CLOCK_HAS_TSC 0
@@ -32,7 +34,13 @@ static inline int64_t lull_clock_read(clockid_t clock)
 /* Ticks; `tsc` is what lull_clock_tsc_is_safe() said. */
 static inline uint64_t lull_clock_now(bool tsc)
 {
-#if LULL_CLOCK_HAS_TSC
+#if defined(__aarch64__)
+    uint64_t ticks;
+    if (__builtin_expect(tsc, 1)) {
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#elif LULL_CLOCK_HAS_TSC
     if (__builtin_expect(tsc, 1))
         return __builtin_ia32_rdtsc();
 #endif
@@ -57,12 +65,20 @@ static inline bool lull_clock_file_has(const char *path, const char *word)
     return strstr(text, word) != NULL;
 }
 
+static inline bool lull_clock_source_is(const char *line)
+{
+    return lull_clock_file_has("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                               line);
+}
+
 static inline bool lull_clock_tsc_is_safe(void)
 {
+#if defined(__aarch64__)
+    return lull_clock_source_is("arch_sys_counter\n");
+#else
     return LULL_CLOCK_HAS_TSC && lull_clock_file_has("/proc/cpuinfo", " constant_tsc ") &&
-           lull_clock_file_has("/proc/cpuinfo", " nonstop_tsc ") &&
-           lull_clock_file_has("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                               "tsc\n");
+           lull_clock_file_has("/proc/cpuinfo", " nonstop_tsc ") && lull_clock_source_is("tsc\n");
+#endif
 }
 
 /* Ticks and CLOCK_MONOTONIC of one moment, with a bound of the error of their pairing. */

@@ -66,7 +66,7 @@ struct rec_thread {
         *at; /* next record; in the tail, or in a private chunk that goes nowhere */
     union lull_tape_slot *end; /* of the chunk */
     uint64_t bias;             /* committed = (uintptr_t)at + bias */
-    uint64_t *committed;       /* in the mapped header */
+    uint64_t *committed;       /* in the mapped header, or nowhere */
     uint64_t gate;             /* that of the process: recorded; else see enum rec_gate */
     uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
     uint32_t n_sums;           /* regions that have sums so far */
@@ -101,8 +101,9 @@ struct rec_thread {
     uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
     struct rec_file file;         /* the tape */
     struct rec_file tail_file;    /* open only while it grows */
+    uint64_t nowhere;             /* where the committed length goes that nobody will read */
     bool closed;                  /* its files are complete */
-    union lull_tape_slot *polls;  /* of record/mpi: records of the last queries that found nothing */
+    union lull_tape_slot *polls;  /* of record/mpi: the last queries that found nothing */
     uint64_t poll_end;
     uint32_t n_polls;
     void *scratch; /* see rec_thread_scratch */
@@ -113,6 +114,7 @@ struct rec_thread {
     uintptr_t stack_begin, stack_end;   /* of record/site; 0: not yet known */
     void *omp;                          /* of record/omp, which see */
     void *functions;                    /* of record/function, which see */
+    struct rec_requests *requests;      /* of record/mpi, which see */
     struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
     struct lull_tape_shape

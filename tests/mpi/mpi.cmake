@@ -82,6 +82,10 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                     ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi.i)
         set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 60)
+        add_test(NAME mpi.${family}.closing
+            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/closing.py
+                    ${CMAKE_BINARY_DIR}/generated/record-${family}/wrappers.c)
+        set_tests_properties(mpi.${family}.closing PROPERTIES LABELS quick TIMEOUT 60)
     endforeach()
     if(TARGET liblull-record-openmpi)
         set(compared ${PROJECT_SOURCE_DIR}/examples/heat.c)

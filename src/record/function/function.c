@@ -239,6 +239,8 @@ static inline bool find_stack(struct rec_thread *self, struct open *fresh)
     if (REC_UNLIKELY(fresh->inlined))
         return rec_site_is_stack(self, fresh->stack - sizeof(uintptr_t)) &&
                ((const uintptr_t *)fresh->stack)[-1] == fresh->caller;
+#else
+    (void)self;
 #endif
     return true;
 }

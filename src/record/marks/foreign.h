@@ -37,7 +37,7 @@ const char *rec_handle_name(const void *handle); /* NULL: it is not known */
  * same name and size, which programs may ask for at each visit; NULL: no memory. */
 void *rec_handle_make(const char *name, size_t size);
 bool rec_handle_is_own(const void *handle);
-/* In a forked child, whose program marks on: another thread of the parent may have been in there. */
+/* In a forked child, whose program marks on: another thread of the parent may have been in here. */
 void rec_handles_forked(void);
 
 #endif

@@ -181,14 +181,14 @@ static __attribute__((noinline)) void add_failed_request(struct completions *don
 REC_INLINE void add(struct completions *done, MPI_Request handle, const MPI_Status *status,
                     int error)
 {
-    rec_requests_lock();
-    struct rec_request *first = rec_request_find(handle, done->call->self->number);
-    const struct rec_request *request = first ? rec_request_take(first, false) : NULL;
+    struct rec_requests *requests = rec_requests_lock(done->call->self);
+    struct rec_request *first = rec_request_find(&requests, handle);
+    const struct rec_request *request = first ? rec_request_take(requests, first, false) : NULL;
     if (request && REC_LIKELY(error == MPI_SUCCESS))
         add_request(done, request, status);
     else if (request)
         add_failed_request(done, request, status, error);
-    rec_requests_unlock();
+    rec_requests_unlock(requests);
 }
 
 static struct completions begin_completions(struct rec_mpi_call *call)
@@ -315,9 +315,9 @@ void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *n,
 void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
 {
     struct completions done = begin_completions(call);
-    rec_requests_lock();
-    struct rec_request *first = rec_request_find(handle, call->self->number);
-    const struct rec_request *request = first ? rec_request_take(first, true) : NULL;
+    struct rec_requests *requests = rec_requests_lock(call->self);
+    struct rec_request *first = rec_request_find(&requests, handle);
+    const struct rec_request *request = first ? rec_request_take(requests, first, true) : NULL;
     if (request && request->owner == call->self->number) {
         call->self->n_open--;
         if (request->kind == LULL_TAPE_CALL_IRECV)
@@ -325,6 +325,6 @@ void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
         else
             add_as_posted(&done, request->number);
     }
-    rec_requests_unlock();
+    rec_requests_unlock(requests);
     close_record(&done);
 }

@@ -288,10 +288,11 @@ def body_of(row, fill):
         tag = "{tag}" if "tag" in row.roles else "0"
         return "", fill("rec_mpi_new_comm(&call, %s, %s, *{newcomm});" % (comm, tag))
     if row.kind in ("collective", "icollective", "collective_init", "neighbour"):
-        lines = ["const uint64_t end = rec_now();",
-                 "const struct rec_mpi_comm *in_comm = rec_mpi_comm_of({comm});"]
+        lines = ["const struct rec_mpi_comm *in_comm = rec_mpi_comm_of({comm});"] + bytes_of(row)
+        # What follows the end counts as useful: arguments that are as many as ranks come before.
+        many = any("REC_MPI_SUM" in line for line in lines)
+        lines.insert(len(lines) if many else 0, "const uint64_t end = rec_now();")
         root = root_of(row)
-        lines += bytes_of(row)
         if row.kind in ("collective", "neighbour"):
             lines.append("rec_mpi_collective(&call, end, in_comm, %s, sent, received);" % root)
         else:

@@ -9,8 +9,8 @@ void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind
     self->n_open++;
     if (REC_UNLIKELY(handle == MPI_REQUEST_NULL))
         return;
-    rec_requests_lock();
-    struct rec_request *request = rec_request_append(handle, self->number);
+    struct rec_requests *requests = rec_requests_lock(self);
+    struct rec_request *request = requests ? rec_request_append(requests, handle) : NULL;
     if (REC_LIKELY(request != NULL)) {
         request->posted = posted;
         request->number = number;
@@ -20,7 +20,7 @@ void rec_request_open(struct rec_thread *self, MPI_Request handle, unsigned kind
         request->active = true;
         request->exchange = kind & REC_EXCHANGE;
     }
-    rec_requests_unlock();
+    rec_requests_unlock(requests);
 }
 
 void rec_mpi_put_message(struct rec_thread *self, unsigned what, unsigned mode, uint64_t time,
@@ -70,11 +70,11 @@ static void open_persistent(struct rec_thread *self, const struct rec_request *w
 {
     if (handle == MPI_REQUEST_NULL)
         return;
-    rec_requests_lock();
-    struct rec_request *request = rec_request_append(handle, self->number);
+    struct rec_requests *requests = rec_requests_lock(self);
+    struct rec_request *request = requests ? rec_request_append(requests, handle) : NULL;
     if (request)
         *request = *what;
-    rec_requests_unlock();
+    rec_requests_unlock(requests);
 }
 
 void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, unsigned mode, uint64_t bytes,
@@ -109,8 +109,8 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
 {
     struct rec_thread *self = call->self;
     struct rec_request started = {.kind = 0};
-    rec_requests_lock();
-    struct rec_request *request = rec_request_find(handle, self->number);
+    struct rec_requests *requests = rec_requests_lock(self);
+    struct rec_request *request = rec_request_find(&requests, handle);
     if (request && request->persistent) {
         request->number = self->next_request++;
         self->n_open++;
@@ -118,7 +118,7 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
         request->active = true;
         started = *request;
     }
-    rec_requests_unlock();
+    rec_requests_unlock(requests);
     if (started.kind == LULL_TAPE_CALL_ICOLLECTIVE)
         put_collective(self, call->begin, &started);
     else if (started.kind != 0)

@@ -1,5 +1,8 @@
 #include "record/mpi/requests.h"
 
+#include "record/aside.h"
+#include "record/keep.h"
+
 #include <sys/mman.h>
 
 enum { FIRST = 1024 }; /* a power of two: handles, and requests behind others */
@@ -12,41 +15,69 @@ struct queue {
     struct rec_request first;  /* `next`: the second, in the pool */
 };
 
-static struct {
-    struct queue *queues;
+struct rec_requests {
+    _Alignas(64) struct queue *queues; /* NULL: the thread has opened none */
     size_t mask, used;
     struct rec_request *pool; /* number 0 is not used */
     uint32_t n_pool, most;    /* used; there is room for */
     uint32_t spare;           /* first of the list of free ones, 0: none */
-    uint32_t owners;          /* threads that have opened requests have numbers below this */
+    bool locked;              /* atomic */
     struct rec_request taken;
-    bool locked;
-} all;
-bool rec_requests_are_shared; /* several threads at a time */
+    struct rec_requests *older;
+};
+
+static struct rec_requests *newest; /* atomic; of all threads, the newest first */
+static bool are_shared;             /* several threads at a time */
 
 void rec_requests_begin(bool shared)
 {
-    rec_requests_are_shared |= shared;
+    are_shared |= shared;
 }
 
-void rec_requests_lock_shared(void)
+static inline void lock(struct rec_requests *requests)
 {
-    while (__atomic_test_and_set(&all.locked, __ATOMIC_ACQUIRE)) {
+    if (REC_UNLIKELY(are_shared))
+        while (__atomic_test_and_set(&requests->locked, __ATOMIC_ACQUIRE)) {
+        }
+}
+
+static REC_COLD struct rec_requests *make(struct rec_thread *self)
+{
+    const struct rec_aside aside = rec_step_aside();
+    const uintptr_t space = (uintptr_t)rec_keep(sizeof(struct rec_requests) + 64);
+    struct rec_requests *fresh = space ? (void *)((space + 63) & ~(uintptr_t)63) : NULL;
+    if (fresh) {
+        fresh->older = __atomic_load_n(&newest, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&newest, &fresh->older, fresh, false, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED)) {
+        }
+        self->requests = fresh;
     }
+    rec_step_back(&aside);
+    return fresh;
 }
 
-void rec_requests_unlock_shared(void)
+struct rec_requests *rec_requests_lock(struct rec_thread *self)
 {
-    __atomic_clear(&all.locked, __ATOMIC_RELEASE);
+    struct rec_requests *requests = self->requests;
+    if (REC_UNLIKELY(!requests) && !(requests = make(self)))
+        return NULL;
+    lock(requests);
+    return requests;
+}
+
+void rec_requests_unlock(struct rec_requests *requests)
+{
+    if (REC_UNLIKELY(are_shared) && requests)
+        __atomic_clear(&requests->locked, __ATOMIC_RELEASE);
 }
 
 /* ---- the table --------------------------------------------------------------------------------
  */
 
-/* Handles are numbers of 32 bits, or addresses, of which the upper 16 bits are alike. */
-static inline uint64_t key_of(MPI_Request handle, uint32_t owner)
+static inline uint64_t key_of(MPI_Request handle)
 {
-    return (uint64_t)(uintptr_t)handle ^ (uint64_t)owner << 48;
+    return (uint64_t)(uintptr_t)handle;
 }
 
 static void *pages(size_t size)
@@ -63,109 +94,127 @@ static inline struct queue *slot_of(struct queue *queues, size_t mask, uint64_t 
     return &queues[i & mask];
 }
 
-static bool grow(void)
+static bool grow(struct rec_requests *all)
 {
-    size_t capacity = all.queues ? (all.mask + 1) * 2 : FIRST;
+    size_t capacity = all->queues ? (all->mask + 1) * 2 : FIRST;
     struct queue *queues = pages(capacity * sizeof *queues);
     if (!queues)
         return false;
-    for (size_t i = 0; all.queues && i <= all.mask; i++)
-        if (all.queues[i].key != 0)
-            *slot_of(queues, capacity - 1, all.queues[i].key) = all.queues[i];
-    if (all.queues)
-        munmap(all.queues, (all.mask + 1) * sizeof *queues);
-    all.queues = queues;
-    all.mask = capacity - 1;
+    for (size_t i = 0; all->queues && i <= all->mask; i++)
+        if (all->queues[i].key != 0)
+            *slot_of(queues, capacity - 1, all->queues[i].key) = all->queues[i];
+    if (all->queues)
+        munmap(all->queues, (all->mask + 1) * sizeof *queues);
+    all->queues = queues;
+    all->mask = capacity - 1;
     return true;
 }
 
 /* No more than is needed: a system may commit no more memory than it has. */
-static bool grow_pool(void)
+static bool grow_pool(struct rec_requests *all)
 {
-    const size_t size = all.most * sizeof *all.pool;
-    if (all.most > UINT32_MAX / 2)
+    const size_t size = all->most * sizeof *all->pool;
+    if (all->most > UINT32_MAX / 2)
         return false;
-    void *larger = all.pool ? mremap(all.pool, size, 2 * size, MREMAP_MAYMOVE)
-                            : pages(FIRST * sizeof *all.pool);
+    void *larger = all->pool ? mremap(all->pool, size, 2 * size, MREMAP_MAYMOVE)
+                             : pages(FIRST * sizeof *all->pool);
     if (!larger || larger == MAP_FAILED)
         return false;
-    all.most = all.pool ? 2 * all.most : FIRST;
-    all.pool = larger;
+    all->most = all->pool ? 2 * all->most : FIRST;
+    all->pool = larger;
     return true;
 }
 
-static uint32_t new_node(void)
+static uint32_t new_node(struct rec_requests *all)
 {
-    uint32_t node = all.spare;
+    uint32_t node = all->spare;
     if (node != 0) {
-        all.spare = all.pool[node].next;
+        all->spare = all->pool[node].next;
         return node;
     }
-    if (all.n_pool + 1 >= all.most && !grow_pool())
+    if (all->n_pool + 1 >= all->most && !grow_pool(all))
         return 0;
-    return ++all.n_pool;
+    return ++all->n_pool;
 }
 
-static struct rec_request *append_behind(struct queue *queue)
+static struct rec_request *append_behind(struct rec_requests *all, struct queue *queue)
 {
-    uint32_t node = new_node();
+    uint32_t node = new_node(all);
     if (node == 0)
         return NULL;
     if (queue->count == 1)
         queue->first.next = node;
     else
-        all.pool[queue->last].next = node;
+        all->pool[queue->last].next = node;
     queue->last = node;
     queue->count++;
-    return &all.pool[node];
+    return &all->pool[node];
 }
 
-struct rec_request *rec_request_append(MPI_Request handle, uint32_t owner)
+struct rec_request *rec_request_append(struct rec_requests *all, MPI_Request handle)
 {
-    if (REC_UNLIKELY(all.used * 2 >= all.mask) && !grow())
+    if (REC_UNLIKELY(all->used * 2 >= all->mask) && !grow(all))
         return NULL;
-    uint64_t key = key_of(handle, owner);
-    struct queue *queue = slot_of(all.queues, all.mask, key);
+    uint64_t key = key_of(handle);
+    struct queue *queue = slot_of(all->queues, all->mask, key);
     if (REC_UNLIKELY(queue->key == 0)) {
         queue->key = key;
-        all.used++;
-        if (owner >= all.owners)
-            all.owners = owner + 1;
+        all->used++;
     }
     if (REC_UNLIKELY(queue->count > 0))
-        return append_behind(queue);
+        return append_behind(all, queue);
     queue->count = 1;
     return &queue->first;
 }
 
-static struct rec_request *find_of(MPI_Request handle, uint32_t owner)
+static inline struct rec_request *find_of(struct rec_requests *all, MPI_Request handle)
 {
-    struct queue *queue = slot_of(all.queues, all.mask, key_of(handle, owner));
+    if (REC_UNLIKELY(!all->queues))
+        return NULL;
+    struct queue *queue = slot_of(all->queues, all->mask, key_of(handle));
     return queue->count > 0 ? &queue->first : NULL;
 }
 
-struct rec_request *rec_request_find(MPI_Request handle, uint32_t owner)
+/* All are locked, in one order: no request goes from one that was looked at to one that was not. */
+static REC_COLD struct rec_request *find_elsewhere(struct rec_requests **requests,
+                                                   MPI_Request handle)
 {
-    if (handle == MPI_REQUEST_NULL || !all.queues)
-        return NULL;
-    struct rec_request *found = find_of(handle, owner);
-    for (uint32_t other = 0; REC_UNLIKELY(!found) && other < all.owners; other++)
-        found = find_of(handle, other);
+    struct rec_requests *first = __atomic_load_n(&newest, __ATOMIC_ACQUIRE), *at;
+    struct rec_request *found = NULL;
+    rec_requests_unlock(*requests);
+    *requests = NULL;
+    for (at = first; at; at = at->older)
+        lock(at);
+    for (at = first; at && !found; at = at->older)
+        if ((found = find_of(at, handle)))
+            *requests = at;
+    for (at = first; at; at = at->older)
+        if (at != *requests)
+            rec_requests_unlock(at);
     return found;
 }
 
-static void remove_first(struct queue *queue)
+struct rec_request *rec_request_find(struct rec_requests **requests, MPI_Request handle)
+{
+    if (handle == MPI_REQUEST_NULL || !*requests)
+        return NULL;
+    struct rec_request *found = find_of(*requests, handle);
+    return REC_LIKELY(found != NULL) ? found : find_elsewhere(requests, handle);
+}
+
+static void remove_first(struct rec_requests *all, struct queue *queue)
 {
     uint32_t node = queue->first.next;
     if (REC_LIKELY(--queue->count == 0))
         return;
-    queue->first = all.pool[node];
-    all.pool[node].next = all.spare;
-    all.spare = node;
+    queue->first = all->pool[node];
+    all->pool[node].next = all->spare;
+    all->spare = node;
 }
 
 /* What is removed is still there when nothing takes its place. */
-const struct rec_request *rec_request_take(struct rec_request *first, bool gone)
+const struct rec_request *rec_request_take(struct rec_requests *all, struct rec_request *first,
+                                           bool gone)
 {
     struct queue *queue = (struct queue *)((char *)first - offsetof(struct queue, first));
     const struct rec_request *taken = first;
@@ -173,10 +222,10 @@ const struct rec_request *rec_request_take(struct rec_request *first, bool gone)
     first->active = false;
     if (!first->persistent || gone) {
         if (REC_UNLIKELY(queue->count > 1)) {
-            all.taken = *first;
-            taken = &all.taken;
+            all->taken = *first;
+            taken = &all->taken;
         }
-        remove_first(queue);
+        remove_first(all, queue);
     }
     return active ? taken : NULL;
 }

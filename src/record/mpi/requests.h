@@ -3,7 +3,8 @@
  * MPI libraries give one handle to several requests that are complete from the beginning (small
  * sends, MPI_PROC_NULL), so each handle has a queue. Which of them a call completes is then not
  * known, and does not matter: the one that was posted first. Each thread has queues of its own,
- * because numbers belong to the thread that opened the request. */
+ * because numbers belong to the thread that opened the request, and so that threads which call MPI
+ * at the same time do not wait for each other. */
 #ifndef LULL_RECORD_MPI_REQUESTS_H
 #define LULL_RECORD_MPI_REQUESTS_H
 
@@ -21,35 +22,26 @@ struct rec_request {
     bool exchange; /* receiving half of an exchange; see rec_mpi_isendrecv */
 };
 
-/* Between these the table stays as it is: what the functions below return may be used. They do
- * nothing where threads do not call MPI at the same time. */
-extern bool rec_requests_are_shared __attribute__((visibility("hidden")));
-void rec_requests_lock_shared(void);
-void rec_requests_unlock_shared(void);
+/* The requests that a thread has opened; stays when the thread ends. */
+struct rec_requests;
 
-REC_INLINE void rec_requests_lock(void)
-{
-    if (REC_UNLIKELY(rec_requests_are_shared))
-        rec_requests_lock_shared();
-}
+/* Those of the calling thread. Between these they stay as they are: what the functions below return
+ * may be used. NULL: there is no memory, and nothing is found. Nothing is locked where threads do
+ * not call MPI at the same time. */
+struct rec_requests *rec_requests_lock(struct rec_thread *self);
+void rec_requests_unlock(struct rec_requests *requests);
 
-REC_INLINE void rec_requests_unlock(void)
-{
-    if (REC_UNLIKELY(rec_requests_are_shared))
-        rec_requests_unlock_shared();
-}
+/* A new one at the end of the queue of a handle, to be filled in; NULL: there is no memory. */
+struct rec_request *rec_request_append(struct rec_requests *requests, MPI_Request handle);
 
-/* A new request of that thread at the end of the queue of a handle, to be filled in; NULL: there
- * is no memory. */
-struct rec_request *rec_request_append(MPI_Request handle, uint32_t owner);
-
-/* The first one in the queue of a handle: of that thread, else of another; NULL: not one that was
- * recorded. */
-struct rec_request *rec_request_find(MPI_Request handle, uint32_t owner);
+/* The first one in the queue of a handle: of that thread, else of another, whose requests are
+ * locked then instead; NULL: not one that was recorded. */
+struct rec_request *rec_request_find(struct rec_requests **requests, MPI_Request handle);
 
 /* Completes what rec_request_find returned, and returns what it was; NULL if it was not active. A
  * persistent one stays, unless `gone`. */
-const struct rec_request *rec_request_take(struct rec_request *first, bool gone);
+const struct rec_request *rec_request_take(struct rec_requests *requests, struct rec_request *first,
+                                           bool gone);
 
 /* A message by itself, posted or received at that time (posts.c); mode: enum lull_tape_mode. */
 void rec_mpi_put_message(struct rec_thread *self, unsigned what, unsigned mode, uint64_t time,

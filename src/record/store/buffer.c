@@ -21,9 +21,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char path[REC_PATH];
 static union lull_tape_slot copy[SLOTS + 1];
 
-/* Where the committed length goes that nobody will read. */
-static uint64_t nowhere;
-
 /* With the lock held: the path of one of the thread's files. */
 static const char *path_of(const struct rec_thread *self, const char *what)
 {
@@ -80,7 +77,7 @@ static bool use_private_chunk(struct rec_thread *self)
     if (chunk == MAP_FAILED)
         return false;
     self->storing = false;
-    self->committed = &nowhere;
+    self->committed = &self->nowhere;
     use_chunk(self, chunk, LULL_TAPE_CHUNK);
     return true;
 }
@@ -165,7 +162,7 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
     if (use_private_chunk(self))
         return;
     self->at = self->tail; /* no memory: nothing more to be had, not even sums */
-    self->committed = &nowhere;
+    self->committed = &self->nowhere;
     self->gate |= REC_GATE_CLOSED;
 }
 

@@ -17,6 +17,9 @@ void rec_requests_begin(bool shared);
 
 enum { HANDLES = 40, OWNERS = 4, MOST = 4000, STEPS = 20000 };
 
+static struct rec_thread threads[OWNERS] = {
+    {.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}};
+
 static MPI_Request handle_of(unsigned number)
 {
     return (MPI_Request)(uintptr_t)(0x1000 + 64 * number);
@@ -24,14 +27,34 @@ static MPI_Request handle_of(unsigned number)
 
 static bool append(unsigned handle, unsigned owner, unsigned number, bool persistent)
 {
-    struct rec_request *request = rec_request_append(handle_of(handle), owner);
+    struct rec_requests *requests = rec_requests_lock(&threads[owner]);
+    struct rec_request *request = rec_request_append(requests, handle_of(handle));
     if (request) {
         request->number = number;
         request->owner = owner;
         request->persistent = persistent;
         request->active = true;
     }
+    rec_requests_unlock(requests);
     return request != NULL;
+}
+
+static struct rec_request *find_request(unsigned handle, unsigned owner)
+{
+    struct rec_requests *requests = rec_requests_lock(&threads[owner]);
+    struct rec_request *found = rec_request_find(&requests, handle_of(handle));
+    rec_requests_unlock(requests);
+    return found;
+}
+
+/* NULL: there is none, or it was not active. */
+static const struct rec_request *take_request(unsigned handle, unsigned owner, bool gone)
+{
+    struct rec_requests *requests = rec_requests_lock(&threads[owner]);
+    struct rec_request *found = rec_request_find(&requests, handle_of(handle));
+    const struct rec_request *taken = found ? rec_request_take(requests, found, gone) : NULL;
+    rec_requests_unlock(requests);
+    return taken;
 }
 
 /* ---- at random --------------------------------------------------------------------------------
@@ -43,7 +66,8 @@ static struct model {
 } model[MOST];
 static unsigned n_model, n_opened;
 
-/* The first one of that owner under the handle; else of the first owner that has one. */
+/* The first one of that owner under the handle; else of the newest other that has one, which is the
+ * first here: see make_owners. */
 static unsigned find(unsigned handle, unsigned owner)
 {
     for (unsigned turn = 0; turn <= OWNERS; turn++)
@@ -67,13 +91,12 @@ static void complete_one(struct lull_random *random)
     unsigned handle = (unsigned)lull_random_below(random, HANDLES),
              owner = (unsigned)lull_random_below(random, OWNERS), at = find(handle, owner);
     bool gone = lull_random_below(random, 8) == 0;
-    struct rec_request *found = rec_request_find(handle_of(handle), owner);
     if (at == MOST) {
-        assert_null(found);
+        assert_null(find_request(handle, owner));
         return;
     }
-    assert_non_null(found);
-    const struct rec_request *taken = rec_request_take(found, gone);
+    assert_non_null(find_request(handle, owner));
+    const struct rec_request *taken = take_request(handle, owner, gone);
     if (model[at].active) {
         assert_non_null(taken);
         assert_int_equal(taken->number, model[at].number);
@@ -87,9 +110,16 @@ static void complete_one(struct lull_random *random)
     }
 }
 
+static void make_owners(void)
+{
+    for (unsigned owner = OWNERS; owner-- > 0;)
+        rec_requests_unlock(rec_requests_lock(&threads[owner]));
+}
+
 static void test_like_queues(void **state)
 {
     (void)state;
+    make_owners();
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
     unsigned steps = lull_test_rounds(STEPS);
@@ -103,8 +133,10 @@ static void test_like_queues(void **state)
     while (n_model > 0)
         complete_one(&random);
     for (unsigned handle = 0; handle < HANDLES; handle++)
-        assert_null(rec_request_find(handle_of(handle), 0));
-    assert_null(rec_request_find(MPI_REQUEST_NULL, 0));
+        assert_null(find_request(handle, 0));
+    struct rec_requests *own = rec_requests_lock(&threads[0]);
+    assert_null(rec_request_find(&own, MPI_REQUEST_NULL));
+    rec_requests_unlock(own);
 }
 
 /* ---- many, and no memory ----------------------------------------------------------------------
@@ -120,12 +152,10 @@ static void test_many(void **state)
     for (unsigned i = 0; i < MANY; i++)
         assert_true(append(1000 + i, 1, i, false) && append(0, 1, i, false));
     for (unsigned i = 0; i < MANY; i++) {
-        struct rec_request *own = rec_request_find(handle_of(1000 + i), 1);
-        assert_int_equal(rec_request_take(own, false)->number, i);
-        struct rec_request *one = rec_request_find(handle_of(0), 1);
-        assert_int_equal(rec_request_take(one, false)->number, i);
+        assert_int_equal(take_request(1000 + i, 1, false)->number, i);
+        assert_int_equal(take_request(0, 1, false)->number, i);
     }
-    assert_null(rec_request_find(handle_of(0), 1));
+    assert_null(find_request(0, 1));
     recorded_refuse_memory(SIZE_MAX);
 }
 
@@ -141,7 +171,7 @@ static void test_no_memory(void **state)
     assert_true(n > 0 && of_one > 0);
     recorded_refuse_memory(SIZE_MAX);
     for (unsigned i = 0; i < n; i++)
-        assert_int_equal(rec_request_find(handle_of(100000 + i), 0)->number, i);
+        assert_int_equal(find_request(100000 + i, 0)->number, i);
     assert_true(append(200000, 0, 0, false));
 }
 
@@ -149,21 +179,19 @@ static void test_no_memory(void **state)
  */
 
 enum { THREADS = 4, EACH = 5000 };
-static unsigned completed[THREADS]; /* by owner; with the lock held */
+static unsigned completed[THREADS]; /* by owner; with its requests locked */
 
 static void post_and_complete(unsigned number)
 {
     for (unsigned i = 0; i < lull_test_rounds(EACH); i++) {
-        rec_requests_lock();
         append(300000 + i % 50, number, i, false);
-        rec_requests_unlock();
-        rec_requests_lock();
-        struct rec_request *found =
-            rec_request_find(handle_of(300000 + i % 50), i % 3 ? number : (number + 1) % THREADS);
-        const struct rec_request *taken = found ? rec_request_take(found, false) : NULL;
+        struct rec_requests *requests =
+            rec_requests_lock(&threads[i % 3 ? number : (number + 1) % THREADS]);
+        struct rec_request *found = rec_request_find(&requests, handle_of(300000 + i % 50));
+        const struct rec_request *taken = found ? rec_request_take(requests, found, false) : NULL;
         if (taken)
             completed[taken->owner]++;
-        rec_requests_unlock();
+        rec_requests_unlock(requests);
     }
 }
 
