@@ -9,9 +9,12 @@ lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *w
                                  unsigned long long value, struct lull_error *err)
 {
     char path[4096];
-    return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: %s %llu",
+    uint64_t offset = (uint64_t)((const uint8_t *)stream->at - stream->mapping.data);
+    if (stream->file->packed)
+        offset = lull_tape_offset_of(stream->file, offset - LULL_TAPE_HEADER_SIZE);
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: %s %llu",
                      lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
-                     (size_t)((const uint8_t *)stream->at - stream->mapping.data), what, value);
+                     (unsigned long long)offset, what, value);
 }
 
 lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
