@@ -76,7 +76,7 @@ static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
 {
     int table = -1;
     uint32_t size = LULL_TAPE_FIRST_EXTENTS;
-    while (extent >= size) {
+    while (extent >= size && table < LULL_TAPE_TABLES) {
         extent -= size;
         size = UINT32_C(256) << ++table;
     }

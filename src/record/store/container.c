@@ -145,11 +145,13 @@ void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part pa
                          uint32_t location)
 {
     pthread_mutex_lock(&all.lock);
-    struct lull_tape_extent *entry = extent_at(extent->number);
-    entry->page = (uint32_t)(extent->offset / LULL_TAPE_PAGE);
-    entry->pages = (uint32_t)(extent->size / LULL_TAPE_PAGE);
-    entry->location = location;
-    __atomic_store_n(&entry->part, (uint32_t)part, __ATOMIC_RELEASE);
+    struct lull_tape_extent *entry = extent_at(extent->number); /* its table is there */
+    if (entry) {
+        entry->page = (uint32_t)(extent->offset / LULL_TAPE_PAGE);
+        entry->pages = (uint32_t)(extent->size / LULL_TAPE_PAGE);
+        entry->location = location;
+        __atomic_store_n(&entry->part, (uint32_t)part, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&all.lock);
 }
 

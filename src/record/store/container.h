@@ -28,7 +28,7 @@ void rec_container_drop(void);
 void *rec_container_map(size_t size, void *at, struct rec_extent *ret_extent);
 /* The same for what rec_container_write will write. */
 bool rec_container_reserve(size_t size, struct rec_extent *ret_extent);
-/* From here on it is part of that location, or of the definitions, or of nothing. */
+/* From here on it is part of that location, or of the definitions. */
 void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
                          uint32_t location);
 

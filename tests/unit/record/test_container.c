@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,11 +74,26 @@ static void check_contents(unsigned thread)
     free(all);
 }
 
+/* Of this process, how many lead into the run. */
+static unsigned count_descriptors(void)
+{
+    unsigned n = 0;
+    const char *folder = recorded_path("");
+    for (int fd = 0; fd < 1024; fd++) {
+        char name[64], path[4200] = "";
+        snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        n +=
+            readlink(name, path, sizeof path - 1) > 0 && strncmp(path, folder, strlen(folder)) == 0;
+    }
+    return n;
+}
+
 static void test_threads(void **state)
 {
     (void)state;
     recorded_threads(THREADS, take);
     assert_int_equal(failed, 0);
+    assert_int_equal(count_descriptors(), 1);
     for (unsigned thread = 0; thread < THREADS; thread++)
         check_contents(thread);
 }
