@@ -6,11 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "support"))
+import tape_parts
 from paired import Comparison
 from record_mpi import ENVIRONMENT
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "heat.c")
+SOURCE = os.path.join(HERE, "..", "examples", "heat.c")
 SHAPES = ((2, 1), (1, 2))
 BUDGET = 90     # s for each comparison
 PLANTED = 2     # percent
@@ -55,7 +59,8 @@ class Heat:
         said = subprocess.run(self.command(self.record), env=self.environment, check=True,
                               capture_output=True, text=True).stderr
         events = re.search(r"(\d+) events", said)
-        size = os.path.getsize(os.path.join(self.run, "0", "0.0.tape")) - 4096
+        parts = tape_parts.take_apart(os.path.join(self.run, "0", "0.tape"))
+        size = len(parts["0.0.tape"]) - tape_parts.HEAD
         return size / int(events.group(1)) if events else float("nan")
 
 

@@ -242,8 +242,7 @@ static bool is_ours(const char *path, const struct lull_job *job)
             add_sibling(file);
         return ours;
     }
-    snprintf(file, sizeof file, "%s/%u/%u.definitions", path, job->rank / LULL_TAPE_GROUP,
-             job->rank);
+    snprintf(file, sizeof file, "%s/%u/%u.tape", path, job->rank / LULL_TAPE_GROUP, job->rank);
     return text[length] == '\0' && access(file, F_OK) != 0;
 }
 

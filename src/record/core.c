@@ -287,7 +287,6 @@ static struct rec_thread *make_thread(enum rec_role role)
         return NULL;
     populate(self, offsetof(struct rec_thread, shapes));
     self->role = (uint8_t)role;
-    self->file.fd = -1;
     /* One after the other, and a number is used up only when its files are there: numbers have no
      * gaps, also not after a crash. */
     pthread_mutex_lock(&threads_lock);

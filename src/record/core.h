@@ -33,8 +33,8 @@
 
 #include "base/clock.h"
 #include "record/counters/counters.h"
+#include "record/store/container.h"
 #include "record/store/definitions.h"
-#include "record/store/file.h"
 #include "record/store/sums.h"
 #include "tape/encode.h"
 #include "tape/layout.h"
@@ -99,8 +99,9 @@ struct rec_thread {
     uint64_t flushed;
     uint64_t flushing;            /* ticks spent in writing full chunks */
     uint64_t untold_from, untold; /* of those, what the tape does not tell yet: since when, ticks */
-    struct rec_file file;         /* the tape */
-    struct rec_file tail_file;    /* open only while it grows */
+    uint64_t head;                /* where its header is in the file */
+    struct rec_extent chunks;     /* where the next full ones go */
+    struct rec_extent tail_rest;  /* of the tail, what is behind its first page */
     uint64_t nowhere;             /* where the committed length goes that nobody will read */
     bool closed;                  /* its files are complete */
     union lull_tape_slot *polls;  /* of record/mpi: the last queries that found nothing */

@@ -102,7 +102,7 @@ static inline unsigned lull_tape_shaped_slots(unsigned kind)
 
 static inline bool lull_tape_is_shaped(unsigned kind)
 {
-    return LULL_TAPE_SHAPED >> kind & 1;
+    return kind < 32 && LULL_TAPE_SHAPED >> kind & 1;
 }
 
 /* Of a record of a shaped kind that has these slots at least. */

@@ -82,9 +82,11 @@ def runs(maker):
     paraver["hybrid"] = DATA / "paraver" / "hybrid.prv"
     commands = RUN_COMMANDS + ([OTF2_COMMAND] if maker.otf2 else [])
     prefixed = {f"run/{name}": content for name, content in files_of(tape).items()}
+    one_each = files_of(DATA / "tape" / "exchange-2x1")
+    packed = {f"run/{name}": content for name, content in one_each.items()}
     yield Kind(
         "tape",
-        [(prefixed, "run")]
+        [(prefixed, "run"), (packed, "run")]
         + [(maker.convert(paraver[name], f"tape-{name}/run", "tape"), "run") for name in paraver],
         commands,
     )

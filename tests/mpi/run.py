@@ -39,6 +39,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import tape_parts
 
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
 COMPILERS = {".c": "mpicc.%s", ".cc": "mpicxx.%s", ".f90": "mpif90.%s"}
@@ -137,28 +138,32 @@ def digest_of(digest, run):
 
 
 def sums_of(run):
-    """(location name, region) -> visits, from the files of sums, read by their description."""
+    """(location name, region) -> visits, from the sums, read by their description."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(run, "[0-9]*", "*.sums"))):
-        process, thread = os.path.basename(path).split(".")[:2]
-        process, regions = definitions_of(os.path.join(os.path.dirname(path),
-                                                       process + ".definitions"))
-        data = open(path, "rb").read()
-        header_size, sum_size = struct.unpack_from("<II", data, 16)
-        count = struct.unpack_from("<Q", data, 32)[0]
-        for region in range(count):
-            at = header_size + region * 2 * sum_size
-            visits = struct.unpack_from("<Q", data, at)[0]
-            if visits:
-                who = process if thread == "0" else "%s.%s" % (process, thread)
-                what = "%s calls %s" % (who, regions[region])
-                found[what] = found.get(what, 0) + visits
+    for path in sorted(glob.glob(os.path.join(run, "[0-9]*", "*.tape"))):
+        parts = tape_parts.take_apart(path)
+        process, regions = definitions_of(next(data for name, data in parts.items()
+                                               if name.endswith(".definitions")))
+        for name, data in parts.items():
+            if name.endswith(".sums"):
+                add_sums(found, data, process, name.split(".")[1], regions)
     return found
 
 
-def definitions_of(path):
+def add_sums(found, data, process, thread, regions):
+    header_size, sum_size = struct.unpack_from("<II", data, 16)
+    count = struct.unpack_from("<Q", data, 32)[0]
+    for region in range(count):
+        at = header_size + region * 2 * sum_size
+        visits = struct.unpack_from("<Q", data, at)[0]
+        if visits:
+            who = process if thread == "0" else "%s.%s" % (process, thread)
+            what = "%s calls %s" % (who, regions[region])
+            found[what] = found.get(what, 0) + visits
+
+
+def definitions_of(data):
     """How the digest calls the process, and the names of its regions."""
-    data = open(path, "rb").read()
     header_size = struct.unpack_from("<I", data, 16)[0]
     end = header_size + struct.unpack_from("<Q", data, 24)[0]
     at, process, names = header_size, "", {}

@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 import launch
 import nodes
+import tape_parts
 
 ENVIRONMENT = launch.environment(LULL_RECORD_QUIET="1")
 RANKS = 4
@@ -48,12 +49,16 @@ def definitions(path):
 
 
 def path_of(target, rank):
+    """In a run that is taken apart."""
     return os.path.join(target, "0", "%d.definitions" % rank)
 
 
 def check_offsets(what, target, expected, n_nodes, wrong):
     """How often each node's clock was compared: by one of its ranks."""
-    found = [sum(kind == OFFSET for kind, _ in definitions(path_of(target, rank))[0])
+    apart = target + ".apart"
+    shutil.rmtree(apart, ignore_errors=True)
+    tape_parts.take_apart_run(target, apart)
+    found = [sum(kind == OFFSET for kind, _ in definitions(path_of(apart, rank))[0])
              for rank in range(RANKS)]
     if sorted(found) != [0] * (RANKS - n_nodes) + [expected] * n_nodes:
         wrong.append("%s: compared %s times, expected %d by %d ranks" % (
@@ -147,15 +152,18 @@ def record(settings, target, skewed, *arguments):
 def check_one_point(settings, target, wrong):
     """A process that died between the first two readings of its clock."""
     whole = number_of(facts(settings.lull, target)["duration"])
+    apart = target + ".one"
+    shutil.rmtree(apart, ignore_errors=True)
+    tape_parts.take_apart_run(target, apart)
     for rank in range(RANKS):
-        path = path_of(target, rank)
+        path = path_of(apart, rank)
         all_of_it, header = definitions(path)
         points = [i for i, (kind, _) in enumerate(all_of_it) if kind == CLOCK]
         kept = b"".join(data for i, (kind, data) in enumerate(all_of_it)
                         if kind != CLOCK or i == points[0])
         header = header[:24] + struct.pack("<Q", len(kept)) + header[32:]
         open(path, "wb").write(header + kept)
-    cut = number_of(facts(settings.lull, target)["duration"])
+    cut = number_of(facts(settings.lull, apart)["duration"])
     if abs(cut - whole) > 1e-3 * whole:
         wrong.append("one point: the run lasts %s, expected %s" % (cut, whole))
 

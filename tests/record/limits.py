@@ -19,6 +19,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import tape_parts
 
 CHUNK, HEADER = 65536, 4096
 
@@ -128,9 +129,7 @@ class Test:
     def what_fits_is_there(self, where, expected):
         # a thread that comes when all is used up has no location
         self.check_run(where, expected.splitlines()[0] + "\n", "--cut")
-        group = os.path.join(where, "0")
-        kept = sum(os.path.getsize(os.path.join(group, name)) - HEADER
-                   for name in os.listdir(group) if name.endswith(".tape"))
+        kept = self.bytes_of_records(where)
         # what else is there: definitions; and of each thread a tail, a header and sums
         others = (64 + 2 * (64 + 4 + 16) + 16) << 10
         self.demand(kept >= (1 << 20) - others - 2 * CHUNK, "kept only %d bytes" % kept)
@@ -139,14 +138,16 @@ class Test:
 
     # ---- the size budget -------------------------------------------------------------------------
 
-    def sums(self, folder):
+    def bytes_of_records(self, run):
+        files = tape_parts.take_apart(os.path.join(run, "0", "0.tape"))
+        return sum(len(data) - HEADER for name, data in files.items() if name.endswith(".tape"))
+
+    def sums(self, run):
         """region id -> visits of all threads, by the description in layout.h"""
         visits = {}
-        for name in os.listdir(folder):
+        for name, data in tape_parts.take_apart(os.path.join(run, "0", "0.tape")).items():
             if not name.endswith(".sums"):
                 continue
-            with open(os.path.join(folder, name), "rb") as file:
-                data = file.read()
             header_size, sum_size = struct.unpack_from("<II", data, 16)
             for i in range(2 * struct.unpack_from("<Q", data, 32)[0]):
                 number = struct.unpack_from("<Q", data, header_size + i * sum_size)[0]
@@ -159,11 +160,7 @@ class Test:
             where = os.path.join(folder, "run")
             recorded = self.record(where, [self.program("omp_barriers")], "--max-size", "256KiB")
             self.demand(recorded.returncode == 0, recorded.stderr)
-            events = 0
-            for name in os.listdir(os.path.join(where, "0")):
-                if name.endswith((".tape", ".tail")):
-                    path = os.path.join(where, "0", name)
-                    events += os.path.getsize(path) - (HEADER if name.endswith(".tape") else 0)
+            events = self.bytes_of_records(where)
             # the last chunk of each thread is begun when the budget is not used up yet
             self.demand(most <= events <= most + 2 * CHUNK, "%d bytes of events" % events)
             # three records of 16 bytes for each visit
@@ -171,7 +168,7 @@ class Test:
                            "--cut")
             told = run([self.settings.lull, "info", where])
             self.demand("reached its size budget" in told.stdout + told.stderr, "no word of it")
-            visits = sorted(self.sums(os.path.join(where, "0")).values())
+            visits = sorted(self.sums(where).values())
             self.demand(visits[-2:] == [80000, 80000], "sums have %s" % visits[-4:])
 
     # ---- descriptors and memory ------------------------------------------------------------------

@@ -233,6 +233,11 @@ if(Python3_FOUND)
         record_program(live ${LULL_GCC})
         record_program(many_regions ${LULL_GCC})
         record_program(closing ${LULL_GCC})
+        record_program(killed ${LULL_GCC} -pthread)
+        add_test(NAME record.killed
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc)
+        set_tests_properties(record.killed PROPERTIES LABELS quick TIMEOUT 300)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py

@@ -12,13 +12,15 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import tape_parts
 
 
 def too_large(run, most):
     """The files of a location take more than that."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(run) for name in names]
     size = sum(os.path.getsize(path) for path in paths)
-    locations = sum(path.endswith(".tape") for path in paths)
+    locations = sum(name.endswith(".sums") for path in paths if path.endswith(".tape")
+                    for name in tape_parts.take_apart(path))
     if size <= most * locations:
         return False
     print(f"{size} bytes for {locations} locations, expected {most} for each at most")

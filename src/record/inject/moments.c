@@ -3,6 +3,7 @@
 #include "record/aside.h"
 #include "record/node.h"
 #include "record/site/map.h"
+#include "record/store/file.h"
 #include "tape/inject.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ bool rec_moments_begin(uint32_t process)
     if (!rec_file_create(&own.on_disk, path))
         return false;
     void *file = MAP_FAILED;
-    if (rec_file_extend(&own.on_disk, SIZE))
+    if (rec_file_extend(&own.on_disk, 0, SIZE))
         file = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, own.on_disk.fd, 0);
     rec_file_close(&own.on_disk);
     if (file == MAP_FAILED) {

@@ -5,56 +5,12 @@
 #include "record/thread/cores.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* What a thread has of its chunk until it needs more: many threads make a few records only. */
-enum { FIRST_TAIL = 4096, SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) };
-
-/* Paths and copies are too large for the stacks of some threads. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char path[REC_PATH];
-static union lull_tape_slot copy[SLOTS + 1];
-
-/* With the lock held: the path of one of the thread's files. */
-static const char *path_of(const struct rec_thread *self, const char *what)
-{
-    return rec_file_path(path, self, what);
-}
-
-/* Maps a part of a file with all pages present. Its blocks are asked for, so that a full disk fails
- * here and not with SIGBUS in the middle of the program. */
-static bool map_part(const struct rec_file *file, void *at, size_t from, size_t to)
-{
-    return rec_file_extend(file, to) &&
-           mmap((char *)at + from, to - from, PROT_READ | PROT_WRITE,
-                MAP_SHARED | MAP_POPULATE | MAP_FIXED, file->fd, (off_t)from) != MAP_FAILED;
-}
-
-/* With the lock held: creates one of the thread's files in `whole` bytes of address space, of which
- * `size` are there. */
-static void *create_mapped(const struct rec_thread *self, const char *what, size_t size,
-                           size_t whole, struct rec_file *file)
-{
-    if (!rec_file_create(file, path_of(self, what)))
-        return NULL;
-    void *space = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (space == MAP_FAILED || !map_part(file, space, 0, size)) {
-        int reason = errno;
-        if (space != MAP_FAILED)
-            munmap(space, whole);
-        rec_file_close(file);
-        unlink(path);
-        errno = reason;
-        return NULL;
-    }
-    return space;
-}
+enum { FIRST_TAIL = LULL_TAPE_PAGE, MOST_RESERVED = 1 << 20 };
 
 static union lull_tape_slot *end_of_tail(const struct rec_thread *self)
 {
@@ -108,51 +64,56 @@ static void fill_header(struct rec_thread *self)
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
 }
 
-static bool begin_tail(struct rec_thread *self)
+/* Space for a chunk, of which the first page is there. */
+static bool begin_tail(struct rec_thread *self, struct rec_extent *ret_extent)
 {
     self->storing = !rec_process.profile;
     if (!self->storing)
         return use_private_chunk(self);
-    void *tail = create_mapped(self, "tail", FIRST_TAIL, LULL_TAPE_CHUNK, &self->tail_file);
-    if (!tail)
+    void *space =
+        mmap(NULL, LULL_TAPE_CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
         return false;
-    rec_file_close(&self->tail_file);
-    use_chunk(self, tail, FIRST_TAIL);
+    if (rec_container_map(FIRST_TAIL, space, ret_extent) == MAP_FAILED) {
+        int reason = errno;
+        munmap(space, LULL_TAPE_CHUNK);
+        errno = reason;
+        return false;
+    }
+    use_chunk(self, space, FIRST_TAIL);
     return true;
 }
 
-/* With the lock held; sets errno. */
-static bool begin_files(struct rec_thread *self)
+static bool begin_head(struct rec_thread *self, struct rec_extent *ret_extent)
 {
-    const size_t size = LULL_TAPE_HEADER_SIZE;
-    if (!begin_tail(self))
+    void *head = rec_container_map(LULL_TAPE_HEADER_SIZE, NULL, ret_extent);
+    if (head == MAP_FAILED)
         return false;
-    self->header = create_mapped(self, "tape", size, size, &self->file);
-    if (self->header && rec_sums_begin(self))
-        return true;
-    int reason = errno;
-    munmap(self->tail, LULL_TAPE_CHUNK);
-    if (self->storing)
-        unlink(path_of(self, "tail"));
-    if (self->header) {
-        munmap(self->header, size);
-        rec_file_close(&self->file);
-        unlink(path_of(self, "tape"));
-    }
-    errno = reason;
-    return false;
+    self->header = head;
+    self->head = ret_extent->offset;
+    return true;
 }
 
+/* The head is entered last: with it the location is there, and all that it needs. */
 bool rec_buffer_begin(struct rec_thread *self)
 {
-    pthread_mutex_lock(&lock);
-    bool good = begin_files(self);
-    pthread_mutex_unlock(&lock);
-    if (!good)
+    struct rec_extent tail = {.size = 0}, head;
+    if (!begin_tail(self, &tail))
         return false;
+    if (!begin_head(self, &head) || !rec_sums_begin(self)) {
+        int reason = errno;
+        munmap(self->tail, LULL_TAPE_CHUNK);
+        if (self->header)
+            munmap(self->header, LULL_TAPE_HEADER_SIZE);
+        errno = reason;
+        return false;
+    }
     if (self->storing)
         self->committed = &self->header->committed;
     fill_header(self);
+    if (self->storing)
+        rec_container_enter(&tail, LULL_TAPE_PART_TAIL, self->number);
+    rec_container_enter(&head, LULL_TAPE_PART_HEAD, self->number);
     return true;
 }
 
@@ -166,17 +127,29 @@ void rec_buffer_stop(struct rec_thread *self, unsigned flag)
     self->gate |= REC_GATE_CLOSED;
 }
 
+/* Several at once where there are many, so that those of a location stand beside each other. */
+static bool reserve_chunks(struct rec_thread *self)
+{
+    size_t size = LULL_TAPE_CHUNK;
+    while (size < MOST_RESERVED && size * 4 <= self->flushed)
+        size *= 2;
+    struct rec_extent extent;
+    if (!rec_container_reserve(size, &extent))
+        return false;
+    rec_container_enter(&extent, LULL_TAPE_PART_RECORDS, self->number);
+    self->chunks = extent;
+    return true;
+}
+
 static bool write_chunk(struct rec_thread *self)
 {
-    const off_t end = (off_t)(LULL_TAPE_HEADER_SIZE + self->flushed);
-    if (rec_file_write(&self->file, self->tail, LULL_TAPE_CHUNK, end))
-        return true;
-    if (errno != EBADF)
+    if (self->chunks.size == 0 && !reserve_chunks(self))
         return false;
-    pthread_mutex_lock(&lock); /* the program may have closed it */
-    bool good = rec_file_open(&self->file, path_of(self, "tape"));
-    pthread_mutex_unlock(&lock);
-    return good && rec_file_write(&self->file, self->tail, LULL_TAPE_CHUNK, end);
+    if (!rec_container_write(self->tail, LULL_TAPE_CHUNK, self->chunks.offset))
+        return false;
+    self->chunks.offset += LULL_TAPE_CHUNK;
+    self->chunks.size -= LULL_TAPE_CHUNK;
+    return true;
 }
 
 /* The chunk goes into the file before its place is given free, so that it is always in one of
@@ -207,11 +180,11 @@ static bool store_chunk(struct rec_thread *self, uint64_t now)
 /* The first time, when only a part of the chunk is there. */
 static void complete_chunk(struct rec_thread *self)
 {
-    pthread_mutex_lock(&lock);
-    bool good = rec_file_open(&self->tail_file, path_of(self, "tail")) &&
-                map_part(&self->tail_file, self->tail, self->tail_size, LULL_TAPE_CHUNK);
-    rec_file_close(&self->tail_file);
-    pthread_mutex_unlock(&lock);
+    void *rest = (char *)self->tail + self->tail_size;
+    const bool good =
+        rec_container_map(LULL_TAPE_CHUNK - self->tail_size, rest, &self->tail_rest) != MAP_FAILED;
+    if (good)
+        rec_container_enter(&self->tail_rest, LULL_TAPE_PART_TAIL, self->number);
     self->tail_size = LULL_TAPE_CHUNK;
     self->end = end_of_tail(self);
     if (!good)
@@ -295,40 +268,25 @@ void rec_flush_behind(struct rec_thread *self, unsigned slots)
     rec_step_back(&aside);
 }
 
-/* With the lock held: what stands in the tail comes to the end of the tape file, with the call
- * behind it that is open. */
-static bool move_tail(const struct rec_thread *self, const struct lull_tape_header *header)
+/* Pages of the tail behind the records, and behind the call that may be open there. */
+static void free_rest(const struct rec_thread *self, const struct lull_tape_header *header)
 {
-    size_t slots = (size_t)(header->committed - header->flushed) / sizeof *copy;
-    int tail = open(path_of(self, "tail"), O_RDONLY | O_CLOEXEC);
-    memset(copy, 0, sizeof copy);
-    bool good = tail >= 0 && slots <= SLOTS &&
-                pread(tail, copy, LULL_TAPE_CHUNK, 0) >= (ssize_t)(slots * sizeof *copy);
-    const struct lull_tape_record *behind = &copy[good ? slots : 0].record;
-    slots += lull_tape_kind_of(behind->head) == LULL_TAPE_CALL && behind->value == LULL_TAPE_OPEN;
-    good = good && rec_file_write(&self->file, copy, slots * sizeof *copy,
-                                  (off_t)(LULL_TAPE_HEADER_SIZE + header->flushed));
-    if (tail >= 0)
-        close(tail);
-    return good;
+    const uint64_t used = header->committed - header->flushed + sizeof(union lull_tape_slot);
+    const uint64_t pages = (used + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
+    const uint64_t first = pages > FIRST_TAIL ? pages - FIRST_TAIL : 0;
+    if (first < self->tail_rest.size)
+        rec_container_free(self->tail_rest.offset + first, self->tail_rest.size - (size_t)first);
 }
 
-/* With the lock held. When the disk is full, the records stay in the tail, where a reader finds
- * them too. */
-static void close_file(struct rec_thread *self)
+/* The newest records stay where they are, behind the chunks. */
+static void close_head(struct rec_thread *self)
 {
     struct lull_tape_header header;
-    if (!rec_file_open(&self->file, path_of(self, "tape")))
+    if (!rec_container_read(&header, sizeof header, self->head))
         return;
-    if (pread(self->file.fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
-        bool tailed = header.flags & LULL_TAPE_TAILED, moved = tailed && move_tail(self, &header);
-        header.flags |= LULL_TAPE_CLOSED;
-        if (moved)
-            header.flags &= (uint16_t)~LULL_TAPE_TAILED;
-        if (rec_file_write(&self->file, &header, sizeof header, 0) && moved)
-            unlink(path_of(self, "tail"));
-    }
-    rec_file_close(&self->file);
+    header.flags |= LULL_TAPE_CLOSED;
+    rec_container_write(&header, sizeof header, self->head);
+    free_rest(self, &header);
 }
 
 /* The mappings become private memory in one step each: a thread that still runs (of a pool, at the
@@ -341,7 +299,7 @@ void rec_buffer_detach(struct rec_thread *self)
     rec_sums_detach(self);
 }
 
-/* The files are frozen before they are looked at. */
+/* The mappings are frozen before the header is looked at. */
 void rec_buffer_end(struct rec_thread *self, bool running)
 {
     if (self->closed)
@@ -354,7 +312,5 @@ void rec_buffer_end(struct rec_thread *self, bool running)
         munmap(self->header, LULL_TAPE_HEADER_SIZE);
     }
     rec_sums_end(self, running);
-    pthread_mutex_lock(&lock);
-    close_file(self);
-    pthread_mutex_unlock(&lock);
+    close_head(self);
 }

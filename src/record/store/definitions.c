@@ -2,7 +2,7 @@
 
 #include "record/aside.h"
 #include "record/node.h"
-#include "record/store/file.h"
+#include "record/store/container.h"
 #include "tape/definition.h"
 
 #include <errno.h>
@@ -15,56 +15,57 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { STEP = 64 << 10, MOST_PROBES = 1 << 20 };
+enum { FIRST_BYTES = LULL_TAPE_PAGE, MOST_STEP = 64 << 10, MOST_PROBES = 1 << 20 };
 #define MOST_BYTES ((size_t)1 << 30)
 
 static struct {
     pthread_mutex_t lock;
-    struct lull_tape_definitions_header *header; /* NULL: not recording */
-    size_t mapped;
-    struct rec_file file; /* open only while it grows */
+    struct lull_tape_definitions_header *header; /* of those that are being added; NULL: not
+                                                    recording */
+    size_t mapped, whole;                        /* bytes of it; of all of them */
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-/* With the lock held, or before any other thread knows of the file: the path is too large for the
- * stacks of some threads. */
-static const char *path_of_file(void)
+static size_t next_size(size_t least)
 {
-    static char path[REC_PATH];
-    return rec_file_path(path, NULL, "definitions");
+    size_t size = all.header ? all.mapped * 2 : FIRST_BYTES;
+    size = size > MOST_STEP ? MOST_STEP : size;
+    least = (least + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
+    return size > least ? size : least;
 }
 
-/* The first time, or in another place: nobody looks at the mapping without the lock. */
-static void *map_again(size_t size)
-{
-    if (all.header)
-        return mremap(all.header, all.mapped, size, MREMAP_MAYMOVE);
-    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, all.file.fd, 0);
-}
-
+/* Goes on in another extent, with room for a header and `size` bytes. */
 static bool map_more(size_t size)
 {
-    if (size > MOST_BYTES || !rec_file_open(&all.file, path_of_file()))
+    struct rec_extent extent;
+    if (size > MOST_BYTES - all.whole)
         return false;
-    void *place = rec_file_extend(&all.file, size) ? map_again(size) : MAP_FAILED;
-    int reason = errno;
-    rec_file_close(&all.file);
-    errno = reason;
-    if (place == MAP_FAILED)
+    const size_t whole = next_size(sizeof *all.header + size);
+    struct lull_tape_definitions_header *header = rec_container_map(whole, NULL, &extent);
+    if (header == MAP_FAILED)
         return false;
-    all.header = place;
-    all.mapped = size;
+    memcpy(header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header->magic);
+    header->version = LULL_TAPE_VERSION;
+    header->byte_order = LULL_TAPE_BYTE_ORDER;
+    header->header_size = sizeof *header;
+    header->process = rec_process.number;
+    rec_container_enter(&extent, LULL_TAPE_PART_DEFINITIONS, 0);
+    if (all.header)
+        munmap(all.header, all.mapped);
+    all.header = header;
+    all.mapped = whole;
+    all.whole += whole;
     return true;
 }
 
 static bool grow(size_t size)
 {
-    all.full = all.full || !map_more((size + STEP - 1) / STEP * STEP);
+    all.full = all.full || !map_more(size);
     return !all.full;
 }
 
@@ -78,7 +79,7 @@ static bool open_file(const char *run)
         if (length < 0 || (size_t)length >= sizeof rec_process.folder ||
             (mkdir(rec_process.folder, 0777) != 0 && errno != EEXIST))
             return false;
-        if (rec_file_create(&all.file, path_of_file()))
+        if (rec_container_create())
             return true;
         if (errno != EEXIST)
             return false;
@@ -104,8 +105,7 @@ void rec_definitions_drop(void)
     const struct rec_aside aside = lock_all();
     if (all.header)
         munmap(all.header, all.mapped);
-    rec_file_close(&all.file);
-    unlink(path_of_file());
+    rec_container_drop();
     all.header = NULL;
     unlock_all(&aside);
 }
@@ -114,29 +114,20 @@ bool rec_definitions_begin(const char *run)
 {
     if (!open_file(run))
         return false;
-    if (!grow(sizeof *all.header)) {
-        rec_definitions_drop();
-        return false;
-    }
-    memcpy(all.header->magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof all.header->magic);
-    all.header->version = LULL_TAPE_VERSION;
-    all.header->byte_order = LULL_TAPE_BYTE_ORDER;
-    all.header->header_size = sizeof *all.header;
-    all.header->process = rec_process.number;
-    return true;
+    if (grow(0))
+        return true;
+    int reason = errno;
+    rec_definitions_drop();
+    errno = reason;
+    return false;
 }
 
 void rec_definitions_end(void)
 {
     const struct rec_aside aside = lock_all();
-    if (all.header) {
-        size_t size = sizeof *all.header + all.header->committed;
+    if (all.header)
         munmap(all.header, all.mapped);
-        all.header = NULL;
-        if (rec_file_open(&all.file, path_of_file()))
-            rec_file_truncate(&all.file, size);
-        rec_file_close(&all.file);
-    }
+    all.header = NULL;
     unlock_all(&aside);
 }
 
@@ -149,8 +140,9 @@ static bool append(unsigned kind, uint32_t id, fill *body, const void *what)
 {
     if (!all.header)
         return false;
-    size_t used = sizeof *all.header + all.header->committed, size = 0;
+    size_t size = 0;
     for (int attempt = 0; attempt < 2; attempt++) {
+        const size_t used = sizeof *all.header + all.header->committed;
         struct lull_tape_builder builder;
         lull_tape_build_begin(&builder, (unsigned char *)all.header + used, all.mapped - used, kind,
                               id);
@@ -158,7 +150,7 @@ static bool append(unsigned kind, uint32_t id, fill *body, const void *what)
         size = lull_tape_build_end(&builder);
         if (size <= all.mapped - used)
             break;
-        if (!grow(used + size))
+        if (!grow(size))
             return false;
     }
     __atomic_store_n(&all.header->committed, all.header->committed + size, __ATOMIC_RELEASE);

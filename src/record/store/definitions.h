@@ -1,5 +1,5 @@
-/* The definitions of this process: appended to its mapped file under a mutex, never on the hot
- * path. Ids are given out here, from 1 on; 0 says that there is none (yet). */
+/* The definitions of this process: appended to its file under a mutex, never on the hot path. Ids
+ * are given out here, from 1 on; 0 says that there is none (yet). */
 #ifndef LULL_RECORD_STORE_DEFINITIONS_H
 #define LULL_RECORD_STORE_DEFINITIONS_H
 
@@ -35,7 +35,7 @@ struct rec_site {
     uint64_t offsets[REC_MOST_CALLPATH]; /* as the file has them: less where it was loaded */
 };
 
-/* Creates RUN/<p / 1000>/<p>.definitions, where p is rec_process.number or, if that is taken, the
+/* Creates RUN/<p / 1000>/<p>.tape, where p is rec_process.number or, if that is taken, the
  * first free one behind, which this sets. False: nothing can be recorded; errno says why. */
 bool rec_definitions_begin(const char *run);
 /* Nothing can be recorded after all: the file goes away. */

@@ -62,12 +62,9 @@ static bool is_ours(const struct rec_file *file)
            info.st_ino == file->inode;
 }
 
-const char *rec_file_path(char *path, const struct rec_thread *thread, const char *what)
+const char *rec_file_path(char *path, const char *what)
 {
-    char number[16] = "";
-    if (thread)
-        snprintf(number, sizeof number, ".%u", thread->number);
-    snprintf(path, REC_PATH, "%s/%u%s.%s", rec_process.folder, rec_process.number, number, what);
+    snprintf(path, REC_PATH, "%s/%u.%s", rec_process.folder, rec_process.number, what);
     return path;
 }
 
@@ -132,24 +129,17 @@ bool rec_file_write(const struct rec_file *file, const void *bytes, size_t size,
     return good;
 }
 
-bool rec_file_extend(const struct rec_file *file, size_t size)
+bool rec_file_extend(const struct rec_file *file, uint64_t offset, size_t size)
 {
     struct guard guard;
     errno = EBADF;
     if (!is_ours(file))
         return false;
     guard_begin(&guard);
-    errno = posix_fallocate(file->fd, 0, (off_t)size);
+    errno = posix_fallocate(file->fd, (off_t)offset, (off_t)size);
     bool good = errno == 0;
     guard_end(&guard, !good);
     return good;
-}
-
-void rec_file_truncate(const struct rec_file *file, size_t size)
-{
-    if (is_ours(file) && ftruncate(file->fd, (off_t)size) != 0) {
-        /* it stays longer than need be */
-    }
 }
 
 /* Mapping over a place directly could leave a hole there when it fails. */

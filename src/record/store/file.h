@@ -15,11 +15,10 @@ struct rec_file {
     uint64_t device, inode;
 };
 
-struct rec_thread;
-/* RUN/<p / 1000>/<p>.WHAT, or of a thread RUN/<p / 1000>/<p>.<n>.WHAT, into `path`, which has room
- * for REC_PATH bytes: they are too many for the stacks of some threads. */
+/* RUN/<p / 1000>/<p>.WHAT into `path`, which has room for REC_PATH bytes: they are too many for the
+ * stacks of some threads. */
 enum { REC_PATH = 4096 };
-const char *rec_file_path(char *path, const struct rec_thread *thread, const char *what);
+const char *rec_file_path(char *path, const char *what);
 
 /* Creates it; false, with errno, where it is there already or cannot be made. */
 bool rec_file_create(struct rec_file *file, const char *path);
@@ -30,10 +29,9 @@ void rec_file_close(struct rec_file *file);
 /* Writes all of it at `offset`. Fails without touching anything where the file is not open; sets
  * errno. So do the others. */
 bool rec_file_write(const struct rec_file *file, const void *bytes, size_t size, off_t offset);
-/* Makes the file `size` bytes long with blocks for all of them, so that writing into its mapping
- * cannot fail. */
-bool rec_file_extend(const struct rec_file *file, size_t size);
-void rec_file_truncate(const struct rec_file *file, size_t size);
+/* Asks for blocks of a part of the file, which becomes longer where it must, so that writing into a
+ * mapping of them cannot fail. */
+bool rec_file_extend(const struct rec_file *file, uint64_t offset, size_t size);
 
 /* Puts private memory in the place of a mapping, in one step: who still writes there changes the
  * file no more. Where there is no memory for that, the mapping stays. */

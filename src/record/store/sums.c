@@ -1,22 +1,16 @@
 #include "record/store/sums.h"
 
 #include "record/aside.h"
+#include "record/store/file.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Address space for the sums of all regions that a program is expected to define; what comes
  * after has no sums. Less is taken from a program that has little. */
 enum { FIRST_BYTES = 4096, MOST_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
-
-/* A path is too large for the stacks of some threads. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char path[REC_PATH];
 
 static size_t space_to_reserve(void)
 {
@@ -30,21 +24,18 @@ static size_t size_of(const struct rec_thread *self, uint64_t regions)
     return sizeof(struct lull_tape_sums_header) + regions * 2 * self->sum_size;
 }
 
-/* With the lock held. */
-static const char *path_of(const struct rec_thread *self)
+/* They stand in several places of the file, and in one of the memory. */
+static bool map_more(struct rec_thread *self, size_t size)
 {
-    return rec_file_path(path, self, "sums");
-}
-
-static bool map_more(struct rec_sums *sums, size_t size)
-{
-    if (size > sums->reserved || !rec_file_extend(&sums->file, size))
-        return false;
-    void *place = (unsigned char *)sums->header + sums->size;
-    if (mmap(place, size - sums->size, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED | MAP_POPULATE, sums->file.fd, (off_t)sums->size) == MAP_FAILED)
+    struct rec_sums *sums = &self->sums_file;
+    struct rec_extent extent;
+    size = (size + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
+    if (size > sums->reserved ||
+        rec_container_map(size - sums->size, (unsigned char *)sums->header + sums->size, &extent) ==
+            MAP_FAILED)
         return false;
     sums->size = size;
+    rec_container_enter(&extent, LULL_TAPE_PART_SUMS, self->number);
     return true;
 }
 
@@ -57,24 +48,19 @@ static void set_count(struct rec_thread *self)
     self->n_sums = (uint32_t)regions;
 }
 
-/* With the lock held; sets errno. */
-static bool create_file(struct rec_thread *self)
+static bool map_first(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
-    if (!rec_file_create(&sums->file, path_of(self)))
-        return false;
     sums->reserved = space_to_reserve();
     void *space =
         mmap(NULL, sums->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    sums->header = space == MAP_FAILED ? NULL : space;
-    bool good = sums->header && map_more(sums, FIRST_BYTES);
-    int reason = errno;
-    rec_file_close(&sums->file);
-    if (good)
+    if (space == MAP_FAILED)
+        return false;
+    sums->header = space;
+    if (map_more(self, FIRST_BYTES))
         return true;
-    if (sums->header)
-        munmap(space, sums->reserved);
-    unlink(path);
+    int reason = errno;
+    munmap(space, sums->reserved);
     sums->header = NULL;
     errno = reason;
     return false;
@@ -85,10 +71,7 @@ bool rec_sums_begin(struct rec_thread *self)
     struct rec_sums *sums = &self->sums_file;
     const unsigned n_counters = rec_counters_number();
     self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
-    pthread_mutex_lock(&lock);
-    bool good = create_file(self);
-    pthread_mutex_unlock(&lock);
-    if (!good)
+    if (!map_first(self))
         return false;
     struct lull_tape_sums_header *header = sums->header;
     memcpy(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic);
@@ -115,10 +98,7 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     while (size < size_of(self, (uint64_t)region + 1))
         size *= 2;
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&lock);
-    sums->full = !rec_file_open(&sums->file, path_of(self)) || !map_more(sums, size);
-    rec_file_close(&sums->file);
-    pthread_mutex_unlock(&lock);
+    sums->full = !map_more(self, size);
     rec_step_back(&aside);
     if (!sums->full)
         set_count(self);
@@ -210,20 +190,13 @@ void rec_sums_detach(struct rec_thread *self)
     sums->full = true;
 }
 
-/* Nobody may write through the mapping any more where the file ends before it. */
 static void cut_down(struct rec_thread *self)
 {
     struct rec_sums *sums = &self->sums_file;
-    uint64_t used = used_regions(self);
-    sums->header->regions = used;
+    sums->header->regions = used_regions(self);
     munmap(sums->header, sums->reserved);
     sums->header = NULL;
     self->n_sums = 0;
-    pthread_mutex_lock(&lock);
-    if (rec_file_open(&sums->file, path_of(self)))
-        rec_file_truncate(&sums->file, size_of(self, used));
-    rec_file_close(&sums->file);
-    pthread_mutex_unlock(&lock);
 }
 
 void rec_sums_end(struct rec_thread *self, bool running)

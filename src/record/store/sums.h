@@ -1,9 +1,8 @@
-/* Running sums of one thread in a mapped file of their own: visits and time of each region, kept
+/* Running sums of one thread, mapped: visits and time of each region, kept
  * also when events are not. See struct lull_tape_sums_header. */
 #ifndef LULL_RECORD_STORE_SUMS_H
 #define LULL_RECORD_STORE_SUMS_H
 
-#include "record/store/file.h"
 #include "tape/layout.h"
 
 #include <stdbool.h>
@@ -15,7 +14,6 @@ struct rec_thread;
 struct rec_sums {
     struct lull_tape_sums_header *header;
     size_t size, reserved; /* bytes that are mapped, and that there is room for */
-    struct rec_file file;  /* open only while it grows */
     bool full;             /* there is no room for more, and none is asked for again */
 };
 

@@ -1,6 +1,7 @@
 #include "support/record/recorded.h"
 
 #include "support/folder.h"
+#include "tape/layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +55,44 @@ const char *recorded_path(const char *name)
     static char path[4200];
     snprintf(path, sizeof path, "%s/0/%s", run, name);
     return path;
+}
+
+/* The n-th extent. */
+static struct lull_tape_extent extent_of(const unsigned char *file, uint32_t n)
+{
+    struct lull_tape_process_header header;
+    struct lull_tape_extent extent;
+    uint32_t place;
+    const int table = lull_tape_table_of(n, &place);
+    memcpy(&header, file, sizeof header);
+    memcpy(&extent,
+           file + (table < 0 ? sizeof header : header.tables[table]) + place * sizeof extent,
+           sizeof extent);
+    return extent;
+}
+
+unsigned char *recorded_part(unsigned part, uint32_t number, size_t *ret_size)
+{
+    size_t size, seen = 0;
+    unsigned char *file = folder_read(recorded_path("0.tape"), &size), *all = malloc(size);
+    struct lull_tape_process_header header;
+    must(all != NULL, "malloc");
+    memcpy(&header, file, sizeof header);
+    *ret_size = 0;
+    for (uint32_t n = 0; n < header.n_extents; n++) {
+        const struct lull_tape_extent extent = extent_of(file, n);
+        const bool definitions = extent.part == LULL_TAPE_PART_DEFINITIONS;
+        if (extent.part != part || (definitions ? seen++ : extent.location) != number)
+            continue;
+        const size_t from = (size_t)extent.page * LULL_TAPE_PAGE;
+        const size_t more = (size_t)extent.pages * LULL_TAPE_PAGE;
+        must(from + more <= size || part == LULL_TAPE_PART_RECORDS, "extent");
+        const size_t there = from >= size ? 0 : size - from < more ? size - from : more;
+        memcpy(all + *ret_size, file + from, there);
+        *ret_size += there;
+    }
+    free(file);
+    return all;
 }
 
 struct started {

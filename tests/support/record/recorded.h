@@ -5,12 +5,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Runs the program once more as its own child, which records itself into a new folder, and calls
  * `tests` there. Returns what they return, for main. */
 int recorded_main(int argc, char **argv, int (*tests)(void));
 /* RUN/0/NAME, valid until the next call. */
 const char *recorded_path(const char *name);
+
+/* One part of the run's only process, of all extents one behind the other (enum lull_tape_part); of
+ * definitions `number` counts the extents, else it is that of the location. The caller frees it. */
+unsigned char *recorded_part(unsigned part, uint32_t number, size_t *ret_size);
 
 /* Until the next call, mappings of more than that many bytes fail with ENOMEM; SIZE_MAX: none. */
 void recorded_refuse_memory(size_t above);

@@ -93,7 +93,7 @@ static void test_others(void **state)
     assert_int_equal(claim(&other, true, &path), LULL_TARGET_MADE);
     assert_string_equal(path, folder_path("run-2.lull"));
     assert_int_equal(mkdir(folder_path("run.lull/0"), 0700), 0);
-    folder_write(folder_path("run.lull/0/0.definitions"), "", 0);
+    folder_write(folder_path("run.lull/0/0.tape"), "", 0);
     assert_int_equal(claim(&job, false, &path), LULL_TARGET_EXISTS);
 }
 

@@ -23,8 +23,17 @@ static bool recognise(const struct lull_candidate *candidate)
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 char *buffer, size_t size)
 {
+    if (file->packed)
+        return lull_tape_process_path(trace, file->process, buffer, size);
     snprintf(buffer, size, "%s/%u/%u.%u.tape", trace->path, file->process / LULL_TAPE_GROUP,
              file->process, file->number);
+    return buffer;
+}
+
+const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
+                                   size_t size)
+{
+    snprintf(buffer, size, "%s/%u/%u.tape", trace->path, process / LULL_TAPE_GROUP, process);
     return buffer;
 }
 
@@ -81,7 +90,8 @@ static lull_status read_header(const struct lull_trace *trace, uint32_t location
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[location];
-    lull_status status = lull_tape_read_header(trace, file, err);
+    lull_status status = file->damage ? lull_fail(err, LULL_ERR_FORMAT, "%s", file->damage)
+                                      : lull_tape_read_header(trace, file, err);
     if (status == LULL_OK)
         return LULL_OK;
     file->header = (struct lull_tape_header){.process = file->process, .number = file->number};
@@ -143,6 +153,42 @@ static lull_status leave_out_process(struct lull_trace *trace, uint32_t process,
     return status;
 }
 
+static struct lull_tape_process *packed_process(const struct lull_tape_data *data, uint32_t number)
+{
+    for (size_t low = 0, high = data->n_packed; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (data->packed[middle].number == number)
+            return &data->packed[middle];
+        if (data->packed[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Those of a process: in its file, or in one of their own. */
+static lull_status read_definitions_of(const struct lull_trace *trace,
+                                       struct lull_tape_merge *merge, uint32_t number,
+                                       struct lull_tape_scope *scope, char *path, bool *ret_found,
+                                       struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_process *packed = packed_process(data, number);
+    *ret_found = false;
+    if (packed) {
+        lull_tape_process_path(trace, number, path, LULL_TAPE_PATH);
+        lull_status status = lull_tape_refresh_definitions(trace, packed, err);
+        *ret_found = packed->definitions.n > 0;
+        return status != LULL_OK ? status
+                                 : lull_tape_read_packed_definitions(
+                                       merge, path, number, &packed->definitions, scope, err);
+    }
+    snprintf(path, LULL_TAPE_PATH, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
+             number);
+    return lull_tape_read_definitions(merge, path, number, scope, ret_found, err);
+}
+
 static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
                                         struct lull_error *err)
 {
@@ -155,9 +201,7 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
     data->scopes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *data->scopes);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
         uint32_t number = data->process_numbers[p];
-        snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
-                 number);
-        status = lull_tape_read_definitions(merge, path, number, &data->scopes[p], &found, err);
+        status = read_definitions_of(trace, merge, number, &data->scopes[p], path, &found, err);
         if (status == LULL_ERR_FORMAT) {
             status = leave_out_process(trace, p, err);
             found = true;

@@ -6,6 +6,7 @@
 #include "trace/trace.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* ids of one scope (the run or a process) -> indices of the trace */
 enum lull_tape_map {
@@ -92,10 +93,27 @@ struct lull_tape_throttled {
     uint64_t ns, calls;          /* ns: the longest mean */
 };
 
+/* Parts of a file, one after the other. */
+struct lull_tape_piece {
+    uint64_t offset, size;
+};
+
+struct lull_tape_pieces {
+    struct lull_tape_piece *list;
+    size_t n, capacity;
+    uint64_t size; /* of all together */
+};
+
 /* Of a location: where its records are and how to read them. */
 struct lull_tape_file {
     uint32_t process, number; /* as in the file's name */
     struct lull_tape_header header;
+    /* In the file of its process: where the header stands, and the parts of it, of which the last
+     * chunks need not be there. */
+    bool packed;
+    const char *damage; /* why nothing of its process can be read; NULL: something can */
+    uint64_t head;
+    struct lull_tape_pieces chunks, rest, sums;
     const struct lull_tape_scope *ids;
     const struct lull_tape_scope *clock; /* without segments: ticks are ns */
     /* The call in which the location was when the tape was opened, if it had not ended. */
@@ -109,6 +127,12 @@ struct lull_tape_file {
     bool left_out; /* its header, or its ids, are damaged: nothing of it is read */
 };
 
+/* A file with all of one process. */
+struct lull_tape_process {
+    uint32_t number;
+    struct lull_tape_pieces definitions;
+};
+
 /* What a file's name says: process and number. */
 struct lull_tape_name {
     uint32_t process, number;
@@ -119,6 +143,8 @@ struct lull_tape_data {
     size_t n_files, files_capacity;
     struct lull_tape_name *sums; /* the files of sums, in the same order */
     size_t n_sums, sums_capacity;
+    struct lull_tape_process *packed; /* files of processes, by number */
+    size_t n_packed, packed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */
     uint32_t *process_numbers;        /* per process: p of the file names, ascending */
@@ -147,6 +173,29 @@ enum { LULL_TAPE_PATH = 4096 };
 
 const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 char *buffer, size_t size);
+/* That of a whole process. */
+const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
+                                   size_t size);
+
+/* read/pieces.c: finds the locations in the file of a process, and adds them to data->files; sets
+ * process->definitions. */
+lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_process *process,
+                                   struct lull_error *err);
+/* Looks again for the parts of a location, of which there may be more. */
+lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
+                              struct lull_error *err);
+/* The same for definitions. */
+lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
+                                          struct lull_tape_process *process,
+                                          struct lull_error *err);
+/* As pread, of the pieces as if they were a file. */
+ssize_t lull_tape_read_pieces(int fd, const struct lull_tape_pieces *pieces, void *bytes,
+                              size_t size, uint64_t offset);
+/* Where that stands in the file; UINT64_MAX: behind all of them. */
+uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offset);
+/* The first `size` bytes of `pieces`, added to `to`, which has an array of its own. */
+void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
+                          const struct lull_tape_pieces *pieces, uint64_t size);
 
 /* read/tail.c: reads the header of a file, and with LULL_TAPE_TAILED its tail, as of one moment. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
@@ -156,6 +205,8 @@ lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_ta
 lull_status lull_tape_read_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, uint64_t begin, size_t size,
                                    void *bytes, size_t *ret_got, struct lull_error *err);
+/* Where a record of a packed file stands in it; `begin` as in lull_tape_read_records. */
+uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin);
 /* Header and records in a row; the first *ret_in_file bytes are the mapped file itself, what
  * follows is a copy. Released by lull_unmap. */
 struct lull_mapping;
@@ -201,6 +252,12 @@ struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        uint32_t process, struct lull_tape_scope *scope,
                                        bool *ret_found, struct lull_error *err);
+/* The same of definitions in the file of a process, which are in `pieces`. */
+lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
+                                              uint32_t process,
+                                              const struct lull_tape_pieces *pieces,
+                                              struct lull_tape_scope *scope,
+                                              struct lull_error *err);
 /* Moves what was collected into the trace; frees `merge`, also when `status` says it failed. */
 lull_status lull_tape_merge_end(struct lull_tape_merge *merge, lull_status status,
                                 struct lull_error *err);

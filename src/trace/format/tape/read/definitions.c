@@ -200,37 +200,41 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     }
 }
 
+/* Those between two offsets of a file. */
 static lull_status walk(struct lull_tape_merge *merge, const char *path, uint32_t process,
-                        const struct lull_mapping *file, struct lull_tape_scope *scope,
-                        struct lull_error *err)
+                        const struct lull_mapping *file, size_t begin, size_t stop,
+                        struct lull_tape_scope *scope, struct lull_error *err)
 {
     bool whole_run = process == LULL_TAPE_WHOLE_RUN;
     struct lull_tape_definitions_header header;
-    if (file->size < sizeof header)
+    const size_t size = stop - begin;
+    if (size < sizeof header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zu bytes, expected a header of %zu",
-                         path, file->size, sizeof header);
-    memcpy(&header, file->data, sizeof header);
+                         path, size, sizeof header);
+    memcpy(&header, file->data + begin, sizeof header);
     if (memcmp(header.magic, LULL_TAPE_DEFINITIONS_MAGIC, sizeof header.magic) != 0 ||
         header.byte_order != LULL_TAPE_BYTE_ORDER || header.header_size < sizeof header ||
-        header.header_size > file->size)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of tape definitions", path);
+        header.header_size > size)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: no header of tape definitions",
+                         path, begin);
     if (!lull_tape_reads(header.version))
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: written by a newer lull: version %u, this one reads %d", path,
                          header.version, LULL_TAPE_VERSION);
     if (header.process != process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: belongs to process %u, expected %u",
-                         path, offsetof(struct lull_tape_definitions_header, process),
+                         path, begin + offsetof(struct lull_tape_definitions_header, process),
                          header.process, process);
     uint64_t committed = __atomic_load_n(
-        &((const struct lull_tape_definitions_header *)(const void *)file->data)->committed,
+        &((const struct lull_tape_definitions_header *)(const void *)(file->data + begin))
+             ->committed,
         __ATOMIC_ACQUIRE);
-    if (committed > file->size - header.header_size)
+    if (committed > size - header.header_size)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of definitions, the file holds %zu", path,
-                         (unsigned long long)committed, file->size - header.header_size);
-    merge->most_ids = committed;
-    for (size_t at = header.header_size, end = at + committed; at < end;) {
+                         (unsigned long long)committed, size - header.header_size);
+    merge->most_ids += committed;
+    for (size_t at = begin + header.header_size, end = at + committed; at < end;) {
         struct lull_tape_definition definition;
         if (end - at < sizeof definition)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: definition is cut", path, at);
@@ -262,10 +266,33 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     lull_status status = lull_map_file(path, &file, err);
     if (status != LULL_OK)
         return status;
-    status = walk(merge, path, process, &file, scope, err);
+    merge->most_ids = 0;
+    status = walk(merge, path, process, &file, 0, file.size, scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
         *ret_found = true;
+    return status;
+}
+
+lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
+                                              uint32_t process,
+                                              const struct lull_tape_pieces *pieces,
+                                              struct lull_tape_scope *scope, struct lull_error *err)
+{
+    struct lull_mapping file;
+    lull_status status = lull_map_file(path, &file, err);
+    if (status != LULL_OK)
+        return status;
+    merge->most_ids = 0;
+    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++) {
+        const uint64_t begin = pieces->list[i].offset, stop = begin + pieces->list[i].size;
+        status = stop <= file.size
+                     ? walk(merge, path, process, &file, (size_t)begin, (size_t)stop, scope, err)
+                     : lull_fail(err, LULL_ERR_FORMAT,
+                                 "%s: truncated: definitions up to byte %llu, the file holds %zu",
+                                 path, (unsigned long long)stop, file.size);
+    }
+    lull_unmap(&file);
     return status;
 }
 

@@ -29,6 +29,26 @@ static bool parse_file_name(const char *name, struct lull_tape_name *ret_name,
     return true;
 }
 
+/* "12.tape" -> 12 */
+static bool parse_process_name(const char *name, uint32_t *ret_process)
+{
+    const char *dot = strchr(name, '.');
+    uint64_t process;
+    if (!dot || strcmp(dot, ".tape") != 0 || !parse_number(name, (size_t)(dot - name), &process) ||
+        process >= UINT32_MAX)
+        return false;
+    *ret_process = (uint32_t)process;
+    return true;
+}
+
+static void note_process(struct lull_trace *trace, uint32_t number)
+{
+    struct lull_tape_data *data = trace->format_data;
+    data->packed = lull_arena_grow(trace->arena, data->packed, &data->packed_capacity,
+                                   data->n_packed + 1, sizeof *data->packed);
+    data->packed[data->n_packed++] = (struct lull_tape_process){.number = number};
+}
+
 static void note_file(struct lull_trace *trace, struct lull_tape_name name, const char *what)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -54,7 +74,11 @@ static lull_status list_group(struct lull_trace *trace, uint32_t group, struct l
     for (struct dirent *entry; (entry = readdir(folder));) {
         struct lull_tape_name name;
         const char *what;
-        if (parse_file_name(entry->d_name, &name, &what) && name.process / LULL_TAPE_GROUP == group)
+        uint32_t process;
+        if (parse_process_name(entry->d_name, &process) && process / LULL_TAPE_GROUP == group)
+            note_process(trace, process);
+        else if (parse_file_name(entry->d_name, &name, &what) &&
+                 name.process / LULL_TAPE_GROUP == group)
             note_file(trace, name, what);
     }
     closedir(folder);
@@ -89,9 +113,44 @@ static void match_sums(struct lull_trace *trace)
         const struct lull_tape_name name = {data->files[f].process, data->files[f].number};
         while (s < data->n_sums && compare_names(&data->sums[s], &name) < 0)
             s++;
-        data->files[f].has_sums = s < data->n_sums && compare_names(&data->sums[s], &name) == 0;
+        data->files[f].has_sums |= s < data->n_sums && compare_names(&data->sums[s], &name) == 0;
         trace->has_sums &= data->files[f].has_sums;
     }
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct lull_tape_process *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* One location stands for all that are lost. */
+static void add_damaged(struct lull_trace *trace, uint32_t process, const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
+                                  data->n_files + 1, sizeof *data->files);
+    data->files[data->n_files++] =
+        (struct lull_tape_file){.process = process,
+                                .open_region = LULL_NONE,
+                                .packed = true,
+                                .damage = lull_arena_strdup(trace->arena, err->text)};
+}
+
+static lull_status read_processes(struct lull_trace *trace, struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
+    if (data->n_packed > 0)
+        qsort(data->packed, data->n_packed, sizeof *data->packed, compare_processes);
+    for (size_t p = 0; status == LULL_OK && p < data->n_packed; p++) {
+        status = lull_tape_read_process(trace, &data->packed[p], err);
+        if (status == LULL_ERR_FORMAT) {
+            add_damaged(trace, data->packed[p].number, err);
+            status = LULL_OK;
+        }
+    }
+    return status;
 }
 
 lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *err)
@@ -108,11 +167,13 @@ lull_status lull_tape_list_files(struct lull_trace *trace, struct lull_error *er
             status = list_group(trace, (uint32_t)group, err);
     }
     closedir(folder);
+    if (status == LULL_OK)
+        status = read_processes(trace, err);
     if (status != LULL_OK)
         return status;
     if (data->n_files == 0)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: holds no tape files, expected 0/0.0.tape",
-                         trace->path);
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: holds no tape files, expected 0/0.tape or 0/0.0.tape", trace->path);
     qsort(data->files, data->n_files, sizeof *data->files, compare_files);
     match_sums(trace);
     return LULL_OK;

@@ -9,9 +9,12 @@ lull_status lull_tape_bad_record(const struct lull_stream *stream, const char *w
                                  unsigned long long value, struct lull_error *err)
 {
     char path[4096];
-    return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: %s %llu",
+    uint64_t offset = (uint64_t)((const uint8_t *)stream->at - stream->mapping.data);
+    if (stream->file->packed)
+        offset = lull_tape_offset_of(stream->file, offset - LULL_TAPE_HEADER_SIZE);
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: %s %llu",
                      lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
-                     (size_t)((const uint8_t *)stream->at - stream->mapping.data), what, value);
+                     (unsigned long long)offset, what, value);
 }
 
 lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer, uint32_t comm,
@@ -49,14 +52,7 @@ lull_status lull_tape_process_of(const struct lull_stream *stream, int32_t peer,
  * makes, that it is to be passed over, or that it needs the long way. */
 
 enum { PREFETCH_SLOTS = 128, MOST_READINGS = 2 * LULL_TAPE_MOST_EXTRA /* of one record */ };
-enum {
-    LONG_WAY,
-    PASS_OVER,
-    OPERATION,
-    CALL_OF_MPI,
-    LIKE_CALL,   /* where messages do not matter */
-    REGION_EVENT /* + enum lull_event_kind */
-};
+enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
 enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
 
 static void make_common_table(struct lull_stream *stream)
@@ -68,8 +64,7 @@ static void make_common_table(struct lull_stream *stream)
     table[lull_tape_head(LULL_TAPE_CALL, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
     if (!stream->requests_matter)
         table[lull_tape_head(LULL_TAPE_CALL_WAIT, 0, 0)] = REGION_EVENT + LULL_EVENT_CALL;
-    table[lull_tape_head(LULL_TAPE_CALL_LIKE, 0, 0)] =
-        stream->requests_matter ? CALL_OF_MPI : LIKE_CALL;
+    table[lull_tape_head(LULL_TAPE_CALL_LIKE, 0, 0)] = CALL_OF_MPI;
     if (stream->requests_matter && stream->file->header.flags & LULL_TAPE_SHARED_IDS) {
         table[lull_tape_head(LULL_TAPE_MESSAGE, 2, 0)] = OPERATION;
         table[lull_tape_head(LULL_TAPE_COLLECTIVE, 2, 0)] = OPERATION;
@@ -122,26 +117,6 @@ static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint
     return (int64_t)(clock->base_ns +
                      (uint64_t)((unsigned __int128)(time - clock->base_ticks) * clock->multiplier >>
                                 clock->shift));
-}
-
-/* A call as long as `value` says. False: it needs the long way. */
-static inline bool put_region_event(const struct plain_clock *clock, bool ticks, unsigned kind,
-                                    uint32_t region, uint64_t time, uint32_t value,
-                                    struct lull_event *event)
-{
-    if (value == LULL_TAPE_OPEN || region == LULL_NONE)
-        return false;
-    if (ticks && (time < clock->base_ticks || time >= clock->limit || clock->limit - time <= value))
-        return false;
-    const int64_t begin = plain_ns(clock, ticks, time);
-    event->time = begin;
-    event->kind = (uint8_t)kind;
-    event->op = 0;
-    event->reserved = 0;
-    event->id = region;
-    event->duration =
-        ticks ? (int64_t)((uint64_t)plain_ns(clock, ticks, time + value) - (uint64_t)begin) : value;
-    return true;
 }
 
 static inline lull_status decode_common_loop(struct lull_stream *stream, struct tape_out *out,
@@ -198,24 +173,29 @@ static inline lull_status decode_common_loop(struct lull_stream *stream, struct 
                 at = next;
                 continue;
             }
-            if (way == LIKE_CALL) {
-                const struct tape_shape *shape = tape_shape_like(stream, id);
-                if (!shape || !put_region_event(&clock, ticks, LULL_EVENT_CALL, shape->region, time,
-                                                value, event))
-                    break;
-                event++;
-                at = next;
-                continue;
+            if (lull_tape_is_shaped(lull_tape_kind_of(head)) && id < n_regions) {
+                lull_status status = lull_tape_keep_region(stream, at, index[id], err);
+                if (status != LULL_OK)
+                    return status;
             }
         }
-        if (id >= n_regions || !put_region_event(&clock, ticks, (way & ~MORE_SLOTS) - REGION_EVENT,
-                                                 index[id], time, value, event))
+        if (id >= n_regions || value == LULL_TAPE_OPEN)
             break;
-        if (way & MORE_SLOTS && lull_tape_is_shaped(lull_tape_kind_of(head))) {
-            lull_status status = lull_tape_keep_region(stream, at, index[id], err);
-            if (status != LULL_OK)
-                return status;
-        }
+        if (ticks &&
+            (time < clock.base_ticks || time >= clock.limit || clock.limit - time <= value))
+            break;
+        const uint32_t region = index[id];
+        if (region == LULL_NONE)
+            break;
+        const int64_t begin = plain_ns(&clock, ticks, time);
+        event->time = begin;
+        event->kind = (uint8_t)((way & ~MORE_SLOTS) - REGION_EVENT);
+        event->op = 0;
+        event->reserved = 0;
+        event->id = region;
+        event->duration =
+            ticks ? (int64_t)((uint64_t)plain_ns(&clock, ticks, time + value) - (uint64_t)begin)
+                  : value;
         event++;
         at = next;
     }

@@ -13,7 +13,8 @@ static const char *path_of(const struct lull_trace *trace, const struct lull_tap
                            char *path)
 {
     lull_tape_file_path(trace, file, path, LULL_TAPE_PATH);
-    memcpy(path + strlen(path) - 4, "sums", 4);
+    if (!file->packed)
+        memcpy(path + strlen(path) - 4, "sums", 4);
     return path;
 }
 
@@ -52,18 +53,34 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
     return LULL_OK;
 }
 
-static lull_status read_header(int fd, const char *path, const struct lull_tape_file *file,
-                               struct lull_tape_sums_header *header, struct lull_error *err)
+/* Of sums, which may be a part of a file. */
+static ssize_t read_at(int fd, const struct lull_tape_file *file, void *bytes, size_t size,
+                       uint64_t offset)
+{
+    return file->packed ? lull_tape_read_pieces(fd, &file->sums, bytes, size, offset)
+                        : pread(fd, bytes, size, (off_t)offset);
+}
+
+/* `file`: a copy, whose sums may be found to have grown. */
+static lull_status read_header(const struct lull_trace *trace, int fd, const char *path,
+                               struct lull_tape_file *file, struct lull_tape_sums_header *header,
+                               struct lull_error *err)
 {
     struct stat info;
-    ssize_t got = pread(fd, header, sizeof *header, 0);
+    ssize_t got = read_at(fd, file, header, sizeof *header, 0);
     if (got < 0 || fstat(fd, &info) != 0)
         return lull_fail_errno(err, "%s: cannot read", path);
-    if (got < (ssize_t)sizeof *header || info.st_size < (off_t)sizeof *header)
+    if (got < (ssize_t)sizeof *header)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %lld bytes, expected a header of %zu", path,
-                         (long long)info.st_size, sizeof *header);
-    return check_header(path, file, header, (uint64_t)info.st_size, err);
+                         (long long)got, sizeof *header);
+    lull_status status = LULL_OK;
+    if (file->packed && size_of(header) > file->sums.size - sizeof *header)
+        status = lull_tape_refresh(trace, file, err);
+    if (status != LULL_OK)
+        return status;
+    return check_header(path, file, header, file->packed ? file->sums.size : (uint64_t)info.st_size,
+                        err);
 }
 
 lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
@@ -71,12 +88,13 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
 {
     char path[LULL_TAPE_PATH];
     struct lull_tape_sums_header header;
+    struct lull_tape_file now = *file;
     int fd;
     struct stat info;
     lull_status status = lull_open_read(path_of(trace, file, path), &fd, &info, err);
     if (status != LULL_OK)
         return status;
-    status = read_header(fd, path, file, &header, err);
+    status = read_header(trace, fd, path, &now, &header, err);
     close(fd);
     if (status != LULL_OK)
         return status;
@@ -89,7 +107,7 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
 
 struct reader {
     const struct lull_trace *trace;
-    const struct lull_tape_file *file;
+    struct lull_tape_file *file; /* a copy */
     const char *path;
     struct lull_tape_sums_header header;
     unsigned char *bytes;                       /* of the sums, malloc'd */
@@ -252,7 +270,8 @@ static lull_status take_all(struct reader *reader, struct lull_sums *sums)
 
 static lull_status read_sums(int fd, struct reader *reader)
 {
-    lull_status status = read_header(fd, reader->path, reader->file, &reader->header, reader->err);
+    lull_status status =
+        read_header(reader->trace, fd, reader->path, reader->file, &reader->header, reader->err);
     if (status != LULL_OK)
         return status;
     size_t size = size_of(&reader->header);
@@ -260,13 +279,14 @@ static lull_status read_sums(int fd, struct reader *reader)
     reader->bytes = malloc(size + 1);
     if (!reader->bytes)
         return lull_fail(reader->err, LULL_ERR_MEMORY, "%s: out of memory", reader->path);
-    ssize_t got = pread(fd, reader->bytes, size, sizeof reader->header);
+    ssize_t got = read_at(fd, reader->file, reader->bytes, size, sizeof reader->header);
     if (got < 0)
         return lull_fail_errno(reader->err, "%s: cannot read", reader->path);
     if ((size_t)got < size)
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: truncated since it was opened",
                          reader->path);
-    status = read_header(fd, reader->path, reader->file, &reader->header, reader->err);
+    status =
+        read_header(reader->trace, fd, reader->path, reader->file, &reader->header, reader->err);
     reader->header.regions = regions;
     return status;
 }
@@ -277,8 +297,8 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
 {
     const struct lull_tape_data *data = trace->format_data;
     char path[LULL_TAPE_PATH];
-    struct reader reader = {
-        .trace = trace, .file = &data->files[location], .arena = arena, .err = err};
+    struct lull_tape_file now = data->files[location];
+    struct reader reader = {.trace = trace, .file = &now, .arena = arena, .err = err};
     reader.path = path_of(trace, reader.file, path);
     int fd;
     struct stat info;

@@ -27,11 +27,12 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
     if (header->process != file->process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
     bool tailed = header->flags & LULL_TAPE_TAILED;
-    uint64_t in_file = tailed ? header->flushed : header->committed;
-    if (header->committed % 16 != 0 || in_file > (uint64_t)file_size - LULL_TAPE_HEADER_SIZE)
+    uint64_t in_file = tailed ? header->flushed : header->committed,
+             there = file->packed ? file->chunks.size : (uint64_t)file_size - LULL_TAPE_HEADER_SIZE;
+    if (header->committed % 16 != 0 || in_file > there)
         return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: truncated: %llu bytes of records, the file holds %lld", path,
-                         (unsigned long long)in_file, (long long)file_size - LULL_TAPE_HEADER_SIZE);
+                         "%s: truncated: %llu bytes of records, the file holds %llu", path,
+                         (unsigned long long)in_file, (unsigned long long)there);
     if (tailed && (header->flushed % LULL_TAPE_CHUNK != 0 || header->committed < header->flushed ||
                    header->committed - header->flushed > LULL_TAPE_CHUNK))
         return lull_fail(err, LULL_ERR_FORMAT,
@@ -45,28 +46,57 @@ static lull_status check_header(const char *path, const struct lull_tape_file *f
     return LULL_OK;
 }
 
-static lull_status read_header(int fd, const char *path, struct lull_tape_file *file,
-                               struct lull_error *err)
+/* Whether the parts of the file that are known hold what its header says. */
+static bool lacks_parts(const struct lull_tape_file *file)
+{
+    const struct lull_tape_header *header = &file->header;
+    return file->packed && header->flags & LULL_TAPE_TAILED &&
+           (header->flushed > file->chunks.size ||
+            header->committed - header->flushed > file->rest.size);
+}
+
+static lull_status read_header(const struct lull_trace *trace, int fd, const char *path,
+                               struct lull_tape_file *file, struct lull_error *err)
 {
     struct stat info;
-    ssize_t got = pread(fd, &file->header, sizeof file->header, 0);
+    ssize_t got = pread(fd, &file->header, sizeof file->header, (off_t)file->head);
     if (got < 0 || fstat(fd, &info) != 0)
         return lull_fail_errno(err, "%s: cannot read", path);
     if (got < (ssize_t)sizeof file->header || info.st_size < LULL_TAPE_HEADER_SIZE)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %lld bytes, expected a header of %d",
                          path, (long long)info.st_size, LULL_TAPE_HEADER_SIZE);
-    return check_header(path, file, info.st_size, err);
+    lull_status status = LULL_OK;
+    if (lacks_parts(file)) /* they have come meanwhile */
+        status = lull_tape_refresh(trace, file, err);
+    return status == LULL_OK ? check_header(path, file, info.st_size, err) : status;
 }
 
 /* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
  * file. */
-static lull_status read_tail(const char *path, const struct lull_tape_file *file,
-                             unsigned char *bytes, size_t *ret_got, struct lull_error *err)
+static lull_status read_tail(int fd, const char *path, const struct lull_tape_pieces *pieces,
+                             const struct lull_tape_file *file, unsigned char *bytes,
+                             size_t *ret_got, struct lull_error *err)
 {
     size_t used = (size_t)(file->header.committed - file->header.flushed);
     size_t size = used + sizeof(union lull_tape_slot);
     if (size > LULL_TAPE_CHUNK)
         size = LULL_TAPE_CHUNK;
+    ssize_t got = lull_tape_read_pieces(fd, pieces, bytes, size, 0);
+    if (got < 0)
+        return lull_fail_errno(err, "%s: cannot read", path);
+    if ((size_t)got < used)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected %zu", path, got,
+                         used);
+    *ret_got = (size_t)got;
+    return LULL_OK;
+}
+
+/* The same of a tail that is a file of its own. */
+static lull_status read_tail_file(const char *path, const struct lull_tape_file *file,
+                                  unsigned char *bytes, size_t *ret_got, struct lull_error *err)
+{
+    struct lull_tape_piece whole = {0, LULL_TAPE_CHUNK};
+    const struct lull_tape_pieces pieces = {.list = &whole, .n = 1, .size = whole.size};
     *ret_got = 0;
     if (access(path, F_OK) != 0)
         return LULL_OK;
@@ -75,16 +105,19 @@ static lull_status read_tail(const char *path, const struct lull_tape_file *file
     lull_status status = lull_open_read(path, &fd, &info, err);
     if (status != LULL_OK)
         return status;
-    ssize_t got = pread(fd, bytes, size, 0);
-    if (got < 0)
-        status = lull_fail_errno(err, "%s: cannot read", path);
-    else if ((size_t)got < used)
-        status = lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected %zu", path,
-                           got, used);
-    else
-        *ret_got = (size_t)got;
+    status = read_tail(fd, path, &pieces, file, bytes, ret_got, err);
     close(fd);
     return status;
+}
+
+/* Nobody writes any more: the tail is one more chunk. */
+static void join_tail(const struct lull_trace *trace, struct lull_tape_file *file)
+{
+    struct lull_tape_pieces all = {0};
+    lull_tape_add_pieces(trace->arena, &all, &file->chunks, file->header.flushed);
+    lull_tape_add_pieces(trace->arena, &all, &file->rest, file->rest.size);
+    file->chunks = all;
+    file->header.flags &= (uint16_t)~LULL_TAPE_TAILED;
 }
 
 /* The program may be writing at this moment. What it has committed stays where it is until it says
@@ -98,14 +131,19 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
     memcpy(tail_path, path, length + 1);
     memcpy(tail_path + length - 4, "tail", 4);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        lull_status status = read_header(fd, path, file, err);
+        lull_status status = read_header(trace, fd, path, file, err);
         if (status != LULL_OK || !(file->header.flags & LULL_TAPE_TAILED))
             return status;
+        if (file->packed && file->header.flags & LULL_TAPE_CLOSED) {
+            join_tail(trace, file);
+            return LULL_OK;
+        }
         size_t got;
-        status = read_tail(tail_path, file, bytes, &got, err);
+        status = file->packed ? read_tail(fd, path, &file->rest, file, bytes, &got, err)
+                              : read_tail_file(tail_path, file, bytes, &got, err);
         struct lull_tape_file after = *file;
         if (status == LULL_OK)
-            status = read_header(fd, path, &after, err);
+            status = read_header(trace, fd, path, &after, err);
         if (status != LULL_OK)
             return status;
         if (after.header.flushed != file->header.flushed ||
@@ -154,7 +192,8 @@ lull_status lull_tape_read_records(const struct lull_trace *trace,
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return lull_fail_errno(err, "%s: cannot open", path);
-    ssize_t got = pread(fd, bytes, size, (off_t)(LULL_TAPE_HEADER_SIZE + begin));
+    ssize_t got = file->packed ? lull_tape_read_pieces(fd, &file->chunks, bytes, size, begin)
+                               : pread(fd, bytes, size, (off_t)(LULL_TAPE_HEADER_SIZE + begin));
     lull_status status = LULL_OK;
     if (got < 0)
         status = lull_fail_errno(err, "%s: cannot read", path);
@@ -200,6 +239,81 @@ static lull_status map_with_tail(const char *path, const struct lull_tape_file *
     return LULL_OK;
 }
 
+uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin)
+{
+    const uint64_t in_file = file->tail ? file->header.flushed : file->chunks.size;
+    return begin < in_file ? lull_tape_place_in(&file->chunks, begin)
+                           : lull_tape_place_in(&file->rest, begin - in_file);
+}
+
+/* Pages that are larger than ours cannot be put together: then they are copied. */
+static bool can_map_pieces(void)
+{
+    return sysconf(_SC_PAGESIZE) <= LULL_TAPE_PAGE;
+}
+
+static uint64_t whole_pages(uint64_t size)
+{
+    return (size + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
+}
+
+/* Parts of the file, one behind the other. */
+static lull_status map_pieces(int fd, const char *path, off_t file_size,
+                              const struct lull_tape_pieces *pieces, unsigned char *data,
+                              struct lull_error *err)
+{
+    for (size_t i = 0; i < pieces->n; i++) {
+        const uint64_t offset = pieces->list[i].offset, size = whole_pages(pieces->list[i].size);
+        if (offset + size > (uint64_t)file_size)
+            return lull_fail(err, LULL_ERR_FORMAT,
+                             "%s: truncated: records up to byte %llu, the file holds %lld", path,
+                             (unsigned long long)(offset + size), (long long)file_size);
+        const bool good = can_map_pieces() ? mmap(data, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
+                                                  (off_t)offset) != MAP_FAILED
+                                           : pread(fd, data, size, (off_t)offset) == (ssize_t)size;
+        if (!good)
+            return lull_fail_errno(err, "%s: cannot map", path);
+        data += size;
+    }
+    return LULL_OK;
+}
+
+/* Room for all of it, into which the chunks that count are mapped; the tail's copy follows. */
+static lull_status map_packed(const char *path, const struct lull_tape_file *file,
+                              struct lull_mapping *ret_mapping, size_t *ret_in_file,
+                              struct lull_error *err)
+{
+    const uint64_t records = file->tail ? file->header.flushed : file->header.committed;
+    const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)whole_pages(records);
+    const size_t size = in_file + file->tail_size;
+    struct stat info;
+    int fd;
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    unsigned char *data =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) {
+        close(fd);
+        return lull_fail_errno(err, "%s: cannot map", path);
+    }
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    struct lull_tape_pieces used = {0};
+    lull_tape_add_pieces(scratch, &used, &file->chunks, records);
+    status = map_pieces(fd, path, info.st_size, &used, data + LULL_TAPE_HEADER_SIZE, err);
+    lull_arena_destroy(scratch);
+    close(fd);
+    if (status != LULL_OK) {
+        munmap(data, size);
+        return status;
+    }
+    if (file->tail)
+        memcpy(data + in_file, file->tail, file->tail_size);
+    *ret_mapping = (struct lull_mapping){data, size};
+    *ret_in_file = can_map_pieces() ? in_file : 0;
+    return LULL_OK;
+}
+
 lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape_file *file,
                           struct lull_mapping *ret_mapping, size_t *ret_in_file,
                           struct lull_error *err)
@@ -207,6 +321,8 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
     char path[LULL_TAPE_PATH];
     struct stat info;
     lull_tape_file_path(trace, file, path, sizeof path);
+    if (file->packed)
+        return map_packed(path, file, ret_mapping, ret_in_file, err);
     const uint64_t in_file =
         LULL_TAPE_HEADER_SIZE + (file->tail ? file->header.flushed : file->header.committed);
     if (stat(path, &info) != 0)

@@ -1,0 +1,40 @@
+/* The file of this process, with all that is recorded in it: in extents, each of which is entered
+ * in a table of the file before it is used, so that a process may die at any moment. See struct
+ * lull_tape_process_header. Where threads meet here they take a lock: for those that have stepped
+ * aside (aside.h). Failures set errno. */
+#ifndef LULL_RECORD_STORE_CONTAINER_H
+#define LULL_RECORD_STORE_CONTAINER_H
+
+#include "tape/layout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rec_extent {
+    uint64_t offset;
+    size_t size;
+    uint32_t number;
+};
+
+/* Creates RUN/<p / 1000>/<p>.tape; false, with EEXIST, where there is one. */
+bool rec_container_create(void);
+/* Nothing can be recorded after all: the file goes away. */
+void rec_container_drop(void);
+
+/* Finds place for a multiple of LULL_TAPE_PAGE bytes. With `at` they have blocks, so that writing
+ * into them cannot fail, and are mapped there (NULL: anywhere); returns where, MAP_FAILED: there is
+ * no place. */
+void *rec_container_map(size_t size, void *at, struct rec_extent *ret_extent);
+/* The same for what rec_container_write will write. */
+bool rec_container_reserve(size_t size, struct rec_extent *ret_extent);
+/* From here on it is part of that location, or of the definitions. */
+void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
+                         uint32_t location);
+
+bool rec_container_write(const void *bytes, size_t size, uint64_t offset);
+bool rec_container_read(void *bytes, size_t size, uint64_t offset);
+/* Gives the blocks of what is no longer used back, where the file system can do that. */
+void rec_container_free(uint64_t offset, size_t size);
+
+#endif

@@ -1,0 +1,331 @@
+/* Files of processes: which extents belong to what. See struct lull_tape_process_header. */
+#include "base/file.h"
+#include "trace/format/tape/tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- pieces -----------------------------------------------------------------------------------
+ */
+
+static void add_piece(struct lull_arena *arena, struct lull_tape_pieces *pieces, uint64_t offset,
+                      uint64_t size)
+{
+    pieces->size += size;
+    if (pieces->n > 0 &&
+        pieces->list[pieces->n - 1].offset + pieces->list[pieces->n - 1].size == offset) {
+        pieces->list[pieces->n - 1].size += size;
+        return;
+    }
+    pieces->list = lull_arena_grow(arena, pieces->list, &pieces->capacity, pieces->n + 1,
+                                   sizeof *pieces->list);
+    pieces->list[pieces->n++] = (struct lull_tape_piece){offset, size};
+}
+
+void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
+                          const struct lull_tape_pieces *pieces, uint64_t size)
+{
+    for (size_t i = 0; i < pieces->n && size > 0; i++) {
+        const struct lull_tape_piece *piece = &pieces->list[i];
+        const uint64_t part = piece->size < size ? piece->size : size;
+        add_piece(arena, to, piece->offset, part);
+        size -= part;
+    }
+}
+
+uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offset)
+{
+    for (size_t i = 0; i < pieces->n; i++) {
+        if (offset < pieces->list[i].size)
+            return pieces->list[i].offset + offset;
+        offset -= pieces->list[i].size;
+    }
+    return UINT64_MAX;
+}
+
+ssize_t lull_tape_read_pieces(int fd, const struct lull_tape_pieces *pieces, void *bytes,
+                              size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < pieces->n && done < size; i++) {
+        const struct lull_tape_piece *piece = &pieces->list[i];
+        if (offset >= piece->size) {
+            offset -= piece->size;
+            continue;
+        }
+        const uint64_t left = piece->size - offset;
+        const size_t part = left < size - done ? (size_t)left : size - done;
+        const ssize_t got = pread(fd, (char *)bytes + done, part, (off_t)(piece->offset + offset));
+        if (got < 0)
+            return got;
+        done += (size_t)got;
+        if ((size_t)got < part)
+            break;
+        offset = 0;
+    }
+    return (ssize_t)done;
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+struct entry {
+    struct lull_tape_extent extent;
+    uint32_t number;
+};
+
+/* The extents of a file in use, in the order of locations, parts and numbers. */
+struct table {
+    struct entry *entries; /* malloc'd */
+    size_t n;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->extent.location != y->extent.location)
+        return x->extent.location < y->extent.location ? -1 : 1;
+    if (x->extent.part != y->extent.part)
+        return x->extent.part < y->extent.part ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static lull_status check_header(const char *path, uint32_t process, off_t file_size,
+                                const struct lull_tape_process_header *header,
+                                struct lull_error *err)
+{
+    if (memcmp(header->magic, LULL_TAPE_PROCESS_MAGIC, sizeof header->magic) != 0 ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a process", path);
+    if (!lull_tape_reads(header->version))
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         header->version, LULL_TAPE_VERSION);
+    if (header->process != process)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
+    if (header->n_extents > (uint64_t)file_size / sizeof(struct lull_tape_extent))
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %u extents in %lld bytes", path,
+                         header->n_extents, (long long)file_size);
+    return LULL_OK;
+}
+
+/* As many extents as there are from one on, in one of the tables. */
+static bool read_part(int fd, const struct lull_tape_process_header *header, uint32_t first,
+                      struct lull_tape_extent *extents, uint32_t *ret_count)
+{
+    uint32_t place, count = header->n_extents - first;
+    const int table = lull_tape_table_of(first, &place);
+    const uint32_t whole = table < 0 ? LULL_TAPE_FIRST_EXTENTS : UINT32_C(256) << table;
+    if (count > whole - place)
+        count = whole - place;
+    if (table >= LULL_TAPE_TABLES || (table >= 0 && header->tables[table] == 0))
+        return false;
+    const uint64_t offset =
+        (table < 0 ? sizeof *header : header->tables[table]) + place * sizeof *extents;
+    const size_t size = count * sizeof *extents;
+    *ret_count = count;
+    return offset <= INT64_MAX - size && pread(fd, extents, size, (off_t)offset) == (ssize_t)size;
+}
+
+static lull_status read_extents(int fd, const char *path,
+                                const struct lull_tape_process_header *header,
+                                struct lull_tape_extent *extents, struct lull_error *err)
+{
+    for (uint32_t i = 0, count; i < header->n_extents; i += count)
+        if (!read_part(fd, header, i, extents + i, &count))
+            return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: no table with extent %u", path,
+                             i);
+    return LULL_OK;
+}
+
+/* The file is given out up to the end that its header says. */
+static lull_status check_extent(const char *path, const struct lull_tape_process_header *header,
+                                const struct lull_tape_extent *extent, uint32_t number,
+                                struct lull_error *err)
+{
+    const uint64_t end = ((uint64_t)extent->page + extent->pages) * LULL_TAPE_PAGE;
+    if (extent->page == 0 || extent->pages == 0 || end > header->end)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: extent %u: %u pages from page %u on do not lie in the %llu bytes "
+                         "that are given out",
+                         path, number, extent->pages, extent->page,
+                         (unsigned long long)header->end);
+    return LULL_OK;
+}
+
+static lull_status take_extents(int fd, const char *path,
+                                const struct lull_tape_process_header *header,
+                                struct lull_tape_extent *extents, struct table *table,
+                                struct lull_error *err)
+{
+    lull_status status = read_extents(fd, path, header, extents, err);
+    for (uint32_t i = 0; status == LULL_OK && i < header->n_extents; i++) {
+        if (extents[i].part == LULL_TAPE_PART_NONE || extents[i].part >= LULL_TAPE_PARTS)
+            continue;
+        status = check_extent(path, header, &extents[i], i, err);
+        table->entries[table->n++] = (struct entry){extents[i], i};
+    }
+    qsort(table->entries, table->n, sizeof *table->entries, compare_entries);
+    return status;
+}
+
+static lull_status read_table(int fd, const char *path, uint32_t process, struct table *table,
+                              struct lull_error *err)
+{
+    struct lull_tape_process_header header;
+    struct stat info;
+    const ssize_t got = pread(fd, &header, sizeof header, 0);
+    if (got < 0 || fstat(fd, &info) != 0)
+        return lull_fail_errno(err, "%s: cannot read", path);
+    if (got < (ssize_t)sizeof header)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %zd bytes, expected a header of %zu",
+                         path, got, sizeof header);
+    lull_status status = check_header(path, process, info.st_size, &header, err);
+    if (status != LULL_OK)
+        return status;
+    const size_t most = header.n_extents + (size_t)1;
+    struct lull_tape_extent *extents = malloc(most * sizeof *extents);
+    table->entries = malloc(most * sizeof *table->entries);
+    status = extents && table->entries ? take_extents(fd, path, &header, extents, table, err)
+                                       : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    free(extents);
+    return status;
+}
+
+static lull_status open_table(const struct lull_trace *trace, uint32_t process, struct table *table,
+                              struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    int fd;
+    struct stat info;
+    lull_tape_process_path(trace, process, path, sizeof path);
+    *table = (struct table){0};
+    lull_status status = lull_open_read(path, &fd, &info, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_table(fd, path, process, table, err);
+    close(fd);
+    return status;
+}
+
+/* ---- locations --------------------------------------------------------------------------------
+ */
+
+static void add_extent(const struct lull_trace *trace, struct lull_tape_pieces *pieces,
+                       const struct entry *entry)
+{
+    add_piece(trace->arena, pieces, (uint64_t)entry->extent.page * LULL_TAPE_PAGE,
+              (uint64_t)entry->extent.pages * LULL_TAPE_PAGE);
+}
+
+/* The parts of one location: `n` entries. False: it has no head. */
+static bool take_location(const struct lull_trace *trace, const struct entry *entries, size_t n,
+                          struct lull_tape_file *file)
+{
+    bool has_head = false;
+    file->packed = true;
+    file->has_sums = false;
+    file->chunks = file->rest = file->sums = (struct lull_tape_pieces){0};
+    for (size_t i = 0; i < n; i++) {
+        switch (entries[i].extent.part) {
+        case LULL_TAPE_PART_HEAD:
+            file->head = (uint64_t)entries[i].extent.page * LULL_TAPE_PAGE;
+            has_head = true;
+            break;
+        case LULL_TAPE_PART_RECORDS:
+            add_extent(trace, &file->chunks, &entries[i]);
+            break;
+        case LULL_TAPE_PART_TAIL:
+            add_extent(trace, &file->rest, &entries[i]);
+            break;
+        case LULL_TAPE_PART_SUMS:
+            add_extent(trace, &file->sums, &entries[i]);
+            file->has_sums = true;
+            break;
+        default:
+            break;
+        }
+    }
+    return has_head;
+}
+
+static size_t count_of_location(const struct table *table, size_t first)
+{
+    size_t n = 1;
+    while (first + n < table->n &&
+           table->entries[first + n].extent.location == table->entries[first].extent.location)
+        n++;
+    return n;
+}
+
+/* Definitions do not lie in one piece, but each of them by itself. */
+static void take_definitions(const struct lull_trace *trace, const struct table *table,
+                             struct lull_tape_process *process)
+{
+    struct lull_tape_pieces *pieces = &process->definitions;
+    *pieces = (struct lull_tape_pieces){0};
+    for (size_t i = 0; i < table->n; i++) {
+        const struct lull_tape_extent *extent = &table->entries[i].extent;
+        if (extent->part != LULL_TAPE_PART_DEFINITIONS)
+            continue;
+        pieces->list = lull_arena_grow(trace->arena, pieces->list, &pieces->capacity, pieces->n + 1,
+                                       sizeof *pieces->list);
+        pieces->list[pieces->n++] = (struct lull_tape_piece){
+            (uint64_t)extent->page * LULL_TAPE_PAGE, (uint64_t)extent->pages * LULL_TAPE_PAGE};
+    }
+}
+
+static void add_locations(struct lull_trace *trace, const struct table *table, uint32_t process)
+{
+    struct lull_tape_data *data = trace->format_data;
+    for (size_t i = 0, n; i < table->n; i += n) {
+        struct lull_tape_file file = {.process = process,
+                                      .number = table->entries[i].extent.location,
+                                      .open_region = LULL_NONE};
+        n = count_of_location(table, i);
+        if (!take_location(trace, table->entries + i, n, &file))
+            continue; /* its process died when it was about to begin */
+        data->files = lull_arena_grow(trace->arena, data->files, &data->files_capacity,
+                                      data->n_files + 1, sizeof *data->files);
+        data->files[data->n_files++] = file;
+    }
+}
+
+lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_process *process,
+                                   struct lull_error *err)
+{
+    struct table table;
+    lull_status status = open_table(trace, process->number, &table, err);
+    if (status == LULL_OK) {
+        take_definitions(trace, &table, process);
+        add_locations(trace, &table, process->number);
+    }
+    free(table.entries);
+    return status;
+}
+
+lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
+                              struct lull_error *err)
+{
+    struct table table;
+    lull_status status = open_table(trace, file->process, &table, err);
+    for (size_t i = 0, n; status == LULL_OK && i < table.n; i += n) {
+        n = count_of_location(&table, i);
+        if (table.entries[i].extent.location == file->number)
+            take_location(trace, table.entries + i, n, file);
+    }
+    free(table.entries);
+    return status;
+}
+
+lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
+                                          struct lull_tape_process *process, struct lull_error *err)
+{
+    struct table table;
+    lull_status status = open_table(trace, process->number, &table, err);
+    if (status == LULL_OK)
+        take_definitions(trace, &table, process);
+    free(table.entries);
+    return status;
+}

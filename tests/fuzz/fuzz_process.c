@@ -1,0 +1,58 @@
+/* Files of processes from a blob: two lengths of 16 bits, then the contents of as many files. */
+#include "support/check_trace.h"
+#include "support/fuzz_folder.h"
+#include "tape/layout.h"
+#include "trace/format.h"
+#include "trace/sums.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_files(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"0/0.tape", "0/1.tape"};
+    struct fuzz_part parts[2];
+    char path[4400];
+    snprintf(path, sizeof path, "%s/0", fuzz_folder());
+    mkdir(path, 0700);
+    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR),
+               0, 0);
+    fuzz_split(data, size, parts, 2);
+    for (int f = 0; f < 2; f++)
+        fuzz_write(names[f], parts[f].bytes, parts[f].size, 0, 0);
+}
+
+static void read_sums(const struct lull_trace *trace)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_error err;
+    struct lull_sums sums;
+    for (uint32_t l = 0; trace->has_sums && l < trace->n_locations; l++)
+        if (lull_trace_read_sums(trace, l, arena, &sums, &err) != LULL_OK && !err.text[0])
+            abort();
+    lull_arena_destroy(arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    write_files(data, size);
+    struct lull_trace *trace;
+    struct lull_error err = {""}, broken = {""};
+    lull_status status = lull_trace_open(fuzz_folder(), &trace, &err);
+    if (status == LULL_OK) {
+        status = check_trace(trace, 1, &err, &broken);
+        if (broken.text[0]) {
+            fprintf(stderr, "%s\n", broken.text);
+            abort();
+        }
+        read_sums(trace);
+        lull_trace_close(trace);
+    }
+    if (status != LULL_OK && (!err.text[0] || strchr(err.text, '\n')))
+        abort();
+    return 0;
+}

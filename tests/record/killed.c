@@ -1,0 +1,34 @@
+/* Two threads that mark regions and count in a file, which stays when they are killed, how often
+ * they have done so:  killed COUNTS */
+#include <fcntl.h>
+#include <lull/lull.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { THREADS = 2 };
+
+static long *counts;
+
+static void *mark(void *argument)
+{
+    long *count = argument;
+    for (;;) {
+        lull_begin("mark");
+        lull_end("mark");
+        __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    const int fd = argc > 1 ? open(argv[1], O_RDWR) : -1;
+    counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (counts == MAP_FAILED)
+        return 1;
+    pthread_create(&thread, NULL, mark, &counts[8]);
+    mark(&counts[0]);
+    return 0;
+}

@@ -1,0 +1,82 @@
+"""The files of processes that a recorder writes, by their description in docs/formats/tape.md: taken
+apart into files of their own, as lull writes them. For tests that look at bytes."""
+import os
+import struct
+
+PAGE, HEAD = 4096, 4096
+DEFINITIONS, HEADER, RECORDS, TAIL, SUMS = range(1, 6)
+TAILED = 8
+
+
+def extents(data):
+    """[(part, location, bytes)] in the order of their numbers"""
+    header_size, = struct.unpack_from("<I", data, 16)
+    count, = struct.unpack_from("<I", data, 32)
+    tables = struct.unpack_from("<20Q", data, 40)
+    places = list(range(header_size, PAGE - 15, 16))
+    for k, table in enumerate(tables):
+        places += range(table, table + (256 << k) * 16, 16) if table else []
+    found = []
+    for place in places[:count]:
+        page, pages, location, part = struct.unpack_from("<4I", data, place)
+        found.append((part, location, data[page * PAGE:(page + pages) * PAGE]))
+    return found
+
+
+def definitions_of(found):
+    """One file of all that there are."""
+    pieces = [piece for part, _, piece in found if part == DEFINITIONS]
+    bodies = b""
+    for piece in pieces:
+        size, = struct.unpack_from("<I", piece, 16)
+        committed, = struct.unpack_from("<Q", piece, 24)
+        bodies += piece[size:size + committed]
+    return pieces[0][:24] + struct.pack("<Q", len(bodies)) + bodies
+
+
+def joined(found, part, location):
+    return b"".join(piece for p, l, piece in found if (p, l) == (part, location))
+
+
+def records_of(found, location):
+    head = bytearray(joined(found, HEADER, location))
+    flags, = struct.unpack_from("<H", head, 34)
+    committed, = struct.unpack_from("<Q", head, 48)
+    flushed, = struct.unpack_from("<Q", head, 184)
+    if not flags & TAILED:
+        return bytes(head[:HEAD])
+    struct.pack_into("<H", head, 34, flags & ~TAILED)
+    tail = joined(found, TAIL, location)[:committed - flushed]
+    return bytes(head[:HEAD]) + joined(found, RECORDS, location)[:flushed] + tail
+
+
+def sums_of(found, location):
+    sums = joined(found, SUMS, location)
+    size, of_each = struct.unpack_from("<II", sums, 16)
+    regions, = struct.unpack_from("<Q", sums, 32)
+    return sums[:size + 2 * regions * of_each]
+
+
+def take_apart(path):
+    """{name of a file: bytes} of one process"""
+    found = extents(open(path, "rb").read())
+    process = os.path.basename(path)[:-len(".tape")]
+    files = {process + ".definitions": definitions_of(found)}
+    for location in sorted(l for part, l, _ in found if part == HEADER):
+        files["%s.%d.tape" % (process, location)] = records_of(found, location)
+        files["%s.%d.sums" % (process, location)] = sums_of(found, location)
+    return files
+
+
+def take_apart_run(run, target):
+    """The same run, in many files."""
+    for folder, _, names in os.walk(run):
+        out = os.path.join(target, os.path.relpath(folder, run))
+        os.makedirs(out, exist_ok=True)
+        for name in names:
+            path = os.path.join(folder, name)
+            packed = name.endswith(".tape") and name.count(".") == 1
+            files = take_apart(path) if packed else {name: open(path, "rb").read()}
+            for part, data in files.items():
+                with open(os.path.join(out, part), "wb") as file:
+                    file.write(data)

@@ -1,0 +1,216 @@
+/* Files of processes: the same events as in files of their own, however they are cut into extents;
+ * and what is damaged. */
+#include "support/folder.h"
+#include "support/process_maker.h"
+#include "support/tape_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SLOTS = LULL_TAPE_CHUNK / sizeof(union lull_tape_slot) };
+
+static struct process_maker maker;
+
+/* Calls that differ in region and duration, so many that they fill some chunks. */
+static void make_calls(struct tape_maker *tape, uint32_t number, unsigned calls)
+{
+    tape_begin(tape, 0, number);
+    for (unsigned i = 0; i < calls; i++)
+        tape_call(tape, i * UINT64_C(10), i % 7, i % 9);
+}
+
+static void make_definitions(struct definitions_maker *definitions)
+{
+    define_process(definitions, 0, 1);
+}
+
+static void write_process(unsigned calls, unsigned chunks, bool tailed, unsigned flags)
+{
+    struct definitions_maker definitions;
+    struct tape_maker tape;
+    maker = (struct process_maker){0};
+    make_definitions(&definitions);
+    process_add_definitions(&maker, &definitions);
+    for (uint32_t location = 0; location < 2; location++) {
+        make_calls(&tape, location, calls + location);
+        tape.header.flags = (uint16_t)flags;
+        process_add_location(&maker, &tape, chunks, tailed);
+    }
+    process_write(&maker, run.path);
+}
+
+static void check_calls(uint32_t location, unsigned calls)
+{
+    struct same_sequence events = run_events(location);
+    assert_int_equal(events.count, calls);
+    for (unsigned i = 0; i < calls; i++) {
+        assert_int_equal(events.events[i].time, i * INT64_C(10));
+        assert_int_equal(events.events[i].duration, i % 9);
+    }
+}
+
+static void test_extents(void **state)
+{
+    (void)state;
+    static const unsigned calls[] = {0, 1, 255, 257, SLOTS - 1, SLOTS, SLOTS + 1, 5 * SLOTS + 3};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (unsigned way = 0; way < 12; way++) {
+            const bool tailed = way % 2;
+            write_process(calls[i], 1 + way / 4, tailed, way / 2 % 2 ? LULL_TAPE_CLOSED : 0);
+            run_open(run.path);
+            assert_int_equal(run.trace->n_locations, 2);
+            check_calls(0, calls[i]);
+            check_calls(1, calls[i] + 1);
+            run_close();
+            process_free(&maker);
+        }
+}
+
+/* More than fit behind the header: of locations without records. */
+static void test_many_extents(void **state)
+{
+    (void)state;
+    enum { LOCATIONS = 900 };
+    struct definitions_maker definitions;
+    maker = (struct process_maker){0};
+    make_definitions(&definitions);
+    process_add_definitions(&maker, &definitions);
+    for (uint32_t location = 0; location < LOCATIONS; location++) {
+        struct tape_maker tape;
+        make_calls(&tape, location, 1);
+        process_add_location(&maker, &tape, 1, true);
+    }
+    process_write(&maker, run.path);
+    run_open(run.path);
+    assert_int_equal(run.trace->n_locations, LOCATIONS);
+    check_calls(LOCATIONS - 1, 1);
+    process_free(&maker);
+}
+
+/* A process that died while a thread began; a part of a later version. */
+static void test_parts_without_head(void **state)
+{
+    (void)state;
+    write_process(10, 1, true, 0);
+    process_add(&maker, LULL_TAPE_PART_TAIL, 2, "", 1);
+    process_add(&maker, LULL_TAPE_PART_NONE, 0, "", 1);
+    process_add(&maker, LULL_TAPE_PARTS + 7, 0, "", 1);
+    process_write(&maker, run.path);
+    run_open(run.path);
+    assert_int_equal(run.trace->n_locations, 2);
+    check_calls(0, 10);
+    process_free(&maker);
+}
+
+/* ---- damage -----------------------------------------------------------------------------------
+ */
+
+static void check_refused(const char *cause)
+{
+    process_write(&maker, run.path);
+    assert_int_not_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
+    if (!strstr(run.err.text, cause))
+        fail_msg("'%s', expected '%s'", run.err.text, cause);
+    assert_null(strchr(run.err.text, '\n'));
+    process_free(&maker);
+}
+
+static void test_damaged_headers(void **state)
+{
+    (void)state;
+    write_process(10, 1, true, 0);
+    process_header(&maker)->magic[3] = 'x';
+    check_refused("0/0.tape: offset 0: no header of a process");
+    write_process(10, 1, true, 0);
+    process_header(&maker)->version = 9;
+    check_refused("newer lull: version 9");
+    write_process(10, 1, true, 0);
+    process_header(&maker)->process = 3;
+    check_refused("belongs to process 3");
+    write_process(10, 1, true, 0);
+    process_header(&maker)->n_extents = 1 << 30;
+    check_refused("extents in");
+    write_process(10, 1, true, 0);
+    process_header(&maker)->n_extents = 300;
+    check_refused("no table with extent 243");
+    write_process(10, 1, true, 0);
+    maker.size = 100;
+    check_refused("truncated");
+}
+
+static void test_damaged_extents(void **state)
+{
+    (void)state;
+    write_process(10, 1, true, 0);
+    process_entry(&maker, 2)->page = 1 << 20;
+    check_refused("extent 2: ");
+    write_process(10, 1, true, 0);
+    process_entry(&maker, 1)->pages = 0;
+    check_refused("extent 1: 0 pages");
+    write_process(10, 1, true, 0);
+    process_entry(&maker, 0)->page = 0;
+    check_refused("extent 0: ");
+}
+
+/* What of a file is missing is found where it is needed. */
+static void test_cut(void **state)
+{
+    (void)state;
+    struct lull_tape_header *head;
+    write_process(3 * SLOTS, 1, true, LULL_TAPE_CLOSED);
+    head = (void *)(maker.bytes + (size_t)process_entry(&maker, 5)->page * LULL_TAPE_PAGE);
+    assert_memory_equal(head->magic, LULL_TAPE_MAGIC, 8);
+    head->flushed += LULL_TAPE_CHUNK;
+    head->committed += LULL_TAPE_CHUNK;
+    process_write(&maker, run.path);
+    assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
+    struct lull_quirk *quirks;
+    assert_in_range(lull_trace_quirks(run.trace, run.arena, &quirks), 1, 10);
+    assert_int_equal(run_events(1).count, 3 * SLOTS + 1);
+    run_close();
+    process_free(&maker);
+}
+
+/* The other process stays. */
+static void test_one_of_two(void **state)
+{
+    (void)state;
+    write_process(10, 1, true, 0);
+    process_free(&maker);
+    struct definitions_maker definitions;
+    struct tape_maker tape;
+    maker = (struct process_maker){.process = 1};
+    define_process(&definitions, 1, 1);
+    process_add_definitions(&maker, &definitions);
+    tape_begin(&tape, 1, 0);
+    tape_call(&tape, 0, 0, 1);
+    process_add_location(&maker, &tape, 1, true);
+    process_entry(&maker, 1)->page = 1 << 20;
+    process_write(&maker, run.path);
+    assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
+    assert_int_equal(run.trace->n_locations, 3);
+    check_calls(0, 10);
+    struct lull_quirk *quirks;
+    assert_in_range(lull_trace_quirks(run.trace, run.arena, &quirks), 1, 10);
+    process_free(&maker);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_extents),         TEST(test_many_extents),    TEST(test_parts_without_head),
+        TEST(test_damaged_headers), TEST(test_damaged_extents), TEST(test_cut),
+        TEST(test_one_of_two),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
