@@ -24,10 +24,11 @@ static struct {
     int profile;
     char *counters;
     int follow;
+    int files;
     char *callpath;
     char *filter;
     char *throttle;
-    char *start_after, *duration, *signals, *iterations;
+    char *start_after, *duration, *signals, *iterations, *waits;
     char *mpi;
     char **inject;
     char *seed;
@@ -48,6 +49,8 @@ static const struct poptOption options[] = {
      "NAME,..."},
     {"follow", '\0', POPT_ARG_NONE, &settings.follow, 0,
      "record also the programs that COMMAND starts", NULL},
+    {"files", '\0', POPT_ARG_NONE, &settings.files, 0,
+     "record also the C library's calls that open, read, write and close files", NULL},
     {"callpath", '\0', POPT_ARG_STRING, &settings.callpath, 0,
      "tell calls apart by N callers instead of one (1)", "N"},
     {"filter", '\0', POPT_ARG_STRING, &settings.filter, 0,
@@ -68,6 +71,9 @@ static const struct poptOption options[] = {
      "[NAME:]FIRST:LAST"},
     {"signals", '\0', POPT_ARG_STRING, &settings.signals, 0,
      "SIGUSR1 switches recording on, SIGUSR2 off; it is on or off at first", "on|off"},
+    {"waits", '\0', POPT_ARG_STRING, &settings.waits, 0,
+     "record waits for mutexes, conditions and semaphores from that length on, or none (1us)",
+     "TIME|none"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
@@ -118,6 +124,14 @@ static int read_time(const char *option, const char *text, struct lull_arena *ar
     if (ns == 0 && strcmp(option, "duration") == 0)
         return lull_cli_usage("--%s: nothing would be recorded in %s", option, text);
     *ret_ns = lull_arena_printf(arena, "%lld", (long long)ns);
+    return LULL_EXIT_OK;
+}
+
+static int read_waits(struct lull_arena *arena, const char **ret_waits)
+{
+    if (!settings.waits || strcmp(settings.waits, "none") != 0)
+        return read_time("waits", settings.waits, arena, ret_waits);
+    *ret_waits = settings.waits;
     return LULL_EXIT_OK;
 }
 
@@ -191,6 +205,7 @@ static int read_settings(const char *command, struct lull_arena *arena,
                                          .has_bytes = settings.max_size != NULL,
                                          .profile = settings.profile,
                                          .follow = settings.follow,
+                                         .files = settings.files,
                                          .counters = settings.counters,
                                          .callpath = settings.callpath};
     if (!command)
@@ -206,6 +221,8 @@ static int read_settings(const char *command, struct lull_arena *arena,
     int status = read_throttle(arena, &wish->throttle);
     if (status == LULL_EXIT_OK)
         status = read_window(arena, wish);
+    if (status == LULL_EXIT_OK)
+        status = read_waits(arena, &wish->waits);
     return status == LULL_EXIT_OK ? read_filter(arena, &wish->filter) : status;
 }
 
@@ -246,6 +263,7 @@ static void add_ourselves(struct words *words, const char *output)
     add_option(words, "duration", settings.duration);
     add_option(words, "iterations", settings.iterations);
     add_option(words, "signals", settings.signals);
+    add_option(words, "waits", settings.waits);
     add_option(words, "mpi", settings.mpi);
     for (char **spec = settings.inject; spec && *spec; spec++)
         add_option(words, "inject", *spec);
@@ -256,6 +274,7 @@ static void add_ourselves(struct words *words, const char *output)
     } flags[] = {{"--force", &settings.force},
                  {"--profile", &settings.profile},
                  {"--follow", &settings.follow},
+                 {"--files", &settings.files},
                  {"--verbose", &settings.verbose}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (*flags[i].set)

@@ -50,10 +50,9 @@ SIMPLE = {
                   "{target}, {win});",
     "rma_atomic_1": "rec_mpi_rma(&call, REC_RMA_ATOMIC, rec_mpi_bytes(1, {type}), "
                     "{target}, {win});",
-    "io_open": "rec_mpi_io(&call, REC_IO_OPEN, 0);",
-    "io_close": "rec_mpi_io(&call, REC_IO_CLOSE, 0);",
-    "io_iread": "rec_mpi_io(&call, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
-    "io_iwrite": "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
+    "io_open": "rec_mpi_io_open(&call, {name}, *{file});",
+    "io_iread": "rec_mpi_io(&call, REC_IO_READ, {file}, rec_mpi_bytes({count}, {type}));",
+    "io_iwrite": "rec_mpi_io(&call, REC_IO_WRITE, {file}, rec_mpi_bytes({count}, {type}));",
     "finalize": "rec_mpi_followed_call(&call);",
     "init": "rec_mpi_init(&call, MPI_THREAD_SINGLE);",
     "init_thread": "rec_mpi_init(&call, *{provided});",
@@ -91,8 +90,9 @@ BRACKET = {
     "spawn_multiple": ("struct rec_mpi_spawn spawn;\n    rec_mpi_spawn_begin_multiple(&spawn, {n}, "
                        "{command}, {argv}, {size}, {info}, {root}, {comm});",
                        "rec_mpi_spawn_end(&call, &spawn, {comm}, *{newcomm});"),
-    "io_read": (STATUS, "rec_mpi_io(&call, REC_IO_READ, rec_mpi_status_bytes(seen));"),
-    "io_write": (STATUS, "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
+    "io_read": (STATUS, "rec_mpi_io(&call, REC_IO_READ, {file}, rec_mpi_status_bytes(seen));"),
+    "io_write": (STATUS, "rec_mpi_io(&call, REC_IO_WRITE, {file}, rec_mpi_status_bytes(seen));"),
+    "io_close": ("const uint32_t closed = rec_mpi_io_forget({file});", "rec_mpi_io_close(&call, closed);"),
 }
 
 # After an error: output arguments mean nothing and may be NULL, and the record is that of a call
