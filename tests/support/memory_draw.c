@@ -229,6 +229,9 @@ static void draw_small_definitions(struct draw *draw)
     static const struct lull_counter counters[] = {{"PAPI_TOT_INS", "", 42000050, 0},
                                                    {"PAPI_TOT_CYC", "cycles", 42000059, 0},
                                                    {"rapl energy", "nJ", 7, 0}};
+    static const struct lull_file files[] = {{"/data/field.bin", LULL_FILE_REGULAR},
+                                             {"stdout", LULL_FILE_PIPE},
+                                             {"/dev/null", LULL_FILE_DEVICE}};
     static const struct lull_marker markers[] = {{"iteration", 9000001}, {"phase", 9000002}};
     bool with_states = !draw->options->without_states &&
                        !(draw->options->without & LULL_MASK(LULL_EVENT_STATE)) && chance(draw, 50);
@@ -242,6 +245,9 @@ static void draw_small_definitions(struct draw *draw)
     trace->n_markers = sizeof markers / sizeof *markers;
     trace->markers = lull_arena_alloc(trace->arena, sizeof markers);
     memcpy(trace->markers, markers, sizeof markers);
+    trace->n_files = sizeof files / sizeof *files;
+    trace->files = lull_arena_alloc(trace->arena, sizeof files);
+    memcpy(trace->files, files, sizeof files);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -486,8 +492,9 @@ static void transfer(struct draw *draw)
     bool rma = chance(draw, 50);
     call.name = rma ? "MPI_Put" : "MPI_File_write_all";
     struct lull_event *event = &call.begin[0];
-    *event = memory_event(0, rma ? LULL_EVENT_RMA : LULL_EVENT_IO,
-                          chance(draw, 50) ? LULL_NONE : (uint32_t)below(draw, 10));
+    *event = memory_event(
+        0, rma ? LULL_EVENT_RMA : LULL_EVENT_IO,
+        chance(draw, 50) ? LULL_NONE : (uint32_t)below(draw, rma ? 10 : draw->trace->n_files));
     event->op = (uint8_t)below(draw, rma ? (unsigned)LULL_RMA_OPS : (unsigned)LULL_IO_OPS);
     event->transfer.bytes = draw_bytes(draw);
     event->transfer.target = rma ? (int32_t)below(draw, draw->trace->n_processes) : LULL_ANY;
