@@ -33,7 +33,7 @@ function(lull_mpi_recorder family)
     set(generated ${CMAKE_BINARY_DIR}/generated/record-${family})
     set(source_folder ${PROJECT_SOURCE_DIR}/src/record/mpi)
     file(MAKE_DIRECTORY ${generated})
-    file(WRITE ${generated}/include_mpi.c "#include <mpi.h>\n")
+    file(WRITE ${generated}/include_mpi.c "#include <mpi.h>\n#if __has_include(<mpi-ext.h>)\n#include <mpi-ext.h>\n#endif\n")
     add_custom_command(OUTPUT ${generated}/mpi.i
         COMMAND ${wrapper} -E -P ${generated}/include_mpi.c -o ${generated}/mpi.i
         DEPENDS ${generated}/include_mpi.c VERBATIM)

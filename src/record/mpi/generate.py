@@ -237,7 +237,7 @@ def prototypes(path):
     """name without P -> list of (declaration, name) of its arguments"""
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", open(path).read())
     found = {}
-    for name, arguments in re.findall(r"\bint\s+P(MPI_\w+)\s*\(([^()]*)\)", text):
+    for name, arguments in re.findall(r"\bint\s+P(MPIX?_\w+)\s*\(([^()]*)\)", text):
         parts = [] if arguments.strip() == "void" else arguments.split(",")
         found[name] = [argument(part, place) for place, part in enumerate(parts)]
     return found
@@ -245,12 +245,14 @@ def prototypes(path):
 
 def all_names(path):
     text = re.sub(r"\btypedef\b[^;{]*;", " ", open(path).read())
-    return set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", text))
+    return set(re.findall(r"\b(MPIX?_[A-Z]\w*)\s*\(", text))
 
 
 def row_of(rows, name):
     if name in rows:
         return rows[name]
+    if name.startswith("MPIX_"): # before it was in the standard
+        return row_of(rows, "MPI_" + name[5:])
     return rows.get(name[:-2]) if name.endswith("_c") else None
 
 
