@@ -1,6 +1,7 @@
 /* Reads and writes that are known, in files of the folder that it is given:
  *
  *     files FOLDER descriptors | streams | others | threads
+ *     files FOLDER handlers     says what check_run is to find
  *
  * Prints a line for each file: NAME KIND OPENS READS BYTES WRITES BYTES OTHERS. What it says itself
  * goes to the standard output at its end, which counts nowhere: the lines are written there by one
@@ -10,12 +11,14 @@
 #include <fcntl.h>
 #include <lull/lull.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -158,9 +161,35 @@ static void on_threads(void)
     }
 }
 
+/* A handler that writes comes wherever it likes: also while a mark is being recorded. */
+static int null;
+
+static void write_one(int signal)
+{
+    (void)signal;
+    CHECK(write(null, bytes, 1) == 1);
+}
+
+static void in_handlers(void)
+{
+    enum { MARKS = 300000 };
+    const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+    const struct sigaction action = {.sa_handler = write_one, .sa_flags = SA_RESTART};
+    CHECK((null = open("/dev/null", O_WRONLY)) >= 0 && sigaction(SIGALRM, &action, NULL) == 0);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < MARKS; i++) {
+        lull_begin("mark");
+        lull_end("mark");
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    tell("expect %d mark\n", MARKS);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc > 2 && chdir(argv[1]) == 0);
+    if (strcmp(argv[2], "handlers") == 0)
+        in_handlers();
     if (strcmp(argv[2], "descriptors") == 0)
         by_descriptors();
     if (strcmp(argv[2], "streams") == 0)

@@ -83,6 +83,7 @@ if(Python3_FOUND)
         set(record_variant .fortified)
         record_program(files ${compiler} -O2 -D_FORTIFY_SOURCE=2 -Wall -Wextra -Werror -pthread)
         unset(record_variant)
+        record_test(files.handlers.${short} quick --option=--files -- ${record_bin}/files.${short} /tmp handlers)
         foreach(variant "" .fortified)
             add_test(NAME record.files${variant}.${short}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/files.py --lull $<TARGET_FILE:lull>

@@ -1,6 +1,7 @@
 #include "record/thread/waits.h"
 
 #include "record/caller.h"
+#include "record/function/function.h"
 #include "record/keep.h"
 #include "record/omp/team.h"
 #include "record/site/site.h"
@@ -158,14 +159,16 @@ bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function
     if (REC_UNLIKELY(!rec_admits(self)) &&
         !(rec_forget_left(self, (uintptr_t)place->frame) && rec_admits(self)))
         return false;
+    if (REC_UNLIKELY(rec_functions_are_busy(self, (uintptr_t)place->frame)))
+        return false;
     wait->self = self;
     wait->recorded = true;
     wait->region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(place->from, place->site));
     if (REC_UNLIKELY(wait->region == 0))
         wait->region = new_place(self, function, place);
+    self->gate += REC_GATE_CALL;
     if (self->omp)
         rec_omp_unfold(self);
-    self->gate += REC_GATE_CALL;
     self->frame = (uintptr_t)place->frame;
     self->from = (uintptr_t)place->from;
     wait->begin = rec_open_call(self, wait->region);

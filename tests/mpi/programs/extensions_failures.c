@@ -1,5 +1,5 @@
-/* Functions for programs that survive the loss of a rank, where none is lost. MPICH 4.0 has them and
- * aborts in them.
+/* Functions for programs that survive the loss of a rank, where none is lost; MPICH 4.0 has them,
+ * and aborts in them.
  *
  *= ranks 2
  *= * calls MPIX_Comm_agree x1
