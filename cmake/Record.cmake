@@ -6,7 +6,7 @@ set(LULL_RECORD_FOLDER ${CMAKE_INSTALL_LIBDIR}/lull)
 function(lull_recorder target)
     file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
          src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/record/inject/*.c
-         src/record/marks/*.c src/tape/*.c)
+         src/record/marks/*.c src/record/file/*.c src/tape/*.c)
     add_library(${target} MODULE ${sources} ${ARGN})
     target_include_directories(${target} PRIVATE src include)
     set_target_properties(${target} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
@@ -33,7 +33,7 @@ function(lull_mpi_recorder family)
     set(generated ${CMAKE_BINARY_DIR}/generated/record-${family})
     set(source_folder ${PROJECT_SOURCE_DIR}/src/record/mpi)
     file(MAKE_DIRECTORY ${generated})
-    file(WRITE ${generated}/include_mpi.c "#include <mpi.h>\n")
+    file(WRITE ${generated}/include_mpi.c "#include <mpi.h>\n#if __has_include(<mpi-ext.h>)\n#include <mpi-ext.h>\n#endif\n")
     add_custom_command(OUTPUT ${generated}/mpi.i
         COMMAND ${wrapper} -E -P ${generated}/include_mpi.c -o ${generated}/mpi.i
         DEPENDS ${generated}/include_mpi.c VERBATIM)

@@ -68,7 +68,7 @@ enum lull_step_kind {
                                    collective.request and the time count of a blocking one. */
     LULL_STEP_COLLECTIVE_END,   /* comm; op; collective */
     LULL_STEP_ONE_SIDED,        /* op: enum lull_rma; transfer */
-    LULL_STEP_IO,               /* op: enum lull_io; transfer */
+    LULL_STEP_IO,               /* file or LULL_NONE; op: enum lull_io; transfer */
 
     LULL_STEP_CALL, /* in short what the steps of a call say, at its end: region; op; call_began;
                        sends; posts. See above. */
@@ -178,6 +178,7 @@ struct lull_step {
     union {
         uint32_t comm;   /* index into trace->comms */
         uint32_t marker; /* MARKER: index into trace->markers */
+        uint32_t file;   /* IO: index into trace->files */
     };
     uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
     union {

@@ -39,7 +39,7 @@ static const struct poptOption options[] = {
      NULL},
     LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
-     "region|callsite|process|thread"},
+     "region|callsite|process|thread|file"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
     LULL_RAW_NAMES_OPTION(settings.raw_names),
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
@@ -81,8 +81,10 @@ static int read_words(struct wishes *wishes)
                                                        (enum lull_scaling_wish)scaling};
     wishes->metrics.part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
     wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
+    wishes->runs.files = wishes->metrics.part && wishes->metrics.part->files;
     if (settings.by && !wishes->metrics.part)
-        return lull_cli_usage("--by is '%s', expected region, callsite, process or thread",
+        return lull_cli_usage("--by is '%s', expected region, callsite, process, thread or "
+                              "file",
                               settings.by);
     return LULL_EXIT_OK;
 }

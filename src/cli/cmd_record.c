@@ -26,10 +26,11 @@ static struct {
     int profile;
     char *counters;
     int follow;
+    int files;
     char *callpath;
     char *filter;
     char *throttle;
-    char *start_after, *duration, *signals, *iterations;
+    char *start_after, *duration, *signals, *iterations, *waits;
     char *mpi;
     char **inject;
     char *seed;
@@ -50,6 +51,8 @@ static const struct poptOption options[] = {
      "NAME,..."},
     {"follow", '\0', POPT_ARG_NONE, &settings.follow, 0,
      "record also the programs that COMMAND starts", NULL},
+    {"files", '\0', POPT_ARG_NONE, &settings.files, 0,
+     "record also the C library's calls that open, read, write and close files", NULL},
     {"callpath", '\0', POPT_ARG_STRING, &settings.callpath, 0,
      "tell calls apart by N callers instead of one (1)", "N"},
     {"filter", '\0', POPT_ARG_STRING, &settings.filter, 0,
@@ -70,6 +73,9 @@ static const struct poptOption options[] = {
      "[NAME:]FIRST:LAST"},
     {"signals", '\0', POPT_ARG_STRING, &settings.signals, 0,
      "SIGUSR1 switches recording on, SIGUSR2 off; it is on or off at first", "on|off"},
+    {"waits", '\0', POPT_ARG_STRING, &settings.waits, 0,
+     "record waits for mutexes, conditions and semaphores from that length on, or none (1us)",
+     "TIME|none"},
     {"mpi", '\0', POPT_ARG_STRING, &settings.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &settings.inject, 0,
@@ -113,7 +119,8 @@ static int read_settings(const char *command, struct lull_arena *arena,
                                                .throttle = settings.throttle,
                                                .start_after = settings.start_after,
                                                .duration = settings.duration,
-                                               .iterations = settings.iterations};
+                                               .iterations = settings.iterations,
+                                               .waits = settings.waits};
     struct lull_error err;
     uint64_t callers;
     unsigned mpi, state;
@@ -121,6 +128,7 @@ static int read_settings(const char *command, struct lull_arena *arena,
                                          .replace = settings.force,
                                          .profile = settings.profile,
                                          .follow = settings.follow,
+                                         .files = settings.files,
                                          .counters = settings.counters,
                                          .callpath = settings.callpath,
                                          .signals = settings.signals};
@@ -155,6 +163,7 @@ static char **insert_ourselves(char **argv, struct lull_arena *arena)
                 {"duration", settings.duration},
                 {"iterations", settings.iterations},
                 {"signals", settings.signals},
+                {"waits", settings.waits},
                 {"mpi", settings.mpi},
                 {"seed", settings.seed}};
     const struct {
@@ -163,6 +172,7 @@ static char **insert_ourselves(char **argv, struct lull_arena *arena)
     } flags[] = {{"--force", settings.force},
                  {"--profile", settings.profile},
                  {"--follow", settings.follow},
+                 {"--files", settings.files},
                  {"--verbose", settings.verbose}};
     struct lull_words words = {.arena = arena};
     lull_words_add(&words, lull_own_path(arena));

@@ -129,6 +129,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_BYTES",
         wish->has_bytes ? lull_arena_printf(arena, "%llu", (unsigned long long)wish->bytes) : NULL);
     set_flag("LULL_RECORD_PROFILE", wish->profile);
+    set_flag("LULL_RECORD_FILES", wish->files);
     set("LULL_RECORD_COUNTERS", wish->counters);
     set("LULL_RECORD_FOLLOW", follow_mode(recording, wish));
     set("LULL_RECORD_CALLPATH", wish->callpath);
@@ -138,6 +139,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_DURATION", wish->duration);
     set("LULL_RECORD_SIGNALS", wish->signals);
     set("LULL_RECORD_ITERATIONS", wish->iterations);
+    set("LULL_RECORD_WAITS", wish->waits);
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
     put_first("LD_PRELOAD", recording->library, arena);
 }

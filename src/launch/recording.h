@@ -16,10 +16,11 @@ struct lull_recording_wish {
     uint64_t bytes; /* with has_bytes: of the events of each process */
     bool profile;   /* sums only */
     bool follow;    /* record also what the program starts */
+    bool files;     /* record also the C library's calls for files */
     const char *counters, *callpath;
     const char *filter;   /* path of a filter of functions (filter/filter.h), from the root on */
     const char *throttle; /* as the recorder reads it (record/core.h), and the following */
-    const char *start, *duration, *signals, *iterations;
+    const char *start, *duration, *signals, *iterations, *waits;
     enum lull_mpi_family mpi; /* with mpi_named: which MPI the program uses */
     bool mpi_named;
 };

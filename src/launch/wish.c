@@ -85,5 +85,8 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
         status = read_time("start-after", texts->start_after, arena, &wish->start, err);
     if (status == LULL_OK)
         status = read_duration(texts->duration, arena, &wish->duration, err);
+    wish->waits = texts->waits;
+    if (status == LULL_OK && texts->waits && strcmp(texts->waits, "none") != 0)
+        status = read_time("waits", texts->waits, arena, &wish->waits, err);
     return status == LULL_OK ? read_iterations(texts->iterations, &wish->iterations, err) : status;
 }

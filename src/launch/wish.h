@@ -10,6 +10,7 @@ struct lull_recording_texts {
     const char *throttle;               /* "100000:1us": calls and their mean; "none" */
     const char *start_after, *duration; /* times */
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
+    const char *waits;                  /* a time; "none" */
 };
 
 /* Sets these members of *wish. Fails with LULL_ERR_RANGE; the text begins with the option. */

@@ -2,6 +2,7 @@
 #include "record/core.h"
 
 #include "record/aside.h"
+#include "record/file/file.h"
 #include "record/function/function.h"
 #include "record/inject/inject.h"
 #include "record/node.h"
@@ -10,6 +11,7 @@
 #include "record/settings.h"
 #include "record/store/buffer.h"
 #include "record/thread/cores.h"
+#include "record/thread/locks.h"
 #include "record/thread/window.h"
 
 #include <errno.h>
@@ -103,6 +105,8 @@ void rec_start(void)
     rec_functions_prepare();
     const char *injected = getenv("LULL_RECORD_INJECT");
     rec_window_prepare();
+    rec_locks_prepare();
+    rec_files_prepare();
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
@@ -118,6 +122,8 @@ void rec_start(void)
     rec_define_process();
     rec_counters_start(counters);
     rec_functions_start();
+    rec_locks_start();
+    rec_files_start();
     rec_process.on = true;
     rec_pause_start();
     rec_window_start();

@@ -23,6 +23,9 @@
  *  - LULL_RECORD_ITERATIONS: "FIRST:LAST" or "NAME:FIRST:LAST": which are recorded
  *  - LULL_RECORD_THROTTLE: "CALLS:NS": functions are left out after that many calls of a smaller
  *    mean; or none; unset: 100000:1000 (record/function/function.h)
+ *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or none; unset: 1000
+ *    (record/thread/locks.h)
+ *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, but where a thread, a definition or a chunk begins, and then by stepping aside
@@ -425,6 +428,21 @@ static inline void rec_number(struct rec_thread *self, unsigned what, uint32_t i
     self->at[1].u64[1] = 0;
     rec_commit(self, 2);
     *self->until = now;
+}
+
+/* LULL_TAPE_TRANSFER behind the call that does it: `op` as there; id: a file's or NO_ID; target: a
+ * process number, or LULL_TAPE_ANY. */
+static inline void rec_put_transfer(struct rec_thread *self, uint64_t time, uint32_t op,
+                                    uint32_t id, uint64_t bytes, int32_t target)
+{
+    rec_reserve_behind(self, 2);
+    self->at[0].record.time = time;
+    self->at[0].record.head = lull_tape_head(LULL_TAPE_TRANSFER, 1, id);
+    self->at[0].record.value = op;
+    self->at[1].u64[0] = bytes;
+    self->at[1].i32[2] = target;
+    self->at[1].i32[3] = 0;
+    rec_commit(self, 2);
 }
 
 #endif

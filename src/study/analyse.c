@@ -321,6 +321,17 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     return status;
 }
 
+/* Who asks for files has the run read once more. */
+static lull_status read_files(struct lull_run *run, const struct lull_runs_options *options,
+                              struct lull_arena *arena, struct lull_error *err)
+{
+    if (!options->files || run->trace->events == LULL_EVENTS_NONE)
+        return LULL_OK;
+    run->files = lull_arena_zero(arena, 1, sizeof *run->files);
+    return lull_file_uses_read(run->trace, run->windows, options->application, options->workers,
+                               arena, run->files, err);
+}
+
 lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_error *err)
@@ -330,6 +341,8 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     run->windows = windows;
     if (status == LULL_OK)
         status = read_run(run, options, windows, arena, err);
+    if (status == LULL_OK)
+        status = read_files(run, options, arena, err);
     if (status == LULL_OK)
         status = lull_run_evaluate(run, options, notices, arena, err);
     if (status != LULL_OK)

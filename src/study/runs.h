@@ -2,6 +2,7 @@
 #ifndef LULL_STUDY_RUNS_H
 #define LULL_STUDY_RUNS_H
 
+#include "metrics/files/by_file.h"
 #include "metrics/pop/pop.h"
 #include "study/joint_pass.h"
 #include "study/notices.h"
@@ -22,6 +23,7 @@ struct lull_runs_options {
     bool whole;       /* with MPI_Init and MPI_Finalize; else only what is between them, of runs
                          that lull recorded, where neither region nor window is given */
     bool regions;     /* break down by region, too */
+    bool files;       /* what was done with each file, too */
     bool force;       /* go on where the result would be doubtful */
     bool no_replay;   /* do without the runtime on an ideal network */
     uint64_t check;   /* look how far that can be believed, of runs with up to so many steps,
@@ -46,6 +48,7 @@ struct lull_run {
     bool main_part;                     /* that is what is between MPI_Init and MPI_Finalize */
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *ideal; /* NULL: was not looked for */
+    struct lull_file_uses *files;    /* NULL: were not looked for, or there are no events */
     struct lull_pop_input *input;
     uint32_t processes, threads;       /* all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */

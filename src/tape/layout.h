@@ -554,7 +554,19 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_HELD, /* u64 known, u64 unknown: how many messages of the process were held
                               back or late by themselves, and of how many it was not known when
                               they were sent */
+    LULL_TAPE_DEFINE_FILE, /* u32 kind (enum lull_tape_file_kind), text path or name: what transfers
+                              of I/O have as their id */
     LULL_TAPE_DEFINITIONS
+};
+
+/* What can be read and written. */
+enum lull_tape_file_kind {
+    LULL_TAPE_FILE_REGULAR = 0,
+    LULL_TAPE_FILE_PIPE = 1,
+    LULL_TAPE_FILE_SOCKET = 2,
+    LULL_TAPE_FILE_TERMINAL = 3,
+    LULL_TAPE_FILE_DEVICE = 4,
+    LULL_TAPE_FILE_OTHER = 5
 };
 
 #define LULL_TAPE_NOT_COUNTED UINT64_MAX

@@ -53,6 +53,7 @@ static const struct mpi_function mpi_functions[] = {
     COLLECTIVE("comm_idup", OTHER, CREATE),
     COLLECTIVE("comm_idup_with_info", OTHER, CREATE),
     COLLECTIVE("comm_join", OTHER, CREATE),
+    COLLECTIVE("comm_shrink", OTHER, CREATE),
     COLLECTIVE("comm_spawn", OTHER, CREATE),
     COLLECTIVE("comm_spawn_multiple", OTHER, CREATE),
     COLLECTIVE("comm_split", OTHER, CREATE),
@@ -160,12 +161,14 @@ static void cut_suffix(char *text, const char *suffix)
  * function. */
 static bool mpi_base_name(const char *name, char *base, size_t size)
 {
-    if (strncasecmp(name, "pmpi_", 5) == 0)
+    if (strncasecmp(name, "pmpi_", 5) == 0 || strncasecmp(name, "pmpix_", 6) == 0)
         name++;
-    if (strncasecmp(name, "mpi_", 4) != 0)
+    const bool extends = strncasecmp(name, "mpix_", 5) == 0; /* MPIX_Barrier_init */
+    if (!extends && strncasecmp(name, "mpi_", 4) != 0)
         return false;
     size_t length = 0;
-    for (name += 4; length + 1 < size && (isalnum((unsigned char)*name) || *name == '_'); name++)
+    for (name += extends ? 5 : 4;
+         length + 1 < size && (isalnum((unsigned char)*name) || *name == '_'); name++)
         base[length++] = (char)tolower((unsigned char)*name);
     base[length] = '\0';
     while (length > 0 && base[length - 1] == '_')

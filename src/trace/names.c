@@ -140,6 +140,16 @@ static const char *const roles[LULL_ROLES] = {
     [LULL_ROLE_KERNEL] = "kernel",
 };
 
+static const char *const file_kinds[LULL_FILE_KINDS] = {
+    [LULL_FILE_REGULAR] = "file",      [LULL_FILE_PIPE] = "pipe",     [LULL_FILE_SOCKET] = "socket",
+    [LULL_FILE_TERMINAL] = "terminal", [LULL_FILE_DEVICE] = "device", [LULL_FILE_OTHER] = "other",
+};
+
+const char *lull_file_kind_name(unsigned kind)
+{
+    return NAME_OF(file_kinds, kind);
+}
+
 const char *lull_role_name(unsigned role)
 {
     return NAME_OF(roles, role);

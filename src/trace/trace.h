@@ -195,6 +195,22 @@ struct lull_marker {
     uint64_t source_id; /* Paraver event type */
 };
 
+enum lull_file_kind {
+    LULL_FILE_REGULAR,
+    LULL_FILE_PIPE,
+    LULL_FILE_SOCKET,
+    LULL_FILE_TERMINAL,
+    LULL_FILE_DEVICE,
+    LULL_FILE_OTHER,
+    LULL_FILE_KINDS
+};
+
+/* What a program reads and writes. */
+struct lull_file {
+    const char *name; /* a path; of what has none, what it is: "stdout", "pipe" */
+    uint8_t kind;     /* enum lull_file_kind */
+};
+
 /* What there is of a run's events. */
 enum lull_events_kept {
     LULL_EVENTS_ALL,
@@ -252,6 +268,8 @@ struct lull_trace {
     uint32_t n_counters;
     struct lull_marker *markers;
     uint32_t n_markers;
+    struct lull_file *files; /* of IO events; formats that do not tell them have none */
+    uint32_t n_files;
     struct lull_left_out *left_out; /* the most calls first */
     uint32_t n_left_out;
 
@@ -343,6 +361,7 @@ const char *lull_activity_id(unsigned activity);   /* "mpi_p2p": key in document
 const char *lull_activity_name(unsigned activity); /* "MPI point-to-point": for people */
 const char *lull_paradigm_name(unsigned paradigm);
 const char *lull_role_name(unsigned role);
+const char *lull_file_kind_name(unsigned kind);    /* "pipe" */
 const char *lull_counter_role_name(unsigned role); /* "processor-time": of profiles */
 
 #endif

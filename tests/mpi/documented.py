@@ -10,9 +10,9 @@ FAMILIES = r"_(c2f|f2c|(create|free)_keyval|(create|call|set)_errhandler|delete_
 
 def main():
     functions, manual = (open(path).read() for path in sys.argv[1:3])
-    named = re.findall(r"`(MPI_\w+\*?)`", manual)
+    named = re.findall(r"`(MPIX?_\w+\*?)`", manual)
     missing = []
-    for name in re.findall(r"^(MPI_\w+\*?)\s+none$", functions, re.M):
+    for name in re.findall(r"^(MPIX?_\w+\*?)\s+none$", functions, re.M):
         bare = name.rstrip("*")
         told = any(bare == other.rstrip("*") or other.endswith("*") and bare.startswith(other[:-1])
                    for other in named)

@@ -37,10 +37,10 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         endforeach()
         # Another PMPI tool counts as much as the recorder, wherever it stands. It does not survive a
         # jump out of a call itself, and writes its counts in MPI_Finalize, which sessions do without; in
-        # pauses and spawned worlds the two count differently.
+        # pauses and spawned worlds the two count differently, and it knows of no extensions.
         set(chained ${programs})
         list(FILTER chained INCLUDE REGEX "\\.c$")
-        list(FILTER chained EXCLUDE REGEX "/(pause|spawn|errors_jump|sessions)[^/]*$")
+        list(FILTER chained EXCLUDE REGEX "/(pause|spawn|errors_jump|sessions|extensions)[^/]*$")
         set(chained_linked ${chained})
         list(FILTER chained_linked INCLUDE REGEX "/(control|blocking|persistent|threads_requests)\\.c$")
         foreach(place before behind linked inside)

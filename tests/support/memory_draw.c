@@ -244,8 +244,9 @@ static void transfer(struct draw *draw)
     bool rma = chance(draw, 50);
     call.name = rma ? "MPI_Put" : "MPI_File_write_all";
     struct lull_event *event = &call.begin[0];
-    *event = memory_event(0, rma ? LULL_EVENT_RMA : LULL_EVENT_IO,
-                          chance(draw, 50) ? LULL_NONE : (uint32_t)below(draw, 10));
+    *event = memory_event(
+        0, rma ? LULL_EVENT_RMA : LULL_EVENT_IO,
+        chance(draw, 50) ? LULL_NONE : (uint32_t)below(draw, rma ? 10 : draw->trace->n_files));
     event->op = (uint8_t)below(draw, rma ? (unsigned)LULL_RMA_OPS : (unsigned)LULL_IO_OPS);
     event->transfer.bytes = draw_bytes(draw);
     event->transfer.target = rma ? (int32_t)below(draw, draw->trace->n_processes) : LULL_ANY;

@@ -195,6 +195,9 @@ static void draw_small_definitions(struct draw *draw)
     static const struct lull_counter counters[] = {{"PAPI_TOT_INS", "", 42000050, 0},
                                                    {"PAPI_TOT_CYC", "cycles", 42000059, 0},
                                                    {"rapl energy", "nJ", 7, 0}};
+    static const struct lull_file files[] = {{"/data/field.bin", LULL_FILE_REGULAR},
+                                             {"stdout", LULL_FILE_PIPE},
+                                             {"/dev/null", LULL_FILE_DEVICE}};
     static const struct lull_marker markers[] = {{"iteration", 9000001}, {"phase", 9000002}};
     bool with_states = !draw->options->without_states &&
                        !(draw->options->without & LULL_MASK(LULL_EVENT_STATE)) && chance(draw, 50);
@@ -208,6 +211,9 @@ static void draw_small_definitions(struct draw *draw)
     trace->n_markers = sizeof markers / sizeof *markers;
     trace->markers = lull_arena_alloc(trace->arena, sizeof markers);
     memcpy(trace->markers, markers, sizeof markers);
+    trace->n_files = sizeof files / sizeof *files;
+    trace->files = lull_arena_alloc(trace->arena, sizeof files);
+    memcpy(trace->files, files, sizeof files);
 }
 
 void draw_definitions(struct draw *draw)

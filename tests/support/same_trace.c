@@ -139,6 +139,9 @@ static bool same_small(const struct lull_trace *a, const struct lull_trace *b, u
                 a->markers[m].source_id != b->markers[m].source_id)
                 return differ(err, "marker", m);
     }
+    for (uint32_t f = 0; f < a->n_files && f < b->n_files; f++) /* few formats tell them */
+        if (!same_text(a->files[f].name, b->files[f].name) || a->files[f].kind != b->files[f].kind)
+            return differ(err, "file", f);
     if (!(but & SAME_BUT_STATES)) {
         if (!same_count(err, "states", a->n_states, b->n_states))
             return false;

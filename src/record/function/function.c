@@ -305,6 +305,12 @@ static inline struct functions *take_up(struct rec_thread *self, uintptr_t stack
     return own;
 }
 
+bool rec_functions_are_busy(const struct rec_thread *self, uintptr_t stack)
+{
+    const struct functions *own = self->functions;
+    return own && own->busy > stack;
+}
+
 static inline void put_down(struct functions *own)
 {
     atomic_signal_fence(memory_order_seq_cst);

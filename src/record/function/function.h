@@ -53,4 +53,8 @@ void rec_function_throttle(uintptr_t address, uint32_t region, uint64_t ticks);
 /* Calls of a function that was left out then. */
 void rec_function_left_out(uint32_t region, uint64_t calls);
 
+/* Whether the thread is about to record a call of a function below that stack: who asks is a
+ * signal's handler then, and what it does cannot be recorded. */
+bool rec_functions_are_busy(const struct rec_thread *self, uintptr_t stack);
+
 #endif

@@ -3,6 +3,9 @@
 #define LULL_RECORD_MPI_ABI_H
 
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>) /* what is not, or not yet, in the standard */
+#include <mpi-ext.h>
+#endif
 #include <stdint.h>
 
 #if defined(OPEN_MPI)

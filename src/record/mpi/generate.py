@@ -50,10 +50,9 @@ SIMPLE = {
                   "{target}, {win});",
     "rma_atomic_1": "rec_mpi_rma(&call, REC_RMA_ATOMIC, rec_mpi_bytes(1, {type}), "
                     "{target}, {win});",
-    "io_open": "rec_mpi_io(&call, REC_IO_OPEN, 0);",
-    "io_close": "rec_mpi_io(&call, REC_IO_CLOSE, 0);",
-    "io_iread": "rec_mpi_io(&call, REC_IO_READ, rec_mpi_bytes({count}, {type}));",
-    "io_iwrite": "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_bytes({count}, {type}));",
+    "io_open": "rec_mpi_io_open(&call, {name}, *{file});",
+    "io_iread": "rec_mpi_io(&call, REC_IO_READ, {file}, rec_mpi_bytes({count}, {type}));",
+    "io_iwrite": "rec_mpi_io(&call, REC_IO_WRITE, {file}, rec_mpi_bytes({count}, {type}));",
     "finalize": "rec_mpi_followed_call(&call);",
     "init": "rec_mpi_init(&call, MPI_THREAD_SINGLE);",
     "init_thread": "rec_mpi_init(&call, *{provided});",
@@ -91,8 +90,9 @@ BRACKET = {
     "spawn_multiple": ("struct rec_mpi_spawn spawn;\n    rec_mpi_spawn_begin_multiple(&spawn, {n}, "
                        "{command}, {argv}, {size}, {info}, {root}, {comm});",
                        "rec_mpi_spawn_end(&call, &spawn, {comm}, *{newcomm});"),
-    "io_read": (STATUS, "rec_mpi_io(&call, REC_IO_READ, rec_mpi_status_bytes(seen));"),
-    "io_write": (STATUS, "rec_mpi_io(&call, REC_IO_WRITE, rec_mpi_status_bytes(seen));"),
+    "io_read": (STATUS, "rec_mpi_io(&call, REC_IO_READ, {file}, rec_mpi_status_bytes(seen));"),
+    "io_write": (STATUS, "rec_mpi_io(&call, REC_IO_WRITE, {file}, rec_mpi_status_bytes(seen));"),
+    "io_close": ("const uint32_t closed = rec_mpi_io_forget({file});", "rec_mpi_io_close(&call, closed);"),
 }
 
 # After an error: output arguments mean nothing and may be NULL, and the record is that of a call
@@ -237,7 +237,7 @@ def prototypes(path):
     """name without P -> list of (declaration, name) of its arguments"""
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", open(path).read())
     found = {}
-    for name, arguments in re.findall(r"\bint\s+P(MPI_\w+)\s*\(([^()]*)\)", text):
+    for name, arguments in re.findall(r"\bint\s+P(MPIX?_\w+)\s*\(([^()]*)\)", text):
         parts = [] if arguments.strip() == "void" else arguments.split(",")
         found[name] = [argument(part, place) for place, part in enumerate(parts)]
     return found
@@ -245,12 +245,14 @@ def prototypes(path):
 
 def all_names(path):
     text = re.sub(r"\btypedef\b[^;{]*;", " ", open(path).read())
-    return set(re.findall(r"\b(MPI_[A-Z]\w*)\s*\(", text))
+    return set(re.findall(r"\b(MPIX?_[A-Z]\w*)\s*\(", text))
 
 
 def row_of(rows, name):
     if name in rows:
         return rows[name]
+    if name.startswith("MPIX_"): # before it was in the standard
+        return row_of(rows, "MPI_" + name[5:])
     return rows.get(name[:-2]) if name.endswith("_c") else None
 
 

@@ -175,19 +175,6 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
         rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
 
-static void put_transfer(struct rec_mpi_call *call, uint32_t op, uint64_t bytes, int32_t target)
-{
-    struct rec_thread *self = call->self;
-    rec_reserve_behind(self, 2);
-    self->at[0].record.time = call->begin;
-    self->at[0].record.head = lull_tape_head(LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID);
-    self->at[0].record.value = op;
-    self->at[1].u64[0] = bytes;
-    self->at[1].i32[2] = target;
-    self->at[1].i32[3] = 0;
-    rec_commit(self, 2);
-}
-
 /* A window that was made while nothing was recorded tells its processes itself. */
 static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
 {
@@ -209,11 +196,6 @@ void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int
     int32_t process = rec_mpi_peer(target);
     if (process >= 0 && process < comm->size && comm->members)
         process = (int32_t)comm->members[process];
-    put_transfer(call, (uint32_t)op | UINT32_C(1) << 31, bytes, process);
-}
-
-void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, uint64_t bytes)
-{
-    rec_mpi_call(call);
-    put_transfer(call, (uint32_t)op, bytes, REC_ANY);
+    rec_put_transfer(call->self, call->begin, (uint32_t)op | UINT32_C(1) << 31, LULL_TAPE_NO_ID,
+                     bytes, process);
 }

@@ -11,6 +11,7 @@
 #include "record/mpi/library.h"
 #include "record/site/map.h"
 #include "record/site/site.h"
+#include "record/thread/left.h"
 
 #define REC_NO_ROOT (-1)
 #define REC_ANY     (-1)
@@ -64,11 +65,6 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
  * program's. */
 uint64_t rec_mpi_type_size(MPI_Datatype type);
 
-/* The thread is inside a call that is recorded, or paused, and calls MPI again. False: that is a
- * call inside the other one. True: the other one was left without a return, by longjmp or an
- * exception out of an error handler; it has been closed, and nothing is open. */
-bool rec_mpi_forget_left(struct rec_thread *self, uintptr_t frame);
-
 /* Where the library says what it has received: to the caller, or to us alone. */
 static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
 {
@@ -94,7 +90,7 @@ REC_INLINE bool rec_mpi_begin(struct rec_mpi_call *call, unsigned function, cons
 {
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(!rec_admits(self)) &&
-        !(rec_mpi_forget_left(self, (uintptr_t)frame) && rec_admits(self)))
+        !(rec_forget_left(self, (uintptr_t)frame) && rec_admits(self)))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
 }
@@ -106,7 +102,7 @@ REC_INLINE bool rec_mpi_begin_followed(struct rec_mpi_call *call, unsigned funct
 {
     struct rec_thread *self = rec_current();
     if (REC_UNLIKELY(!rec_admits(self)) &&
-        !(rec_mpi_forget_left(self, (uintptr_t)frame) && rec_admits(self)) &&
+        !(rec_forget_left(self, (uintptr_t)frame) && rec_admits(self)) &&
         (!self->paused || (self->gate & REC_GATE_INSIDE)))
         return false;
     return rec_mpi_enter(call, self, function, from, frame);
@@ -457,7 +453,11 @@ void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *com
 void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window);
 void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window);
-void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, uint64_t bytes);
+void rec_mpi_io_open(struct rec_mpi_call *call, const char *path, MPI_File file);
+void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, MPI_File file, uint64_t bytes);
+/* Which one it was, before another one may have the same handle. */
+uint32_t rec_mpi_io_forget(const MPI_File *file);
+void rec_mpi_io_close(struct rec_mpi_call *call, uint32_t file);
 
 /* Looks up or makes what belongs to a thread level. */
 void rec_requests_begin(bool shared);

@@ -23,7 +23,7 @@ static struct {
     struct lull_tape_definitions_header *header; /* of those that are being added; NULL: not
                                                     recording */
     size_t mapped, whole;                        /* bytes of it; of all of them */
-    uint32_t n_regions, n_comms, n_markers, n_counters, n_objects;
+    uint32_t n_regions, n_comms, n_markers, n_counters, n_objects, n_files;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -326,6 +326,24 @@ static void fill_marker(struct lull_tape_builder *builder, const void *what)
 uint32_t rec_define_marker(const char *name)
 {
     return define(LULL_TAPE_DEFINE_MARKER, &all.n_markers, fill_marker, name);
+}
+
+struct file {
+    const char *path;
+    unsigned kind;
+};
+
+static void fill_file(struct lull_tape_builder *builder, const void *what)
+{
+    const struct file *file = what;
+    lull_tape_build_u32(builder, file->kind);
+    lull_tape_build_text(builder, file->path);
+}
+
+uint32_t rec_define_file(const char *path, unsigned kind)
+{
+    const struct file file = {path, kind};
+    return define(LULL_TAPE_DEFINE_FILE, &all.n_files, fill_file, &file);
 }
 
 struct counter {

@@ -59,6 +59,8 @@ uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t o
  * they were, or LULL_TAPE_NOT_COUNTED: the process goes on. */
 void rec_define_throttled(uint32_t region, uint64_t ns, uint64_t calls);
 uint32_t rec_define_marker(const char *name);
+/* `kind`: enum lull_tape_file_kind. */
+uint32_t rec_define_file(const char *path, unsigned kind);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */

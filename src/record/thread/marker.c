@@ -90,6 +90,21 @@ static uint32_t region_of(const char *name)
 /* ---- what the header calls --------------------------------------------------------------------
  */
 
+/* What a signal's handler does in between is not recorded: it would come into the middle of a
+ * record.
+ */
+static inline void close_gate(struct rec_thread *self)
+{
+    self->gate += REC_GATE_CALL;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void open_gate(struct rec_thread *self)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    self->gate -= REC_GATE_CALL;
+}
+
 static void begin(const char *name)
 {
     if (rec_window_has_iterations)
@@ -103,10 +118,12 @@ static void begin(const char *name)
     marked.depth++;
     if (region == 0)
         return;
+    close_gate(self);
     if (self->omp)
         rec_omp_unfold(self);
     rec_reserve(self, REC_MOST_SLOTS);
     rec_enter(self, region, rec_now());
+    open_gate(self);
 }
 
 static void end_newest(void)
@@ -119,8 +136,10 @@ static void end_newest(void)
     struct rec_thread *self = rec_current();
     if (!rec_goes_on(self))
         return;
+    close_gate(self);
     rec_reserve(self, REC_MOST_SLOTS);
     rec_leave(self, region, rec_now());
+    open_gate(self);
 }
 
 void rec_mark_begin(const char *name)

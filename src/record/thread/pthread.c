@@ -1,72 +1,25 @@
 /* Threads that the program makes by itself become locations; those of runtimes either do when they
  * run the program's code (OpenMP) or are of no interest (progress threads of MPI). How the program
  * makes them and waits for them is recorded: pthreads, which C++'s threads call, and C's own. */
+#include "record/caller.h"
+#include "record/next.h"
 #include "record/omp/team.h"
 #include "record/thread/waits.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <threads.h>
 #include <time.h>
 
 typedef void *start_function(void *);
 
-/* Beginnings of the names of libraries whose threads are their own affair. */
-static const char *const runtimes[] = {
-    "libgomp",  "libomp",  "libiomp",   "libmpi",    "libopen-", "libpmix",   "libprrte",
-    "libevent", "libpmi",  "libuc",     "libfabric", "libibv",   "librdmacm", "libpsm",
-    "libhwloc", "libcuda", "libnvidia", "libmlx",    "libefa",   "mca_",      "liblull-record",
-};
-
-/* What comes next under that name, found when it is first needed: other libraries' constructors
- * make threads, too. */
-static void *next_of(void **found, const char *name)
-{
-    void *next = __atomic_load_n(found, __ATOMIC_RELAXED);
-    if (REC_UNLIKELY(!next)) {
-        next = dlsym(RTLD_NEXT, name);
-        __atomic_store_n(found, next, __ATOMIC_RELAXED);
-    }
-    return next;
-}
-#define NEXT(name)                               \
-    __extension__({                              \
-        static void *found_;                     \
-        __typeof__(&name) next_;                 \
-        void *symbol_ = next_of(&found_, #name); \
-        memcpy(&next_, &symbol_, sizeof next_);  \
-        next_;                                   \
-    })
-
-static bool is_in_runtime(const void *caller)
-{
-    Dl_info info;
-    if (dladdr(caller, &info) == 0 || !info.dli_fname)
-        return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    const char *name = slash ? slash + 1 : info.dli_fname;
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-        if (strncmp(name, runtimes[i], strlen(runtimes[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Who has called is asked of the loader once for each place. */
-static bool is_runtime(const void *caller)
-{
-    enum { PROGRAM = 1, RUNTIME };
-    static struct rec_map places;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    const uintptr_t known = rec_map_get(&places, (uintptr_t)caller);
-    if (REC_LIKELY(known != 0))
-        return known == RUNTIME;
-    const bool runtime = is_in_runtime(caller);
-    pthread_mutex_lock(&lock);
-    rec_map_put(&places, (uintptr_t)caller, runtime ? RUNTIME : PROGRAM);
-    pthread_mutex_unlock(&lock);
-    return runtime;
-}
+/* clang-format off */
+#define FUNCTIONS(X)                                                                        \
+    X(pthread_create) X(thrd_create) X(pthread_barrier_init) X(pthread_barrier_wait)        \
+    X(pthread_join) X(pthread_tryjoin_np) X(pthread_timedjoin_np) X(pthread_clockjoin_np)   \
+    X(thrd_join)
+/* clang-format on */
+enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+static rec_function next[N_NEXT];
 
 /* ---- making -----------------------------------------------------------------------------------
  */
@@ -128,7 +81,7 @@ static int begin_c(void *argument)
 static struct beginning *make(struct beginning what, const void *caller)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
-    if (self->gate & REC_GATE_INSIDE || rec_omp_is_forking(self) || is_runtime(caller))
+    if (self->gate & REC_GATE_INSIDE || rec_omp_is_forking(self) || rec_is_runtime(caller))
         return NULL;
     struct beginning *kept = take_beginning();
     if (!kept)
@@ -141,15 +94,16 @@ static struct beginning *make(struct beginning what, const void *caller)
 REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                               start_function *start, void *argument)
 {
-    static struct rec_wait_function function = {"pthread_create", LULL_TAPE_ROLE_THREAD_CREATE, 0};
+    static struct rec_wait_function function = {"pthread_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
+                                                false};
     struct beginning *beginning =
         make((struct beginning){.start = start, .argument = argument}, __builtin_return_address(0));
     struct rec_wait wait;
     if (!beginning)
-        return NEXT(pthread_create)(thread, attributes, start, argument);
+        return REC_NEXT(pthread_create)(thread, attributes, start, argument);
     const uint64_t number = beginning->number;
     const bool follows = rec_wait_begin(&wait, &function);
-    const int result = NEXT(pthread_create)(thread, attributes, begin_pthread, beginning);
+    const int result = REC_NEXT(pthread_create)(thread, attributes, begin_pthread, beginning);
     if (result != 0)
         give_back(beginning);
     if (follows)
@@ -159,15 +113,16 @@ REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 
 REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
-    static struct rec_wait_function function = {"thrd_create", LULL_TAPE_ROLE_THREAD_CREATE, 0};
+    static struct rec_wait_function function = {"thrd_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
+                                                false};
     struct beginning *beginning = make((struct beginning){.start_c = start, .argument = argument},
                                        __builtin_return_address(0));
     struct rec_wait wait;
     if (!beginning)
-        return NEXT(thrd_create)(thread, start, argument);
+        return REC_NEXT(thrd_create)(thread, start, argument);
     const uint64_t number = beginning->number;
     const bool follows = rec_wait_begin(&wait, &function);
-    const int result = NEXT(thrd_create)(thread, begin_c, beginning);
+    const int result = REC_NEXT(thrd_create)(thread, begin_c, beginning);
     if (result != thrd_success)
         give_back(beginning);
     if (follows)
@@ -186,7 +141,7 @@ struct join {
 static bool begin_join(struct join *join, struct rec_wait_function *function, const void *caller)
 {
     join->newest = rec_thread_newest();
-    return rec_process.on && !is_runtime(caller) && rec_wait_begin(&join->wait, function);
+    return rec_process.on && !rec_is_runtime(caller) && rec_wait_begin(&join->wait, function);
 }
 
 static void end_join(struct join *join, pthread_t thread, bool joined)
@@ -199,16 +154,16 @@ static void end_join(struct join *join, pthread_t thread, bool joined)
 
 /* One for each function that may wait for the end of a thread; `call` is the real one's, which
  * succeeds with 0. */
-#define JOIN(name, declared, call)                                                         \
-    REC_EXPORT int name declared                                                           \
-    {                                                                                      \
-        static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0}; \
-        struct join join;                                                                  \
-        const bool follows = begin_join(&join, &function, __builtin_return_address(0));    \
-        const int result = NEXT(name) call;                                                \
-        if (follows)                                                                       \
-            end_join(&join, thread, result == 0);                                          \
-        return result;                                                                     \
+#define JOIN(name, declared, call)                                                                \
+    REC_EXPORT int name declared                                                                  \
+    {                                                                                             \
+        static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0, false}; \
+        struct join join;                                                                         \
+        const bool follows = begin_join(&join, &function, __builtin_return_address(0));           \
+        const int result = REC_NEXT(name) call;                                                   \
+        if (follows)                                                                              \
+            end_join(&join, thread, result == 0);                                                 \
+        return result;                                                                            \
     }
 
 JOIN(pthread_join, (pthread_t thread, void **result_of), (thread, result_of))
@@ -226,25 +181,26 @@ JOIN(thrd_join, (thrd_t thread, int *result_of), (thread, result_of))
 REC_EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
                                     const pthread_barrierattr_t *attributes, unsigned count)
 {
-    const int result = NEXT(pthread_barrier_init)(barrier, attributes, count);
+    const int result = REC_NEXT(pthread_barrier_init)(barrier, attributes, count);
     int shared = PTHREAD_PROCESS_PRIVATE;
     if (result != 0 || !rec_process.on)
         return result;
     if (attributes)
         pthread_barrierattr_getpshared(attributes, &shared);
     const bool known =
-        shared == PTHREAD_PROCESS_PRIVATE && !is_runtime(__builtin_return_address(0));
+        shared == PTHREAD_PROCESS_PRIVATE && !rec_is_runtime(__builtin_return_address(0));
     rec_barrier_is(barrier, known ? count : 0);
     return result;
 }
 
 REC_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-    static struct rec_wait_function function = {"pthread_barrier_wait", LULL_TAPE_ROLE_BARRIER, 0};
+    static struct rec_wait_function function = {"pthread_barrier_wait", LULL_TAPE_ROLE_BARRIER, 0,
+                                                false};
     const struct rec_meeting meeting = rec_barrier_come(barrier);
     struct rec_wait wait;
     const bool follows = meeting.number != 0 && rec_wait_begin(&wait, &function);
-    const int result = NEXT(pthread_barrier_wait)(barrier);
+    const int result = REC_NEXT(pthread_barrier_wait)(barrier);
     if (follows)
         rec_wait_end(&wait, &meeting);
     return result;

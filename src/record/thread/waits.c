@@ -1,19 +1,26 @@
 #include "record/thread/waits.h"
 
+#include "record/caller.h"
+#include "record/function/function.h"
 #include "record/keep.h"
 #include "record/omp/team.h"
-#include "record/site/map.h"
+#include "record/site/site.h"
+#include "record/thread/left.h"
 
 /* ---- records ----------------------------------------------------------------------------------
  */
+
+static const struct rec_meeting nobody;
 
 static uint32_t region_of(struct rec_wait_function *function)
 {
     uint32_t known = __atomic_load_n(&function->region, __ATOMIC_ACQUIRE);
     if (REC_LIKELY(known != 0))
         return known;
-    const struct rec_region region = {
-        .paradigm = LULL_TAPE_PARADIGM_PTHREAD, .role = function->role, .name = function->name};
+    const struct rec_region region = {.paradigm = function->files ? LULL_TAPE_PARADIGM_IO
+                                                                  : LULL_TAPE_PARADIGM_PTHREAD,
+                                      .role = function->role,
+                                      .name = function->name};
     return rec_define_region_once(&function->region, &region);
 }
 
@@ -127,6 +134,69 @@ void rec_wait_end_made(struct rec_wait *wait, uint64_t number)
         put(self, LULL_TAPE_NUMBER_THREAD_CREATE, wait->begin, &made);
     rec_count_call(self, wait->region, end);
     self->gate -= REC_GATE_CALL;
+}
+
+/* ---- calls from places ------------------------------------------------------------------------
+ */
+
+/* What is called on the way is not recorded. */
+static REC_COLD uint32_t new_place(struct rec_thread *self, struct rec_wait_function *function,
+                                   const struct rec_wait_place *place)
+{
+    self->gate += REC_GATE_CALL;
+    const uint32_t region =
+        rec_site_region(self, region_of(function), place->site, place->from, place->frame);
+    self->gate -= REC_GATE_CALL;
+    return region;
+}
+
+bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function,
+                       const struct rec_wait_place *place)
+{
+    struct rec_thread *self = rec_self_or_null;
+    if (!self || rec_is_runtime(place->from))
+        return false;
+    if (REC_UNLIKELY(!rec_admits(self)) &&
+        !(rec_forget_left(self, (uintptr_t)place->frame) && rec_admits(self)))
+        return false;
+    if (REC_UNLIKELY(rec_functions_are_busy(self, (uintptr_t)place->frame)))
+        return false;
+    wait->self = self;
+    wait->recorded = true;
+    wait->region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(place->from, place->site));
+    if (REC_UNLIKELY(wait->region == 0))
+        wait->region = new_place(self, function, place);
+    self->gate += REC_GATE_CALL;
+    if (self->omp)
+        rec_omp_unfold(self);
+    self->frame = (uintptr_t)place->frame;
+    self->from = (uintptr_t)place->from;
+    wait->begin = rec_open_call(self, wait->region);
+    return true;
+}
+
+uint64_t rec_wait_end_at(struct rec_wait *wait, uint64_t end)
+{
+    struct rec_thread *self = wait->self;
+    const uint64_t gate = __atomic_load_n(&rec_process.gate, __ATOMIC_RELAXED);
+    if (REC_UNLIKELY(self->gate != gate + REC_GATE_CALL) && rec_process.on) {
+        end_over_pause(wait, &nobody);
+        return rec_last_time(self);
+    }
+    rec_put_call(self, wait->region, wait->begin, end - wait->begin);
+    rec_count_call(self, wait->region, end);
+    return wait->begin;
+}
+
+void rec_wait_drop(struct rec_wait *wait)
+{
+    wait->self->at->record.head = 0;
+}
+
+void rec_wait_leave(struct rec_wait *wait)
+{
+    wait->self->frame = 0;
+    wait->self->gate -= REC_GATE_CALL;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------

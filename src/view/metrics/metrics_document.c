@@ -5,10 +5,13 @@
 
 #include <string.h>
 
-static const struct lull_metrics_part parts[] = {{"region", true, lull_tables_by_region},
-                                                 {"callsite", true, lull_tables_by_callsite},
-                                                 {"process", false, lull_tables_by_process},
-                                                 {"thread", false, lull_tables_by_thread}};
+static const struct lull_metrics_part parts[] = {
+    {"region", true, false, lull_tables_by_region},
+    {"callsite", true, false, lull_tables_by_callsite},
+    {"process", false, false, lull_tables_by_process},
+    {"thread", false, false, lull_tables_by_thread},
+    {"file", false, true, lull_tables_by_file},
+};
 
 const struct lull_metrics_part *lull_metrics_part_find(const char *name)
 {

@@ -10,6 +10,7 @@
 struct lull_metrics_part {
     const char *name; /* "region" */
     bool regions;     /* needs runs broken down by region */
+    bool files;       /* needs what they did with files */
     void (*add)(struct lull_document *document, const struct lull_runs *runs,
                 struct lull_arena *arena);
 };

@@ -51,6 +51,10 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 
+/* One table per run with a row for each file. */
+void lull_tables_by_file(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+
 /* A note that follows the lowest efficiencies of the largest run down the tree. */
 void lull_note_of_loss(struct lull_document *document, const struct lull_runs *runs,
                        enum lull_scheme scheme, struct lull_arena *arena);

@@ -5,7 +5,7 @@ file(GLOB recorder_sources CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/src/record/store/*.c ${PROJECT_SOURCE_DIR}/src/record/site/*.c
      ${PROJECT_SOURCE_DIR}/src/record/omp/*.c ${PROJECT_SOURCE_DIR}/src/record/function/*.c
      ${PROJECT_SOURCE_DIR}/src/record/inject/*.c ${PROJECT_SOURCE_DIR}/src/record/marks/*.c
-     ${PROJECT_SOURCE_DIR}/src/record/counters/*.c
+     ${PROJECT_SOURCE_DIR}/src/record/counters/*.c ${PROJECT_SOURCE_DIR}/src/record/file/file.c
      ${PROJECT_SOURCE_DIR}/src/tape/*.c ${CMAKE_CURRENT_SOURCE_DIR}/support/record/*.c)
 add_library(lull_test_recorder STATIC ${recorder_sources})
 target_include_directories(lull_test_recorder PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)

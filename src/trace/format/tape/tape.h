@@ -17,6 +17,7 @@ enum lull_tape_map {
     LULL_TAPE_MAP_COUNTER,
     LULL_TAPE_MAP_MARKER,
     LULL_TAPE_MAP_OBJECT,
+    LULL_TAPE_MAP_FILE,
     LULL_TAPE_MAPS
 };
 

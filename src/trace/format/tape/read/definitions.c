@@ -69,6 +69,8 @@ static int map_of(unsigned kind)
         return LULL_TAPE_MAP_MARKER;
     case LULL_TAPE_DEFINE_OBJECT:
         return LULL_TAPE_MAP_OBJECT;
+    case LULL_TAPE_DEFINE_FILE:
+        return LULL_TAPE_MAP_FILE;
     default:
         return -1;
     }
@@ -81,7 +83,7 @@ static uint32_t next_index(const struct lull_trace *trace, int map)
         [LULL_TAPE_MAP_NODE] = trace->n_nodes,       [LULL_TAPE_MAP_REGION] = trace->n_regions,
         [LULL_TAPE_MAP_STATE] = trace->n_states,     [LULL_TAPE_MAP_COMM] = trace->n_comms,
         [LULL_TAPE_MAP_COUNTER] = trace->n_counters, [LULL_TAPE_MAP_MARKER] = trace->n_markers,
-        [LULL_TAPE_MAP_OBJECT] = data->n_objects,
+        [LULL_TAPE_MAP_OBJECT] = data->n_objects,    [LULL_TAPE_MAP_FILE] = trace->n_files,
     };
     return counts[map];
 }
@@ -129,6 +131,9 @@ static void define_unified(struct lull_tape_merge *merge, const struct lull_tape
         break;
     case LULL_TAPE_DEFINE_OBJECT:
         lull_tape_define_object(merge->trace, fields);
+        break;
+    case LULL_TAPE_DEFINE_FILE:
+        lull_tape_define_file(merge, fields);
         break;
     default:
         lull_tape_define_marker(merge, fields);

@@ -166,6 +166,14 @@ void lull_tape_define_counter(struct lull_tape_merge *merge, struct lull_tape_fi
     counter->unit = lull_tape_take_text(merge, fields);
 }
 
+void lull_tape_define_file(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
+{
+    struct lull_file *file = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_FILE, files, n_files);
+    uint32_t kind = lull_tape_field_u32(fields);
+    file->kind = kind < LULL_FILE_KINDS ? (uint8_t)kind : LULL_FILE_OTHER;
+    file->name = lull_tape_take_text(merge, fields);
+}
+
 void lull_tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
 {
     struct lull_marker *marker = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_MARKER, markers, n_markers);

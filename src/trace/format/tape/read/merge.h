@@ -64,6 +64,7 @@ void lull_tape_define_process(struct lull_tape_merge *merge, struct lull_tape_sc
 void lull_tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 void lull_tape_define_state(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 void lull_tape_define_counter(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+void lull_tape_define_file(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 void lull_tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 /* The index of a new region, or of the one that is this already. */
 lull_status lull_tape_define_site(struct lull_tape_merge *merge,

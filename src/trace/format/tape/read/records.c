@@ -242,8 +242,11 @@ static lull_status decode_transfer(struct lull_stream *stream, unsigned kind, un
             return lull_tape_bad_record(stream, "unknown process", (uint32_t)target, err);
         target = process == LULL_NONE ? LULL_PROC_NULL : (int32_t)process;
     }
-    struct lull_event *event = tape_add(out, kind, tape_ns_of(stream, record->time),
-                                        id == LULL_TAPE_NO_ID ? LULL_NONE : id);
+    if (id == LULL_TAPE_NO_ID)
+        id = LULL_NONE;
+    else if (kind == LULL_EVENT_IO) /* of old tapes, in which files had no definitions: not known */
+        id = tape_index_of(stream, LULL_TAPE_MAP_FILE, id);
+    struct lull_event *event = tape_add(out, kind, tape_ns_of(stream, record->time), id);
     event->op = (uint8_t)op;
     event->transfer.bytes = stream->at[1].u64[0];
     event->transfer.target = target;

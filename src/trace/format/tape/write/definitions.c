@@ -111,6 +111,12 @@ static void fill_marker(struct lull_tape_builder *builder, const struct lull_tra
     lull_tape_build_text(builder, trace->markers[m].name);
 }
 
+static void fill_file(struct lull_tape_builder *builder, const struct lull_trace *trace, uint32_t f)
+{
+    lull_tape_build_u32(builder, trace->files[f].kind);
+    lull_tape_build_text(builder, trace->files[f].name);
+}
+
 static void fill_run(struct lull_tape_builder *builder, const struct lull_trace *trace, uint32_t i)
 {
     (void)i;
@@ -152,6 +158,7 @@ static void write_definitions(struct output *out, const struct lull_trace *trace
         {LULL_TAPE_DEFINE_COMM, trace->n_comms, fill_comm},
         {LULL_TAPE_DEFINE_COUNTER, trace->n_counters, fill_counter},
         {LULL_TAPE_DEFINE_MARKER, trace->n_markers, fill_marker},
+        {LULL_TAPE_DEFINE_FILE, trace->n_files, fill_file},
         {LULL_TAPE_DEFINE_DISTURBANCE, trace->disturbed != NULL, fill_disturbance},
         {LULL_TAPE_DEFINE_HELD, trace->disturbed != NULL, fill_held},
         {LULL_TAPE_DEFINE_RUN, 1, fill_run},

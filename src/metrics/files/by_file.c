@@ -1,0 +1,149 @@
+#include "metrics/files/by_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The operation of a location whose call has not ended: its time is known when it does. */
+struct pending {
+    int64_t time; /* NOTHING: there is none */
+    uint32_t file;
+};
+#define NOTHING INT64_MIN
+
+struct reading {
+    const struct lull_trace *trace;
+    const struct lull_windows *windows;
+    struct pending *pending;    /* by location */
+    struct lull_file_use *uses; /* [workers][n_files + 1]: the last one is of no known file */
+};
+
+static bool is_inside(const struct reading *reading, uint32_t process, int64_t time)
+{
+    if (!reading->windows)
+        return true;
+    const struct lull_interval *all = reading->windows->intervals[process];
+    uint32_t first = 0, end = reading->windows->counts[process];
+    while (first < end) { /* the first that ends behind it */
+        uint32_t middle = first + (end - first) / 2;
+        if (all[middle].end > time)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return first < reading->windows->counts[process] && all[first].begin <= time;
+}
+
+static void add_operation(struct lull_file_use *use, const struct lull_step *step)
+{
+    switch (step->op) {
+    case LULL_IO_OPEN:
+        use->opens++;
+        break;
+    case LULL_IO_READ:
+        use->reads++;
+        use->bytes_read += step->transfer.bytes;
+        break;
+    case LULL_IO_WRITE:
+        use->writes++;
+        use->bytes_written += step->transfer.bytes;
+        break;
+    default:
+        use->others++;
+    }
+}
+
+/* An operation stands behind the begin of its call and before its end, when the visit comes. One of
+ * a call that took no time stands behind both, and has none to add. */
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    const struct reading *reading = context;
+    const uint32_t n_files = reading->trace->n_files;
+    struct lull_file_use *uses = &reading->uses[(size_t)worker * (n_files + 1)];
+    struct pending *pending = &reading->pending[steps->location];
+    const uint32_t process = reading->trace->locations[steps->location].process;
+    (void)err;
+    for (uint32_t i = 0; i < steps->count; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_IO) {
+            *pending = (struct pending){step->time, step->file < n_files ? step->file : n_files};
+            if (is_inside(reading, process, step->time))
+                add_operation(&uses[pending->file], step);
+        } else if (step->kind == LULL_STEP_VISIT && step->time <= pending->time) {
+            uses[pending->file].ns += step->visit.inclusive_ns;
+            pending->time = NOTHING;
+        }
+    }
+    return LULL_OK;
+}
+
+static void add_up(struct lull_file_use *sum, const struct lull_file_use *part)
+{
+    sum->opens += part->opens;
+    sum->reads += part->reads;
+    sum->writes += part->writes;
+    sum->others += part->others;
+    sum->bytes_read += part->bytes_read;
+    sum->bytes_written += part->bytes_written;
+    sum->ns += part->ns;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct lull_file_use *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static void conclude(const struct reading *reading, unsigned workers, struct lull_arena *arena,
+                     struct lull_file_uses *ret_uses)
+{
+    const struct lull_trace *trace = reading->trace;
+    const size_t n = (size_t)trace->n_files + 1;
+    struct lull_file_use *all = lull_arena_zero(arena, n, sizeof *all);
+    uint32_t count = 0;
+    for (size_t f = 0; f < n; f++) {
+        struct lull_file_use *use = &all[count];
+        *use = (struct lull_file_use){.name = "", .kind = LULL_FILE_OTHER};
+        if (f < trace->n_files) {
+            use->name = trace->files[f].name;
+            use->kind = trace->files[f].kind;
+        }
+        for (unsigned w = 0; w < workers; w++)
+            add_up(use, &reading->uses[w * n + f]);
+        count += use->opens + use->reads + use->writes + use->others > 0;
+    }
+    if (count > 1)
+        qsort(all, count, sizeof *all, by_time);
+    *ret_uses = (struct lull_file_uses){all, count};
+}
+
+lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_windows *windows,
+                                uint32_t application, unsigned workers, struct lull_arena *arena,
+                                struct lull_file_uses *ret_uses, struct lull_error *err)
+{
+    bool *visits = lull_arena_zero(arena, (size_t)trace->n_regions + 1, sizeof *visits);
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        visits[r] =
+            trace->regions[r].activity == LULL_IO || trace->regions[r].activity == LULL_MPI_IO;
+    const struct lull_pass_options options = {
+        .windows = windows, .application = application, .workers = workers, .visits = visits};
+    workers = lull_pass_workers(trace, &options);
+    struct reading reading = {
+        .trace = trace,
+        .windows = windows,
+        .pending = lull_arena_zero(arena, (size_t)trace->n_locations + 1, sizeof(struct pending)),
+        .uses = lull_arena_zero(arena, workers * ((size_t)trace->n_files + 1),
+                                sizeof(struct lull_file_use))};
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        reading.pending[l].time = NOTHING;
+    const struct lull_consumer consumer = {.context = &reading,
+                                           .wants = LULL_STEP_MASK(LULL_STEP_IO) |
+                                                    LULL_STEP_MASK(LULL_STEP_VISIT),
+                                           .steps = take_steps};
+    lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
+    if (status == LULL_OK)
+        conclude(&reading, workers, arena, ret_uses);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* What a run did with each file: a consumer of steps. */
+#ifndef LULL_METRICS_FILES_BY_FILE_H
+#define LULL_METRICS_FILES_BY_FILE_H
+
+#include "activity/pass.h"
+
+/* Of all threads of an application, in its windows. A call counts where it begins inside of one;
+ * its time is what of it lies there. */
+struct lull_file_use {
+    const char *name; /* of the trace's file; "" where the trace does not say which it was */
+    uint8_t kind;     /* enum lull_file_kind */
+    uint64_t opens, reads, writes, others; /* closing is one of the others */
+    uint64_t bytes_read, bytes_written;
+    int64_t ns;
+};
+
+struct lull_file_uses {
+    struct lull_file_use *uses; /* the longest time first, then by name */
+    uint32_t count;
+};
+
+/* Reads the events of a run once. `windows` NULL: all of it; `workers` 0: as many as there are
+ * processors. The result lives in `arena`. Fails as lull_pass_run does. */
+lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_windows *windows,
+                                uint32_t application, unsigned workers, struct lull_arena *arena,
+                                struct lull_file_uses *ret_uses, struct lull_error *err);
+
+#endif
