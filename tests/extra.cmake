@@ -23,6 +23,7 @@ endif()
 include(mpi/mpi.cmake)
 include(record/record.cmake)
 include(bench/bench.cmake)
+include(report/report.cmake)
 if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.solvers
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/solvers.py

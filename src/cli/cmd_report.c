@@ -185,7 +185,6 @@ static int run(poptContext context, struct lull_arena *arena)
     if (status != LULL_EXIT_OK)
         return status;
     wishes.report.runs.progress = &shown;
-    wishes.view.page = output.format && strcmp(output.format, "html") == 0;
     lull_status done = load(paths, count, &wishes, &notices, &report, &err);
     lull_cli_warn_all(&notices);
     if (done == LULL_OK)

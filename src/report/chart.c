@@ -4,6 +4,7 @@
 
 #include "report/asset.h"
 #include "report/chart_axis.h"
+#include "report/markup.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -105,34 +106,12 @@ static double y_of(const struct frame *frame, double value)
     return frame->bottom - (frame->bottom - frame->top) * share;
 }
 
-static void put_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
-        }
-    }
-}
-
 /* `anchor` is "start", "middle" or "end". */
 static void put_label(FILE *out, double x, double y, const char *anchor, const char *style,
                       const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
-    put_text(out, text);
+    lull_markup_text(out, text);
     fputs("</text>\n", out);
 }
 
@@ -142,7 +121,7 @@ static void draw_head(FILE *out, const struct lull_chart *chart, double height, 
     fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lull-chart\" role=\"img\" "
           "aria-label=\"",
           out);
-    put_text(out, chart->title);
+    lull_markup_text(out, chart->title);
     fprintf(out,
             "\" viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
             "font-family=\"sans-serif\" font-size=\"12\">\n",
@@ -173,6 +152,11 @@ static unsigned number_of(const struct lull_chart_layer *series, unsigned before
            (before == 0 || (series->style != LULL_CHART_CURVE && series->style != LULL_CHART_BAND));
 }
 
+static const char *class_of_area(enum lull_chart_style style)
+{
+    return style == LULL_CHART_BAND ? "band" : style == LULL_CHART_AREA ? "stack" : "bar";
+}
+
 /* In rows as wide as the plot; with `out` NULL nothing is drawn. Returns the number of rows. */
 static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
 {
@@ -195,7 +179,7 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
                 fprintf(out,
                         "<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
                         "height=\"9\"/>\n",
-                        series->style == LULL_CHART_BAND ? "band" : "bar", colour_of(number), x,
+                        class_of_area(series->style), colour_of(number), x,
                         y - 9);
             else if (series->style != LULL_CHART_POINTS)
                 fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", colour_of(number),
@@ -324,7 +308,8 @@ static void draw_band(const struct frame *frame, const struct lull_chart_layer *
                       unsigned number)
 {
     const char *step = "M";
-    fprintf(frame->out, "<path class=\"s%u band\" d=\"", colour_of(number));
+    fprintf(frame->out, "<path class=\"s%u %s\" d=\"", colour_of(number),
+            class_of_area(series->style));
     for (size_t k = 0; k < 2 * series->count; k++) {
         bool upper = k < series->count;
         const struct lull_chart_point *point =
@@ -360,7 +345,7 @@ static void draw_series(const struct frame *frame, const struct lull_chart_layer
         draw_bars(frame, series, number);
         return;
     }
-    if (series->style == LULL_CHART_BAND) {
+    if (series->style == LULL_CHART_BAND || series->style == LULL_CHART_AREA) {
         draw_band(frame, series, number);
         return;
     }

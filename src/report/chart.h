@@ -26,6 +26,8 @@ enum lull_chart_style {
                           a fit */
     LULL_CHART_BAND,   /* the area between low and high, in the colour of the series before */
     LULL_CHART_BARS,   /* from the bottom up; a bar reaches from its point's x to the next one's */
+    LULL_CHART_AREA,   /* the area between low and high, in a colour of its own: what is stacked
+                          stands on the one before; y is the higher edge */
     LULL_CHART_RASTER  /* see lull_chart_raster */
 };
 

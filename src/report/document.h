@@ -54,8 +54,8 @@ struct lull_cell lull_cell_efficiency(double value);
 struct lull_cell lull_cell_absent(const char *why);
 
 /* Warnings are for documents that programs read: the text renderer leaves them out, because the
- * command tells them on stderr. */
-enum lull_note_kind { LULL_NOTE_INFO, LULL_NOTE_WARNING };
+ * command tells them on stderr. Hints say how to go on from the text; the page leaves them out. */
+enum lull_note_kind { LULL_NOTE_INFO, LULL_NOTE_WARNING, LULL_NOTE_HINT };
 
 struct lull_document;
 struct lull_table;

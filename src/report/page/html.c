@@ -1,60 +1,11 @@
 #include "report/page/html.h"
 
 #include "base/utf8.h"
+#include "report/markup.h"
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-/* https://infra.spec.whatwg.org/#noncharacter */
-static bool is_noncharacter(uint32_t code)
-{
-    return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
-}
-
-static void put_bytes_shown(FILE *out, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        fprintf(out, "\\x%02x", (unsigned char)text[i]);
-}
-
-static void put_piece(FILE *out, const char *piece, size_t length)
-{
-    uint32_t code = 0;
-    if (length > 1 && lull_utf8_decode(piece, &code) == length && is_noncharacter(code)) {
-        put_bytes_shown(out, piece, length);
-        return;
-    }
-    for (size_t i = 0; i < length; i++) {
-        switch (piece[i]) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(piece[i], out);
-        }
-    }
-}
-
-void lull_html_text(FILE *out, const char *text)
-{
-    char piece[LULL_UTF8_PIECE + 1];
-    while (*text) {
-        size_t length = lull_utf8_clean(&text, piece);
-        piece[length] = '\0';
-        put_piece(out, piece, length);
-    }
-}
 
 const char *lull_page_name(struct lull_arena *arena, const char *text)
 {
@@ -81,7 +32,7 @@ const char *lull_page_name(struct lull_arena *arena, const char *text)
 
 void lull_html_name(FILE *out, struct lull_arena *arena, const char *text)
 {
-    lull_html_text(out, strlen(text) > LULL_PAGE_NAME ? lull_page_name(arena, text) : text);
+    lull_markup_text(out, strlen(text) > LULL_PAGE_NAME ? lull_page_name(arena, text) : text);
 }
 
 void lull_html_word(FILE *out, const char *text)

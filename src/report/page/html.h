@@ -4,21 +4,15 @@
 
 #include "base/arena.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 enum { LULL_PAGE_NAME = 200 };
-
-/* Any text as content of an element or value of an attribute in double quotes: what HTML would
- * read is escaped, and what must not be shown (controls, directions, bytes that are not UTF-8,
- * characters that HTML forbids) is written as "\x1b". */
-void lull_html_text(FILE *out, const char *text);
 
 /* A clean copy (report/display.h), without its middle where it has more than LULL_PAGE_NAME
  * characters. */
 const char *lull_page_name(struct lull_arena *arena, const char *text);
 
-/* As lull_html_text, cut like that. */
+/* As lull_markup_text, cut like that. */
 void lull_html_name(FILE *out, struct lull_arena *arena, const char *text);
 
 /* An id or class of its own making: other characters than letters, digits, '-' and '_' become '-'. */

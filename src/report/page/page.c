@@ -3,6 +3,7 @@
  * and names the one script and the styles by their digests. */
 #include "report/asset.h"
 #include "report/cell_text.h"
+#include "report/markup.h"
 #include "report/page/base64.h"
 #include "report/page/html.h"
 #include "report/page/page_data.h"
@@ -43,9 +44,15 @@ static void put_name(const struct page *page, const char *name)
     lull_html_name(page->out, page->document->arena, name);
 }
 
+/* Its own title, or the names of the runs. */
 static const char *title_of(const struct page *page)
 {
-    return *page->document->title ? page->document->title : "lull report";
+    const struct lull_document *document = page->document;
+    const char *title = document->title;
+    for (size_t i = 0; !*document->title && i < document->n_timelines; i++)
+        title = lull_arena_printf(document->arena, "%s%s%s", title, i ? ", " : "lull report: ",
+                                  document->timelines[i]->title);
+    return *title ? title : "lull report";
 }
 
 static void put_head(const struct page *page)
@@ -73,14 +80,6 @@ static void put_head(const struct page *page)
 
 /* ---- what stands in the page --------------------------------------------------------------- */
 
-static bool has_trees(const struct lull_document *document)
-{
-    for (const struct lull_table *table = document->tables; table; table = table->next)
-        if (lull_page_is_tree(table))
-            return true;
-    return false;
-}
-
 static bool has_timeline(const struct lull_document *document)
 {
     for (size_t i = 0; i < document->n_timelines; i++)
@@ -89,12 +88,75 @@ static bool has_timeline(const struct lull_document *document)
     return false;
 }
 
-static bool has_tables(const struct lull_document *document)
+/* Tables before the first tree say how far the numbers may be believed, those behind it are for
+ * who wants to know more. Without a tree all are of the second kind. */
+enum table_part { PART_TRUST, PART_TREES, PART_REST };
+
+static enum table_part part_of(const struct lull_document *document, const struct lull_table *table)
+{
+    if (lull_page_is_tree(table))
+        return PART_TREES;
+    const struct lull_table *other = table;
+    while (other && !lull_page_is_tree(other))
+        other = other->next;
+    bool before = other != NULL;
+    for (other = document->tables; other != table; other = other->next)
+        before &= !lull_page_is_tree(other);
+    return before ? PART_TRUST : PART_REST;
+}
+
+static bool has_part(const struct lull_document *document, enum table_part part)
 {
     for (const struct lull_table *table = document->tables; table; table = table->next)
-        if (!lull_page_is_tree(table))
+        if (part_of(document, table) == part)
             return true;
     return false;
+}
+
+static bool has_notes(const struct lull_document *document, enum lull_note_kind kind)
+{
+    for (size_t i = 0; i < document->n_notes; i++)
+        if (document->notes[i].kind == kind)
+            return true;
+    return false;
+}
+
+static bool has_trust(const struct lull_document *document)
+{
+    return document->n_facts || has_notes(document, LULL_NOTE_WARNING) ||
+           has_part(document, PART_TRUST);
+}
+
+static void put_notes(const struct page *page, enum lull_note_kind kind, const char *class)
+{
+    const struct lull_document *document = page->document;
+    if (!has_notes(document, kind))
+        return;
+    fprintf(page->out, "<ul class=\"%s\">\n", class);
+    for (size_t i = 0; i < document->n_notes; i++) {
+        if (document->notes[i].kind != kind)
+            continue;
+        fputs("<li>", page->out);
+        lull_markup_text(page->out, document->notes[i].text);
+        fputs("</li>\n", page->out);
+    }
+    fputs("</ul>\n", page->out);
+}
+
+static void put_part(const struct page *page, enum table_part part)
+{
+    const struct lull_document *document = page->document;
+    size_t number = 0;
+    for (const struct lull_table *table = document->tables; table; table = table->next) {
+        number++;
+        if (part_of(document, table) != part)
+            continue;
+        char id[32];
+        snprintf(id, sizeof id, "table-%zu", number);
+        fprintf(page->out, "<div class=\"table\" id=\"%s\">\n", id);
+        lull_page_table(page->out, table, id, page->options);
+        fputs("</div>\n", page->out);
+    }
 }
 
 /* What the reader should know before believing any number. */
@@ -102,11 +164,12 @@ static void put_trust(const struct page *page)
 {
     const struct lull_document *document = page->document;
     FILE *out = page->out;
-    if (!document->n_facts && !document->n_notes)
+    if (!has_trust(document))
         return;
     fputs("<section id=\"trust\" aria-labelledby=\"trust-title\">\n"
           "<h2 id=\"trust-title\">How far to trust these numbers</h2>\n",
           out);
+    put_notes(page, LULL_NOTE_WARNING, "warnings");
     if (document->n_facts)
         fputs("<dl>\n", out);
     for (size_t i = 0; i < document->n_facts; i++) {
@@ -118,40 +181,8 @@ static void put_trust(const struct page *page)
     }
     if (document->n_facts)
         fputs("</dl>\n", out);
-    for (int kind = LULL_NOTE_WARNING; kind >= LULL_NOTE_INFO; kind--) {
-        bool first = true;
-        for (size_t i = 0; i < document->n_notes; i++) {
-            if ((int)document->notes[i].kind != kind)
-                continue;
-            if (first)
-                fprintf(out, "<ul class=\"%s\">\n",
-                        kind == LULL_NOTE_WARNING ? "warnings" : "notes");
-            first = false;
-            fputs("<li>", out);
-            lull_html_text(out, document->notes[i].text);
-            fputs("</li>\n", out);
-        }
-        fputs(first ? "" : "</ul>\n", out);
-    }
+    put_part(page, PART_TRUST);
     fputs("</section>\n", out);
-}
-
-static void put_table(const struct page *page, const struct lull_table *table, size_t number)
-{
-    char id[32];
-    snprintf(id, sizeof id, "table-%zu", number);
-    fprintf(page->out, "<div class=\"table\" id=\"%s\">\n", id);
-    lull_page_table(page->out, table, id, page->options);
-    fputs("</div>\n", page->out);
-}
-
-/* Either the trees or the other tables. */
-static void put_tables(const struct page *page, bool trees)
-{
-    size_t number = 0;
-    for (const struct lull_table *table = page->document->tables; table; table = table->next)
-        if (lull_page_is_tree(table) == trees)
-            put_table(page, table, trees ? number++ : 100 + number++);
 }
 
 static void put_band_legend(FILE *out)
@@ -170,9 +201,10 @@ static void put_overview(const struct page *page)
     fputs("<section id=\"overview\" aria-labelledby=\"overview-title\">\n"
           "<h2 id=\"overview-title\">Overview</h2>\n",
           out);
-    if (has_trees(document)) {
+    put_notes(page, LULL_NOTE_INFO, "notes");
+    if (has_part(document, PART_TREES)) {
         fputs("<div id=\"trees\">\n", out);
-        put_tables(page, true);
+        put_part(page, PART_TREES);
         fputs("</div>\n", out);
         put_band_legend(out);
     }
@@ -187,7 +219,7 @@ static void put_overview(const struct page *page)
         fputs("</div>\n", out);
     for (size_t i = 0; i < document->n_timelines; i++)
         if (!document->timelines[i]->absent)
-            lull_page_stacks(out, document->timelines[i], document->arena);
+            lull_page_stacks(out, document->timelines[i], i, document->arena);
     fputs("</section>\n", out);
 }
 
@@ -233,11 +265,11 @@ static void put_navigation(const struct page *page)
         const char *id, *label;
         bool there;
     } places[] = {
-        {"trust", "Trust", document->n_facts || document->n_notes},
+        {"trust", "Trust", has_trust(document)},
         {"overview", "Overview", true},
         {"timelines", "Timeline", has_timeline(document)},
         {"matrices", "Matrices", document->n_matrices > 0},
-        {"tables", "Tables", has_tables(document)},
+        {"tables", "Tables", has_part(document, PART_REST)},
     };
     fputs("<nav aria-label=\"Parts of this page\"><ul>", page->out);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
@@ -263,11 +295,11 @@ static void put_plain(const struct page *page)
     if (document->n_matrices)
         put_mount(page, "matrices", "Matrices", "Matrices are");
     put_absences(page);
-    if (has_tables(document)) {
+    if (has_part(document, PART_REST)) {
         fputs("<section id=\"tables\" aria-labelledby=\"tables-title\">\n"
               "<h2 id=\"tables-title\">Tables</h2>\n",
               out);
-        put_tables(page, false);
+        put_part(page, PART_REST);
         fputs("</section>\n", out);
     }
     fputs("</main>\n<footer><p>Written by lull " LULL_VERSION ".</p></footer>\n", out);

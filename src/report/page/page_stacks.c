@@ -3,9 +3,11 @@
 #include "report/page/html.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
-enum { WIDTH = 600, HEIGHT = 16 };
+enum { WIDTH = 420, HEIGHT = 16 };
 
 /* Lines across, along and both ways; what is useful is plain. The page's script draws the same. */
 static const char *const hatchings[LULL_PAINTS] = {
@@ -70,7 +72,8 @@ static void put_stack(FILE *out, const struct lull_picture_timeline *timeline, u
     }
     fputs("</svg></td>", out);
     for (uint32_t i = 0; i < timeline->n_activities; i++)
-        fprintf(out, "<td>%.1f %%</td>", sum > 0 ? 100 * ((double)times[i] / (double)sum) : 0);
+        fprintf(out, times[i] > 0 ? "<td>%.1f</td>" : "<td>%.0f</td>",
+                times[i] > 0 ? 100 * ((double)times[i] / (double)sum) : 0);
     fputs("</tr>\n", out);
 }
 
@@ -100,6 +103,38 @@ static uint32_t count_generation(const struct lull_picture_timeline *timeline, u
     return count;
 }
 
+static bool has_deeper(const struct lull_picture_timeline *timeline, unsigned generation)
+{
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        if (depth_of(timeline, row) > generation)
+            return true;
+    return false;
+}
+
+/* Where threads begin. */
+static unsigned generation_of_threads(const struct lull_picture_timeline *timeline)
+{
+    unsigned least = UINT_MAX;
+    for (uint32_t row = 0; row < timeline->n_rows; row++)
+        if (strcmp(timeline->rows[row].kind, "thread") == 0 ||
+            strcmp(timeline->rows[row].kind, "device") == 0) {
+            unsigned depth = depth_of(timeline, row);
+            least = depth < least ? depth : least;
+        }
+    return least;
+}
+
+/* As deep as the bars allow, to processes; to threads where there is one process. */
+static unsigned find_generation(const struct lull_picture_timeline *timeline)
+{
+    unsigned generation = 0, threads = generation_of_threads(timeline);
+    while (has_deeper(timeline, generation) &&
+           count_generation(timeline, generation + 1) <= LULL_PAGE_STACKS &&
+           (generation + 1 < threads || count_generation(timeline, generation) == 1))
+        generation++;
+    return generation;
+}
+
 static void put_head(FILE *out, const struct lull_picture_timeline *timeline,
                      struct lull_arena *arena)
 {
@@ -120,18 +155,16 @@ static void put_head(FILE *out, const struct lull_picture_timeline *timeline,
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-void lull_page_stacks(FILE *out, const struct lull_picture_timeline *timeline,
+void lull_page_stacks(FILE *out, const struct lull_picture_timeline *timeline, size_t number,
                       struct lull_arena *arena)
 {
-    enum { DEEPEST = 3 }; /* bands, nodes, processes, threads */
-    unsigned generation = 0;
-    while (generation < DEEPEST &&
-           count_generation(timeline, generation + 1) <= LULL_PAGE_STACKS)
-        generation++;
+    const unsigned generation = find_generation(timeline);
     uint32_t shown = 0, count = count_generation(timeline, generation);
-    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What the time was spent "
-          "on\"><table class=\"plain stacks\">\n<caption>What the time was spent on: ",
-          out);
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+            "aria-labelledby=\"stacks-%zu\"><table class=\"plain stacks\">\n"
+            "<caption id=\"stacks-%zu\">What the time was spent on, in %%: ",
+            number, number);
     lull_html_name(out, arena, timeline->title);
     fputs("</caption>\n", out);
     put_head(out, timeline, arena);

@@ -90,7 +90,9 @@ static void put_cell(FILE *out, const struct lull_table *table, struct lull_cell
     if (cell.kind == LULL_CELL_EFFICIENCY)
         fprintf(out, "<td class=\"%s\"", bands[lull_efficiency_band(cell.number)]);
     else
-        fputs(cell.kind == LULL_CELL_TEXT ? "<td class=\"words\"" : "<td", out);
+        fputs(cell.kind == LULL_CELL_TEXT && table->axis == LULL_BY_COLUMN ? "<td class=\"words\""
+                                                                          : "<td",
+              out);
     put_value(out, cell);
     fputc('>', out);
     if (cell.kind == LULL_CELL_ABSENT)

@@ -10,7 +10,6 @@
 struct lull_report_wish {
     enum lull_scheme_choice scheme; /* the one that text shows; the other one is a detail */
     const char *options; /* that the command to look closer repeats, " --application 2"; "" */
-    bool page;           /* it becomes one: no need to tell of it */
     const char *region, *window; /* as the user typed them; NULL: the whole run */
 };
 

@@ -26,6 +26,11 @@ void lull_report_add_traffic(struct lull_document *document, const struct lull_r
 void lull_report_add_iterations(struct lull_document *document, const struct lull_run *run,
                                 const struct lull_report_run *of, struct lull_arena *arena);
 
+/* How several runs scale, where they differ in their threads: speedup, efficiencies, and the core
+ * time that is lost. */
+void lull_report_add_charts(struct lull_document *document, const struct lull_runs *runs,
+                            struct lull_arena *arena);
+
 /* Who differs, who waited longest, and what to do next. */
 void lull_report_add_remarks(struct lull_document *document, const struct lull_report *report,
                              const struct lull_report_wish *wish, struct lull_arena *arena);

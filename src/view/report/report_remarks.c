@@ -105,8 +105,7 @@ void lull_report_add_remarks(struct lull_document *document, const struct lull_r
         tell_wait(document, report, run, wish, arena);
         tell_kept(document, report, run, arena);
     }
-    if (!wish->page)
-        lull_document_note(document, LULL_NOTE_INFO,
-                           "-o report.html makes a page of this, with all tables, in which one can "
-                           "zoom.");
+    lull_document_note(document, LULL_NOTE_HINT,
+                       "-o report.html makes a page of this, with all tables, in which one can "
+                       "zoom.");
 }

@@ -190,11 +190,13 @@ async function nextStepHit(viewer, direction) {
                 const one = timeline.stepOf(piece, i), middle = (one.begin + one.end) / 2;
                 const ahead = direction * (middle - time);
                 if (ahead > 1e-9 && (!best || ahead < best.ahead))
-                    best = {ahead, leaf, middle};
+                    best = {ahead, leaf, middle, length: one.end - one.begin};
             }
     });
-    if (best)
-        viewer.goTo(panel, timeline.leafRows[best.leaf], best.middle);
+    if (best) {
+        const {from, to} = viewer.view, least = 8 * (to - from) / panel.columns; // to be seen at all
+        viewer.goTo(panel, timeline.leafRows[best.leaf], best.middle, best.length < least ? 20 * best.length : 0);
+    }
     viewer.found.textContent = best ? "" : "no further step is on this page";
 }
 

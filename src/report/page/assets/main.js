@@ -14,10 +14,10 @@ function settle(section) {
     section.querySelector(".waiting").remove();
 }
 
-async function beginTimelines(section) {
+async function beginTimelines(section, palette) {
     const timelines = (await readPictures("timeline")).map(([number, meta]) => new Timeline(number, meta));
     settle(section);
-    const viewer = new Viewer(section, timelines);
+    const viewer = new Viewer(section, timelines, palette);
     const remember = settled(() => writeFragment(viewer), 300);
     let first = !readFragment(viewer);
     viewer.changed = () => {
@@ -28,7 +28,8 @@ async function beginTimelines(section) {
     window.addEventListener("hashchange", () => readFragment(viewer));
     if (location.hash.startsWith("#view?"))
         section.scrollIntoView();
-    return viewer;
+    viewer.draw();
+    await Promise.all(viewer.panels.flatMap((panel) => [...panel.timeline.loading.values()]));
 }
 
 async function beginMatrices(section, palette) {
@@ -40,7 +41,7 @@ async function beginMatrices(section, palette) {
         section.append(make("p", {}, "There is none; the reasons are below."));
     const again = () => matrices.forEach((matrix) => matrix.draw());
     window.addEventListener("resize", settled(again, 100));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { palette.read(); again(); });
+    palette.users.push(again);
 }
 
 function explain(section, error) {
@@ -51,7 +52,7 @@ function explain(section, error) {
 
 async function begin() {
     dressTables();
-    const places = [["timelines", beginTimelines], ["matrices", (section) => beginMatrices(section, new Palette())]];
+    const places = [["timelines", beginTimelines], ["matrices", beginMatrices]], palette = new Palette();
     for (const [id, start] of places) {
         const section = byId(id);
         if (!section)
@@ -59,7 +60,7 @@ async function begin() {
         try {
             if (typeof DecompressionStream === "undefined")
                 throw new Error("this browser is too old (it has no DecompressionStream)");
-            await start(section);
+            await start(section, palette);
         } catch (error) {
             explain(section, error);
         }

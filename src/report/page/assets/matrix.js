@@ -1,6 +1,6 @@
 // Matrices and heat maps: a canvas, what a cell says, and the largest cells as a table.
 
-const mostCells = 900; // pixels of a matrix, at most, in each direction
+const mostPixels = 1120, largestCell = 24;
 
 class Matrix {
     constructor(number, meta, palette) {
@@ -22,7 +22,7 @@ class Matrix {
         this.canvas = make("canvas", {tabindex: "0", role: "application", "aria-roledescription": "matrix",
                                       "aria-label": `${this.title}: ${this.row_axis} by ${this.column_axis}. `
                                                     + "Arrow keys move; the largest cells are in the table below."});
-        this.readout = make("p", {class: "readout"}, this.about || "");
+        this.readout = make("p", {class: "readout"}, "Point at a cell, or move with the arrow keys.");
         const aloud = make("p", {class: "unseen", role: "status", "aria-live": "polite"});
         this.say = announcer(aloud);
         this.scale = make("p", {class: "scale"});
@@ -74,46 +74,62 @@ class Matrix {
                                 : (value - this.low) / (this.high - this.low);
     }
 
-    // Where several cells fall into one pixel the largest is shown.
+    // As many whole pixels per cell as there is room for; where there are more cells than pixels,
+    // a pixel shows the largest of its cells.
+    measure() {
+        const room = Math.max(200, Math.min(this.element.clientWidth - 2, mostPixels));
+        const fit = (count, most) => count * largestCell <= most ? largestCell : Math.floor(most / count);
+        let across = fit(this.width, room), down = fit(this.height, mostPixels / 2);
+        if (this.width === this.height)
+            across = down = Math.min(across, down);
+        this.canvas.width = across ? across * this.width : Math.min(room, this.width);
+        this.canvas.height = down ? down * this.height : Math.min(mostPixels / 2, this.height);
+    }
+
+    columnAt(x) {
+        return clamp(Math.floor(x * this.width / this.canvas.width), 0, this.width - 1);
+    }
+
+    rowAt(y) {
+        return clamp(Math.floor(y * this.height / this.canvas.height), 0, this.height - 1);
+    }
+
     draw() {
         if (!this.shown)
             return;
-        const room = Math.max(200, Math.min(this.element.clientWidth, mostCells));
-        const size = Math.max(1, Math.floor(Math.min(room / this.width, 560 / this.height, 28)));
-        const join = Math.max(1, Math.ceil(Math.max(this.width / room, this.height / mostCells)));
-        this.size = size;
-        this.join = join;
-        const columns = Math.ceil(this.width / join), rows = Math.ceil(this.height / join);
-        this.canvas.width = columns * size;
-        this.canvas.height = rows * size;
-        const context = this.canvas.getContext("2d");
-        const image = context.createImageData(this.canvas.width, this.canvas.height);
+        this.measure();
+        const {canvas} = this, context = canvas.getContext("2d");
+        const image = context.createImageData(canvas.width, canvas.height);
         const pixels = new Uint32Array(image.data.buffer);
-        for (let row = 0; row < rows; row++)
-            for (let column = 0; column < columns; column++)
-                this.paintCell(pixels, row, column);
+        for (let y = 0; y < canvas.height; y++) {
+            const row = this.rowAt(y), lastRow = Math.max(row, this.rowAt(y + 1) - 1);
+            if (y > 0 && row === this.rowAt(y - 1) && row === lastRow) {
+                pixels.copyWithin(y * canvas.width, (y - 1) * canvas.width, y * canvas.width);
+                continue;
+            }
+            for (let x = 0; x < canvas.width; x++) {
+                const column = this.columnAt(x), last = Math.max(column, this.columnAt(x + 1) - 1);
+                pixels[y * canvas.width + x] = this.colourOf(row, lastRow, column, last);
+            }
+        }
         context.putImageData(image, 0, 0);
+        const across = canvas.width / this.width, down = canvas.height / this.height;
         context.strokeStyle = this.palette.accent;
         context.lineWidth = 2;
-        context.strokeRect(Math.floor(this.cell.column / join) * size, Math.floor(this.cell.row / join) * size,
-                           Math.max(size, 3), Math.max(size, 3));
+        context.strokeRect(this.cell.column * across, this.cell.row * down, Math.max(across, 4), Math.max(down, 4));
         this.scale.replaceChildren(...this.scaleText());
     }
 
-    paintCell(pixels, row, column) {
-        const {size, join} = this;
+    colourOf(row, lastRow, column, lastColumn) {
         let value = NaN;
-        for (let y = row * join; y < Math.min((row + 1) * join, this.height); y++)
-            for (let x = column * join; x < Math.min((column + 1) * join, this.width); x++) {
+        for (let y = row; y <= lastRow; y++)
+            for (let x = column; x <= lastColumn; x++) {
                 const one = this.shown[y * this.width + x];
                 if (!(one <= value))
                     value = Number.isNaN(one) ? value : one;
             }
         const none = Number.isNaN(value) || this.logarithmic && value <= 0;
-        const colour = none ? this.palette.ground : this.palette.graded(this.shareOf(value));
-        for (let y = 0; y < size; y++)
-            for (let x = 0; x < size; x++)
-                pixels[(row * size + y) * this.canvas.width + column * size + x] = colour;
+        return none ? this.palette.ground : this.palette.graded(this.shareOf(value));
     }
 
     scaleText() {
@@ -128,7 +144,7 @@ class Matrix {
     }
 
     point(event) {
-        this.move(Math.floor(event.offsetY / this.size) * this.join, Math.floor(event.offsetX / this.size) * this.join);
+        this.move(this.rowAt(event.offsetY), this.columnAt(event.offsetX));
     }
 
     key(event) {
@@ -137,7 +153,7 @@ class Matrix {
         if (!move)
             return;
         event.preventDefault();
-        this.move(this.cell.row + move[0] * this.join, this.cell.column + move[1] * this.join);
+        this.move(this.cell.row + move[0], this.cell.column + move[1]);
     }
 
     move(row, column) {

@@ -15,10 +15,23 @@ const hatchings = {
     10: (x) => x % 4 === 2,
 };
 
-// Colours as the style sheet has them now: light, dark or print.
+// Colours as the style sheet has them now: light, dark, or for print, which is light. `users` are
+// called when they have changed, and draw at once.
 class Palette {
     constructor() {
+        this.users = [];
         this.read();
+        const again = () => {
+            this.read();
+            this.users.forEach((user) => user());
+        };
+        const printing = (yes) => {
+            document.documentElement.classList.toggle("printing", yes);
+            again();
+        };
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+        window.addEventListener("beforeprint", () => printing(true));
+        window.addEventListener("afterprint", () => printing(false));
     }
     read() {
         const style = getComputedStyle(document.documentElement);

@@ -1,20 +1,15 @@
 // What a row did in each column of pixels: times by activity add up, and nothing is sampled.
 
 // Adds to `out`[column * activities + activity] how long, as a share of the column's time, a row
-// was in each activity. Cells are taken where a bin is no wider than a column, else exact steps
-// where there are some. Returns false while data are on their way.
+// was in each activity: from exact steps where they are kept, else from cells, of which a column
+// that cuts a bin takes its part. Returns false while data are on their way.
 function addShares(timeline, row, view, columns, out, weight = 1) {
     const leaf = timeline.rows.leaf[row];
-    const perColumn = (view.to - view.from) / columns;
-    const cells = timeline.rowCells(row);
-    const fine = cells && timeline.length / 2 ** cells.level <= perColumn;
-    if (fine || !cells && leaf < 0)
-        return addCells(timeline, cells, view, columns, out, weight);
     if (leaf >= 0)
-        return addLeaf(timeline, leaf, cells, view, columns, out, weight);
+        return addLeaf(timeline, leaf, timeline.rowCells(row), view, columns, out, weight);
     const leaves = timeline.rows.leaves[row];
-    if (leaves > 64 || !hasSteps(timeline, row))
-        return addCells(timeline, cells, view, columns, out, weight);
+    if (leaves > mostLeaves || !hasSteps(timeline, row))
+        return addCells(timeline, timeline.rowCells(row), view, columns, out, weight);
     let whole = true;
     for (const child of timeline.children[row]) {
         const part = weight * timeline.rows.leaves[child] / leaves;
@@ -22,6 +17,8 @@ function addShares(timeline, row, view, columns, out, weight = 1) {
     }
     return whole;
 }
+
+const mostLeaves = 64; // a row with more is drawn from cells
 
 function hasSteps(timeline, row) {
     const leaf = timeline.rows.leaf[row];

@@ -63,8 +63,24 @@ function switchTrees(holder) {
     choose(0);
 }
 
+// What rows mean stands below them; who knows it wants more rows on the screen.
+function briefTables() {
+    const holder = byId("overview"), notes = document.querySelectorAll("main tbody th small");
+    if (!holder || !notes.length)
+        return;
+    const button = make("button", {type: "button", onclick: () => choose(!brief)}, "Say what the rows mean");
+    let brief = true;
+    const choose = (next) => {
+        brief = next;
+        document.body.classList.toggle("brief", brief);
+        button.setAttribute("aria-pressed", brief ? "false" : "true");
+    };
+    (holder.querySelector(".bands") || holder).append(button);
+    choose(true);
+}
+
 function dressTables() {
-    for (const table of document.querySelectorAll("table.plain:not(.stacks)")) {
+    for (const table of document.querySelectorAll("#tables table.plain")) {
         if (!table.tHead || table.rows.length < 3)
             continue;
         sortable(table);
@@ -73,4 +89,5 @@ function dressTables() {
     const trees = byId("trees");
     if (trees)
         switchTrees(trees);
+    briefTables();
 }

@@ -2,10 +2,10 @@
 // its key, its button and its gesture.
 
 class Viewer {
-    constructor(section, timelines) {
+    constructor(section, timelines, palette) {
         this.section = section;
         this.timelines = timelines;
-        this.palette = new Palette();
+        this.palette = palette;
         this.messages = true;
         this.hits = null;
         this.view = {from: 0, to: 1};
@@ -27,15 +27,10 @@ class Viewer {
         this.help = buildHelp(this);
         this.section.append(this.help);
         window.addEventListener("resize", () => this.redraw());
-        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
-        window.addEventListener("beforeprint", () => {
-            document.documentElement.classList.add("printing");
-            this.recolour();
+        this.palette.users.push(() => {
+            this.fillLegend();
+            this.panels.forEach((panel) => panel.invalidate());
             this.draw();
-        });
-        window.addEventListener("afterprint", () => {
-            document.documentElement.classList.remove("printing");
-            this.recolour();
         });
     }
 
@@ -68,7 +63,10 @@ class Viewer {
         this.holder.replaceChildren(...this.panels.map((panel) => panel.element));
         this.current = this.panels[0];
         this.longest = Math.max(...this.panels.map((panel) => panel.timeline.length));
-        this.panels.forEach((panel) => listen(this, panel));
+        this.panels.forEach((panel) => {
+            panel.cursor.time = Math.min(this.longest / 2, panel.timeline.length);
+            listen(this, panel);
+        });
         this.fillSorts();
         this.fillLegend();
         fillPlaces(this);
@@ -112,13 +110,6 @@ class Viewer {
                 known.set(activity.id, activity);
         this.legend.replaceChildren(...[...known.values()].map((activity) =>
             make("li", {}, swatch(this.palette, activity.paint), activity.label)));
-    }
-
-    recolour() {
-        this.palette.read();
-        this.fillLegend();
-        this.panels.forEach((panel) => panel.invalidate());
-        this.redraw();
     }
 
     redraw() {

@@ -1,0 +1,55 @@
+#include "report/markup.h"
+
+#include "base/utf8.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* https://infra.spec.whatwg.org/#noncharacter */
+static bool is_noncharacter(uint32_t code)
+{
+    return (code & 0xfffe) == 0xfffe || (code >= 0xfdd0 && code <= 0xfdef);
+}
+
+static void put_bytes_shown(FILE *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        fprintf(out, "\\x%02x", (unsigned char)text[i]);
+}
+
+static void put_piece(FILE *out, const char *piece, size_t length)
+{
+    uint32_t code = 0;
+    if (length > 1 && lull_utf8_decode(piece, &code) == length && is_noncharacter(code)) {
+        put_bytes_shown(out, piece, length);
+        return;
+    }
+    for (size_t i = 0; i < length; i++) {
+        switch (piece[i]) {
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(piece[i], out);
+        }
+    }
+}
+
+void lull_markup_text(FILE *out, const char *text)
+{
+    char piece[LULL_UTF8_PIECE + 1];
+    while (*text) {
+        size_t length = lull_utf8_clean(&text, piece);
+        piece[length] = '\0';
+        put_piece(out, piece, length);
+    }
+}

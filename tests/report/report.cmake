@@ -1,0 +1,21 @@
+# The page of reports: pages that are made up, seen by an independent parser and in a real browser.
+if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
+    add_executable(report.make_page ${CMAKE_CURRENT_LIST_DIR}/make_page.c)
+    target_link_libraries(report.make_page PRIVATE lull_test_support)
+    # What is checked there is the page and no code of lull.
+    if(NOT LULL_SANITIZE)
+        set(browser_tests test_page test_shares)
+    endif()
+    if(NOT LULL_SANITIZE)
+        add_test(NAME report.test_axe
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_axe.py
+                         $<TARGET_FILE:report.make_page> ${CMAKE_CURRENT_BINARY_DIR}/axe)
+        set_tests_properties(report.test_axe PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 600)
+    endif()
+    foreach(test check_page ${browser_tests})
+        add_test(NAME report.${test}
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/${test}.py
+                         $<TARGET_FILE:report.make_page>)
+        set_tests_properties(report.${test} PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 600)
+    endforeach()
+endif()

@@ -1,0 +1,534 @@
+#!/usr/bin/env python3
+"""What a user does with a page, by mouse and by key, in a real browser.
+
+usage: test_page.py MAKE_PAGE [--keep FOLDER]
+
+Each check is a function; it gets a browser with the page of two runs open, anew. The runs are made
+up (tests/support/page_case.c): a ring of 8 ranks with 2 threads, 12 iterations, in which rank 3
+computes 1.9 times as long in "before" and no longer in "after".
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import browser as web  # noqa: E402  (after the path; may end the test)
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+SECOND = 1e9
+
+
+class Page:
+    def __init__(self, browser, folder):
+        self.browser, self.folder = browser, folder
+
+    def open(self, kind="two", fragment=""):
+        web.open_page(self.browser, self.folder / f"{kind}.html", fragment)
+
+    def all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def canvas(self, number=0):
+        """Focused and in the middle of the window, where the mouse, which is moved away, does not
+        come to lie on it."""
+        self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": 1, "y": 1})
+        canvas = self.all(".panel canvas")[number]
+        self.run("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus({preventScroll: true})", canvas)
+        web.settle(self.browser)
+        return canvas
+
+    def key(self, *keys):
+        canvas = self.run("return document.activeElement")
+        for key in keys:
+            canvas.send_keys(key)
+        web.settle(self.browser)
+
+    def button(self, text):
+        for button in self.all(".toolbar button"):
+            if button.text == text:
+                self.run("arguments[0].scrollIntoView({block: 'center'})", button)
+                button.click()
+                web.settle(self.browser)
+                return
+        raise AssertionError(f"no button {text}")
+
+    def text(self, selector):
+        """In one step, because elements are replaced while the page is drawn."""
+        return self.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    @property
+    def readout(self):
+        return self.text("#timelines .readout")
+
+    @property
+    def found(self):
+        return self.text(".found")
+
+    @property
+    def window(self):
+        """What is seen, in seconds, as the command for a closer look says it."""
+        text = self.text(".command code")
+        return tuple(float(number) for number in re.search(r"--window ([\d.]+)s:([\d.]+)s", text).groups())
+
+    @property
+    def row(self):
+        return self.readout.split(" at ")[0]
+
+    def mouse(self, x, y, number=0):
+        """An action chain that has moved to a place of the canvas, in CSS pixels."""
+        canvas = self.canvas(number)
+        size = canvas.size
+        return ActionChains(self.browser, duration=20).move_to_element_with_offset(
+            canvas, int(x - size["width"] / 2), int(y - size["height"] / 2))
+
+    def do(self, chain):
+        chain.perform()
+        web.settle(self.browser)
+
+    def row_y(self, number):
+        return 40 + 13 * number + 6
+
+
+# ---- zoom and pan ---------------------------------------------------------------------------
+
+
+def check_zoom_keys(page):
+    page.canvas()
+    whole = page.window
+    page.key("+", "+")
+    closer = page.window
+    assert abs((closer[1] - closer[0]) * 4 - (whole[1] - whole[0])) < 1e-6, (whole, closer)
+    page.key(Keys.SHIFT + Keys.ARROW_RIGHT)
+    later = page.window
+    assert later[0] > closer[0] and abs((later[1] - later[0]) - (closer[1] - closer[0])) < 1e-6
+    page.key(Keys.SHIFT + Keys.ARROW_LEFT)
+    assert abs(page.window[0] - closer[0]) < 1e-6
+    page.key("-")
+    assert page.window[1] - page.window[0] > 1.9 * (closer[1] - closer[0])
+    page.key("0")
+    assert page.window == whole
+
+
+def check_zoom_mouse(page):
+    whole = page.window
+    page.button("Zoom in")
+    assert page.window[1] - page.window[0] < 0.51 * (whole[1] - whole[0])
+    page.button("Later ▶")
+    assert page.window[0] > whole[0]
+    page.button("◀ Earlier")
+    page.button("Zoom out")
+    page.button("Whole run")
+    assert page.window == whole
+    page.do(page.mouse(600, 100).double_click())
+    assert page.window[1] - page.window[0] < 0.51 * (whole[1] - whole[0])
+    before = page.window
+    page.do(page.mouse(700, 100).click_and_hold().move_by_offset(-200, 0).release())
+    assert page.window[0] > before[0], "dragging to the left shows what is later"
+    page.button("Whole run")
+    page.do(page.mouse(400, 100).key_down(Keys.SHIFT).click_and_hold().move_by_offset(200, 0).release()
+            .key_up(Keys.SHIFT))
+    span = page.window[1] - page.window[0]
+    assert 0.15 * whole[1] < span < 0.25 * whole[1], (span, whole)
+
+
+def check_wheel(page):
+    page.canvas()
+    whole = page.window
+    wheel = ("const canvas = document.querySelector('.panel canvas'), box = canvas.getBoundingClientRect();"
+             "canvas.dispatchEvent(new WheelEvent('wheel', {deltaY: arguments[0], ctrlKey: arguments[1],"
+             "shiftKey: arguments[2], clientX: box.left + 600, clientY: box.top + 100, cancelable: true}));")
+    page.run(wheel, -100, True, False)
+    web.settle(page.browser)
+    assert page.window[1] - page.window[0] < 0.85 * (whole[1] - whole[0])
+    before = page.window
+    page.run(wheel, 50, False, True)
+    web.settle(page.browser)
+    assert page.window[0] > before[0]
+
+
+# ---- rows -----------------------------------------------------------------------------------
+
+
+def check_cursor_keys(page):
+    page.canvas()
+    assert page.row == "node0"
+    page.key(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert page.row == "rank 0 thread 0"
+    page.key(Keys.ARROW_UP)
+    assert page.row == "rank 0"
+    before = page.readout
+    page.key(Keys.ARROW_RIGHT)
+    assert page.readout != before
+
+
+def check_fold(page):
+    page.canvas()
+    height = page.canvas().size["height"]
+    page.key(Keys.ENTER)  # node0
+    page.key(Keys.ARROW_DOWN)
+    assert page.row == "node1"
+    page.key(Keys.ARROW_UP, "f", Keys.ARROW_DOWN)
+    assert page.row == "rank 0"
+    page.button("Fold")
+    page.canvas()
+    page.key(Keys.ARROW_DOWN)
+    assert page.row == "rank 1"
+    page.button("Fold all")  # what is folded opens first
+    page.button("Fold all")
+    assert page.canvas().size["height"] < height
+    page.do(page.mouse(20, 40 + 14).click())  # on the name of node0
+    page.key(Keys.ARROW_DOWN)
+    assert page.row == "rank 0"
+
+
+def check_pin(page):
+    page.canvas()
+    page.key(*[Keys.ARROW_DOWN] * 3, "p")
+    assert page.row == "rank 0 thread 1"
+    page.key(*[Keys.ARROW_UP] * 9)
+    assert page.row == "rank 0 thread 1", "the pinned row is the first"
+    page.button("Pin")
+    page.canvas()
+    page.key(*[Keys.ARROW_UP] * 9)
+    assert page.row == "node0"
+
+
+def check_sort(page):
+    page.canvas()
+    page.key("F", "F")  # nodes alone, then all
+    select = page.one(".toolbar select")
+    select.find_elements(By.TAG_NAME, "option")[1].click()
+    web.settle(page.browser)
+    page.canvas()
+    page.key(*[Keys.ARROW_UP] * 40)
+    page.key(Keys.ARROW_DOWN)
+    assert page.row == "rank 3", "the late rank has most useful time of its node"
+    page.key("s", *[Keys.ARROW_UP] * 40)
+    assert page.row == "node1", "rank 4 waits for its message: most point-to-point"
+
+
+# ---- what is told ---------------------------------------------------------------------------
+
+
+def check_hover(page):
+    canvas = page.canvas()
+    page.do(page.mouse(300, page.row_y(2)))
+    assert page.row == "rank 0 thread 0"
+    assert re.search(r"useful [\d.]+ %|MPI collective [\d.]+ %", page.readout), page.readout
+    assert canvas.get_attribute("aria-label").startswith("Timeline of before: 16 rows")
+
+
+def check_steps(page):
+    page.canvas()
+    page.key("w")  # the first long wait: rank 4 in MPI_Recv
+    assert page.row == "rank 4 thread 0", page.readout
+    assert "MPI_Recv, exchange (heat.c:91)" in page.readout
+    assert "from rank 3 thread 0 was received, tag 7" in page.readout
+    page.key("]")
+    assert "MPI_Allreduce" in page.readout, page.readout
+    page.key("[", "[")
+    assert "MPI_Send" in page.readout, page.readout
+
+
+def check_what_ended_it(page):
+    page.canvas()
+    page.key("w", "e")
+    web.wait(lambda: page.row == "rank 3 thread 0", "the sender of the message")
+    page.canvas()
+    page.key("w", "]", "e")  # the second wait's Allreduce: the next step of it is met by rank 3 or 4
+    web.wait(lambda: page.row in ("rank 3 thread 0", "rank 4 thread 0") or "Nothing else" in page.found, "an answer")
+    page.button("Next long wait")
+    assert page.row == "rank 4 thread 0"
+    page.button("What ended it?")
+    web.wait(lambda: page.row == "rank 3 thread 0", "the sender of the message")
+
+
+def check_places(page):
+    page.one(".places summary").click()
+    buttons = page.all(".places tbody button")
+    assert buttons[0].text == "rank 4 thread 0"
+    buttons[1].click()
+    web.settle(page.browser)
+    assert page.row == "rank 4 thread 0"
+    assert page.window[1] - page.window[0] < 0.01
+
+
+def check_messages(page):
+    page.canvas()
+    picture = "return document.querySelector('.panel canvas').toDataURL()"
+    with_arrows = page.run(picture)
+    page.key("m")
+    without = page.run(picture)
+    assert with_arrows != without
+    page.button("Messages")
+    page.canvas()
+    assert page.run(picture) == with_arrows
+
+
+def check_search(page):
+    page.canvas()
+    page.key("/")
+    assert page.run("return document.activeElement.type") == "search"
+    query = page.run("return document.activeElement")
+    query.send_keys("rank 3")
+    web.wait(lambda: page.found.startswith("6 rows"), "hits of both runs")
+    query.send_keys(Keys.ENTER)
+    web.settle(page.browser)
+    assert page.row == "rank 3", page.readout
+    query.clear()
+    query.send_keys("MPI_Allred")
+    web.wait(lambda: page.found == "0 rows, 2 regions", "regions")
+    page.button("Next hit")
+    web.wait(lambda: "MPI_Allreduce" in page.readout, "a step in that region")
+    page.canvas()
+    first = page.readout
+    page.key("n")
+    web.wait(lambda: page.readout != first, "the next one")
+    page.key("N")
+    query.clear()
+    query.send_keys("heat.c:87")
+    web.wait(lambda: page.found == "0 rows, 2 regions", "regions by their call site")
+
+
+def check_help(page):
+    page.canvas()
+    page.key("?")
+    assert page.one("dialog").get_attribute("open") is not None
+    text = page.one("dialog").text
+    for action in ("fold or unfold", "keep the row at the top", "what ended it", "Ctrl and wheel"):
+        assert action in text, action
+    page.run("return document.activeElement").send_keys(Keys.ESCAPE)
+    assert page.one("dialog").get_attribute("open") is None
+    page.button("Keys ?")
+    assert page.one("dialog").get_attribute("open") is not None
+
+
+def check_two_runs(page):
+    assert [h.text for h in page.all(".panel h3")] == ["before", "after"]
+    page.canvas(1)
+    page.key(Keys.ARROW_DOWN, "+")
+    assert "rank 0" in page.readout
+    page.key("o")
+    assert page.run("return document.activeElement === document.querySelectorAll('.panel canvas')[0]")
+    second = page.all(".choice select")[1]
+    second.find_elements(By.TAG_NAME, "option")[0].click()
+    web.settle(page.browser)
+    assert [h.text for h in page.all(".panel h3")] == ["before"]
+
+
+def check_fragment(page):
+    page.canvas()
+    page.key("w", "p", "m")
+    page.one(".toolbar input").send_keys("Send")
+    web.wait(lambda: "regions" in page.found, "the search")
+    seen = page.readout, page.window
+    fragment = web.wait(lambda: page.run("return location.hash.includes('find=send') && location.hash"), "fragment")
+    page.open("two", fragment)
+    assert (page.readout, page.window) == seen
+    assert page.one(".toolbar input").get_attribute("value") == "send"
+    page.open("two", "#view?runs=9&from=x&row=99999&fold0=a&in=7")
+    assert page.window[0] == 0, "what makes no sense is passed over"
+
+
+# ---- the rest of the page -------------------------------------------------------------------
+
+
+def check_links(page):
+    for link in page.all("nav a"):
+        link.click()
+        target = link.get_attribute("href").split("#")[1]
+        assert page.run("return Math.abs(document.getElementById(arguments[0]).getBoundingClientRect().top) < 900",
+                        target), target
+
+
+def check_schemes(page):
+    buttons = page.all(".switch button")
+    assert [b.text for b in buttons] == ["POP efficiencies, additive", "POP efficiencies, multiplicative"]
+    shown = lambda: [t.get_attribute("id") for t in page.all("#trees .table") if t.is_displayed()]  # noqa: E731
+    first = shown()
+    buttons[1].send_keys(Keys.ENTER)
+    assert len(first) == 1 and len(shown()) == 1 and shown() != first
+    assert buttons[1].get_attribute("aria-pressed") == "true"
+
+
+def check_tables(page):
+    rows = lambda: [r for r in page.all("#tables tbody tr") if r.is_displayed()]  # noqa: E731
+    assert len(rows()) == 20
+    heads = page.all("#tables thead button")
+    heads[2].click()
+    calls = [int(r.find_elements(By.TAG_NAME, "td")[1].text) for r in rows()]
+    assert calls == sorted(calls, reverse=True) and calls[0] == 59
+    heads[2].send_keys(Keys.ENTER)
+    assert rows()[0].find_elements(By.TAG_NAME, "td")[1].text == "0"
+    page.one("button.more").click()
+    assert len(rows()) == 60
+
+
+def check_matrix(page):
+    canvas = page.one(".matrix canvas")
+    page.run("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    text = lambda: page.one(".matrix .readout").text  # noqa: E731
+    assert text() == "sender 0, receiver 1: 98.30 kB", text()  # 12 messages of 8,192 bytes
+    size = canvas.size
+    page.do(ActionChains(page.browser).move_to_element_with_offset(
+        canvas, int(size["width"] * 2.5 / 8 - size["width"] / 2), int(size["height"] * 1.5 / 8 - size["height"] / 2)))
+    assert text() == "sender 1, receiver 2: 196.6 kB", text()
+    page.one(".matrix select").find_elements(By.TAG_NAME, "option")[1].click()
+    canvas.send_keys(Keys.ARROW_DOWN)
+    web.wait(lambda: text().startswith("sender 2, receiver 2: "), "the cell below")
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    web.wait(lambda: text() == "sender 2, receiver 3: 12", "the number of messages")
+    assert "largest of 8 cells" in page.one(".matrix details").text
+
+
+def luminance(page, selector, kind="backgroundColor"):
+    colour = page.run("return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]", selector, kind)
+    return sum(int(part) for part in re.findall(r"\d+", colour)[:3])
+
+
+def check_dark(page):
+    light = luminance(page, "body")
+    picture = "return document.querySelector('.panel canvas').toDataURL()"
+    bright = page.run(picture)
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                 {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    try:
+        web.wait(lambda: page.run(picture) != bright, "a dark canvas")
+        assert luminance(page, "body") < light / 3
+        assert luminance(page, "body", "color") > 600
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def overflow(page):
+    return page.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def check_narrow(page):
+    """No scrolling sideways at 320 CSS pixels, which is 1280 at 400 % (WCAG 1.4.10)."""
+    try:
+        for width, scale in ((320, 1), (600, 2), (1200, 1)):
+            page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": 800, "deviceScaleFactor": scale, "mobile": False})
+            web.settle(page.browser)
+            assert overflow(page) <= 0, (width, overflow(page))
+            assert page.one(".panel canvas").size["width"] <= width
+            page.canvas()
+            page.key(Keys.ARROW_DOWN)
+            assert page.readout
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def check_print(page):
+    data = page.browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
+    assert len(data) > 20000
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not page.one(".toolbar").is_displayed() and not page.one("nav").is_displayed()
+        assert page.one("#trust").is_displayed() and page.one("#tables table").is_displayed()
+        assert overflow(page) <= 0
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def check_targets(page):
+    """Buttons are at least 24 pixels high and wide (WCAG 2.5.8)."""
+    for button in page.all("#timelines button, #trees button"):
+        if button.is_displayed():
+            assert button.size["height"] >= 24 and button.size["width"] >= 24, button.text
+
+
+def check_without_script(page):
+    page.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        page.browser.get((page.folder / "two.html").as_uri())
+        body = page.one("body").text
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    for text in ("Load balance", "multiplicative", "function_59", "rank 3", "drawn by the script of this page"):
+        assert text in body, text
+
+
+def check_old_browser(page):
+    """Without DecompressionStream the overview and the tables stay."""
+    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
+                                          {"source": "delete globalThis.DecompressionStream"})
+    try:
+        page.open("two")
+        assert "too old" in page.one("#timelines").text
+        assert len(page.all("#tables tbody tr")) == 60
+    finally:
+        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def check_hostile(page):
+    page.open("hostile")
+    assert page.run("return document.images.length") == 0
+    assert "</script><img src=x onerror=alert(1)>" in page.one(".panel h3").text
+    page.canvas()
+    page.key(Keys.ARROW_LEFT)
+    assert "<img src=x onerror=alert(2)>\\xe2\\x80\\xae\\xff&\"'" in page.readout, page.readout
+
+
+def check_focus_order(page):
+    """Tab goes through what can be used in the order in which it stands, and never gets caught."""
+    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+    order = []
+    for _ in range(60):
+        page.one("body").send_keys(Keys.TAB) if not order else ActionChains(page.browser).send_keys(Keys.TAB).perform()
+        top = page.run("const e = document.activeElement, all = [...document.querySelectorAll('*')];"
+                       "return e === document.body ? -1 : all.indexOf(e)")
+        if top < 0:
+            break
+        order.append(top)
+    assert len(order) > 25 and order == sorted(order), order
+
+
+CHECKS = [value for name, value in sorted(globals().items()) if name.startswith("check_")]
+
+
+def main():
+    make_page, only = sys.argv[1], sys.argv[2:]
+    browser, failed = web.start(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        page = Page(browser, pathlib.Path(folder))
+        for kind in ("two", "hostile"):
+            subprocess.run([make_page, kind, page.folder / f"{kind}.html"], check=True)
+        try:
+            for check in CHECKS:
+                if only and check.__name__ not in only:
+                    continue
+                page.open("two")
+                try:
+                    check(page)
+                    said = web.complaints(browser, page.folder)
+                    assert not said, said
+                    print("ok     ", check.__name__)
+                except AssertionError as error:
+                    failed += 1
+                    line = error.__traceback__
+                    while line.tb_next:
+                        line = line.tb_next
+                    print("FAILED ", check.__name__, "line", line.tb_lineno, error)
+                    browser.get_log("browser")
+        finally:
+            browser.quit()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
