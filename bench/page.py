@@ -59,7 +59,7 @@ def speedscope(folder):
         return None
     done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder,
                            "speedscope@1"], capture_output=True, check=False)
-    page = pathlib.Path(folder, "node_modules/speedscope/dist/release/index.html")
+    page = pathlib.Path(folder, "node_modules/speedscope/dist/release/index.html").resolve()
     return page if done.returncode == 0 and page.exists() else None
 
 
@@ -107,7 +107,7 @@ def numbers(bench, *words):
 
 
 def compare(bench, name, run, limit, peer):
-    page, trace = bench.path("page.html"), bench.path("page.json")
+    page, trace = os.path.abspath(bench.path("page.html")), os.path.abspath(bench.path("page.json"))
     subprocess.run(bench.lull("report", run, "--output", page), check=True, stderr=subprocess.DEVNULL)
     size = os.path.getsize(page) / 1e6
     found = numbers(bench, "page", page)
