@@ -20,12 +20,14 @@ import fit
 import inject
 import kernel
 import machine
+import page
 import record_app
 import record_mpi
 import record_omp
 import predicted
 import program
 import repeat
+import report
 import simulate
 import sparse
 import wave
@@ -163,11 +165,11 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_app, inject, simulate, wave,
-                     fit, program, predicted, kernel, sparse):
+                     fit, program, predicted, kernel, sparse, page, report):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "heat", "inject",
                                      "simulate", "wave", "fit", "program", "predicted", "kernel",
-                                     "sparse")):
+                                     "sparse", "page", "report")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

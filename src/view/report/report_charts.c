@@ -61,9 +61,9 @@ static void add_efficiencies(struct lull_document *document, const struct lull_r
 enum loss { LOSS_MESSAGES, LOSS_MPI, LOSS_OPENMP, LOSS_IDLE, LOSS_REST, LOSS_LONGER, LOSSES };
 
 static const char *const loss_labels[LOSSES] = {
-    [LOSS_MESSAGES] = "MPI messages",   [LOSS_MPI] = "other MPI", [LOSS_OPENMP] = "OpenMP",
-    [LOSS_IDLE] = "idle",               [LOSS_REST] = "I/O, tracer, other",
-    [LOSS_LONGER] = "longer computation",
+    [LOSS_MESSAGES] = "MPI messages",   [LOSS_MPI] = "other MPI",
+    [LOSS_OPENMP] = "OpenMP",           [LOSS_IDLE] = "idle",
+    [LOSS_REST] = "I/O, tracer, other", [LOSS_LONGER] = "longer computation",
 };
 
 static enum loss loss_of(unsigned activity)
@@ -96,8 +96,8 @@ static double find_losses(const struct lull_breakdown *breakdown, double losses[
         if (thread->kind == LULL_LOCATION_DEVICE)
             continue;
         for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
-            double s = 1e-9 * (double)(thread->times.ns[activity][0] +
-                                       thread->times.ns[activity][1]);
+            double s =
+                1e-9 * (double)(thread->times.ns[activity][0] + thread->times.ns[activity][1]);
             if (activity == LULL_USEFUL)
                 useful += s;
             else
@@ -107,7 +107,8 @@ static double find_losses(const struct lull_breakdown *breakdown, double losses[
     return useful;
 }
 
-/* Stacked. Useful time beyond that of the reference is lost as well where the problem is the same. */
+/* Stacked. Useful time beyond that of the reference is lost as well where the problem is the same.
+ */
 static void add_losses(struct lull_document *document, const struct lull_runs *runs,
                        struct lull_arena *arena)
 {
@@ -119,8 +120,8 @@ static void add_losses(struct lull_document *document, const struct lull_runs *r
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->scaling == LULL_SCALING_STRONG)
             losses[i][LOSS_LONGER] = fmax(0, useful[i] - useful[runs->reference]);
-    struct lull_chart *chart = chart_of_runs(arena, "Lost time of all threads, by cause",
-                                             "core-seconds", "");
+    struct lull_chart *chart =
+        chart_of_runs(arena, "Lost time of all threads, by cause", "core-seconds", "");
     for (unsigned loss = 0; loss < LOSSES; loss++) {
         struct lull_chart_point *points = lull_arena_zero(arena, runs->count, sizeof *points);
         double most = 0;

@@ -44,6 +44,19 @@ static void tell_differences(struct lull_document *document, const struct lull_r
                            100 * LULL_REPORT_DIFFERS_LEAST);
 }
 
+/* The call; where it is a region of the user's (as of a barrier without one of its own), both. */
+static const char *what_waits(const struct lull_timeline *timeline,
+                              const struct lull_timeline_place *wait, struct lull_arena *arena)
+{
+    const char *activity = lull_activity_name(wait->activity);
+    if (wait->region == LULL_NONE)
+        return activity;
+    const struct lull_region *region = &timeline->trace->regions[wait->region];
+    return region->activity == wait->activity
+               ? region->name
+               : lull_arena_printf(arena, "%s (%s)", activity, region->name);
+}
+
 /* The longest wait, with as much time again on both sides. */
 static void tell_wait(struct lull_document *document, const struct lull_report *report,
                       uint32_t run, const struct lull_report_wish *wish, struct lull_arena *arena)
@@ -59,9 +72,7 @@ static void tell_wait(struct lull_document *document, const struct lull_report *
     lull_format_time(wait->begin, when, sizeof when);
     lull_document_note(document, LULL_NOTE_INFO,
                        "%sThe longest wait: %s in %s of %s, from %s on. Closer: %s %.9gs:%.9gs",
-                       prefix_of(report, run, arena), took,
-                       wait->region == LULL_NONE ? lull_activity_name(wait->activity)
-                                                 : timeline->trace->regions[wait->region].name,
+                       prefix_of(report, run, arena), took, what_waits(timeline, wait, arena),
                        lull_report_row_name(timeline, timeline->leaves[wait->leaf].row, arena),
                        when, lull_report_command(&report->runs.runs[run], wish, arena),
                        1e-9 * (double)from, 1e-9 * (double)(wait->end + length));

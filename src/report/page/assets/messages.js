@@ -1,7 +1,8 @@
 // Messages between the rows of a timeline: arrows where there are few rows, else how many are on
 // their way.
 
-const mostArrowRows = 200, mostArrows = 4000;
+const mostArrowRows = 200, mostArrows = 2000;
+const plainArrows = 150; // more are drawn thinner, without heads
 
 // Those that overlap the view, as indices; at most `most` of them, then null.
 function messagesIn(list, view, most) {

@@ -209,15 +209,18 @@ class Panel {
         this.arrows = chosen !== null;
         if (chosen) {
             const leaf = this.timeline.rows.leaf[this.rows.list[this.cursor.place].row];
+            const thick = clamp(plainArrows / chosen.length, 0.12, 1);
             context.lineWidth = 1;
-            for (const i of chosen)
-                this.drawArrow(context, list, i, leaf >= 0 && (list.sender[i] === leaf || list.receiver[i] === leaf)
-                    ? palette.accent : palette.arrow);
+            for (const i of chosen) {
+                const own = leaf >= 0 && (list.sender[i] === leaf || list.receiver[i] === leaf);
+                context.globalAlpha = own ? Math.min(1, 2 * thick) : thick;
+                this.drawArrow(context, list, i, own ? palette.accent : palette.arrow, thick === 1);
+            }
         }
         context.restore();
     }
 
-    drawArrow(context, list, i, colour) {
+    drawArrow(context, list, i, colour, head) {
         const from = this.rows.placeOfLeaf(list.sender[i]), to = this.rows.placeOfLeaf(list.receiver[i]);
         if (from === undefined || to === undefined || from === to)
             return;
@@ -228,7 +231,7 @@ class Panel {
         context.moveTo(x, y);
         context.lineTo(endX, endY);
         context.stroke();
-        if (this.rowHeight < 5)
+        if (!head || this.rowHeight < 5)
             return;
         const angle = Math.atan2(endY - y, endX - x);
         context.beginPath();

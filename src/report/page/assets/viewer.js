@@ -63,7 +63,10 @@ class Viewer {
         this.holder.replaceChildren(...this.panels.map((panel) => panel.element));
         this.current = this.panels[0];
         this.longest = Math.max(...this.panels.map((panel) => panel.timeline.length));
-        this.panels.forEach((panel) => listen(this, panel));
+        this.panels.forEach((panel) => {
+            panel.cursor.time = Math.min(this.longest / 2, panel.timeline.length);
+            listen(this, panel);
+        });
         this.fillSorts();
         this.fillLegend();
         fillPlaces(this);
