@@ -181,9 +181,15 @@ def definitions_of(data):
     return process, names
 
 
+# How often a thread waits for a lock is the machine's choice.
+LOCKS = re.compile(r" calls (sem|pthread_(mutex|cond|rwlock))_")
+
+
 def compare(expected, any_number, got):
     wrong = []
     for what in sorted(set(expected) | set(got) | any_number):
+        if LOCKS.search(what) and what not in expected:
+            continue
         number = got.get(what, 0)
         if what in any_number:
             if number == 0:
