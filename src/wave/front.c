@@ -1,7 +1,7 @@
 /* How fast a front moves, how it decays, and why it ends. */
 #include "wave/detect.h"
 
-#include "stats/regress.h"
+#include "stats/fit/regress.h"
 #include "stats/special.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 
 #include "bench/number.h"
 #include "bench/timing.h"
-#include "stats/piecewise.h"
+#include "stats/fit/piecewise.h"
 #include "stats/quantile.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Least squares against the certified values of NIST's Statistical Reference Datasets. */
-#include "stats/linear_fit.h"
+#include "stats/fit/linear_fit.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Lines and lines in pieces: planted parameters are found again. */
-#include "stats/piecewise.h"
+#include "stats/fit/piecewise.h"
 #include "stats/random.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "stats/linear_fit.h"
+#include "stats/fit/linear_fit.h"
 
 #include <math.h>
 

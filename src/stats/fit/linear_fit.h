@@ -1,6 +1,6 @@
 /* Linear least squares with several columns: y = sum over j of coefficient j times column j. */
-#ifndef LULL_STATS_LINEAR_FIT_H
-#define LULL_STATS_LINEAR_FIT_H
+#ifndef LULL_STATS_FIT_LINEAR_FIT_H
+#define LULL_STATS_FIT_LINEAR_FIT_H
 
 #include "base/error.h"
 

@@ -1,10 +1,10 @@
 /* Lines in pieces: points in order of x, divided into ranges with a line of their own each, as the
  * time of a message over its size has one line per protocol. */
-#ifndef LULL_STATS_PIECEWISE_H
-#define LULL_STATS_PIECEWISE_H
+#ifndef LULL_STATS_FIT_PIECEWISE_H
+#define LULL_STATS_FIT_PIECEWISE_H
 
 #include "base/arena.h"
-#include "stats/regress.h"
+#include "stats/fit/regress.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Straight lines through points. */
-#ifndef LULL_STATS_REGRESS_H
-#define LULL_STATS_REGRESS_H
+#ifndef LULL_STATS_FIT_REGRESS_H
+#define LULL_STATS_FIT_REGRESS_H
 
 #include "base/error.h"
 

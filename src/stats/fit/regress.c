@@ -1,4 +1,4 @@
-#include "stats/regress.h"
+#include "stats/fit/regress.h"
 
 #include "stats/special.h"
 

@@ -1,4 +1,4 @@
-#include "stats/piecewise.h"
+#include "stats/fit/piecewise.h"
 
 #include "stats/special.h"
 
