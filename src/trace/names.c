@@ -57,7 +57,7 @@ static const struct {
     [LULL_MPI_OTHER] = {"mpi_other", "MPI other"},
     [LULL_OMP_SYNC] = {"omp_sync", "OpenMP synchronisation"},
     [LULL_OMP_SCHEDULE] = {"omp_schedule", "OpenMP scheduling, fork and join"},
-    [LULL_OMP_LOCK] = {"omp_lock", "OpenMP lock wait"},
+    [LULL_OMP_LOCK] = {"omp_lock", "lock wait"},
     [LULL_IDLE] = {"idle", "idle outside parallel regions"},
     [LULL_DEVICE] = {"device", "device runtime"},
     [LULL_IO] = {"io", "I/O"},
