@@ -299,7 +299,7 @@ def many_files(bench, compiler):
 def many_functions(bench, compiler):
     """That they are too many to be told apart is said, once."""
     program = bench.path("many")
-    target = bench.path("many.run")
+    target = bench.path("many." + compiler + ".run")
     bench.run([compiler, os.path.join(HERE, "many.c"), "-o", program])
     done = bench.run([bench.settings.lull, "record", "-o", target, "--throttle", "none", program])
     said = [line for line in done.stderr.split("\n") if "told apart" in line]

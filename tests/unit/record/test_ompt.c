@@ -152,7 +152,8 @@ static void test_team_of_another(void **state)
     assert_int_equal(open_after[SECOND], 0);
 }
 
-/* ---- more regions, one in the other, than are recorded ---------------------------------------- */
+/* ---- more regions, one in the other, than are recorded ----------------------------------------
+ */
 
 enum { DEEP = REC_OMP_FORKS + 3 };
 
