@@ -192,7 +192,7 @@ if(Python3_FOUND)
         record_program(pause_omp ${compiler} -fopenmp)
         record_program(omp_waits ${compiler} -fopenmp)
         record_program(nested_threads ${compiler} -fopenmp)
-        record_test(nested_threads.${short} quick --bytes=9000 --
+        record_test(nested_threads.${short} quick --bytes=13000 --
                     ${record_bin}/nested_threads.${short})
         record_test(omp_waits.${short} quick -- ${record_bin}/omp_waits.${short})
         record_test(omp_rest.${short} quick -- ${record_bin}/omp_rest.${short})

@@ -1,7 +1,7 @@
 """Records a program and checks the run against what the program says about itself.
 
     run.py --lull LULL --check CHECK_RUN [--env NAME=VALUE...] [--option OPTION...]
-           [--bytes N] -- COMMAND...          N: of a location's files, on average, at most
+           [--bytes N] -- COMMAND...          N: on disk for a location, on average, at most
 """
 import argparse
 import os
@@ -16,9 +16,9 @@ import tape_parts
 
 
 def too_large(run, most):
-    """The files of a location take more than that."""
+    """A location takes more than that on disk."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(run) for name in names]
-    size = sum(os.path.getsize(path) for path in paths)
+    size = sum(os.stat(path).st_blocks * 512 for path in paths) # on disk
     locations = sum(name.endswith(".sums") for path in paths if path.endswith(".tape")
                     for name in tape_parts.take_apart(path))
     if size <= most * locations:

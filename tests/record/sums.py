@@ -75,7 +75,7 @@ class Bench:
                     "profile: has no region efficiency")
 
     def budget(self):
-        run, expected = self.record("budget", ["--max-size", "128KiB"], [ROUNDS])
+        run, expected = self.record("budget", ["--max-size", "64KiB"], [ROUNDS])
         self.check("budget", run, expected, True)
         facts = self.json("info", run)["facts"]
         self.expect("until" in str(facts.get("events_kept")), "budget: info does not say so")

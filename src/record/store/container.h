@@ -5,7 +5,7 @@
 #ifndef LULL_RECORD_STORE_CONTAINER_H
 #define LULL_RECORD_STORE_CONTAINER_H
 
-#include "tape/layout.h"
+#include "tape/process.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "support/record/recorded.h"
 
 #include "support/folder.h"
-#include "tape/layout.h"
+#include "tape/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

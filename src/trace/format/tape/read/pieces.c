@@ -1,5 +1,6 @@
 /* Files of processes: which extents belong to what. See struct lull_tape_process_header. */
 #include "base/file.h"
+#include "tape/process.h"
 #include "trace/format/tape/tape.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* The files of records: their headers, and the newest records of one that is being written, or was
  * when its program died. See struct lull_tape_header. */
 #include "base/file.h"
+#include "tape/process.h"
 #include "trace/format/tape/tape.h"
 
 #include <errno.h>

@@ -1,0 +1,62 @@
+/* Tape: the file of a process, RUN/<p / 1000>/<p>.tape, in which a recorder writes all that it
+ * records: extents, and tables that say what they are part of. */
+#ifndef LULL_TAPE_PROCESS_H
+#define LULL_TAPE_PROCESS_H
+
+#include "tape/layout.h"
+
+#define LULL_TAPE_PROCESS_MAGIC "LULLPROC"
+#define LULL_TAPE_PAGE          4096 /* extents begin at multiples of this and are as long */
+#define LULL_TAPE_TABLES        20   /* of extents, beside the one behind the header */
+
+/* What an extent is part of. The parts of one location, or the definitions, follow each other in
+ * the order of their extents' numbers. */
+enum lull_tape_part {
+    LULL_TAPE_PART_NONE,        /* not (yet) in use */
+    LULL_TAPE_PART_DEFINITIONS, /* each like a file of definitions: a header, then definitions */
+    LULL_TAPE_PART_HEAD,        /* struct lull_tape_header */
+    LULL_TAPE_PART_RECORDS,     /* chunks; of all that there are, `flushed` bytes count */
+    LULL_TAPE_PART_TAIL,        /* the chunk that is being filled */
+    LULL_TAPE_PART_SUMS,        /* like a file of sums */
+    LULL_TAPE_PARTS
+};
+
+/* `part` is stored last, with release order, before the extent is used. */
+struct lull_tape_extent {
+    uint32_t page, pages; /* where it begins and how long it is */
+    uint32_t location;    /* its number in the process; 0 of definitions */
+    uint32_t part;
+};
+
+/* A page with this, and behind it as many extents as fit. The table with index k has 256 << k
+ * extents more. */
+struct lull_tape_process_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint32_t header_size; /* of this struct; the first extent stands there */
+    uint32_t process;     /* p of the file name */
+    uint64_t end;         /* bytes of the file that are given out */
+    uint32_t n_extents;   /* that are given out; some of them may be NONE */
+    uint32_t reserved;
+    uint64_t tables[LULL_TAPE_TABLES]; /* where they stand; 0: there is none yet */
+};
+
+/* Extents in the first page. */
+#define LULL_TAPE_FIRST_EXTENTS                                              \
+    ((uint32_t)((LULL_TAPE_PAGE - sizeof(struct lull_tape_process_header)) / \
+                sizeof(struct lull_tape_extent)))
+
+/* Which table an extent stands in, and at which place; -1: behind the header. */
+static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
+{
+    int table = -1;
+    uint32_t size = LULL_TAPE_FIRST_EXTENTS;
+    while (extent >= size && table < LULL_TAPE_TABLES) {
+        extent -= size;
+        size = UINT32_C(256) << ++table;
+    }
+    *ret_place = extent;
+    return table;
+}
+
+#endif
