@@ -179,8 +179,7 @@ static unsigned draw_legend(FILE *out, const struct lull_chart *chart)
                 fprintf(out,
                         "<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.1f\" width=\"22\" "
                         "height=\"9\"/>\n",
-                        class_of_area(series->style), colour_of(number), x,
-                        y - 9);
+                        class_of_area(series->style), colour_of(number), x, y - 9);
             else if (series->style != LULL_CHART_POINTS)
                 fprintf(out, "<path class=\"s%u %s\" d=\"M%.1f %.1fh22\"/>\n", colour_of(number),
                         series->style == LULL_CHART_CURVE ? "curve" : "line", x, y - 4);

@@ -9,7 +9,7 @@
 static const struct page_run before = {"before", 2, 4, 2, 12, 3, 2000000, true, true, "sweep"};
 static const struct page_run after = {"after", 2, 4, 2, 12, 99, 2000000, true, true, "sweep"};
 static const struct page_run hostile = {
-    "</script><img src=x onerror=alert(1)>", 1, 4, 1, 5, 2, 1000000, true, true,
+    "</script><img src=x onerror=alert(1)>",           1, 4, 1, 5, 2, 1000000, true, true,
     "<img src=x onerror=alert(2)>\xe2\x80\xae\xff&\"'"};
 static const struct page_run large = {"large", 64, 16, 4, 200, 17, 2000000, false, false, "sweep"};
 

@@ -39,15 +39,16 @@ static void add_step(struct made *made, uint32_t leaf, int64_t until, uint8_t ac
     struct leaf *to = &made->leaves[leaf];
     if (until <= to->at)
         return;
-    to->steps = lull_arena_grow(made->arena, to->steps, &to->capacity, to->count + 1,
-                                sizeof *to->steps);
+    to->steps =
+        lull_arena_grow(made->arena, to->steps, &to->capacity, to->count + 1, sizeof *to->steps);
     to->steps[to->count++] = (struct lull_picture_step){until, region, activity};
     to->at = until;
 }
 
 static int64_t work_of(const struct page_run *run, uint32_t rank, uint32_t iteration)
 {
-    int64_t work = run->work_ns + (int64_t)((rank * 7 + iteration * 13) % 11) * (run->work_ns / 100);
+    int64_t work =
+        run->work_ns + (int64_t)((rank * 7 + iteration * 13) % 11) * (run->work_ns / 100);
     return rank == run->late_rank ? work * 19 / 10 : work;
 }
 
@@ -72,9 +73,8 @@ static void add_iteration(struct made *made, uint32_t ranks, uint32_t iteration)
         int64_t end = fmax((double)sent[left] + OVERHEAD, (double)made->leaves[leaf].at + 1000);
         add_step(made, leaf, end, P2P, RECV);
         last = end > last ? end : last;
-        made->messages =
-            lull_arena_grow(made->arena, made->messages, &made->messages_capacity,
-                            made->n_messages + 1, sizeof *made->messages);
+        made->messages = lull_arena_grow(made->arena, made->messages, &made->messages_capacity,
+                                         made->n_messages + 1, sizeof *made->messages);
         made->messages[made->n_messages++] = (struct lull_picture_message){
             sent[left], end, left * run->threads, leaf, 8192 * (uint64_t)(1 + left % 3), 7};
     }
@@ -106,7 +106,8 @@ static uint32_t add_row(struct made *made, struct lull_picture_row *rows, uint32
 static void make_rows(struct made *made)
 {
     const struct page_run *run = made->run;
-    uint32_t ranks = run->nodes * run->ranks_per_node, most = run->nodes + ranks + ranks * run->threads;
+    uint32_t ranks = run->nodes * run->ranks_per_node,
+             most = run->nodes + ranks + ranks * run->threads;
     struct lull_picture_row *rows = lull_arena_zero(made->arena, most, sizeof *rows);
     made->first_leaf = lull_arena_zero(made->arena, most, sizeof *made->first_leaf);
     bool fine_ranks = ranks <= 1024, fine_threads = ranks * run->threads <= 1024;
@@ -119,12 +120,12 @@ static void make_rows(struct made *made)
                                   LULL_PICTURE_NO_ROW, per_node, LULL_PICTURE_NO_ROW, FINE});
         for (uint32_t r = 0; r < run->ranks_per_node; r++) {
             uint32_t rank = node * run->ranks_per_node + r, leaf = rank * run->threads;
-            uint32_t of_rank = add_row(
-                made, rows, leaf,
-                (struct lull_picture_row){lull_arena_printf(made->arena, "rank %u", rank),
-                                          "process", of_node, run->threads,
-                                          run->threads == 1 ? leaf : LULL_PICTURE_NO_ROW,
-                                          fine_ranks ? FINE : COARSE});
+            uint32_t of_rank =
+                add_row(made, rows, leaf,
+                        (struct lull_picture_row){lull_arena_printf(made->arena, "rank %u", rank),
+                                                  "process", of_node, run->threads,
+                                                  run->threads == 1 ? leaf : LULL_PICTURE_NO_ROW,
+                                                  fine_ranks ? FINE : COARSE});
             for (uint32_t thread = 0; run->threads > 1 && thread < run->threads; thread++)
                 add_row(made, rows, leaf + thread,
                         (struct lull_picture_row){
@@ -234,14 +235,28 @@ const struct lull_picture_timeline *page_case_timeline(struct lull_arena *arena,
     if (made->n_messages)
         qsort(made->messages, made->n_messages, sizeof *made->messages, by_sending);
     struct lull_picture_timeline *timeline = &made->timeline;
-    *timeline = (struct lull_picture_timeline){
-        .id = "run", .title = run->title, .command = "lull report run.lull --window",
-        .end = made->leaves[0].at, .level = FINE, .activities = activities,
-        .n_activities = ACTIVITIES, .n_leaves = n_leaves, .regions = make_regions(made),
-        .n_regions = REGIONS, .cells = cells, .pieces = pieces, .piece = piece, .step = step,
-        .data = made, .n_messages = made->n_messages, .all_steps = run->steps,
-        .all_messages = run->messages, .messages = made->messages,
-        .n_kept_messages = run->messages ? made->n_messages : 0, .places = made->places};
+    *timeline =
+        (struct lull_picture_timeline){.id = "run",
+                                       .title = run->title,
+                                       .command = "lull report run.lull --window",
+                                       .end = made->leaves[0].at,
+                                       .level = FINE,
+                                       .activities = activities,
+                                       .n_activities = ACTIVITIES,
+                                       .n_leaves = n_leaves,
+                                       .regions = make_regions(made),
+                                       .n_regions = REGIONS,
+                                       .cells = cells,
+                                       .pieces = pieces,
+                                       .piece = piece,
+                                       .step = step,
+                                       .data = made,
+                                       .n_messages = made->n_messages,
+                                       .all_steps = run->steps,
+                                       .all_messages = run->messages,
+                                       .messages = made->messages,
+                                       .n_kept_messages = run->messages ? made->n_messages : 0,
+                                       .places = made->places};
     make_rows(made);
     for (uint32_t i = 0; i < n_leaves; i++)
         timeline->n_steps += made->leaves[i].count;
@@ -275,8 +290,7 @@ static void add_tree(struct lull_document *document, const char *id, const char 
 
 static void add_regions(struct lull_document *document)
 {
-    struct lull_table *table =
-        lull_document_table(document, "regions", "Regions", LULL_BY_COLUMN);
+    struct lull_table *table = lull_document_table(document, "regions", "Regions", LULL_BY_COLUMN);
     lull_table_corner(table, "Region");
     lull_table_column(table, "time", "time");
     lull_table_column(table, "calls", "calls");
@@ -313,8 +327,8 @@ static const struct lull_picture_matrix *traffic(struct lull_arena *arena,
         names[i] = lull_arena_printf(arena, "%u", i);
     for (size_t i = 0; i < timeline->n_messages; i++) {
         const struct lull_picture_message *message = &timeline->messages[i];
-        size_t cell = (size_t)(message->sender / run->threads) * ranks +
-                      message->receiver / run->threads;
+        size_t cell =
+            (size_t)(message->sender / run->threads) * ranks + message->receiver / run->threads;
         bytes[cell] += (double)message->bytes;
         counts[cell]++;
     }
@@ -325,8 +339,13 @@ static const struct lull_picture_matrix *traffic(struct lull_arena *arena,
         .id = "communication",
         .title = lull_arena_printf(arena, "Messages of %s", run->title),
         .about = "Each row is a sender, each column a receiver.",
-        .row_axis = "sender", .column_axis = "receiver", .row_names = names,
-        .column_names = names, .n_rows = ranks, .n_columns = ranks, .layers = layers,
+        .row_axis = "sender",
+        .column_axis = "receiver",
+        .row_names = names,
+        .column_names = names,
+        .n_rows = ranks,
+        .n_columns = ranks,
+        .layers = layers,
         .n_layers = 2};
     return matrix;
 }
@@ -334,7 +353,8 @@ static const struct lull_picture_matrix *traffic(struct lull_arena *arena,
 struct lull_document *page_case_document(struct lull_arena *arena, const struct page_run *runs,
                                          size_t n_runs)
 {
-    struct lull_document *document = lull_document_create(arena, "lull-report/1", "Report of a ring");
+    struct lull_document *document =
+        lull_document_create(arena, "lull-report/1", "Report of a ring");
     lull_document_fact(document, "clock_error", "clock error", lull_cell_time(1200));
     lull_document_fact(document, "tracer_cost", "tracer's cost", lull_cell_share(0.012));
     lull_document_note(document, LULL_NOTE_WARNING, "There are no hardware counters.");

@@ -17,7 +17,8 @@ struct page_run {
 const struct lull_picture_timeline *page_case_timeline(struct lull_arena *arena,
                                                        const struct page_run *run);
 
-/* A document with a tree in two schemes, tables, charts, a matrix per run and the runs' timelines. */
+/* A document with a tree in two schemes, tables, charts, a matrix per run and the runs' timelines.
+ */
 struct lull_document *page_case_document(struct lull_arena *arena, const struct page_run *runs,
                                          size_t n_runs);
 

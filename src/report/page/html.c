@@ -38,7 +38,8 @@ void lull_html_name(FILE *out, struct lull_arena *arena, const char *text)
 void lull_html_word(FILE *out, const char *text)
 {
     for (; *text; text++) {
-        bool plain = *text == '_' || (isascii((unsigned char)*text) && isalnum((unsigned char)*text));
+        bool plain =
+            *text == '_' || (isascii((unsigned char)*text) && isalnum((unsigned char)*text));
         fputc(plain ? *text : '-', out);
     }
 }

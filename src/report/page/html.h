@@ -15,7 +15,8 @@ const char *lull_page_name(struct lull_arena *arena, const char *text);
 /* As lull_markup_text, cut like that. */
 void lull_html_name(FILE *out, struct lull_arena *arena, const char *text);
 
-/* An id or class of its own making: other characters than letters, digits, '-' and '_' become '-'. */
+/* An id or class of its own making: other characters than letters, digits, '-' and '_' become '-'.
+ */
 void lull_html_word(FILE *out, const char *text);
 
 #endif

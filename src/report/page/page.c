@@ -50,8 +50,8 @@ static const char *title_of(const struct page *page)
     const struct lull_document *document = page->document;
     const char *title = document->title;
     for (size_t i = 0; !*document->title && i < document->n_timelines; i++)
-        title = lull_arena_printf(document->arena, "%s%s%s", title, i ? ", " : "lull report: ",
-                                  document->timelines[i]->title);
+        title = lull_arena_printf(document->arena, "%s%s%s", title,
+                                  i ? ", " : "lull report: ", document->timelines[i]->title);
     return *title ? title : "lull report";
 }
 
@@ -343,9 +343,9 @@ static lull_status check(const struct lull_document *document,
     if (!options->most_bytes || need <= options->most_bytes)
         return LULL_OK;
     return lull_fail(err, LULL_ERR_RANGE,
-                          "the page takes %" PRIu64 " bytes without any timeline, which is more "
-                          "than the %" PRIu64 " allowed",
-                          need, options->most_bytes);
+                     "the page takes %" PRIu64 " bytes without any timeline, which is more "
+                     "than the %" PRIu64 " allowed",
+                     need, options->most_bytes);
 }
 
 static void render(const struct lull_document *document, const struct lull_render_options *options,

@@ -15,7 +15,7 @@ enum {
 
 struct lull_page_data {
     struct lull_arena *arena;
-    uint64_t room, size; /* size of what is packed so far */
+    uint64_t room, size;                /* size of what is packed so far */
     struct lull_page_picture *pictures; /* timelines, then matrices */
     const char **metas;                 /* in base64 */
     size_t n_timelines, n_pictures;
@@ -54,8 +54,7 @@ static uint32_t list_rows(const struct lull_picture_timeline *timeline, bool fin
     uint32_t *rows = lull_arena_zero(arena, (size_t)timeline->n_rows + 1, sizeof *rows);
     uint32_t count = 0;
     for (uint32_t i = 0; i < timeline->n_rows; i++)
-        if (fine ? lull_block_is_fine(timeline, i)
-                 : timeline->rows[i].leaf != LULL_PICTURE_NO_ROW)
+        if (fine ? lull_block_is_fine(timeline, i) : timeline->rows[i].leaf != LULL_PICTURE_NO_ROW)
             rows[count++] = i;
     *ret_rows = rows;
     return count;

@@ -61,7 +61,8 @@ static void put_stack(FILE *out, const struct lull_picture_timeline *timeline, u
     int64_t sum = row_times(timeline, row, times);
     fputs("<tr><th scope=\"row\">", out);
     lull_html_name(out, arena, timeline->rows[row].name);
-    fprintf(out, "</th><td><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" aria-hidden=\"true\">",
+    fprintf(out,
+            "</th><td><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" aria-hidden=\"true\">",
             WIDTH, HEIGHT, WIDTH, HEIGHT);
     double at = 0;
     for (uint32_t i = 0; i < timeline->n_activities && sum > 0; i++) {

@@ -91,7 +91,7 @@ static void put_cell(FILE *out, const struct lull_table *table, struct lull_cell
         fprintf(out, "<td class=\"%s\"", bands[lull_efficiency_band(cell.number)]);
     else
         fputs(cell.kind == LULL_CELL_TEXT && table->axis == LULL_BY_COLUMN ? "<td class=\"words\""
-                                                                          : "<td",
+                                                                           : "<td",
               out);
     put_value(out, cell);
     fputc('>', out);
@@ -164,7 +164,8 @@ void lull_page_table(FILE *out, const struct lull_table *table, const char *id,
         lull_arena_zero(table->arena, table->n_columns + 1, sizeof *units);
     for (size_t column = 0; table->axis == LULL_BY_COLUMN && column < table->n_columns; column++)
         units[column] = lull_table_time_unit(table, 0, column);
-    fprintf(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"%s-title\">",
+    fprintf(out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"%s-title\">",
             id);
     fprintf(out, "<table class=\"%s\">\n<caption id=\"%s-title\">",
             lull_page_is_tree(table) ? "tree" : "plain", id);

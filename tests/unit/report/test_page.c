@@ -50,9 +50,9 @@ static void test_text(void **state)
         {"a<b>&\"c", "a&lt;b&gt;&amp;&quot;c"},
         {"</script>", "&lt;/script&gt;"},
         {"\x01\x7f", "\\x01\\x7f"},
-        {"\xff\xc0\x80", "\\xff\\xc0\\x80"},                  /* no UTF-8 */
-        {"x\xe2\x80\xaey", "x\\xe2\\x80\\xaey"},              /* U+202E turns the direction */
-        {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"},                  /* U+FFFF, which HTML forbids */
+        {"\xff\xc0\x80", "\\xff\\xc0\\x80"},     /* no UTF-8 */
+        {"x\xe2\x80\xaey", "x\\xe2\\x80\\xaey"}, /* U+202E turns the direction */
+        {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"},     /* U+FFFF, which HTML forbids */
         {"na\xc3\xafve \xe2\x82\xac", "na\xc3\xafve \xe2\x82\xac"},
         {"a\nb\tc", "a b c"},
     };
@@ -86,9 +86,9 @@ static void test_long_name(void **state)
 static void test_base64(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {{"", ""},         {"f", "Zg=="},
-                                           {"fo", "Zm8="},   {"foo", "Zm9v"},
-                                           {"foob", "Zm9vYg=="}, {"foobar", "Zm9vYmFy"}};
+    static const char *const cases[][2] = {
+        {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+        {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"foobar", "Zm9vYmFy"}};
     struct lull_arena *arena = lull_arena_create(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(lull_base64(arena, cases[i][0], strlen(cases[i][0])), cases[i][1]);
@@ -189,9 +189,9 @@ static void test_many_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),        cmocka_unit_test(test_long_name),
-        cmocka_unit_test(test_base64),      cmocka_unit_test(test_room),
-        cmocka_unit_test(test_little),      cmocka_unit_test(test_zero_length),
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_long_name),
+        cmocka_unit_test(test_base64),    cmocka_unit_test(test_room),
+        cmocka_unit_test(test_little),    cmocka_unit_test(test_zero_length),
         cmocka_unit_test(test_many_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
