@@ -83,15 +83,28 @@ static uint64_t share_of_windows(const struct lull_interpreter *it, uint32_t cou
     return sum;
 }
 
+static void tell_reading(struct lull_interpreter *it, uint32_t counter, uint64_t value)
+{
+    if (!lull_wants(it, LULL_STEP_READING))
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_READING, it->ledger.now, 0);
+    step->activity = it->last;
+    step->counter = counter;
+    step->reading.value = value;
+    step->reading.since = it->read_at[counter];
+}
+
 void lull_detail_counters(struct lull_interpreter *it, const struct lull_event *event)
 {
     if (!it->ledger.counters)
         return;
     for (uint32_t i = 0; i < event->readings.count; i++) {
         const struct lull_reading *reading = &event->readings.values[i];
-        if (it->last < LULL_ACTIVITY_DISABLED)
-            it->ledger.counters[(size_t)reading->counter * LULL_ACTIVITIES + it->last] +=
-                share_of_windows(it, reading->counter, reading->value);
+        if (it->last < LULL_ACTIVITY_DISABLED) {
+            const uint64_t share = share_of_windows(it, reading->counter, reading->value);
+            it->ledger.counters[(size_t)reading->counter * LULL_ACTIVITIES + it->last] += share;
+            tell_reading(it, reading->counter, share);
+        }
         it->read_at[reading->counter] = it->ledger.now;
     }
 }

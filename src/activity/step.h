@@ -93,6 +93,11 @@ enum lull_step_kind {
                                     THREAD_WAIT_BEGINs of all others with that number */
     LULL_STEP_THREAD_WAIT_END,   /* the same: it goes on */
 
+    LULL_STEP_READING, /* counter; reading; activity, as the ledger counts it: what was counted
+                          inside the windows up to `time`. Only in passes in which somebody wants
+                          the ledger
+                          */
+
     LULL_STEP_VISIT, /* a region is left: region; `visit`; of the pass's `visits` */
     LULL_STEP_TICK,  /* a multiple of the pass's tick has come, within the run; on threads other
                         than the master, inside parallel regions only; region and forked as in
@@ -168,15 +173,16 @@ struct lull_step {
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     union {
-        uint8_t activity; /* SPAN */
+        uint8_t activity; /* SPAN, READING */
         uint8_t posts;    /* of a pass with CALLs: RECV_POSTs before, that were not told */
     };
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
     uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
                          belong to, or LULL_NONE */
     union {
-        uint32_t comm;   /* index into trace->comms */
-        uint32_t marker; /* MARKER: index into trace->markers */
+        uint32_t comm;    /* index into trace->comms */
+        uint32_t marker;  /* MARKER: index into trace->markers */
+        uint32_t counter; /* READING: index into trace->counters */
     };
     uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
     union {
@@ -211,6 +217,11 @@ struct lull_step {
             int32_t target; /* process index or LULL_ANY */
         } transfer;
         uint64_t number;
+        struct {
+            uint64_t value; /* modulo 2^64 */
+            int64_t
+                since; /* of the location's reading of this counter before, or its first event */
+        } reading;
         struct {
             uint64_t number;   /* of a thread, or of a meeting at a barrier */
             uint32_t location; /* JOIN: that of the thread, or LULL_NONE */

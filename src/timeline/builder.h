@@ -59,6 +59,20 @@ bool lull_timeline_grid_add(struct lull_timeline_grid *grid, uint32_t leaf, unsi
 bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf);
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid); /* behind the pass, once */
 
+/* ---- counts.c ------------------------------------------------------------------------------ */
+
+struct lull_timeline_tally {
+    uint32_t counters[LULL_TIMELINE_COUNTS]; /* of the trace, or LULL_NONE */
+    uint64_t *(*bins)[LULL_TIMELINE_COUNTS]; /* [n_leaves], [2^COARSE]; NULL: nothing yet */
+    uint32_t n_leaves;
+};
+bool lull_timeline_tally_create(struct lull_timeline_tally *tally, struct lull_timeline *timeline);
+void lull_timeline_tally_release(struct lull_timeline_tally *tally);
+/* A READING of a leaf. False: no memory. */
+bool lull_timeline_tally_add(struct lull_timeline_tally *tally,
+                             const struct lull_timeline *timeline, uint32_t leaf,
+                             const struct lull_step *reading);
+
 /* ---- recorder.c ---------------------------------------------------------------------------- */
 
 /* The steps of one leaf. */

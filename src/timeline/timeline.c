@@ -6,6 +6,7 @@
 struct lull_timeline_builder {
     struct lull_timeline timeline;
     struct lull_timeline_layout layout;
+    struct lull_timeline_tally tally;
     struct lull_timeline_recording recording;
     struct lull_timeline_mail mail;
     struct lull_arena *arena;
@@ -82,6 +83,9 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         case LULL_STEP_RECV:
             good = lull_timeline_mail_message(&builder->mail, worker, leaf, step);
             break;
+        case LULL_STEP_READING:
+            good = lull_timeline_tally_add(&builder->tally, &builder->timeline, leaf, step);
+            break;
         case LULL_STEP_END:
             good = take_end(builder, leaf, steps->channels);
             break;
@@ -105,6 +109,7 @@ static bool make_room(struct lull_timeline_builder *builder,
     builder->mail.windows = options->windows;
     builder->mail.most = options->most_messages;
     return lull_timeline_grid_create(timeline, &builder->layout) &&
+           lull_timeline_tally_create(&builder->tally, timeline) &&
            lull_timeline_recording_create(&builder->recording, timeline->n_leaves,
                                           options->most_steps) &&
            lull_timeline_mail_create(&builder->mail, workers);
@@ -142,7 +147,8 @@ struct lull_consumer lull_timeline_consumer(struct lull_timeline_builder *builde
     return (struct lull_consumer){
         .context = builder,
         .wants = LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_SEND) |
-                 LULL_STEP_MASK(LULL_STEP_RECV) | LULL_STEP_MASK(LULL_STEP_END),
+                 LULL_STEP_MASK(LULL_STEP_RECV) | LULL_STEP_MASK(LULL_STEP_READING) |
+                 LULL_STEP_MASK(LULL_STEP_END),
         .steps = take_steps};
 }
 
@@ -167,6 +173,7 @@ void lull_timeline_destroy(struct lull_timeline_builder *builder)
     if (!builder)
         return;
     lull_timeline_grid_destroy(builder->timeline.grid);
+    lull_timeline_tally_release(&builder->tally);
     lull_timeline_recording_release(&builder->recording);
     lull_timeline_mail_release(&builder->mail);
     lull_arena_destroy(builder->arena);

@@ -24,6 +24,9 @@
  * are kept while there are no more than `most_messages`, else counted; the messages of a channel
  * are matched in the order in which they were completed.
  *
+ * Counters. Instructions and cycles that were counted in useful time are spread evenly over the
+ * time since the reading before, in bins of level LULL_TIMELINE_COARSE, and add up likewise.
+ *
  * The same bits come out for any number of workers. */
 #ifndef LULL_TIMELINE_TIMELINE_H
 #define LULL_TIMELINE_TIMELINE_H
@@ -38,6 +41,8 @@ enum {
     LULL_TIMELINE_PLACES = 64,      /* longest waits that are told */
     LULL_TIMELINE_SIZES = 64        /* classes of message sizes */
 };
+
+enum lull_timeline_count { LULL_TIMELINE_INSTRUCTIONS, LULL_TIMELINE_CYCLES, LULL_TIMELINE_COUNTS };
 
 enum lull_timeline_row_kind {
     LULL_TIMELINE_BAND, /* several neighbouring nodes, or processes where no nodes are known */
@@ -113,8 +118,9 @@ struct lull_timeline_party {
 
 struct lull_timeline {
     const struct lull_trace *trace;
-    int64_t begin, end;  /* ns, of the axis */
-    unsigned fine;       /* level of rows with fine cells */
+    int64_t begin, end;                    /* ns, of the axis */
+    unsigned fine;                         /* level of rows with fine cells */
+    bool has_counts[LULL_TIMELINE_COUNTS]; /* there is such a counter */
     uint64_t activities; /* mask of enum lull_activity and those of step.h that have time */
     struct lull_timeline_row *rows; /* a row before its children */
     uint32_t n_rows;
@@ -139,7 +145,8 @@ struct lull_timeline {
      */
     uint64_t sent, sent_bytes, received, received_bytes;
 
-    struct lull_timeline_grid *grid; /* internal */
+    struct lull_timeline_grid *grid;   /* internal */
+    struct lull_timeline_tally *tally; /* internal */
 };
 
 struct lull_timeline_options {
@@ -170,5 +177,10 @@ int64_t lull_timeline_edge(const struct lull_timeline *timeline, unsigned level,
  * LULL_STEP_ACTIVITIES]. */
 void lull_timeline_cells(const struct lull_timeline *timeline, uint32_t row, unsigned level,
                          uint32_t first, uint32_t count, int64_t *ret_ns);
+
+/* What was counted in useful time, in the 64 bins of level LULL_TIMELINE_COARSE: adds to
+ * counts[64], modulo 2^64. The steps of the pass must hold READINGs: somebody wants the ledger. */
+void lull_timeline_counts(const struct lull_timeline *timeline, uint32_t row,
+                          enum lull_timeline_count which, uint64_t *counts);
 
 #endif

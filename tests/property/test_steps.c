@@ -20,10 +20,26 @@ struct gathered {
     size_t count, capacity;
     struct lull_ledger ledger; /* of the end; `counters` is not kept */
     struct lull_channel *channels;
+    uint32_t n_counters; /* of the trace */
     bool ended;
     int64_t forked;                            /* when the parallel region that is open began */
     int64_t parallel_ns[LULL_SLOT_ACTIVITIES]; /* of the SPANs so far */
 };
+
+/* Readings add up to what the ledger has counted. */
+static void check_readings(const struct gathered *all, const struct lull_steps *last)
+{
+    const size_t n = (size_t)all->n_counters * LULL_ACTIVITIES;
+    uint64_t *sums = calloc(n + 1, sizeof *sums);
+    assert_non_null(sums);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->steps[i].kind == LULL_STEP_READING)
+            sums[(size_t)all->steps[i].counter * LULL_ACTIVITIES + all->steps[i].activity] +=
+                all->steps[i].reading.value;
+    if (last->ledger->counters)
+        assert_memory_equal(sums, last->ledger->counters, n * sizeof *sums);
+    free(sums);
+}
 
 /* What steps tell of parallel regions agrees with the FORKs and SPANs before. */
 static void check_parallel(struct gathered *to, const struct lull_steps *from)
@@ -57,6 +73,7 @@ static void gather(struct gathered *to, const struct lull_steps *from)
         return;
     to->ended = true;
     to->ledger = *from->ledger;
+    check_readings(to, from);
     uint32_t n = lull_channels_count(from->channels);
     to->channels = calloc(n + (size_t)1, sizeof *to->channels);
     assert_non_null(to->channels);
@@ -77,6 +94,8 @@ static struct gathered *make_gathered(const struct lull_trace *trace)
 {
     struct gathered *all = calloc(trace->n_locations + (size_t)1, sizeof *all);
     assert_non_null(all);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        all[l].n_counters = trace->n_counters;
     return all;
 }
 
@@ -303,6 +322,7 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
             assert_true(step->last_time <= trace->duration);
             break;
         case LULL_STEP_STRETCH: /* below */
+        case LULL_STEP_READING: /* above */
             break;
         case LULL_STEP_VISIT:
             assert_true(step->visit.inclusive_ns <= step->visit.end - step->time);

@@ -84,6 +84,33 @@ static void check_sums(const struct lull_timeline *timeline, const struct lull_b
     }
 }
 
+/* Useful instructions and cycles of a leaf, as the breakdown has them; the counter is the first of
+ * its role by name, which is the order of the breakdown. */
+static void check_counts(const struct lull_timeline *timeline,
+                         const struct lull_breakdown *breakdown)
+{
+    static const uint8_t roles[] = {LULL_COUNTER_INSTRUCTIONS, LULL_COUNTER_CYCLES};
+    uint32_t least = timeline->leaves[0].location;
+    for (uint32_t l = 0; l < timeline->n_leaves; l++)
+        least = timeline->leaves[l].location < least ? timeline->leaves[l].location : least;
+    for (int which = 0; which < LULL_TIMELINE_COUNTS; which++) {
+        uint32_t counter = 0;
+        while (counter < breakdown->n_counters && breakdown->counters[counter].role != roles[which])
+            counter++;
+        assert_int_equal(timeline->has_counts[which], counter < breakdown->n_counters);
+        for (uint32_t l = 0; l < timeline->n_leaves && counter < breakdown->n_counters; l++) {
+            const struct lull_timeline_leaf *leaf = &timeline->leaves[l];
+            const struct lull_thread_breakdown *thread =
+                &breakdown->threads[leaf->location - least];
+            uint64_t counts[1 << LULL_TIMELINE_COARSE] = {0}, sum = 0;
+            lull_timeline_counts(timeline, leaf->row, which, counts);
+            for (unsigned bin = 0; bin < 1 << LULL_TIMELINE_COARSE; bin++)
+                sum += counts[bin];
+            assert_int_equal(sum, thread->counters[counter * LULL_ACTIVITIES + LULL_USEFUL]);
+        }
+    }
+}
+
 static void check_same(const struct lull_timeline *a, const struct lull_timeline *b)
 {
     assert_int_equal(a->n_rows, b->n_rows);
@@ -234,6 +261,7 @@ static void check_one(struct lull_random *random, unsigned round)
     timeline_case_make(trace, &options, 2, &two);
     timeline_case_make(trace, &options, 5, &five);
     check_sums(one.timeline, one.breakdown);
+    check_counts(one.timeline, one.breakdown);
     check_viewports(random, &one);
     check_steps(&one);
     check_messages(trace, windows, one.timeline);

@@ -19,3 +19,9 @@ if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
         set_tests_properties(report.${test} PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 600)
     endforeach()
 endif()
+if(LULL_TESTS AND Python3_FOUND)
+    add_test(NAME report.test_agreement
+             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_agreement.py $<TARGET_FILE:lull>
+                     ${PROJECT_SOURCE_DIR}/tests)
+    set_tests_properties(report.test_agreement PROPERTIES LABELS quick TIMEOUT 1200)
+endif()

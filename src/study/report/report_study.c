@@ -143,10 +143,16 @@ static void find_differences(struct lull_report_run *run, struct lull_arena *are
 
 /* ---- the report ---------------------------------------------------------------------------- */
 
-static const char *why_absent(const struct lull_run *run)
+static const char *why_absent(const struct lull_run *run, struct lull_arena *arena)
 {
     if (!run->trace)
         return "It is a saved profile: sums without times. A timeline needs the trace.";
+    if (run->trace->events == LULL_EVENTS_FIRST)
+        return lull_arena_printf(
+            arena,
+            "Its events end before it does, and the numbers are from its sums: "
+            "--window 0s:%.9gs shows the part that has events.",
+            1e-9 * (double)run->trace->events_end);
     return "Only sums were recorded, and no events: they do not tell what happened when.";
 }
 
@@ -156,7 +162,7 @@ static lull_status conclude_run(const struct session *session, const struct lull
 {
     struct reading *reading = run->trace ? reading_of(session, run->trace) : NULL;
     if (!reading) {
-        of->absent = why_absent(run);
+        of->absent = why_absent(run, arena);
         return LULL_OK;
     }
     of->builder = reading->builder;

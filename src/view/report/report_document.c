@@ -122,6 +122,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     add_parts(document, report, arena);
     for (uint32_t i = 0; i < runs->count; i++) {
         lull_report_add_timeline(document, &runs->runs[i], &report->of[i], wish, arena);
+        lull_report_add_load(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);
     }
