@@ -28,8 +28,10 @@ const [number, views, cells, done] = arguments;
     const timeline = new Timeline(number, await readMeta("timeline-" + number));
     await Promise.all(timeline.blocks.map((block) => block.kind === "tile"
         ? timeline.load(block.index, (bytes) => timeline.unpackTile(block, bytes)) : null));
-    if (cells)
+    if (cells) {
         timeline.stepBlocks = [];
+        timeline.findStepped();
+    }
     await timeline.loadAllSteps();
     const count = timeline.activities.length;
     done({leaf: timeline.rows.leaf, parent: timeline.rows.parent, shares: views.map(([row, from, to, columns]) => {

@@ -2,6 +2,9 @@
  * writes by itself when its buffer is empty or full is in the calls here. */
 #include "record/file/call.h"
 
+/* Otherwise the C library has bodies of its own for some of them. */
+#undef __USE_EXTERN_INLINES
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* Charts: what can be shown is, where it belongs; the rest is left out, and texts are escaped. */
+#include "report/asset.h"
 #include "report/chart.h"
 
 #include <math.h>
@@ -59,6 +60,34 @@ static void test_points(void **state)
     assert_non_null(strstr(text, MARKER "492.0 ")); /* 84 + 612 * 2 / 3 */
     assert_non_null(strstr(text, MARKER "696.0 "));
     free(text);
+    lull_arena_destroy(arena);
+}
+
+/* Several charts in a page: rules touch nothing but charts, and none has rules of its own. */
+static void test_inline(void **state)
+{
+    (void)state;
+    static const struct lull_chart_point points[] = {{1, 10, 0, 10}, {2, 20, 5, 20}};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_chart *chart = lull_chart_create(arena, "\"><script>\xff");
+    lull_chart_series(chart, "stack", LULL_CHART_AREA, points, 2);
+    lull_chart_series(chart, "line", LULL_CHART_LINE, points, 2);
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    lull_chart_write_inline(chart, out);
+    fclose(out);
+    assert_null(strstr(text, "style"));
+    assert_null(strstr(text, "<script"));
+    assert_null(strchr(text, '\xff'));
+    assert_non_null(strstr(text, "class=\"lull-chart\""));
+    assert_int_equal(count(text, "class=\"s0 stack\" d="), 1);
+    assert_int_equal(count(text, "class=\"s1 line\" d="), 2); /* and in the legend */
+    free(text);
+    char *rules = lull_arena_strdup(arena, lull_asset_chart_style.text);
+    for (char *rule = strtok(rules, "\n"); rule; rule = strtok(NULL, "\n"))
+        assert_true(strncmp(rule, ".lull-chart ", 12) == 0 || strncmp(rule, "@media ", 7) == 0 ||
+                    strcmp(rule, "}") == 0);
     lull_arena_destroy(arena);
 }
 
@@ -165,9 +194,10 @@ static void test_band(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_points),     cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_degenerate), cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_band),
+        cmocka_unit_test(test_points), cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_empty),  cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_labels), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_band),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

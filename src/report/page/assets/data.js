@@ -62,10 +62,25 @@ class Timeline {
         this.stepBlocks = [];
         this.messageBlock = -1;
         meta.blocks.forEach((block, index) => this.addBlock(block, index));
+        this.findStepped();
         this.loading = new Map();
         this.cells = new Map(); // row -> {level, planes}
         this.steps = [];        // leaf -> pieces
         this.arrived = () => {};
+    }
+
+    // Rows all of whose leaves have steps on the page; children stand behind their parents.
+    findStepped() {
+        this.stepBlockOf = [];
+        for (const block of this.stepBlocks)
+            for (let leaf = block.first; leaf < block.first + block.count; leaf++)
+                this.stepBlockOf[leaf] = block;
+        this.stepped = new Uint8Array(this.count);
+        for (let row = this.count - 1; row >= 0; row--) {
+            const leaf = this.rows.leaf[row];
+            this.stepped[row] = leaf >= 0 ? this.stepBlockOf[leaf] !== undefined
+                                          : this.children[row].every((child) => this.stepped[child]);
+        }
     }
 
     addBlock(block, index) {
@@ -192,7 +207,7 @@ class Timeline {
     leafPieces(leaf) {
         if (this.steps[leaf])
             return this.steps[leaf];
-        const block = this.stepBlocks.find((one) => leaf >= one.first && leaf < one.first + one.count);
+        const block = this.stepBlockOf[leaf];
         if (!block) {
             this.steps[leaf] = [];
             return this.steps[leaf];

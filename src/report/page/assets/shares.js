@@ -8,7 +8,7 @@ function addShares(timeline, row, view, columns, out, weight = 1) {
     if (leaf >= 0)
         return addLeaf(timeline, leaf, timeline.rowCells(row), view, columns, out, weight);
     const leaves = timeline.rows.leaves[row];
-    if (leaves > mostLeaves || !hasSteps(timeline, row))
+    if (leaves > mostLeaves || !timeline.stepped[row])
         return addCells(timeline, timeline.rowCells(row), view, columns, out, weight);
     let whole = true;
     for (const child of timeline.children[row]) {
@@ -19,13 +19,6 @@ function addShares(timeline, row, view, columns, out, weight = 1) {
 }
 
 const mostLeaves = 64; // a row with more is drawn from cells
-
-function hasSteps(timeline, row) {
-    const leaf = timeline.rows.leaf[row];
-    if (leaf >= 0)
-        return timeline.stepBlocks.some((block) => leaf >= block.first && leaf < block.first + block.count);
-    return timeline.children[row].every((child) => hasSteps(timeline, child));
-}
 
 function addCells(timeline, cells, view, columns, out, weight, from = 0, to = columns) {
     if (!cells)
