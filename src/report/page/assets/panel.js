@@ -1,5 +1,6 @@
 // One run of the timeline: its canvas, what is drawn there, and where a point is.
 
+const mostDrawnLeaves = 4096; // of all rows that are seen, in one picture
 const labelWidth = 150, axisHeight = 22, flowHeight = 18, lowestRow = 1, highestRow = 28;
 
 class Panel {
@@ -109,10 +110,11 @@ class Panel {
         const shares = new Float32Array((right - left) * count), part = {
             from: view.from + left * perColumn, to: view.from + right * perColumn};
         const {pixels} = this.drawn, gap = height >= 6 ? 1 : 0;
+        const most = Math.min(mostLeaves, Math.ceil(mostDrawnLeaves / this.seen));
         for (let i = 0; i < this.seen; i++) {
             const entry = this.rows.list[this.scroll + i];
             shares.fill(0);
-            addShares(this.timeline, entry.row, part, right - left, shares);
+            addShares(this.timeline, entry.row, part, right - left, shares, 1, most);
             paintRow({pixels: pixels.subarray(left), stride: columns, top: i * height, height: height - gap,
                       columns: right - left, phase: this.drawn.phase + left}, shares, this.paints, palette);
             for (let x = gap ? left : right; x < right; x++)
