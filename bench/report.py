@@ -41,8 +41,9 @@ def same_page(bench, name, run, *options):
 
 
 def rows(bench):
-    """Ranks x iterations; about 21 events each."""
-    for ranks, iterations, options in ((1000, 100, ()), (1000, 1000, ()),
+    """Ranks x iterations; about 21 events each. Writing a page takes some tenths of a second, however
+    short the run. With many ranks there are more tapes than the replay of a run can have open."""
+    for ranks, iterations, options in ((1000, 1000, ()), (2000, 2500, ()),
                                        (20000, 50, ("--no-replay",))):
         name = "report: %d ranks x %d iterations, %.0e events" % (ranks, iterations,
                                                                  21 * ranks * iterations)

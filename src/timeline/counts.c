@@ -46,12 +46,14 @@ void lull_timeline_tally_release(struct lull_timeline_tally *tally)
     free(tally->bins);
 }
 
-/* Evenly over the time since the reading before; cut down at each edge, so that the parts add up.
- */
+/* Evenly over the time since the reading before, as far as it is analysed: the value is that of the
+ * windows. Cut down at each edge, so that the parts add up. */
 static void spread(uint64_t *bins, const struct lull_timeline *timeline, int64_t value,
                    int64_t from, int64_t to)
 {
-    if (to <= timeline->begin || from >= timeline->end) {
+    from = from > timeline->begin ? from : timeline->begin;
+    to = to < timeline->end ? to : timeline->end;
+    if (from >= to) {
         bins[to <= timeline->begin ? 0 : BINS - 1] += (uint64_t)value;
         return;
     }

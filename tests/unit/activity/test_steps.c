@@ -263,6 +263,63 @@ static void test_ticks_in_a_call(void **state)
     lull_trace_close(trace);
 }
 
+struct readings {
+    struct lull_step steps[4];
+    uint32_t count;
+};
+
+static lull_status take_readings(void *context, unsigned worker, const struct lull_steps *steps,
+                                 struct lull_error *err)
+{
+    (void)worker, (void)err;
+    struct readings *readings = context;
+    for (uint32_t i = 0; i < steps->count; i++)
+        if (steps->steps[i].kind == LULL_STEP_READING)
+            readings->steps[readings->count++ % 4] = steps->steps[i];
+    return LULL_OK;
+}
+
+/* Read at 40 and at 70; the window ends at 55, half between them. */
+static void test_readings(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(1, 1, 100, regions);
+    trace->counters = lull_arena_zero(trace->arena, 1, sizeof *trace->counters);
+    trace->counters[0] = (struct lull_counter){.name = "PAPI_TOT_INS", .unit = ""};
+    trace->n_counters = 1;
+    add(trace, 0, 0, LULL_EVENT_ENTER, 0);
+    for (int64_t time = 40; time <= 70; time += 30) {
+        const struct lull_reading reading = {.value = 60};
+        struct lull_event event = memory_event(time, LULL_EVENT_COUNTERS, LULL_NONE);
+        event.readings.values = &reading;
+        event.readings.count = 1;
+        memory_trace_add(trace, 0, &event);
+    }
+    add(trace, 0, 100, LULL_EVENT_LEAVE, 0);
+    struct lull_interval interval = {0, 55}, *intervals = &interval;
+    uint32_t count = 1;
+    const struct lull_windows windows = {1, &intervals, &count};
+    struct readings readings = {.count = 0};
+    const struct lull_consumer consumer = {.context = &readings,
+                                           .wants = LULL_STEP_MASK(LULL_STEP_READING),
+                                           .wants_ledger = true,
+                                           .steps = take_readings};
+    const struct lull_pass_options options = {
+        .windows = &windows, .application = LULL_NONE, .workers = 1};
+    struct lull_error err;
+    assert_int_equal(lull_pass_run(trace, &options, &consumer, 1, &err), LULL_OK);
+    assert_int_equal(readings.count, 2);
+    assert_int_equal(readings.steps[0].time, 40);
+    assert_int_equal(readings.steps[0].counter, 0);
+    assert_int_equal(readings.steps[0].activity, LULL_USEFUL);
+    assert_int_equal(readings.steps[0].reading.value, 60);
+    assert_int_equal(readings.steps[0].reading.since, 0);
+    assert_int_equal(readings.steps[1].time, 70);
+    assert_int_equal(readings.steps[1].reading.value, 30); /* half of the time is inside */
+    assert_int_equal(readings.steps[1].reading.since, 40);
+    lull_trace_close(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_ticks_end_with_the_run),
         cmocka_unit_test(test_ticks_in_a_call),
+        cmocka_unit_test(test_readings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

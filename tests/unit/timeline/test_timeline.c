@@ -300,6 +300,57 @@ static void test_steps_around_waits(void **state)
     lull_trace_close(trace);
 }
 
+/* ---- counters ------------------------------------------------------------------------------ */
+
+static void read_counter(struct lull_trace *trace, int64_t time, uint64_t value)
+{
+    const struct lull_reading reading = {.value = value};
+    struct lull_event event = memory_event(time, LULL_EVENT_COUNTERS, LULL_NONE);
+    event.readings.values = &reading;
+    event.readings.count = 1;
+    memory_trace_add(trace, 0, &event);
+}
+
+/* Bins are 10 ns. 100 instructions up to 20, then 90 up to 110: 10 in each bin of 10 ns; of a
+ * window up to 65 (bins of about 1 ns) the second reading counts half. */
+static void test_counts(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(1, 1, 640, regions);
+    trace->counters = lull_arena_zero(trace->arena, 1, sizeof *trace->counters);
+    trace->counters[0] = (struct lull_counter){
+        .name = "PAPI_TOT_INS", .unit = "", .role = LULL_COUNTER_INSTRUCTIONS};
+    trace->n_counters = 1;
+    enter(trace, 0, 0);
+    read_counter(trace, 20, 100);
+    read_counter(trace, 110, 90);
+    leave(trace, 0, 640);
+    struct lull_timeline_options options = {.most_steps = 100};
+    struct timeline_case made;
+    uint64_t counts[64] = {0}, sum = 0;
+    timeline_case_make(trace, &options, 1, &made);
+    assert_true(made.timeline->has_counts[LULL_TIMELINE_INSTRUCTIONS]);
+    assert_false(made.timeline->has_counts[LULL_TIMELINE_CYCLES]);
+    lull_timeline_counts(made.timeline, 0, LULL_TIMELINE_INSTRUCTIONS, counts);
+    for (unsigned bin = 0; bin < 64; bin++)
+        assert_int_equal(counts[bin], bin < 2 ? 50 : bin < 11 ? 10 : 0);
+    timeline_case_free(&made);
+
+    struct lull_interval interval = {0, 65}, *intervals = &interval;
+    uint32_t n = 1;
+    const struct lull_windows windows = {1, &intervals, &n};
+    options.windows = &windows;
+    memset(counts, 0, sizeof counts);
+    timeline_case_make(trace, &options, 1, &made);
+    lull_timeline_counts(made.timeline, 0, LULL_TIMELINE_INSTRUCTIONS, counts);
+    for (unsigned bin = 0; bin < 64; bin++)
+        sum += counts[bin];
+    assert_int_equal(sum, 100 + 45);
+    assert_true(counts[63] <= 2 && counts[30] >= 1 && counts[30] <= 2);
+    timeline_case_free(&made);
+    lull_trace_close(trace);
+}
+
 /* ---- odd runs ------------------------------------------------------------------------------ */
 
 static void test_no_length(void **state)
@@ -338,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_messages_of_a_window),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_steps_around_waits),
+        cmocka_unit_test(test_counts),
         cmocka_unit_test(test_no_length),
         cmocka_unit_test(test_no_such_application),
     };
