@@ -173,6 +173,13 @@ class Panel {
         context.fillRect(share(view.from), axisHeight - 3, Math.max(3, share(view.to) - share(view.from)), 3);
     }
 
+    // Below its parent a row does not repeat the parent's name.
+    shortName(row, depth) {
+        const {name, parent} = this.timeline.rows;
+        const above = depth && parent[row] >= 0 ? name[parent[row]] + " " : "";
+        return above && name[row].startsWith(above) ? name[row].slice(above.length) : name[row];
+    }
+
     drawLabels(context) {
         const {palette} = this.viewer, every = Math.max(1, Math.ceil(12 / this.rowHeight));
         context.font = `${clamp(this.rowHeight - 3, 9, 12)}px sans-serif`;
@@ -186,7 +193,7 @@ class Panel {
             const marks = this.timeline.children[row].length ? (this.rows.folded.has(row) ? "▸ " : "▾ ") : "";
             context.fillStyle = pinned ? palette.accent : palette.text;
             context.textAlign = "left";
-            context.fillText((pinned ? "• " : "") + marks + this.timeline.rows.name[row], 4 + 10 * depth,
+            context.fillText((pinned ? "• " : "") + marks + this.shortName(row, depth), 4 + 10 * depth,
                              this.yOf(this.scroll + i));
         }
         context.restore();
