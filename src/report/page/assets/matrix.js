@@ -51,7 +51,7 @@ class Matrix {
         this.fillTable();
     }
 
-    // Far apart values are coloured by their logarithm.
+    // Far apart values are coloured by their logarithm, others from 0 on: equal ones look equal.
     findRange() {
         let low = Infinity, high = -Infinity, least = Infinity;
         for (const value of this.shown) {
@@ -63,7 +63,7 @@ class Matrix {
                 least = Math.min(least, value);
         }
         this.logarithmic = least < Infinity && high / least > 1000;
-        this.low = this.logarithmic ? least : Math.min(low, high);
+        this.low = this.logarithmic ? least : Math.min(0, low);
         this.high = high;
     }
 

@@ -1,5 +1,6 @@
 // One run of the timeline: its canvas, what is drawn there, and where a point is.
 
+const mostDrawnLeaves = 4096; // of all rows that are seen, in one picture
 const labelWidth = 150, axisHeight = 22, flowHeight = 18, lowestRow = 1, highestRow = 28;
 
 class Panel {
@@ -109,10 +110,11 @@ class Panel {
         const shares = new Float32Array((right - left) * count), part = {
             from: view.from + left * perColumn, to: view.from + right * perColumn};
         const {pixels} = this.drawn, gap = height >= 6 ? 1 : 0;
+        const most = Math.min(mostLeaves, Math.ceil(mostDrawnLeaves / this.seen));
         for (let i = 0; i < this.seen; i++) {
             const entry = this.rows.list[this.scroll + i];
             shares.fill(0);
-            addShares(this.timeline, entry.row, part, right - left, shares);
+            addShares(this.timeline, entry.row, part, right - left, shares, 1, most);
             paintRow({pixels: pixels.subarray(left), stride: columns, top: i * height, height: height - gap,
                       columns: right - left, phase: this.drawn.phase + left}, shares, this.paints, palette);
             for (let x = gap ? left : right; x < right; x++)
@@ -171,6 +173,13 @@ class Panel {
         context.fillRect(share(view.from), axisHeight - 3, Math.max(3, share(view.to) - share(view.from)), 3);
     }
 
+    // Below its parent a row does not repeat the parent's name.
+    shortName(row, depth) {
+        const {name, parent} = this.timeline.rows;
+        const above = depth && parent[row] >= 0 ? name[parent[row]] + " " : "";
+        return above && name[row].startsWith(above) ? name[row].slice(above.length) : name[row];
+    }
+
     drawLabels(context) {
         const {palette} = this.viewer, every = Math.max(1, Math.ceil(12 / this.rowHeight));
         context.font = `${clamp(this.rowHeight - 3, 9, 12)}px sans-serif`;
@@ -184,7 +193,7 @@ class Panel {
             const marks = this.timeline.children[row].length ? (this.rows.folded.has(row) ? "▸ " : "▾ ") : "";
             context.fillStyle = pinned ? palette.accent : palette.text;
             context.textAlign = "left";
-            context.fillText((pinned ? "• " : "") + marks + this.timeline.rows.name[row], 4 + 10 * depth,
+            context.fillText((pinned ? "• " : "") + marks + this.shortName(row, depth), 4 + 10 * depth,
                              this.yOf(this.scroll + i));
         }
         context.restore();

@@ -2,23 +2,24 @@
 
 // Adds to `out`[column * activities + activity] how long, as a share of the column's time, a row
 // was in each activity: from exact steps where they are kept, else from cells, of which a column
-// that cuts a bin takes its part. Returns false while data are on their way.
-function addShares(timeline, row, view, columns, out, weight = 1) {
+// that cuts a bin takes its part. Rows with more than `most` leaves are drawn from cells. Returns
+// false while data are on their way.
+function addShares(timeline, row, view, columns, out, weight = 1, most = mostLeaves) {
     const leaf = timeline.rows.leaf[row];
     if (leaf >= 0)
         return addLeaf(timeline, leaf, timeline.rowCells(row), view, columns, out, weight);
     const leaves = timeline.rows.leaves[row];
-    if (leaves > mostLeaves || !timeline.stepped[row])
+    if (leaves > most || !timeline.stepped[row])
         return addCells(timeline, timeline.rowCells(row), view, columns, out, weight);
     let whole = true;
     for (const child of timeline.children[row]) {
         const part = weight * timeline.rows.leaves[child] / leaves;
-        whole = addShares(timeline, child, view, columns, out, part) && whole;
+        whole = addShares(timeline, child, view, columns, out, part, most) && whole;
     }
     return whole;
 }
 
-const mostLeaves = 64; // a row with more is drawn from cells
+const mostLeaves = 64;
 
 function addCells(timeline, cells, view, columns, out, weight, from = 0, to = columns) {
     if (!cells)
