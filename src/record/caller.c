@@ -20,7 +20,7 @@ extern const char _end[] __attribute__((visibility("hidden")));
 
 static bool is_own(const void *place)
 {
-    return (uintptr_t)place - (uintptr_t)__ehdr_start < (uintptr_t)(_end - __ehdr_start);
+    return (uintptr_t)place >= (uintptr_t)__ehdr_start && (uintptr_t)place < (uintptr_t)_end;
 }
 
 struct search {

@@ -41,17 +41,20 @@ static inline void rec_file_end(struct rec_wait *wait, unsigned op, uint32_t fil
 
 /* A function with these arguments that moves bytes: `fd` is the descriptor, and `moved` how many
  * bytes `result` says, or less than 0. */
-#define REC_FILE_CALL(type, name, declared, passed, op, fd, moved)        \
-    REC_EXPORT type name declared;                                        \
-    type name declared                                                    \
-    {                                                                     \
-        struct rec_wait wait;                                             \
-        if (REC_LIKELY(!REC_FILE_BEGIN(&wait, name)))                     \
-            return REC_NEXT(name) passed;                                 \
-        type result = REC_NEXT(name) passed;                              \
-        const int64_t bytes = (int64_t)(moved);                           \
-        rec_file_end(&wait, op, bytes >= 0 ? rec_file_of(fd) : 0, bytes); \
-        return result;                                                    \
+#define REC_FILE_CALL(type, name, declared, passed, op, fd, moved)                              \
+    REC_EXPORT type name declared;                                                              \
+    type name declared                                                                          \
+    {                                                                                           \
+        const rec_function known = __atomic_load_n(&next[NEXT_##name], __ATOMIC_RELAXED);       \
+        if (REC_LIKELY(known && !__atomic_load_n(&rec_files_on, __ATOMIC_RELAXED)))             \
+            return ((__typeof__(&name))known)passed; /* without the room that the rest needs */ \
+        struct rec_wait wait;                                                                   \
+        if (REC_LIKELY(!REC_FILE_BEGIN(&wait, name)))                                           \
+            return REC_NEXT(name) passed;                                                       \
+        type result = REC_NEXT(name) passed;                                                    \
+        const int64_t bytes = (int64_t)(moved);                                                 \
+        rec_file_end(&wait, op, bytes >= 0 ? rec_file_of(fd) : 0, bytes);                       \
+        return result;                                                                          \
     }
 
 #endif
