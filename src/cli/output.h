@@ -19,7 +19,7 @@ struct lull_output_settings {
 /* clang-format off */
 #define LULL_FORMAT_OPTION(settings) \
     {"format", 'f', POPT_ARG_STRING, &(settings).format, 0, "how to print the result", \
-     "text|json|csv"}
+     "text|json|csv|html"}
 #define LULL_COLOUR_OPTION(settings) \
     {"color", '\0', POPT_ARG_STRING, &(settings).colour, 0, \
      "colours in text; auto: on a terminal, unless NO_COLOR is set", "auto|always|never"}
