@@ -109,7 +109,8 @@ void process_add_location(struct process_maker *maker, struct tape_maker *tape, 
     if (tailed) { /* a page, and the rest */
         const size_t left = size - tape->header.flushed;
         unsigned char chunk[LULL_TAPE_CHUNK] = {0};
-        memcpy(chunk, records + tape->header.flushed, left);
+        if (left > 0)
+            memcpy(chunk, records + tape->header.flushed, left);
         process_add(maker, LULL_TAPE_PART_TAIL, number, chunk, LULL_TAPE_PAGE);
         process_add(maker, LULL_TAPE_PART_TAIL, number, chunk + LULL_TAPE_PAGE,
                     LULL_TAPE_CHUNK - LULL_TAPE_PAGE);
