@@ -21,22 +21,7 @@ static const struct poptOption options[] = {
      "additive|multiplicative|all"},
     {"variant", '\0', POPT_ARG_STRING, &settings.variant, 0,
      "of the multiplicative scheme for hybrid runs (bsc)", "bsc|nag"},
-    {"reference", 'r', POPT_ARG_STRING, &settings.reference, 0,
-     "the run that the others are compared with (that with the fewest threads)", "RUN"},
-    {"scaling", '\0', POPT_ARG_STRING, &settings.scaling, 0,
-     "how the problem grows with the threads: not, in proportion, or guess (strong)",
-     "strong|weak|auto"},
-    {"region", '\0', POPT_ARG_STRING, &settings.region, 0,
-     "only the time each process spends in the region NAME", "NAME"},
-    {"window", 'w', POPT_ARG_STRING, &settings.window, 0,
-     "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be "
-     "left out",
-     "FROM:TO"},
-    {"whole", '\0', POPT_ARG_NONE, &settings.whole, 0,
-     "the whole run; without it, or a region or window, a run that lull recorded is analysed from "
-     "the "
-     "end of MPI_Init to the begin of MPI_Finalize",
-     NULL},
+    LULL_RUNS_OPTIONS(settings),
     LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
      "region|callsite|process|thread|file"},
