@@ -218,6 +218,8 @@ enum lull_events_kept {
     LULL_EVENTS_NONE   /* sums were asked for instead */
 };
 
+enum { LULL_MOST_QUIRKS = 64 };
+
 struct lull_quirk {
     const char *kind; /* one sentence: what was found and what was done about it */
     uint64_t count;
@@ -281,7 +283,17 @@ struct lull_trace {
 
     void *format_data;                /* the format's own */
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
+    uint64_t *tally; /* NULL, or this is the trace of a tally, whose `found` it is */
 };
+
+/* The same trace, whose quirks are counted apart, for one reading of the run from begin to end. Of
+ * each kind a trace has as many as the tally that counted most, so that a run may be read several
+ * times, also at once. Scans keep tallies themselves; who finds quirks beside a scan needs one. */
+struct lull_tally {
+    struct lull_trace trace;
+    uint64_t found[LULL_MOST_QUIRKS];
+};
+void lull_tally_begin(struct lull_tally *tally, const struct lull_trace *trace);
 
 /* Opens a run of any known format; `path` is a file, an archive's anchor file or a directory. What
  * is there is recognised by content, by itself without reading more than its begin. The trace gets
@@ -330,8 +342,10 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
  * moving of data is LULL_DEVICE; on the host all of an accelerator's paradigm is its runtime. */
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
 
-/* Counts an oddity of the input that was survived. `kind` is a string constant (compared by
- * content); `where` is printf-style and kept for the first. Safe from several threads. */
+/* Counts an oddity of the input that was survived, of a kind of which there are LULL_MOST_QUIRKS
+ * at most. `kind` is a string constant (compared by content); `where` is printf-style and kept for
+ * the first. Safe from several threads. Cursors find again what scans have found: what they find
+ * counts where no tally has any of its kind. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
     __attribute__((format(printf, 3, 4)));
 /* Copies the quirks so far into `arena`: those found on opening in the order of their appearance,
