@@ -310,7 +310,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK)
         status = lull_tape_make_clocks(trace, err);
     if (status == LULL_OK)
-        lull_tape_divide_worlds(trace);
+        lull_tape_divide_programs(trace);
     if (status == LULL_OK)
         status = number_applications(trace, err);
     if (status == LULL_OK)
