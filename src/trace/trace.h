@@ -119,12 +119,17 @@ enum lull_thread_role {
 /* Why the events of a location end before it does. */
 enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
 
+enum { LULL_CORE_WORDS = 16 }; /* of a set of cores */
+
 /* How much of its time a thread had a core, as the system's scheduler told; `on` 0: not known. */
 struct lull_cores {
     uint64_t on, off;             /* ns with a core; in which it could have run, and had none */
     uint64_t preempted, migrated; /* how often a core was taken from it; it went on with another */
     uint32_t allowed, there;      /* cores that it might use, that the node has */
     uint64_t which;               /* the same for threads that might use the same cores */
+    /* Those: bit i % 64 of the word i / 64 is core i of the node. NULL: not known; lives as long
+     * as the trace. */
+    const uint64_t *set;
 };
 
 struct lull_location {
