@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 struct lull_pass {
-    const struct lull_trace *trace;
+    const struct lull_trace *trace; /* of the tally */
+    struct lull_tally tally;        /* of quirks that interpreters find */
     const struct lull_consumer *consumers;
     uint32_t n_consumers;
     struct lull_pass_options options;
@@ -172,13 +173,14 @@ lull_status lull_pass_create(const struct lull_trace *trace,
     struct lull_pass *pass = calloc(1, sizeof *pass);
     if (!pass)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a pass", trace->path);
-    pass->trace = trace;
+    lull_tally_begin(&pass->tally, trace);
+    pass->trace = &pass->tally.trace;
     pass->options = *options;
     pass->consumers = consumers;
     pass->n_consumers = n_consumers;
     pass->workers = workers;
-    lull_status status = lull_interpretation_create(trace, &pass->options, consumers, n_consumers,
-                                                    &pass->shared, err);
+    lull_status status = lull_interpretation_create(pass->trace, &pass->options, consumers,
+                                                    n_consumers, &pass->shared, err);
     if (status == LULL_OK && !make_room(pass))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u locations",
                            trace->path, trace->n_locations);

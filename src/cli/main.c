@@ -1,6 +1,6 @@
 /* lull COMMAND [OPTION...] [OPERAND...] */
 #include "base/file.h"
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/message.h"

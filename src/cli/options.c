@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
-#include "base/suggest.h"
 #include "base/text.h"
+#include "base/text/suggest.h"
 #include "cli/command.h"
 #include "cli/message.h"
 

@@ -3,7 +3,7 @@
 #include "machine/schema.h"
 
 #include "base/file.h"
-#include "base/json_step.h"
+#include "base/json/json_step.h"
 #include "machine/check.h"
 
 #include <jansson.h>

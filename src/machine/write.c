@@ -1,7 +1,7 @@
 /* Writing a machine file: the table in schema.c says what there is. */
 #include "machine/schema.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Reading the values of a spec. */
-#include "base/suggest.h"
 #include "base/text.h"
+#include "base/text/suggest.h"
 #include "sim/spec_entry.h"
 
 #include <math.h>

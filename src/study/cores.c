@@ -29,32 +29,56 @@ static struct group *group_of(const struct lull_trace *trace, const struct lull_
     return &groups[(*n)++];
 }
 
+/* The cores of a node that threads of the run may use. */
+struct node_cores {
+    uint32_t node, there;
+    uint64_t set[LULL_CORE_WORDS]; /* of those that tell which they are */
+    uint32_t others;
+};
+
+static struct node_cores *node_of(uint32_t node, struct node_cores *nodes, uint32_t *n)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (nodes[i].node == node)
+            return &nodes[i];
+    nodes[*n] = (struct node_cores){.node = node};
+    return &nodes[(*n)++];
+}
+
+/* Threads that are bound to different cores, but do not tell which, add up to those of the node. */
+static uint32_t count_cores(const struct node_cores *node)
+{
+    uint32_t told = 0;
+    for (uint32_t w = 0; w < LULL_CORE_WORDS; w++)
+        told += (uint32_t)__builtin_popcountll(node->set[w]);
+    uint32_t more = node->there > told ? node->there - told : 0;
+    return told + (node->others < more ? node->others : more);
+}
+
 uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena)
 {
     struct group *groups = lull_arena_zero(arena, trace->n_locations, sizeof *groups);
-    uint32_t *left = lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *left);
-    uint32_t *nodes = lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *nodes);
-    uint32_t n_groups = 0, n_nodes = 0, cores = 0;
+    struct node_cores *nodes =
+        lull_arena_zero(arena, trace->n_nodes + (size_t)1, sizeof *nodes); /* one without a name */
+    uint32_t n_groups = 0, n_nodes = 0, count = 0;
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         const struct lull_location *location = &trace->locations[l];
-        uint32_t node = trace->processes[location->process].node, at = 0, known = n_groups;
-        if (location->cores.allowed == 0)
+        const struct lull_cores *cores = &location->cores;
+        uint32_t known = n_groups;
+        if (cores->allowed == 0)
             continue;
-        group_of(trace, location, groups, &n_groups);
-        if (n_groups == known)
-            continue;
-        while (at < n_nodes && nodes[at] != node)
-            at++;
-        if (at == n_nodes) {
-            nodes[n_nodes] = node;
-            left[n_nodes++] = location->cores.there;
-        }
-        /* Threads that are bound to different cores add up to those of the node at most. */
-        uint32_t more = location->cores.allowed < left[at] ? location->cores.allowed : left[at];
-        left[at] -= more;
-        cores += more;
+        struct node_cores *node =
+            node_of(trace->processes[location->process].node, nodes, &n_nodes);
+        node->there = cores->there > node->there ? cores->there : node->there;
+        for (uint32_t w = 0; cores->set && w < LULL_CORE_WORDS; w++)
+            node->set[w] |= cores->set[w];
+        if (!cores->set)
+            group_of(trace, location, groups, &n_groups);
+        node->others += n_groups > known ? cores->allowed : 0;
     }
-    return cores;
+    for (uint32_t i = 0; i < n_nodes; i++)
+        count += count_cores(&nodes[i]);
+    return count;
 }
 
 /* Of the time in which threads had no core, the share in which those of the run had them: where

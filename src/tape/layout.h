@@ -31,6 +31,7 @@
 
 #define LULL_TAPE_MAGIC       "LULLTAPE"
 #define LULL_TAPE_HEADER_SIZE 4096 /* the first record starts here */
+#define LULL_TAPE_CORE_WORDS  16   /* of a set of cores */
 #define LULL_TAPE_CHUNK                                                   \
     65536 /* no record crosses a multiple of this, counted from the first \
              record: a reader can start at any chunk */
@@ -81,6 +82,9 @@ struct lull_tape_header {
     /* Where the thread came out of MPI_Init and went into MPI_Finalize, in ticks; 0: it did not.
      * Since version 2. */
     uint64_t main_begin, main_end;
+    /* The cores that the thread may use: bit i % 64 of the word i / 64 is core i, as the system
+     * numbers them. All 0: not known, as in runs of recorders that did not tell. */
+    uint64_t core_set[LULL_TAPE_CORE_WORDS];
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

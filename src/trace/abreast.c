@@ -3,7 +3,6 @@
 #include "base/parallel.h"
 #include "trace/format.h"
 #include "trace/lane.h"
-#include "trace/shared.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -202,15 +201,15 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
             status = abreast->finish(abreast->visitor.context, 0, err);
         return status;
     }
-    struct scan scan = {.trace = trace,
+    struct lull_tally tally;
+    lull_tally_begin(&tally, trace);
+    struct scan scan = {.trace = &tally.trace,
                         .options = options,
                         .abreast = abreast,
                         .mask = options->mask ? options->mask : LULL_MASK_ALL,
                         .workers = lull_scan_workers(trace, options),
                         .err = err};
     atomic_init(&scan.failed, LULL_OK);
-    lull_trace_set_scanning(trace, true);
     lull_status status = lull_parallel_run_all(scan.workers, work, &scan, err);
-    lull_trace_set_scanning(trace, false);
     return status == LULL_OK ? (lull_status)atomic_load(&scan.failed) : status;
 }

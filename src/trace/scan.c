@@ -10,7 +10,6 @@
 #include "trace/format.h"
 #include "trace/format/sink.h"
 #include "trace/lane.h"
-#include "trace/shared.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -365,9 +364,8 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
     const struct lull_reader *reader = reader_of(trace);
     if (!reader || !(reader->stream_open || reader->drive))
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
-    lull_trace_set_scanning(trace, true);
-    lull_status status = reader->stream_open ? scan_pull(trace, options, mask, visitor, err)
-                                             : scan_push(trace, options, mask, visitor, err);
-    lull_trace_set_scanning(trace, false);
-    return status;
+    struct lull_tally tally;
+    lull_tally_begin(&tally, trace);
+    return reader->stream_open ? scan_pull(&tally.trace, options, mask, visitor, err)
+                               : scan_push(&tally.trace, options, mask, visitor, err);
 }

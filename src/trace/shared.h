@@ -7,30 +7,28 @@
 
 #include <pthread.h>
 
-enum { LULL_MOST_QUIRKS = 64 };
+/* How many quirks of one kind were found, by whom. */
+struct lull_quirk_counts {
+    uint64_t at_opening;
+    uint64_t by_tally;  /* the one that counted most */
+    uint64_t elsewhere; /* as by cursors */
+};
 
 struct lull_trace_shared {
     pthread_mutex_t lock;
     bool *left_out; /* per location, malloc'd; NULL: none is */
     uint32_t n_left_out;
-    struct lull_quirk quirks[LULL_MOST_QUIRKS];
+    struct lull_quirk quirks[LULL_MOST_QUIRKS]; /* without counts */
+    struct lull_quirk_counts counts[LULL_MOST_QUIRKS];
     uint32_t n_quirks;
     uint32_t n_at_opening; /* of them, in the order in which they were found; the others are found
-                              by scans */
-    bool opened;
-    /* A run may be read several times, and each scan finds the same again: what counts is the scan
-     * that found most. Cursors add what no scan has found. */
-    bool scans, scanned;
-    uint64_t in_scan[LULL_MOST_QUIRKS]; /* of this scan, or the last one */
-    uint64_t at_opening[LULL_MOST_QUIRKS];
+                              later */
+    bool opening;
     pthread_mutex_t convert_lock; /* held while the copy is made */
     /* A temporary tape with the same locations, for cursors on formats that cannot be read by
      * location; made by the first cursor. */
     struct lull_trace *by_location;
     struct lull_output *by_location_output;
 };
-
-/* A scan begins or ends. */
-void lull_trace_set_scanning(const struct lull_trace *trace, bool scans);
 
 #endif

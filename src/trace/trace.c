@@ -127,15 +127,14 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, str
     struct lull_trace *trace = lull_trace_create();
     trace->path = lull_arena_strdup(trace->arena, path);
     trace->format = format;
+    trace->shared->opening = true;
     status = format->reader->open(trace, err);
+    trace->shared->opening = false;
     if (status != LULL_OK) {
         lull_trace_close(trace);
         return status;
     }
-    trace->shared->opened = true;
     trace->shared->n_at_opening = trace->shared->n_quirks;
-    for (uint32_t i = 0; i < trace->shared->n_quirks; i++)
-        trace->shared->at_opening[i] = trace->shared->quirks[i].count;
     *ret_trace = trace;
     return LULL_OK;
 }
@@ -186,27 +185,24 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
-void lull_trace_set_scanning(const struct lull_trace *trace, bool scans)
+void lull_tally_begin(struct lull_tally *tally, const struct lull_trace *trace)
 {
-    struct lull_trace_shared *shared = trace->shared;
-    pthread_mutex_lock(&shared->lock);
-    shared->scans = scans;
-    if (scans)
-        memset(shared->in_scan, 0, sizeof shared->in_scan);
-    shared->scanned |= scans;
-    pthread_mutex_unlock(&shared->lock);
+    *tally = (struct lull_tally){.trace = *trace};
+    tally->trace.tally = tally->found;
 }
 
 /* One more of a kind of oddity that is known. */
-static void count_quirk(struct lull_trace_shared *shared, uint32_t i)
+static void count_quirk(const struct lull_trace *trace, uint32_t i)
 {
-    uint64_t *count = &shared->quirks[i].count;
-    if (!shared->scans) {
-        *count += !shared->scanned || shared->in_scan[i] == 0;
-        return;
+    struct lull_quirk_counts *counts = &trace->shared->counts[i];
+    if (trace->tally) {
+        uint64_t found = ++trace->tally[i];
+        counts->by_tally = found > counts->by_tally ? found : counts->by_tally;
+    } else if (trace->shared->opening) {
+        counts->at_opening++;
+    } else {
+        counts->elsewhere++;
     }
-    uint64_t now = shared->at_opening[i] + ++shared->in_scan[i];
-    *count = now > *count ? now : *count;
 }
 
 /* Scans read locations in no fixed order: what is found first depends on chance, what is first by
@@ -227,11 +223,11 @@ void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, cons
     if (fits && i == shared->n_quirks) {
         shared->quirks[shared->n_quirks++].kind = kind;
         strcpy(shared->quirks[i].first, text);
-    } else if (fits && shared->opened && strverscmp(text, shared->quirks[i].first) < 0) {
+    } else if (fits && !shared->opening && strverscmp(text, shared->quirks[i].first) < 0) {
         strcpy(shared->quirks[i].first, text);
     }
     if (fits)
-        count_quirk(shared, i);
+        count_quirk(trace, i);
     pthread_mutex_unlock(&shared->lock);
 }
 
@@ -279,8 +275,12 @@ uint32_t lull_trace_quirks(const struct lull_trace *trace, struct lull_arena *ar
     pthread_mutex_lock(&shared->lock);
     uint32_t count = shared->n_quirks;
     struct lull_quirk *copy = lull_arena_zero(arena, count, sizeof *copy);
-    if (count)
-        memcpy(copy, shared->quirks, count * sizeof *copy);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_quirk_counts *counts = &shared->counts[i];
+        copy[i] = shared->quirks[i];
+        copy[i].count =
+            counts->at_opening + (counts->by_tally ? counts->by_tally : counts->elsewhere);
+    }
     if (count > shared->n_at_opening)
         qsort(copy + shared->n_at_opening, count - shared->n_at_opening, sizeof *copy,
               compare_quirks);

@@ -119,12 +119,17 @@ enum lull_thread_role {
 /* Why the events of a location end before it does. */
 enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
 
+enum { LULL_CORE_WORDS = 16 }; /* of a set of cores */
+
 /* How much of its time a thread had a core, as the system's scheduler told; `on` 0: not known. */
 struct lull_cores {
     uint64_t on, off;             /* ns with a core; in which it could have run, and had none */
     uint64_t preempted, migrated; /* how often a core was taken from it; it went on with another */
     uint32_t allowed, there;      /* cores that it might use, that the node has */
     uint64_t which;               /* the same for threads that might use the same cores */
+    /* Those: bit i % 64 of the word i / 64 is core i of the node. NULL: not known; lives as long
+     * as the trace. */
+    const uint64_t *set;
 };
 
 struct lull_location {
@@ -218,6 +223,8 @@ enum lull_events_kept {
     LULL_EVENTS_NONE   /* sums were asked for instead */
 };
 
+enum { LULL_MOST_QUIRKS = 64 };
+
 struct lull_quirk {
     const char *kind; /* one sentence: what was found and what was done about it */
     uint64_t count;
@@ -281,7 +288,17 @@ struct lull_trace {
 
     void *format_data;                /* the format's own */
     struct lull_trace_shared *shared; /* what scans may change, under a lock: the quirks */
+    uint64_t *tally; /* NULL, or this is the trace of a tally, whose `found` it is */
 };
+
+/* The same trace, whose quirks are counted apart, for one reading of the run from begin to end. Of
+ * each kind a trace has as many as the tally that counted most, so that a run may be read several
+ * times, also at once. Scans keep tallies themselves; who finds quirks beside a scan needs one. */
+struct lull_tally {
+    struct lull_trace trace;
+    uint64_t found[LULL_MOST_QUIRKS];
+};
+void lull_tally_begin(struct lull_tally *tally, const struct lull_trace *trace);
 
 /* Opens a run of any known format; `path` is a file, an archive's anchor file or a directory. What
  * is there is recognised by content, by itself without reading more than its begin. The trace gets
@@ -330,8 +347,10 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
  * moving of data is LULL_DEVICE; on the host all of an accelerator's paradigm is its runtime. */
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
 
-/* Counts an oddity of the input that was survived. `kind` is a string constant (compared by
- * content); `where` is printf-style and kept for the first. Safe from several threads. */
+/* Counts an oddity of the input that was survived, of a kind of which there are LULL_MOST_QUIRKS
+ * at most. `kind` is a string constant (compared by content); `where` is printf-style and kept for
+ * the first. Safe from several threads. Cursors find again what scans have found: what they find
+ * counts where no tally has any of its kind. */
 void lull_trace_add_quirk(const struct lull_trace *trace, const char *kind, const char *where, ...)
     __attribute__((format(printf, 3, 4)));
 /* Copies the quirks so far into `arena`: those found on opening in the order of their appearance,

@@ -88,18 +88,41 @@ static const char *describe_network(const struct lull_network *network, struct l
                              latency, rate(in[1], arena), far, rate(between[1], arena));
 }
 
+/* Of messages of which too few were seen nothing is known: they cost nothing then. */
+static bool is_free(const struct lull_network *network)
+{
+    bool is_free = true;
+    for (unsigned level = 0; level < LULL_LEVELS; level++)
+        is_free &= network->values[level][0] == 0 && isinf(network->values[level][1]);
+    return is_free;
+}
+
+static const char *describe_difference(int64_t measured, int64_t replayed, struct lull_arena *arena)
+{
+    const double percent = 100 * fabs((double)replayed / (double)measured - 1);
+    if (percent < 0.005)
+        return "as long as measured.";
+    return lull_arena_printf(
+        arena,
+        "%.2f %% %s time than measured: what is asked of the replay is uncertain by as much.",
+        percent, replayed < measured ? "less" : "more");
+}
+
 static void add_notes(struct lull_document *document, const struct lull_replay_study *study,
                       struct lull_arena *arena)
 {
     int64_t measured = runtime_of(&study->runs, 0), replayed = runtime_of(&study->runs, 1);
-    lull_document_note(document, LULL_NOTE_INFO,
-                       "The measured network, as the messages of the trace show it: %s.",
-                       describe_network(&study->measured, arena));
+    if (is_free(&study->measured))
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "The trace does not show what its network costs, as it has too few "
+                           "messages of any size: in the replay they cost nothing.");
+    else
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "The measured network, as the messages of the trace show it: %s.",
+                           describe_network(&study->measured, arena));
     lull_document_note(
-        document, LULL_NOTE_INFO,
-        "Replayed on it, the run takes %.2f %% %s time than measured: what is asked "
-        "of the replay is uncertain by as much.%s",
-        100 * fabs((double)replayed / (double)measured - 1), replayed < measured ? "less" : "more",
+        document, LULL_NOTE_INFO, "Replayed on it, the run takes %s%s",
+        describe_difference(measured, replayed, arena),
         lull_cores_excuse(study->runs.runs[0].trace,
                           (double)replayed < (1 - LULL_REPLAY_MISSES_MOST) * (double)measured,
                           arena));

@@ -267,6 +267,10 @@ if(Python3_FOUND)
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 600 SKIP_RETURN_CODE 77
                              RUN_SERIAL ON)
+        add_test(NAME record.follow
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/follow.py
+                    --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
+        set_tests_properties(record.follow PROPERTIES LABELS quick TIMEOUT 300)
         foreach(what full-disk budget live closed memory committed copy-on-write)
             add_test(NAME record.${what}
                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}

@@ -1,9 +1,11 @@
 #include "support/fuzz_folder.h"
 
 #include "base/file.h"
+#include "support/check_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char folder[4096];
@@ -59,4 +61,23 @@ void fuzz_split(const uint8_t *data, size_t size, struct fuzz_part *parts, size_
         parts[i] = (struct fuzz_part){length ? data + at : NULL, length};
         at += length;
     }
+}
+
+void fuzz_read_trace(const char *path, void (*more)(const struct lull_trace *trace))
+{
+    struct lull_trace *trace;
+    struct lull_error err = {""}, broken = {""};
+    lull_status status = lull_trace_open(path, &trace, &err);
+    if (status == LULL_OK) {
+        status = check_trace(trace, 1, &err, &broken);
+        if (broken.text[0]) {
+            fprintf(stderr, "%s\n", broken.text);
+            abort();
+        }
+        if (more)
+            more(trace);
+        lull_trace_close(trace);
+    }
+    if (status != LULL_OK && (!err.text[0] || strchr(err.text, '\n')))
+        abort();
 }

@@ -2,6 +2,8 @@
 #ifndef LULL_TESTS_FUZZ_FOLDER_H
 #define LULL_TESTS_FUZZ_FOLDER_H
 
+#include "trace/trace.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +21,9 @@ struct fuzz_part {
     size_t size;
 };
 void fuzz_split(const uint8_t *data, size_t size, struct fuzz_part *parts, size_t count);
+
+/* Opens and reads a run. Aborts where a promise about events is broken or a refusal is not one line
+ * of text. `more` then sees the trace, also one that could not be read to its end; may be NULL. */
+void fuzz_read_trace(const char *path, void (*more)(const struct lull_trace *trace));
 
 #endif

@@ -3,6 +3,7 @@
 #include "record/hash.h"
 #include "record/node.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -74,9 +75,12 @@ static struct lull_tape_cores look(uint32_t thread)
     return cores;
 }
 
+static_assert(sizeof(cpu_set_t) == sizeof(uint64_t[LULL_TAPE_CORE_WORDS]), "sets of cores");
+
 /* The cores that a thread may use are nearly always those of the thread before. */
-static void look_at_allowed(struct lull_tape_cores *total)
+static void look_at_allowed(struct lull_tape_header *header)
 {
+    struct lull_tape_cores *total = &header->cores;
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static cpu_set_t last;
     static uint64_t which;
@@ -96,6 +100,7 @@ static void look_at_allowed(struct lull_tape_cores *total)
     total->allowed = allowed;
     total->there = there;
     total->which = which;
+    memcpy(header->core_set, &last, sizeof header->core_set);
     pthread_mutex_unlock(&lock);
 }
 
@@ -112,7 +117,7 @@ void rec_cores_begin(struct rec_thread *self)
     self->cores_before.preempted -= total->preempted;
     self->cores_before.migrated -= total->migrated;
     self->cores_read = rec_node_clock();
-    look_at_allowed(total);
+    look_at_allowed(self->header);
 }
 
 void rec_cores_end(struct rec_thread *self)

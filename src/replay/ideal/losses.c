@@ -59,7 +59,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
                                    .comm = LULL_NONE,
                                    .time = call->time,
                                    .bytes = send->bytes};
-    lull_trace_add_quirk(trace, quirk, "rank %u at %.9g s",
+    lull_trace_add_quirk(&share->ideal->tally.trace, quirk, "rank %u at %.9g s",
                          trace->processes[stream->process->index].rank,
                          1e-9 * (double)stream->stopped_at);
     lull_ideal_stream_receive(share, stream, &wanted);

@@ -6,6 +6,8 @@
 #include "study/compare.h"
 #include "study/replay/measured.h"
 
+#include <assert.h>
+
 /* All that the steps share. */
 struct session {
     const struct lull_supposition *supposition;
@@ -89,6 +91,19 @@ static lull_status load_measured(struct session *session, const char *path, stru
                                   &session->study->measured, err);
 }
 
+/* What threads counted does not depend on how long others let them wait; and where a call takes no
+ * time in a replay, its events do not tell what was counted inside of it. */
+static lull_status take_counters(struct lull_run *run, const struct lull_run *measured,
+                                 struct lull_arena *arena, struct lull_error *err)
+{
+    struct lull_breakdown *to = run->breakdown;
+    const struct lull_breakdown *from = measured->breakdown;
+    assert(to->n_threads == from->n_threads && to->n_counters == from->n_counters);
+    for (uint32_t t = 0; t < to->n_threads; t++)
+        to->threads[t].counters = from->threads[t].counters;
+    return lull_pop_from_breakdown(to, true, arena, &run->input, err);
+}
+
 /* One more column: the run of a replay. */
 static lull_status add_run(struct session *session, const char *name,
                            struct lull_replayed *replayed, struct lull_error *err)
@@ -98,7 +113,9 @@ static lull_status add_run(struct session *session, const char *name,
     run->name = name;
     run->trace = replayed->trace;
     replayed->trace = NULL; /* lull_runs_close closes it */
-    return lull_run_analyse(run, &session->wanted, session->notices, session->arena, err);
+    lull_status status =
+        lull_run_analyse(run, &session->wanted, session->notices, session->arena, err);
+    return status == LULL_OK ? take_counters(run, &runs->runs[0], session->arena, err) : status;
 }
 
 static lull_status replay_measured(struct session *session, struct lull_error *err)

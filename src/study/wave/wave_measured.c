@@ -5,6 +5,7 @@
 #include "replay/measured_network.h"
 #include "replay/replay.h"
 #include "study/analyse.h"
+#include "study/replay/measured.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,9 +15,7 @@ struct session {
     struct lull_wave_run *run;
     struct lull_runs runs;
     struct lull_trace *trace; /* opened here; NULL: that of the runs */
-    struct lull_survey *survey;
-    struct lull_network_samples *samples;
-    struct lull_eager_evidence *evidence;
+    struct lull_measured measured;
     struct lull_network network;
     bool replays;
     struct lull_notices *notices;
@@ -26,59 +25,51 @@ struct session {
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static lull_status add_consumers(struct session *session, const struct lull_trace *trace,
-                                 unsigned workers, struct lull_consumer *consumers,
-                                 uint32_t *n_consumers, struct lull_error *err)
+static lull_status add_collector(struct session *session, const struct lull_trace *trace,
+                                 struct lull_consumer *ret_consumer, struct lull_error *err)
 {
-    lull_status status =
-        lull_wave_collector_create(trace, session->wanted->application, session->wanted->marker,
-                                   &session->run->measured.collector, err);
+    struct lull_wave_collector **collector = &session->run->measured.collector;
+    lull_status status = lull_wave_collector_create(trace, session->wanted->application,
+                                                    session->wanted->marker, collector, err);
     if (status == LULL_OK)
-        status = lull_eager_evidence_create(trace, workers, &session->evidence, err);
-    if (status != LULL_OK)
-        return status;
-    consumers[(*n_consumers)++] = lull_wave_collector_consumer(session->run->measured.collector);
-    consumers[(*n_consumers)++] = lull_eager_evidence_consumer(session->evidence);
-    return LULL_OK;
+        *ret_consumer = lull_wave_collector_consumer(*collector);
+    return status;
 }
 
 static lull_status join_pass(void *context, struct lull_joint_pass *joint, struct lull_error *err)
 {
     struct session *session = context;
     lull_status status =
-        lull_survey_create(joint->trace, session->wanted->application, &session->survey, err);
+        lull_measured_join(&session->measured, session->wanted->application, joint, err);
     if (status == LULL_OK)
-        status = lull_network_samples_create(joint->trace, joint->workers, &session->samples, err);
-    if (status != LULL_OK)
-        return status;
-    joint->consumers[joint->n_consumers++] = lull_survey_consumer(session->survey);
-    joint->wants_ideal = true;
-    joint->ideal.message = lull_network_samples_take;
-    joint->ideal.message_context = session->samples;
-    return add_consumers(session, joint->trace, joint->workers, joint->consumers,
-                         &joint->n_consumers, err);
+        status = add_collector(session, joint->trace, &joint->consumers[joint->n_consumers++], err);
+    return status;
 }
 
 /* Waves and eager limit alone. */
 static lull_status read_alone(struct session *session, const char *path, struct lull_error *err)
 {
-    struct lull_consumer consumers[LULL_JOINT_PASS_MOST];
-    uint32_t n_consumers = 0;
+    struct lull_consumer consumers[2];
+    struct lull_eager_evidence **evidence = &session->measured.evidence;
     lull_status status = lull_trace_open(path, &session->trace, err);
     if (status != LULL_OK)
         return status;
     struct lull_pass_options options = {.application = session->wanted->application,
                                         .masters_only = true};
     unsigned workers = lull_pass_workers(session->trace, &options);
-    status = add_consumers(session, session->trace, workers, consumers, &n_consumers, err);
+    status = add_collector(session, session->trace, &consumers[0], err);
     if (status == LULL_OK)
-        status = lull_pass_run(session->trace, &options, consumers, n_consumers, err);
+        status = lull_eager_evidence_create(session->trace, workers, evidence, err);
+    if (status == LULL_OK) {
+        consumers[1] = lull_eager_evidence_consumer(*evidence);
+        status = lull_pass_run(session->trace, &options, consumers, 2, err);
+    }
     lull_notices_add_quirks(session->notices, session->trace, path);
     lull_network_init(&session->network, lull_network_find("hockney"));
     uint32_t eager = lull_network_parameter(session->network.class, "eager");
     for (unsigned between = 0; between < 2 && status == LULL_OK; between++) {
         struct lull_eager_findings findings;
-        status = lull_eager_evidence_weigh(session->evidence, between, &findings, err);
+        status = lull_eager_evidence_weigh(*evidence, between, &findings, err);
         double limit =
             status != LULL_OK ? 0 : lull_eager_limit(&findings, session->network.values[0][eager]);
         for (unsigned level = between ? LULL_LEVEL_SWITCH : 0;
@@ -112,10 +103,8 @@ static lull_status read_for_replay(struct session *session, const char *path,
         lull_notices_add(session->notices, LULL_NOTICE_WARNING,
                          "%s: cannot be replayed, so that nobody knows what a wave cost: %s: %s",
                          path, run->ideal->absent, run->ideal->detail);
-    lull_survey_conclude(session->survey);
-    return lull_network_samples_fit(session->samples, session->evidence,
-                                    session->wanted->application, session->arena, &session->network,
-                                    err);
+    return lull_measured_conclude(&session->measured, session->wanted->application, session->arena,
+                                  &session->network, err);
 }
 
 static const struct lull_trace *trace_of(const struct session *session)
@@ -155,7 +144,7 @@ static lull_status replay(const struct session *session, struct removal *removal
         .keep_calls = LULL_KEEP_ALL,
         .windows = run->windows,
         .network = &session->network,
-        .survey = session->survey,
+        .survey = session->measured.survey,
         .length = removal ? without_delay : NULL,
         .context = removal};
     struct lull_program *program;
@@ -241,8 +230,8 @@ static void check_clocks(const struct session *session, const char *path)
 {
     const struct lull_wave_run *run = session->run;
     double error = run->measured.field->clock_error;
-    for (uint32_t p = 0; session->survey && p < trace_of(session)->n_processes; p++)
-        error = fmax(error, (double)lull_survey_shift(session->survey, p));
+    for (uint32_t p = 0; session->measured.survey && p < trace_of(session)->n_processes; p++)
+        error = fmax(error, (double)lull_survey_shift(session->measured.survey, p));
     for (uint32_t w = 0; w < run->measured.waves.count; w++)
         if (error > (double)run->measured.waves.waves[w].length) {
             lull_notices_add(session->notices, LULL_NOTICE_WARNING,
@@ -287,9 +276,7 @@ lull_status lull_wave_run_make(const char *path, const struct lull_wave_run_opti
         .wanted = options, .run = ret_run, .notices = notices, .arena = arena};
     *ret_run = (struct lull_wave_run){0};
     lull_status status = study(&session, path, err);
-    lull_eager_evidence_destroy(session.evidence);
-    lull_network_samples_destroy(session.samples);
-    lull_survey_destroy(session.survey);
+    lull_measured_release(&session.measured);
     lull_runs_close(&session.runs);
     lull_trace_close(session.trace);
     return status;

@@ -111,6 +111,22 @@ static void test_number(void **state)
     expect_number(overlapping, 4);
 }
 
+/* Two processes may use cores 0 and 1, and 1 and 2; with a third one, cores 1, 64 and 65, too. */
+static void test_number_of_overlapping_sets(void **state)
+{
+    (void)state;
+    const uint64_t low[LULL_CORE_WORDS] = {3}, middle[LULL_CORE_WORDS] = {6},
+                   high[LULL_CORE_WORDS] = {2, 3};
+    const struct lull_cores two[4] = {{.allowed = 2, .there = 128, .which = 7, .set = low},
+                                      {.allowed = 2, .there = 128, .which = 7, .set = low},
+                                      {.allowed = 2, .there = 128, .which = 8, .set = middle},
+                                      {.allowed = 2, .there = 128, .which = 8, .set = middle}};
+    expect_number(two, 3);
+    const struct lull_cores three[4] = {
+        two[0], two[2], two[3], {.allowed = 3, .there = 128, .which = 9, .set = high}};
+    expect_number(three, 5);
+}
+
 /* Said of a replay that is shorter than a run whose threads had no core, and of no other. */
 static void test_excuse(void **state)
 {
@@ -129,8 +145,12 @@ static void test_excuse(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone), cmocka_unit_test(test_others), cmocka_unit_test(test_own),
-        cmocka_unit_test(test_bound), cmocka_unit_test(test_excuse), cmocka_unit_test(test_number)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone),
+                                       cmocka_unit_test(test_others),
+                                       cmocka_unit_test(test_own),
+                                       cmocka_unit_test(test_bound),
+                                       cmocka_unit_test(test_excuse),
+                                       cmocka_unit_test(test_number),
+                                       cmocka_unit_test(test_number_of_overlapping_sets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,31 @@ static void test_nothing_supposed(void **state)
     assert_float_equal(study.runs.runs[1].values[speedup].value, 1000.0 / 920, 1e-9);
 }
 
+static uint64_t useful(uint32_t run, uint32_t thread, uint32_t counter)
+{
+    return study.runs.runs[run].breakdown->threads[thread].counters[counter * LULL_ACTIVITIES +
+                                                                    LULL_USEFUL];
+}
+
+/* Rank 0 counts 600 and 400 thousand instructions in 200 us each, 200 thousand cycles in either;
+ * rank 1 300 and 400 thousand, in 100 and 200 thousand cycles. What it counts in a send is not
+ * useful, also where the replay's send takes no time. */
+static void test_counters(void **state)
+{
+    (void)state;
+    static const uint64_t instructions[2] = {1000000, 700000}, cycles[2] = {400000, 300000};
+    make_of("counted2.prv", &(struct lull_supposition){.networks = networks("ideal")});
+    assert_int_equal(study.runs.count, 3);
+    assert_string_equal(study.runs.runs[0].breakdown->counters[0].name, "PAPI_TOT_CYC");
+    for (uint32_t run = 0; run < 3; run++)
+        for (uint32_t thread = 0; thread < 2; thread++) {
+            assert_int_equal(useful(run, thread, 0), cycles[thread]);
+            assert_int_equal(useful(run, thread, 1), instructions[thread]);
+        }
+    int scaling = lull_metric_find("instruction_scaling");
+    assert_float_equal(study.runs.runs[2].values[scaling].value, 1, 1e-9);
+}
+
 /* Processors as fast as they are change nothing. */
 static void test_same_speed(void **state)
 {
@@ -165,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_supposed),
+        TEST(test_counters),
         TEST(test_same_speed),
         TEST(test_sweep),
         TEST(test_sweep_without_noise),

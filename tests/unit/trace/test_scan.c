@@ -106,6 +106,41 @@ static void test_read_again(void **state)
     assert_int_equal(count_of_oddity(), 2);
 }
 
+/* At the first block, reads the masters once more. */
+static lull_status read_masters_once(void *context, unsigned worker, const struct lull_block *block,
+                                     struct lull_error *error)
+{
+    bool *has_read = context;
+    const struct lull_visitor nobody = {.block = pass_over};
+    const struct lull_scan_options masters = {
+        .workers = 1, .application = LULL_NONE, .masters_only = true};
+    (void)worker;
+    (void)block;
+    if (*has_read)
+        return LULL_OK;
+    *has_read = true;
+    return lull_scan(trace, &masters, &nobody, error);
+}
+
+/* Something is odd in each location, and during one reading another begins and ends. */
+static void test_read_during_a_reading(void **state)
+{
+    (void)state;
+    const struct lull_event leave = memory_event(1, LULL_EVENT_LEAVE, 0),
+                            other = memory_event(2, LULL_EVENT_TASK_SWITCH, 0);
+    for (uint32_t l = 0; l < LOCATIONS; l++) {
+        memory_trace_clear(trace, l);
+        memory_trace_add(trace, l, &leave);
+        memory_trace_add(trace, l, &other);
+    }
+    bool has_read = false;
+    const struct lull_visitor visitor = {.context = &has_read, .block = read_masters_once};
+    const struct lull_scan_options all = {.workers = 1, .application = LULL_NONE};
+    assert_int_equal(lull_scan(trace, &all, &visitor, &err), LULL_OK);
+    assert_true(has_read);
+    assert_int_equal(count_of_oddity(), LOCATIONS);
+}
+
 /* ---- the visitor's view ---------------------------------------------------------------------- */
 
 struct seen {
@@ -533,7 +568,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PULL(test_read_again),
+        PULL(test_read_during_a_reading),
         PUSH(test_read_again),
+        PUSH(test_read_during_a_reading),
         PULL(test_every_event_once),
         PUSH(test_every_event_once),
         PULL(test_number_of_workers),

@@ -661,7 +661,7 @@ static void test_every_byte(void **state)
     (void)state;
     write_everything();
     for_every_byte("run/0/0.definitions", 0, SIZE_MAX);
-    for_every_byte("run/0/0.0.tape", 0, 256);
+    for_every_byte("run/0/0.0.tape", 0, sizeof(struct lull_tape_header));
     for_every_byte("run/0/0.0.tape", LULL_TAPE_HEADER_SIZE, SIZE_MAX);
     for_every_byte("run/lull-tape", 0, SIZE_MAX);
 }

@@ -45,6 +45,38 @@ static void test_ids_are_unified(void **state)
     assert_int_equal(b.events[2].readings.values[0].counter, 0);
 }
 
+/* Of what a script has started under two ranks: two programs without MPI, each of which knows its
+ * rank, and one with MPI; and one more under rank 1 alone. No application has a rank twice. */
+static void test_programs_of_a_script(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t rank, world, application;
+    } processes[] = {{0, 0, 1}, {1, 0, 1}, {0, 2, 0}, {1, 2, 0}, {1, 0, 2}, {0, 0, 2}, {1, 0, 3}};
+    const uint32_t n = sizeof processes / sizeof *processes;
+    for (uint32_t p = 0; p < n; p++) {
+        struct definitions_maker definitions;
+        struct tape_maker tape;
+        definitions_begin(&definitions, p);
+        define_region(&definitions, 0, "main");
+        definitions_add(&definitions, LULL_TAPE_DEFINE_PROCESS, p, "uuus", 0u, processes[p].rank,
+                        UINT32_MAX, "a program");
+        if (processes[p].world)
+            definitions_add(&definitions, LULL_TAPE_DEFINE_WORLD, 0, "uuu", 0u, processes[p].world,
+                            processes[p].rank);
+        definitions_write(&definitions, run.path);
+        tape_begin(&tape, p, 0);
+        tape_call(&tape, 10, 0, 1);
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    assert_int_equal(run.trace->n_applications, 4);
+    for (uint32_t p = 0; p < n; p++) {
+        assert_int_equal(run.trace->processes[p].rank, processes[p].rank);
+        assert_int_equal(run.trace->processes[p].application, processes[p].application);
+    }
+}
+
 /* The members of a communicator are listed by one process; the key tells that they are the same. */
 static void test_communicators_by_key(void **state)
 {
@@ -312,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_ids_are_unified),
+        TEST(test_programs_of_a_script),
         TEST(test_communicators_by_key),
         TEST(test_intercommunicator),
         TEST(test_linked_halves),

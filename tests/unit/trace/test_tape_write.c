@@ -110,6 +110,23 @@ static void test_window_beyond_22_bits(void **state)
     lull_trace_close(tape);
 }
 
+/* Which cores threads might use is there again; one thread does not tell. */
+static void test_cores(void **state)
+{
+    (void)state;
+    const uint64_t set[LULL_CORE_WORDS] = {[0] = 5, [15] = UINT64_C(1) << 63};
+    trace->locations[0].cores = (struct lull_cores){.on = 1, .allowed = 3, .there = 9, .set = set};
+    assert_int_equal(write_tape(), LULL_OK);
+    struct lull_trace *tape;
+    assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
+    assert_int_equal(tape->locations[0].cores.allowed, 3);
+    assert_int_equal(tape->locations[0].cores.there, 9);
+    assert_non_null(tape->locations[0].cores.set);
+    assert_memory_equal(tape->locations[0].cores.set, set, sizeof set);
+    assert_null(tape->locations[1].cores.set);
+    lull_trace_close(tape);
+}
+
 static void test_too_many_definitions(void **state)
 {
     (void)state;
@@ -154,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_compact),
         TEST(test_window_beyond_22_bits),
+        TEST(test_cores),
         TEST(test_too_many_definitions),
         TEST(test_failure_leaves_nothing),
         TEST(test_existing_output),

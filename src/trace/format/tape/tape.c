@@ -5,6 +5,7 @@
 #include "trace/format.h"
 #include "trace/format/tape/read/sums.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,16 @@ static lull_status missing_file(const struct lull_trace *trace, uint32_t process
                      lull_tape_file_path(trace, &file, path, sizeof path));
 }
 
-static struct lull_cores cores_of(const struct lull_tape_cores *cores)
+static_assert((uint32_t)LULL_CORE_WORDS == (uint32_t)LULL_TAPE_CORE_WORDS, "sets of cores");
+
+static struct lull_cores cores_of(const struct lull_tape_header *header)
 {
-    return (struct lull_cores){.on = cores->on,
+    const struct lull_tape_cores *cores = &header->cores;
+    bool has_set = false;
+    for (uint32_t w = 0; w < LULL_CORE_WORDS; w++)
+        has_set |= header->core_set[w] != 0;
+    return (struct lull_cores){.set = has_set ? header->core_set : NULL,
+                               .on = cores->on,
                                .off = cores->off,
                                .preempted = cores->preempted,
                                .migrated = cores->migrated,
@@ -127,7 +135,7 @@ static lull_status make_locations(struct lull_trace *trace, struct lull_error *e
             .number = file->header.number,
             .kind = file->header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
             .role = file->header.role <= LULL_THREAD_FREE ? file->header.role : LULL_THREAD_UNKNOWN,
-            .cores = cores_of(&file->header.cores)};
+            .cores = cores_of(&file->header)};
     }
     trace->processes = lull_arena_zero(trace->arena, trace->n_processes, sizeof *trace->processes);
     for (uint32_t p = 0; p < trace->n_processes; p++) /* until a definition says it better */
@@ -310,7 +318,7 @@ static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK)
         status = lull_tape_make_clocks(trace, err);
     if (status == LULL_OK)
-        lull_tape_divide_worlds(trace);
+        lull_tape_divide_programs(trace);
     if (status == LULL_OK)
         status = number_applications(trace, err);
     if (status == LULL_OK)

@@ -227,9 +227,10 @@ uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number);
 uint32_t lull_tape_member_number(const struct lull_trace *trace, uint32_t process);
 
-/* read/worlds.c: programs of MPI that a script has started one by one, each of them a world with
- * one process, become applications. */
-void lull_tape_divide_worlds(struct lull_trace *trace);
+/* read/worlds.c: programs that a script has started one by one become applications: no two
+ * processes of one application have the same rank. A world of MPI with more than one process is the
+ * first application, others are in the order of their processes. */
+void lull_tape_divide_programs(struct lull_trace *trace);
 
 /* read/clock.c: when all definitions are read, processes with one clock get what one of them has
  * measured, and every scope gets its segments. */

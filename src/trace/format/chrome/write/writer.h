@@ -5,7 +5,7 @@
 #define LULL_TRACE_FORMAT_CHROME_WRITE_WRITER_H
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/output_file.h"
 #include "trace/format/writer.h"
 

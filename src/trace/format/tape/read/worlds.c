@@ -1,6 +1,7 @@
 /* Worlds of MPI: which process of a recorded run is which rank. A process begins before it knows
  * its rank and has the first number that is free then; what its communicators call it follows from
- * its rank. */
+ * its rank. And programs without MPI, each of which says that it is rank 0, or has the rank of whom
+ * it was started by. */
 #include "trace/format/tape/read/merge.h"
 
 #include <stdlib.h>
@@ -49,23 +50,37 @@ lull_status lull_tape_find_members(struct lull_trace *trace, struct lull_error *
     return LULL_OK;
 }
 
-void lull_tape_divide_worlds(struct lull_trace *trace)
+/* Who takes a rank of the first application before others. */
+struct claim {
+    uint32_t rank, world_size, process;
+};
+
+static int compare_claims(const void *a, const void *b)
+{
+    const struct claim *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->world_size != y->world_size)
+        return x->world_size > y->world_size ? -1 : 1;
+    return (x->process > y->process) - (x->process < y->process);
+}
+
+void lull_tape_divide_programs(struct lull_trace *trace)
 {
     const struct lull_tape_data *data = trace->format_data;
-    uint32_t last = 0;
-    bool taken = false;
+    struct claim *claims = lull_arena_zero(trace->arena, trace->n_processes, sizeof *claims);
+    uint32_t n = 0, last = 0, others = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
         last = process->application > last ? process->application : last;
-        taken |= process->application == 0 && process->rank == 0 && data->scopes[p].world_size > 1;
+        if (process->application == 0)
+            claims[n++] = (struct claim){process->rank, data->scopes[p].world_size, p};
     }
-    for (uint32_t p = 0; p < trace->n_processes; p++) {
-        struct lull_process *process = &trace->processes[p];
-        if (process->application != 0 || data->scopes[p].world_size != 1)
-            continue;
-        if (taken)
-            process->application = ++last;
-        taken = true;
+    qsort(claims, n, sizeof *claims, compare_claims);
+    for (uint32_t i = 1; i < n; i++) {
+        others = claims[i].rank == claims[i - 1].rank ? others + 1 : 0;
+        if (others > 0)
+            trace->processes[claims[i].process].application = last + others;
     }
 }
 

@@ -60,6 +60,8 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
                                                 .allowed = definition->cores.allowed,
                                                 .there = definition->cores.there,
                                                 .which = definition->cores.which};
+    if (definition->cores.set)
+        memcpy(top.header.core_set, definition->cores.set, sizeof top.header.core_set);
     put_main(writer->trace, location, &top.header);
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
     status = lull_tape_flush(writer, location, &top, err);

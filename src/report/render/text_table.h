@@ -1,6 +1,6 @@
 /* Tables as text: the layout half of the text renderer. */
-#ifndef LULL_REPORT_TEXT_TABLE_H
-#define LULL_REPORT_TEXT_TABLE_H
+#ifndef LULL_REPORT_RENDER_TEXT_TABLE_H
+#define LULL_REPORT_RENDER_TEXT_TABLE_H
 
 #include "report/model.h"
 

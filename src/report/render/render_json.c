@@ -1,6 +1,6 @@
 /* Documents as JSON; docs/formats/json.md describes the result. */
 #include "report/model.h"
-#include "report/render_json_pictures.h"
+#include "report/render/json_pictures.h"
 
 #include <inttypes.h>
 

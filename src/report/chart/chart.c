@@ -3,7 +3,7 @@
 #include "report/chart.h"
 
 #include "report/asset.h"
-#include "report/chart_axis.h"
+#include "report/chart/axis.h"
 #include "report/markup.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "report/render_json_pictures.h"
+#include "report/render/json_pictures.h"
 
 #include <math.h>
 #include <stdlib.h>

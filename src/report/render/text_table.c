@@ -1,4 +1,4 @@
-#include "report/text_table.h"
+#include "report/render/text_table.h"
 
 #include "report/cell_text.h"
 #include "report/display.h"

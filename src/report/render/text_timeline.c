@@ -1,11 +1,11 @@
 /* A timeline in at most 20 lines of one row or several neighbouring ones. A character is a cell:
  * how much of it is useful, and what most of the rest is. Where a row differs from its peers and is
  * in a line with others, it gets one of its own below. */
-#include "report/render_text_timeline.h"
+#include "report/render/text_timeline.h"
 
 #include "base/text.h"
 #include "report/display.h"
-#include "report/text_table.h"
+#include "report/render/text_table.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "report/chart_axis.h"
+#include "report/chart/axis.h"
 
 #include "base/text.h"
 

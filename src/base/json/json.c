@@ -1,6 +1,6 @@
-#include "base/json.h"
+#include "base/json/json.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <assert.h>
 #include <inttypes.h>

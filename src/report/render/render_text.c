@@ -2,8 +2,8 @@
 #include "report/cell_text.h"
 #include "report/display.h"
 #include "report/model.h"
-#include "report/render_text_timeline.h"
-#include "report/text_table.h"
+#include "report/render/text_table.h"
+#include "report/render/text_timeline.h"
 
 #include <string.h>
 

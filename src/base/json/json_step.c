@@ -1,4 +1,4 @@
-#include "base/json_step.h"
+#include "base/json/json_step.h"
 
 #include <stdio.h>
 

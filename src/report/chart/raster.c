@@ -1,5 +1,5 @@
 /* Rasters as paths: one per level, with a stroke as wide as a row for each run of that level. */
-#include "report/chart_axis.h"
+#include "report/chart/axis.h"
 
 static void draw_level(FILE *out, const struct lull_chart_raster *raster, unsigned level,
                        const double x[2], const double y[2])
