@@ -91,8 +91,10 @@ void rec_report(void)
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
     dprintf(2,
-            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB; they took about "
+            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took about "
             "%s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
-            n_threads == 1 ? "" : "s", (double)bytes / 1048576, cost(text, sizeof text));
+            n_threads == 1 ? "" : "s", (double)bytes / 1048576,
+            rec_process.keeps_last ? ", of which the newest are kept" : "",
+            cost(text, sizeof text));
 }
