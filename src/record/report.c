@@ -14,7 +14,7 @@ enum { READS = 256 };
  * own in its place since. */
 static struct stat errors;
 static bool has_errors;
-static uint64_t visits, bytes, flushing;
+static uint64_t visits, bytes, stored, flushing; /* stored: bytes of full chunks */
 static uint32_t n_threads;
 
 void rec_report_begin(void)
@@ -29,6 +29,7 @@ void rec_report_add(const struct rec_thread *self)
         visits +=
             ((const struct lull_tape_sum *)(const void *)(self->sums + i * self->sum_size))->visits;
     bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
+    stored += self->flushed;
     flushing += self->flushing;
     n_threads++;
 }
@@ -95,6 +96,6 @@ void rec_report(void)
             "%s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
             n_threads == 1 ? "" : "s", (double)bytes / 1048576,
-            rec_process.keeps_last ? ", of which the newest are kept" : "",
+            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept" : "",
             cost(text, sizeof text));
 }

@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+import tape_parts
 
 CHUNK = 65536
 POSTED = ("send", "receive posted", "collective begin")
@@ -144,8 +145,7 @@ class Test:
         for number in os.listdir(os.path.join(folder, "0")):
             with open(os.path.join(folder, "0", number), "rb") as file:
                 data = file.read()
-            parts = [part for _, part in entries(data)]
-            most = max(most, parts.count(6) * CHUNK)
+            most = max(most, len(tape_parts.ring_chunks(data)) * CHUNK)
         return most
 
     def tell(self, folder, cut):
@@ -158,18 +158,6 @@ class Test:
                          "whole run" % folder], "replay: " + said.stderr)
             told = self.shown(folder, "metrics", "--force")
             self.demand("earlier ones were not kept" in " ".join(told.split()), told)
-
-
-def entries(data):
-    """The extents in the file of a process, by docs/formats/tape.md."""
-    header_size, = (int.from_bytes(data[16:20], "little"),)
-    count = int.from_bytes(data[32:36], "little")
-    places = list(range(header_size, 4096 - 15, 16))
-    for k in range(20):
-        table = int.from_bytes(data[40 + 8 * k:48 + 8 * k], "little")
-        places += range(table, table + (256 << k) * 16, 16) if table else []
-    for place in places[:count]:
-        yield place, int.from_bytes(data[place + 12:place + 16], "little")
 
 
 def main():

@@ -5,6 +5,7 @@
 
 struct place {
     struct rec_extent extent; /* its size is 0: it has none yet */
+    bool written;             /* once at least: the disk has room for it */
     bool taken;               /* atomic: a thread writes there */
 };
 
@@ -18,6 +19,7 @@ void rec_ring_start(void)
         return;
     const uint64_t wanted = rec_process.budget / LULL_TAPE_CHUNK;
     n_places = wanted > 0 ? wanted : 1;
+    rec_process.budget = n_places * LULL_TAPE_CHUNK;
     places = rec_keep(n_places * sizeof *places);
     rec_process.keeps_last = places != NULL;
 }
@@ -43,6 +45,7 @@ static bool write_chunk(struct place *place, const void *chunk, uint32_t locatio
     if (!rec_container_write(chunk, LULL_TAPE_CHUNK, place->extent.offset))
         return false;
     rec_container_enter_chunk(&place->extent, location, number);
+    place->written = true;
     return true;
 }
 
@@ -54,10 +57,9 @@ bool rec_ring_store(const void *chunk, uint32_t location, uint32_t number)
         struct place *place = take_place();
         if (!place)
             return true;
-        const bool fresh = place->extent.size == 0;
-        const bool good = write_chunk(place, chunk, location, number);
+        const bool good = write_chunk(place, chunk, location, number), written = place->written;
         __atomic_clear(&place->taken, __ATOMIC_RELEASE);
-        if (good || !fresh || place == places)
+        if (good || written || place == places)
             return good;
         /* The disk is full: the places before this one are all that there are. */
         __atomic_store_n(&n_places, (uint64_t)(place - places), __ATOMIC_RELAXED);
