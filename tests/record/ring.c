@@ -3,7 +3,8 @@
  * ones, exchanges and collective operations on each rank's main thread. Two runs with the same numbers
  * do the same on each thread. Some threads end early, and others take their place.
  *
- *     ring SEED STEPS [kill]    the process kills itself at the end */
+ *     ring SEED STEPS [kill|wait]    the process kills itself at the end, or says that it is ready
+ *                                    and waits for a line */
 #include <lull/lull.h>
 #include <pthread.h>
 #include <signal.h>
@@ -193,6 +194,11 @@ int main(int argc, char **argv)
         lull_end(names[--self.depth]);
     if (argc > 3 && strcmp(argv[3], "kill") == 0)
         raise(SIGKILL);
+    if (argc > 3 && strcmp(argv[3], "wait") == 0) {
+        puts("ready");
+        fflush(stdout);
+        getchar();
+    }
     end_messages();
     return 0;
 }
