@@ -22,7 +22,7 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 static struct {
     char *output;
     int force;
-    char *max_size;
+    char *max_size, *keep;
     int profile;
     char *counters;
     int follow;
@@ -44,6 +44,9 @@ static const struct poptOption options[] = {
     {"force", '\0', POPT_ARG_NONE, &settings.force, 0, "replace DIR if it is a run", NULL},
     {"max-size", '\0', POPT_ARG_STRING, &settings.max_size, 0,
      "size of the events of each process (1GiB); then they stop, sums go on", "SIZE"},
+    {"keep", '\0', POPT_ARG_STRING, &settings.keep, 0,
+     "keep the newest events of each process, for what happens before a crash; sums are of all",
+     "last:SIZE"},
     {"profile", '\0', POPT_ARG_NONE, &settings.profile, 0, "keep sums only, no events", NULL},
     {"counters", '\0', POPT_ARG_STRING, &settings.counters, 0,
      "hardware counters, separated by commas, or none (instructions,cycles, where perf_event has "
@@ -116,6 +119,7 @@ static int read_settings(const char *command, struct lull_arena *arena,
     static const enum lull_mpi_family families[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI, LULL_MPI_MPICH,
                                                     LULL_MPI_NONE};
     const struct lull_recording_texts texts = {.max_size = settings.max_size,
+                                               .keep = settings.keep,
                                                .throttle = settings.throttle,
                                                .start_after = settings.start_after,
                                                .duration = settings.duration,
@@ -155,6 +159,7 @@ static char **insert_ourselves(char **argv, struct lull_arena *arena)
         const char *name, *value;
     } said[] = {{"output", lull_launcher_output(argv, settings.output, arena)},
                 {"max-size", settings.max_size},
+                {"keep", settings.keep},
                 {"callpath", settings.callpath},
                 {"counters", settings.counters},
                 {"filter", settings.filter},

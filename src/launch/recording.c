@@ -128,6 +128,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_DIR", recording->run);
     set("LULL_RECORD_BYTES",
         wish->has_bytes ? lull_arena_printf(arena, "%llu", (unsigned long long)wish->bytes) : NULL);
+    set_flag("LULL_RECORD_LAST", wish->last);
     set_flag("LULL_RECORD_PROFILE", wish->profile);
     set_flag("LULL_RECORD_FILES", wish->files);
     set("LULL_RECORD_COUNTERS", wish->counters);

@@ -14,6 +14,7 @@ struct lull_recording_wish {
     bool replace;       /* what is there, if it is a run */
     bool has_bytes;
     uint64_t bytes; /* with has_bytes: of the events of each process */
+    bool last;      /* the newest ones, not the first ones */
     bool profile;   /* sums only */
     bool follow;    /* record also what the program starts */
     bool files;     /* record also the C library's calls for files */

@@ -1,6 +1,7 @@
 #include "launch/wish.h"
 
 #include "base/text.h"
+#include "tape/layout.h"
 
 #include <string.h>
 
@@ -73,14 +74,46 @@ static lull_status read_iterations(const char *text, const char **ret_iterations
     return LULL_OK;
 }
 
+/* "last:64MiB" */
+static lull_status read_kept(const char *text, struct lull_recording_wish *wish,
+                             struct lull_error *err)
+{
+    static const char last[] = "last:";
+    if (wish->profile)
+        return lull_fail(err, LULL_ERR_RANGE, "--keep: a profile has no events");
+    if (strncmp(text, last, strlen(last)) != 0)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--keep: expected last:SIZE such as last:64MiB, got '%s'", text);
+    if (lull_parse_size(text + strlen(last), &wish->bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--keep");
+    if (wish->bytes < LULL_TAPE_CHUNK)
+        return lull_fail(err, LULL_ERR_RANGE, "--keep: expected 64KiB at least, got '%s'", text);
+    wish->last = true;
+    return LULL_OK;
+}
+
+static lull_status read_bytes(const struct lull_recording_texts *texts,
+                              struct lull_recording_wish *wish, struct lull_error *err)
+{
+    wish->has_bytes = texts->max_size || texts->keep;
+    if (texts->max_size && texts->keep)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--keep and --max-size exclude each other: events are the first or the "
+                         "last ones");
+    if (texts->keep)
+        return read_kept(texts->keep, wish, err);
+    if (texts->max_size && lull_parse_size(texts->max_size, &wish->bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--max-size");
+    return LULL_OK;
+}
+
 lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
                                      struct lull_arena *arena, struct lull_recording_wish *wish,
                                      struct lull_error *err)
 {
-    wish->has_bytes = texts->max_size != NULL;
-    if (texts->max_size && lull_parse_size(texts->max_size, &wish->bytes, err) != LULL_OK)
-        return lull_fail_prefix(err, LULL_ERR_RANGE, "--max-size");
-    lull_status status = read_throttle(texts->throttle, arena, &wish->throttle, err);
+    lull_status status = read_bytes(texts, wish, err);
+    if (status == LULL_OK)
+        status = read_throttle(texts->throttle, arena, &wish->throttle, err);
     if (status == LULL_OK)
         status = read_time("start-after", texts->start_after, arena, &wish->start, err);
     if (status == LULL_OK)

@@ -7,6 +7,7 @@
 /* What is NULL was not said. */
 struct lull_recording_texts {
     const char *max_size;
+    const char *keep;                   /* "last:64MiB" */
     const char *throttle;               /* "100000:1us": calls and their mean; "none" */
     const char *start_after, *duration; /* times */
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */

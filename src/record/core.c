@@ -10,6 +10,7 @@
 #include "record/report.h"
 #include "record/settings.h"
 #include "record/store/buffer.h"
+#include "record/store/ring.h"
 #include "record/thread/cores.h"
 #include "record/thread/locks.h"
 #include "record/thread/window.h"
@@ -97,6 +98,8 @@ void rec_start(void)
     rec_process.budget =
         rec_setting_number("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
     rec_process.profile = rec_setting_number("LULL_RECORD_PROFILE", &value) && value != 0;
+    rec_process.keeps_last = !rec_process.profile &&
+                             rec_setting_number("LULL_RECORD_LAST", &value) && value != 0;
     rec_process.callpath = rec_setting_number("LULL_RECORD_CALLPATH", &value) && value > 1
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
                                : 1;
@@ -124,6 +127,7 @@ void rec_start(void)
     rec_functions_start();
     rec_locks_start();
     rec_files_start();
+    rec_ring_start();
     rec_process.on = true;
     rec_pause_start();
     rec_window_start();

@@ -5,6 +5,7 @@
  *
  *  - LULL_RECORD_DIR: the run's folder, made by `lull record` or else here; unset: record nothing
  *  - LULL_RECORD_BYTES: size budget of events per process in bytes; unset: 1 GiB
+ *  - LULL_RECORD_LAST: 1: keep the newest events within that budget, not the first ones
  *  - LULL_RECORD_PROFILE: 1: keep running sums only, no events
  *  - LULL_RECORD_COUNTERS: names of hardware counters, or none (counters/counters.h)
  *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
@@ -149,6 +150,7 @@ struct rec_process {
     bool disturbs;      /* on purpose (inject/inject.h) */
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
+    bool keeps_last;      /* newest events give way to none (store/ring.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
     uint32_t first;       /* what communicators call the world's rank 0 */

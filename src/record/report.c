@@ -14,7 +14,7 @@ enum { READS = 256 };
  * own in its place since. */
 static struct stat errors;
 static bool has_errors;
-static uint64_t visits, bytes, flushing;
+static uint64_t visits, bytes, stored, flushing; /* stored: bytes of full chunks */
 static uint32_t n_threads;
 
 void rec_report_begin(void)
@@ -29,6 +29,7 @@ void rec_report_add(const struct rec_thread *self)
         visits +=
             ((const struct lull_tape_sum *)(const void *)(self->sums + i * self->sum_size))->visits;
     bytes += self->flushed + (uint64_t)(self->at - self->tail) * sizeof *self->at;
+    stored += self->flushed;
     flushing += self->flushing;
     n_threads++;
 }
@@ -90,7 +91,11 @@ void rec_report(void)
     char text[32];
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
-    dprintf(2, "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB; they took %s\n",
+    dprintf(2,
+            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took %s
+",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
-            n_threads == 1 ? "" : "s", (double)bytes / 1048576, cost(text, sizeof text));
+            n_threads == 1 ? "" : "s", (double)bytes / 1048576,
+            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept" : "",
+            cost(text, sizeof text));
 }

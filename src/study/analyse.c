@@ -15,13 +15,14 @@ lull_status lull_run_fail(const struct lull_run *run, lull_status status, struct
 
 /* ---- which time ---------------------------------------------------------------------------- */
 
-/* A part of a run can be told as far as there are events. */
+/* A part of a run can be told where there are events. */
 static lull_status cut_windows(const struct lull_run *run, struct lull_arena *arena,
                                struct lull_windows **windows, struct lull_error *err)
 {
     struct lull_windows *known;
     lull_status status =
-        lull_windows_of_time(run->trace, 0, run->trace->events_end, arena, &known, err);
+        lull_windows_of_time(run->trace, run->trace->events_begin, run->trace->events_end, arena,
+                             &known, err);
     if (status != LULL_OK)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: a part of the run needs events, and some threads have none",
@@ -64,7 +65,7 @@ static lull_status choose_windows(struct lull_run *run, const struct lull_runs_o
     *ret_windows = NULL;
     if (!options->has_window && !options->region) {
         lull_status status = choose_main_part(run, options, arena, ret_windows, err);
-        return status == LULL_OK && *ret_windows && run->trace->events == LULL_EVENTS_FIRST
+        return status == LULL_OK && *ret_windows && lull_has_part(run->trace->events)
                    ? cut_windows(run, arena, ret_windows, err)
                    : status;
     }
@@ -87,7 +88,7 @@ static lull_status choose_windows(struct lull_run *run, const struct lull_runs_o
     }
     *ret_windows =
         time && region ? lull_windows_intersect(time, region, arena) : (time ? time : region);
-    if (*ret_windows && run->trace->events == LULL_EVENTS_FIRST)
+    if (*ret_windows && lull_has_part(run->trace->events))
         return cut_windows(run, arena, ret_windows, err);
     return LULL_OK;
 }

@@ -39,12 +39,30 @@ void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_tra
     }
 }
 
+const char *lull_notices_part(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    const double begin = 1e-9 * (double)trace->events_begin, end = 1e-9 * (double)trace->events_end,
+                 length = 1e-9 * (double)trace->duration;
+    if (trace->events == LULL_EVENTS_LAST)
+        return lull_arena_printf(arena, "begin at %.6g s of %.6g s, earlier ones were not kept",
+                                 begin, length);
+    if (trace->events_begin > 0)
+        return lull_arena_printf(arena, "begin at %.6g s and end at %.6g s of %.6g s", begin, end,
+                                 length);
+    return lull_arena_printf(arena, "end at %.6g s of %.6g s", end, length);
+}
+
 void lull_notices_add_cut_copy(struct lull_notices *notices, const struct lull_trace *trace,
                                const char *path, const struct lull_format *format)
 {
-    if (trace->events == LULL_EVENTS_FIRST && format != lull_format_find("tape"))
+    if (trace->events == LULL_EVENTS_LAST)
         lull_notices_add(notices, LULL_NOTICE_WARNING,
-                         "%s: its events end at %.6g s of %.6g s; the copy holds these and not the "
-                         "sums of the whole run, which a copy in the format 'tape' keeps",
-                         path, 1e-9 * (double)trace->events_end, 1e-9 * (double)trace->duration);
+                         "%s: its events %s; the copy holds these behind a pause and not the sums "
+                         "of the whole run",
+                         path, lull_notices_part(trace, notices->arena));
+    else if (trace->events == LULL_EVENTS_FIRST && format != lull_format_find("tape"))
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: its events %s; the copy holds these and not the sums of the whole "
+                         "run, which a copy in the format 'tape' keeps",
+                         path, lull_notices_part(trace, notices->arena));
 }

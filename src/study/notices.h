@@ -35,6 +35,9 @@ void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, 
 void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
                              const char *path);
 
+/* Which part of a run has events, of a trace with lull_has_part: "end at 1.5 s of 2 s". */
+const char *lull_notices_part(const struct lull_trace *trace, struct lull_arena *arena);
+
 /* A warning where a copy in that format looks as if the run had ended with its events: sums are our
  * own format's. */
 struct lull_format;

@@ -52,21 +52,19 @@ static void tell_of_sums(const struct lull_run *run, const struct lull_runs_opti
                          struct lull_notices *notices)
 {
     const struct lull_trace *trace = run->trace;
-    double end = 1e-9 * (double)trace->events_end, length = 1e-9 * (double)trace->duration;
     if (trace->events == LULL_EVENTS_NONE)
         lull_notices_add(notices, LULL_NOTICE_INFO,
                          "%s holds sums and no events (a profile): its metrics are exact, but "
                          "what needs single events cannot be told.",
                          run->name);
-    else if (trace->events == LULL_EVENTS_FIRST && run->breakdown->from_sums)
+    else if (lull_has_part(trace->events) && run->breakdown->from_sums)
         lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "%s: its events end at %.6g s of %.6g s; the metrics are those of the "
-                         "whole run, from its sums.",
-                         run->name, end, length);
-    else if (trace->events == LULL_EVENTS_FIRST && (options->region || options->has_window))
-        lull_notices_add(notices, LULL_NOTICE_WARNING,
-                         "%s: its events end at %.6g s of %.6g s; what comes after is left out",
-                         run->path, end, length);
+                         "%s: its events %s; the metrics are those of the whole run, from its sums.",
+                         run->name, lull_notices_part(trace, notices->arena));
+    else if (lull_has_part(trace->events) && (options->region || options->has_window))
+        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: its events %s; what %s is left out",
+                         run->path, lull_notices_part(trace, notices->arena),
+                         trace->events == LULL_EVENTS_FIRST ? "comes after" : "was before");
 }
 
 /* What part of their time runs were analysed for, where that is not all. */

@@ -44,7 +44,8 @@ enum lull_tape_flags {
     LULL_TAPE_BUDGET_REACHED = 4, /* recording stopped at the size budget */
     LULL_TAPE_TAILED = 8,         /* records from `flushed` on are in the .tail file */
     LULL_TAPE_WRITE_FAILED = 16,  /* recording stopped because the file could not be written */
-    LULL_TAPE_PROFILE = 32        /* only sums were asked for */
+    LULL_TAPE_PROFILE = 32,       /* only sums were asked for */
+    LULL_TAPE_RING = 64           /* the newest chunks alone are kept: see LULL_TAPE_PART_RING */
 };
 
 /* How much of its time a thread had a core, as the system's scheduler tells; all 0: not known. */
@@ -148,6 +149,12 @@ enum lull_tape_kind {
                              counted since their previous reading: two u64 in each slot */
     LULL_TAPE_CALL_LIKE,  /* id: a shape, see lull_tape_shape_of; value: duration. A call like the
                              location's last one of that shape. Since version 3 */
+    /* At the begin of each chunk of a ring but a location's first, for who begins to read there and
+     * for nobody else: the regions that are open, from outside in, and a RESUME. */
+    LULL_TAPE_OPENED, /* id: region; + u64[0] when it was entered */
+    LULL_TAPE_RESUME, /* value: 1 in a pause; + u64[0] number of the location's next request. What
+                         was opened before has a smaller one; what stands before has ended by now,
+                         and no CALL_LIKE behind means a call before */
     LULL_TAPE_KINDS
 };
 

@@ -220,8 +220,15 @@ struct lull_file {
 enum lull_events_kept {
     LULL_EVENTS_ALL,
     LULL_EVENTS_FIRST, /* some location has none from events_end on: a size budget, a full disk */
+    LULL_EVENTS_LAST,  /* some location has none before events_begin: a ring of the newest ones */
     LULL_EVENTS_NONE   /* sums were asked for instead */
 };
+
+/* Whether there are events of a part of the run alone, which events_begin and events_end tell. */
+static inline bool lull_has_part(enum lull_events_kept events)
+{
+    return events == LULL_EVENTS_FIRST || events == LULL_EVENTS_LAST;
+}
 
 enum { LULL_MOST_QUIRKS = 64 };
 
@@ -256,7 +263,8 @@ struct lull_trace {
     bool has_sums;           /* of all locations (trace/sums.h) */
     bool has_main;      /* recorded by lull, and some process is known to have called MPI_Init */
     uint8_t events;     /* enum lull_events_kept */
-    int64_t events_end; /* ns, with LULL_EVENTS_FIRST: until then all locations have events */
+    int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: in between all
+                                         locations have events */
     uint32_t n_applications;
 
     struct lull_node *nodes;

@@ -113,6 +113,10 @@ static void add_kept(struct lull_document *document, const struct lull_trace *tr
         lull_document_fact(document, "events_kept", "Events kept",
                            lull_cell_text(lull_arena_printf(arena, "until %.6g s",
                                                             1e-9 * (double)trace->events_end)));
+    else if (trace->events == LULL_EVENTS_LAST)
+        lull_document_fact(document, "events_kept", "Events kept",
+                           lull_cell_text(lull_arena_printf(arena, "from %.6g s on",
+                                                            1e-9 * (double)trace->events_begin)));
     if (trace->events != LULL_EVENTS_ALL)
         lull_document_fact(
             document, "sums", "Sums of the whole run",

@@ -1,5 +1,5 @@
-/* Two threads that mark regions and count in a file, which stays when they are killed, how often
- * they have done so:  killed COUNTS */
+/* Two threads that mark regions and iterations, which they number, and count in a file, which stays
+ * when they are killed, how often they have done so:  killed COUNTS */
 #include <fcntl.h>
 #include <lull/lull.h>
 #include <pthread.h>
@@ -16,6 +16,7 @@ static void *mark(void *argument)
     for (;;) {
         lull_begin("mark");
         lull_end("mark");
+        lull_iteration(*count);
         __atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
     }
     return NULL;

@@ -1,7 +1,7 @@
 """Kills a recorded program at random moments and looks at what is left: all that it had done is
-there, and lull reads it.
+there, and lull reads it. In a ring, it is the newest that are there.
 
-    killed.py --lull LULL --program KILLED [--rounds N]
+    killed.py --lull LULL --program KILLED [--rounds N] [--keep KIB --listing LISTING]
 """
 import argparse
 import json
@@ -16,12 +16,13 @@ import time
 
 LONGEST = 0.1  # s from the start of lull record to the end
 THREADS = 2
+OF_CHUNK = 65536 // 64 - 4  # iterations, each of three records, without what else a chunk has
 
 
 def counts_of(path):
     with open(path, "rb") as file:
         data = file.read()
-    return sum(struct.unpack_from("<q", data, 64 * thread)[0] for thread in range(THREADS))
+    return [struct.unpack_from("<q", data, 64 * thread)[0] for thread in range(THREADS)]
 
 
 def events_of(lull, run):
@@ -37,7 +38,8 @@ def kill_once(settings, folder, after):
     run, counts = os.path.join(folder, "run"), os.path.join(folder, "counts")
     with open(counts, "wb") as file:
         file.write(bytes(4096))
-    process = subprocess.Popen([settings.lull, "record", "-o", run,
+    options = ["--keep", "last:%dKiB" % settings.keep] if settings.keep else []
+    process = subprocess.Popen([settings.lull, "record", "-o", run, *options,
                                 settings.program, counts],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(after)
@@ -46,8 +48,36 @@ def kill_once(settings, folder, after):
     return run, counts_of(counts)
 
 
-def check(settings, run, done):
+def markers_of(settings, run, thread):
+    name = "rank 0: marker 0 " if thread == 0 else "rank 0 thread %d: marker 0 " % thread
+    told = subprocess.run([settings.listing, run], capture_output=True, text=True, check=True)
+    return [int(line[len(name):]) for line in told.stdout.splitlines() if line.startswith(name)]
+
+
+def check_ring(settings, run, counts):
+    """Each thread has its last iterations, without a gap, and all together fill the ring but for the
+    chunk that each thread may have been about to write."""
+    kept = 0
+    for thread, count in enumerate(counts):
+        numbers = markers_of(settings, run, thread) if count > 0 else []
+        kept += len(numbers)
+        if count > 0 and (not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)) or
+                          numbers[-1] not in (count - 1, count)):
+            return "thread %d has done %d, and of the run's %d the last are %s" % (
+                thread, count, len(numbers), numbers[-3:])
+    least = min(sum(counts), (settings.keep // 64 - THREADS) * OF_CHUNK)
+    return "" if kept >= least else "%d iterations are kept, expected %d" % (kept, least)
+
+
+def visits_of(sums):
+    tables = json.loads(sums)["tables"]
+    rows = next(table["rows"] for name, table in tables.items() if name.startswith("regions"))
+    return sum(row["values"][1] for row in rows if row["id"] == "mark")
+
+
+def check(settings, run, counts):
     """What is wrong; the calls of a thread that was killed between end and count are more."""
+    done = sum(counts)
     if not os.path.isdir(os.path.join(run, "0")):
         return "nothing is there, %d regions" % done if done > 0 else ""
     events = events_of(settings.lull, run)
@@ -57,6 +87,11 @@ def check(settings, run, done):
                            "json", run], capture_output=True, text=True)
     if done > 0 and sums.returncode != 0:
         return sums.stderr
+    if settings.keep and done > 0:
+        visits = visits_of(sums.stdout)
+        if not done <= visits <= done + THREADS:
+            return "%d regions ended, the sums have %d" % (done, visits)
+        return check_ring(settings, run, counts)
     ended = events.get("leave", 0)
     if not done <= ended <= done + THREADS:
         return "%d regions ended, the run has %d" % (done, ended)
@@ -68,6 +103,8 @@ def main():
     for name in ("lull", "program"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--keep", type=int)
+    parser.add_argument("--listing")
     settings = parser.parse_args()
     told = os.environ.get("LULL_TEST_SEED", "1")
     seed = random.SystemRandom().getrandbits(32) if told == "random" else int(told)
@@ -76,9 +113,9 @@ def main():
     for i in range(settings.rounds):
         with tempfile.TemporaryDirectory() as folder:
             after = draw.uniform(0, LONGEST)
-            run, done = kill_once(settings, folder, after)
-            wrong = check(settings, run, done)
-            done_some += done > 0
+            run, counts = kill_once(settings, folder, after)
+            wrong = check(settings, run, counts)
+            done_some += sum(counts) > 0
             if wrong:
                 print("round %d, after %.6f s: %s" % (i, after, wrong))
                 return 1

@@ -68,14 +68,14 @@ class Test:
 
     # ---- a full file system ----------------------------------------------------------------------
 
-    def on_disk_of(self, kib, program, then=None):
+    def on_disk_of(self, kib, program, then=None, *options):
         """The program behaves as it would alone; `then` looks at its run."""
         alone = run(program)
         with tempfile.TemporaryDirectory(prefix="lull-full-") as folder:
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % kib, "tmpfs", folder],
                            check=True)
             where = os.path.join(folder, "run")
-            recorded = self.record(where, program)
+            recorded = self.record(where, program, *options)
             self.demand((recorded.returncode, recorded.stdout) == (alone.returncode, alone.stdout),
                         "%s on %d KiB: status %d, alone %d: %s"
                         % (program[0], kib, recorded.returncode, alone.returncode, recorded.stderr))
@@ -89,6 +89,9 @@ class Test:
             self.on_disk_of(kib, [self.program("omp_barriers")])
             self.on_disk_of(kib, [self.program("many_regions"), "40"])
         self.on_disk_of(1024, [self.program("omp_barriers")], self.what_fits_is_there)
+        # of several threads one may need its first chunk when the others have filled the disk
+        self.on_disk_of(2048, [self.program("many_regions"), "60"], self.newest_are_there, "--keep",
+                        "last:64MiB")
 
     def copy_on_write(self):
         """Blocks that a file has are not blocks that it can be changed in: a program that writes into
@@ -135,6 +138,17 @@ class Test:
         self.demand(kept >= (1 << 20) - others - 2 * CHUNK, "kept only %d bytes" % kept)
         told = run([self.settings.lull, "info", where])
         self.demand("could not write any more" in told.stdout + told.stderr, "no word of it")
+
+    def newest_are_there(self, where, expected):
+        """A ring is as large as there is room for."""
+        self.check_run(where, expected, "--cut")
+        with open(os.path.join(where, "0", "0.tape"), "rb") as file:
+            data = file.read()
+        chunks = tape_parts.ring_chunks(data)
+        self.demand(len(chunks) >= 8, "%d chunks are kept" % len(chunks))
+        told = run([self.settings.lull, "info", where])
+        self.demand("Events kept" in told.stdout and "could not write" not in told.stdout +
+                    told.stderr, told.stdout + told.stderr)
 
     # ---- the size budget -------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
     add_executable(check_run ${CMAKE_CURRENT_LIST_DIR}/check_run.c)
     target_link_libraries(check_run PRIVATE lull_metrics lull_trace lull_base m)
+    add_executable(listing ${CMAKE_CURRENT_LIST_DIR}/listing.c)
+    target_link_libraries(listing PRIVATE lull_trace lull_base)
     add_executable(check_waits ${CMAKE_CURRENT_LIST_DIR}/check_waits.c)
     target_link_libraries(check_waits PRIVATE lull_activity lull_trace lull_base)
     find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
@@ -260,7 +262,17 @@ if(Python3_FOUND)
         add_test(NAME record.killed
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc)
-        set_tests_properties(record.killed PROPERTIES LABELS quick TIMEOUT 300)
+        add_test(NAME record.killed.ring
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
+                    --listing $<TARGET_FILE:listing> --keep 256)
+        set_tests_properties(record.killed record.killed.ring PROPERTIES LABELS quick TIMEOUT 300)
+        record_program(ring ${LULL_GCC} -Wall -Wextra -Werror -pthread)
+        add_test(NAME record.ring
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+                    --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
+                    --program ${record_bin}/ring.gcc)
+        set_tests_properties(record.ring PROPERTIES LABELS quick TIMEOUT 300)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
@@ -311,6 +323,16 @@ function(record_mpi family)
                     -I${PROJECT_SOURCE_DIR}/include ${source} -o ${output} VERBATIM)
         add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
     endforeach()
+    set(ring ${PROJECT_SOURCE_DIR}/tests/record/ring.c)
+    add_custom_command(OUTPUT ${bin}/ring.${family} DEPENDS ${ring}
+        COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -pthread -DRING_MPI
+                -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} VERBATIM)
+    add_custom_target(record.ring.${family} ALL DEPENDS ${bin}/ring.${family})
+    add_test(NAME record.ring.${family}
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+                --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
+                --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2)
     # The same by another compiler, and by Fortran's bindings.
     set(ends ${PROJECT_SOURCE_DIR}/tests/record/ends.c)
     set(others)

@@ -4,23 +4,30 @@ import os
 import struct
 
 PAGE, HEAD = 4096, 4096
-DEFINITIONS, HEADER, RECORDS, TAIL, SUMS = range(1, 6)
+DEFINITIONS, HEADER, RECORDS, TAIL, SUMS, RING = range(1, 7)
 TAILED = 8
 
 
-def extents(data):
-    """[(part, location, bytes)] in the order of their numbers"""
+def entries(data):
+    """(page, pages, location, part) in the order of their numbers"""
     header_size, = struct.unpack_from("<I", data, 16)
     count, = struct.unpack_from("<I", data, 32)
     tables = struct.unpack_from("<20Q", data, 40)
     places = list(range(header_size, PAGE - 15, 16))
     for k, table in enumerate(tables):
         places += range(table, table + (256 << k) * 16, 16) if table else []
-    found = []
-    for place in places[:count]:
-        page, pages, location, part = struct.unpack_from("<4I", data, place)
-        found.append((part, location, data[page * PAGE:(page + pages) * PAGE]))
-    return found
+    return [struct.unpack_from("<4I", data, place) for place in places[:count]]
+
+
+def extents(data):
+    """[(part, location, bytes)] in the order of their numbers"""
+    return [(part, location, data[page * PAGE:(page + pages) * PAGE])
+            for page, pages, location, part in entries(data) if part != RING]
+
+
+def ring_chunks(data):
+    """[(location, number of the chunk)] of those that a ring has"""
+    return sorted((location, number) for _, number, location, part in entries(data) if part == RING)
 
 
 def definitions_of(found):

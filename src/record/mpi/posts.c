@@ -104,8 +104,9 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
     open_persistent(call->self, &what, *request);
 }
 
-/* The number becomes one of the thread that starts it. */
-static void start_one(struct rec_mpi_call *call, MPI_Request handle)
+/* The number becomes one of the thread that starts it. There is room for the record before it is
+ * given out, so that it is not told as given out before the record (in a ring). */
+static void start_one(struct rec_mpi_call *call, uint64_t time, MPI_Request handle)
 {
     struct rec_thread *self = call->self;
     struct rec_request started = {.kind = 0};
@@ -120,12 +121,12 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
     }
     rec_requests_unlock(requests);
     if (started.kind == LULL_TAPE_CALL_ICOLLECTIVE)
-        put_collective(self, call->begin, &started);
+        put_collective(self, time, &started);
     else if (started.kind != 0)
         rec_mpi_put_message(self,
                             started.kind == LULL_TAPE_CALL_ISEND ? LULL_TAPE_MESSAGE_SEND
                                                                  : LULL_TAPE_MESSAGE_RECV_POST,
-                            started.op, call->begin, rec_posted_comm(&started.posted),
+                            started.op, time, rec_posted_comm(&started.posted),
                             rec_posted_peer(&started.posted), rec_posted_tag(&started.posted),
                             rec_posted_bytes(&started.posted), LULL_TAPE_NEXT_REQUEST);
 }
@@ -133,6 +134,12 @@ static void start_one(struct rec_mpi_call *call, MPI_Request handle)
 void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests)
 {
     rec_mpi_call(call);
-    for (int i = 0; i < n; i++)
-        start_one(call, requests[i]);
+    struct rec_thread *self = call->self;
+    const uint64_t end = *self->until, flushed = self->flushed;
+    for (int i = 0; i < n; i++) {
+        rec_reserve_behind(self, 3);
+        /* A chunk of a ring begins when all has ended that stands before. */
+        const bool begins = rec_process.keeps_last && self->flushed != flushed;
+        start_one(call, begins ? end : call->begin, requests[i]);
+    }
 }

@@ -2,6 +2,7 @@
 
 #include "record/aside.h"
 #include "record/store/file.h"
+#include "record/store/ring.h"
 #include "record/thread/cores.h"
 
 #include <errno.h>
@@ -59,6 +60,8 @@ static void fill_header(struct rec_thread *self)
     header->number = self->number;
     header->role = self->role;
     header->flags = rec_process.profile ? LULL_TAPE_PROFILE : LULL_TAPE_TAILED;
+    if (rec_process.keeps_last)
+        header->flags |= LULL_TAPE_RING;
     header->source_id = self->number;
     rec_buffer_name(self);
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
@@ -141,20 +144,51 @@ static bool reserve_chunks(struct rec_thread *self)
     return true;
 }
 
-static bool write_chunk(struct rec_thread *self)
+/* Returns the flag that says why it could not, 0 if it could. */
+static unsigned write_chunk(struct rec_thread *self)
 {
+    if (rec_process.keeps_last)
+        return rec_ring_store(self->tail, self->number,
+                              (uint32_t)(self->flushed / LULL_TAPE_CHUNK))
+                   ? 0
+                   : LULL_TAPE_WRITE_FAILED;
+    uint64_t used = __atomic_add_fetch(&rec_process.used, LULL_TAPE_CHUNK, __ATOMIC_RELAXED);
+    if (used > rec_process.budget)
+        return LULL_TAPE_BUDGET_REACHED;
     if (self->chunks.size == 0 && !reserve_chunks(self))
-        return false;
+        return LULL_TAPE_WRITE_FAILED;
     if (!rec_container_write(self->tail, LULL_TAPE_CHUNK, self->chunks.offset))
-        return false;
+        return LULL_TAPE_WRITE_FAILED;
     self->chunks.offset += LULL_TAPE_CHUNK;
     self->chunks.size -= LULL_TAPE_CHUNK;
-    return true;
+    return 0;
+}
+
+/* The state of the thread, at the begin of a chunk of a ring. All calls have new shapes. `last`: no
+ * record has an earlier time that is yet to come. */
+static void tell_state(struct rec_thread *self, uint64_t last)
+{
+    const uint32_t n = self->n_frames < REC_MOST_FRAMES ? self->n_frames : REC_MOST_FRAMES;
+    union lull_tape_slot *slot = self->at;
+    for (uint32_t i = 0; i < n; i++, slot += 2) {
+        slot[0].record.time = last;
+        slot[0].record.head = lull_tape_head(LULL_TAPE_OPENED, 1, self->frames[i].region);
+        slot[0].record.value = 0;
+        slot[1].u64[0] = self->frames[i].begin;
+        slot[1].u64[1] = 0;
+    }
+    slot[0].record.time = last;
+    slot[0].record.head = lull_tape_head(LULL_TAPE_RESUME, 1, LULL_TAPE_NO_ID);
+    slot[0].record.value = self->paused;
+    slot[1].u64[0] = self->next_request;
+    slot[1].u64[1] = 0;
+    rec_commit(self, 2 * n + 2);
+    memset(self->shapes, 0, sizeof self->shapes);
 }
 
 /* The chunk goes into the file before its place is given free, so that it is always in one of
  * the two; see struct lull_tape_header. */
-static bool store_chunk(struct rec_thread *self, uint64_t now)
+static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
 {
     if (self->at < self->end) {
         self->at->record.time = now;
@@ -162,18 +196,16 @@ static bool store_chunk(struct rec_thread *self, uint64_t now)
         self->at->record.value = 0;
         rec_commit(self, (unsigned)(self->end - self->at));
     }
-    uint64_t used = __atomic_add_fetch(&rec_process.used, LULL_TAPE_CHUNK, __ATOMIC_RELAXED);
-    if (used > rec_process.budget) {
-        rec_buffer_stop(self, LULL_TAPE_BUDGET_REACHED);
-        return false;
-    }
-    if (!write_chunk(self)) {
-        rec_buffer_stop(self, LULL_TAPE_WRITE_FAILED);
+    const unsigned failed = write_chunk(self);
+    if (failed) {
+        rec_buffer_stop(self, failed);
         return false;
     }
     self->flushed += LULL_TAPE_CHUNK;
     __atomic_store_n(&self->header->flushed, self->flushed, __ATOMIC_RELEASE);
     use_chunk(self, self->tail, LULL_TAPE_CHUNK);
+    if (rec_process.keeps_last)
+        tell_state(self, last);
     return true;
 }
 
@@ -194,7 +226,7 @@ static void complete_chunk(struct rec_thread *self)
 /* Finds place behind what is there, and notes how long that took where a chunk was full. */
 static void make_place(struct rec_thread *self)
 {
-    uint64_t begin = rec_now(), counts[REC_MOST_COUNTERS];
+    uint64_t begin = rec_now(), last = rec_last_time(self), counts[REC_MOST_COUNTERS];
     if (self->storing && self->tail_size < LULL_TAPE_CHUNK) {
         complete_chunk(self);
         return;
@@ -206,7 +238,7 @@ static void make_place(struct rec_thread *self)
     }
     if (self->n_counters > 0)
         rec_counters_hide(self, begin, counts);
-    if (!store_chunk(self, begin))
+    if (!store_chunk(self, begin, last))
         return;
     rec_define_clock(1000000000);
     rec_cores_read(self);

@@ -141,17 +141,37 @@ bool rec_container_reserve(size_t size, struct rec_extent *ret_extent)
     return good;
 }
 
-void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
-                         uint32_t location)
+static void set_entry(const struct rec_extent *extent, uint32_t pages, enum lull_tape_part part,
+                      uint32_t location)
 {
     pthread_mutex_lock(&all.lock);
     struct lull_tape_extent *entry = extent_at(extent->number); /* its table is there */
     if (entry) {
         entry->page = (uint32_t)(extent->offset / LULL_TAPE_PAGE);
-        entry->pages = (uint32_t)(extent->size / LULL_TAPE_PAGE);
+        entry->pages = pages;
         entry->location = location;
         __atomic_store_n(&entry->part, (uint32_t)part, __ATOMIC_RELEASE);
     }
+    pthread_mutex_unlock(&all.lock);
+}
+
+void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
+                         uint32_t location)
+{
+    set_entry(extent, (uint32_t)(extent->size / LULL_TAPE_PAGE), part, location);
+}
+
+void rec_container_enter_chunk(const struct rec_extent *extent, uint32_t location, uint32_t number)
+{
+    set_entry(extent, number, LULL_TAPE_PART_RING, location);
+}
+
+void rec_container_vacate(const struct rec_extent *extent)
+{
+    pthread_mutex_lock(&all.lock);
+    struct lull_tape_extent *entry = extent_at(extent->number);
+    if (entry)
+        __atomic_store_n(&entry->part, (uint32_t)LULL_TAPE_PART_NONE, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&all.lock);
 }
 

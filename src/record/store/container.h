@@ -32,6 +32,12 @@ bool rec_container_reserve(size_t size, struct rec_extent *ret_extent);
 void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
                          uint32_t location);
 
+/* The same of a chunk of a ring: the location's chunk with that number stands there. */
+void rec_container_enter_chunk(const struct rec_extent *extent, uint32_t location,
+                               uint32_t number);
+/* From here on it is part of nothing. */
+void rec_container_vacate(const struct rec_extent *extent);
+
 bool rec_container_write(const void *bytes, size_t size, uint64_t offset);
 bool rec_container_read(void *bytes, size_t size, uint64_t offset);
 /* Gives the blocks of what is no longer used back, where the file system can do that. */

@@ -19,7 +19,7 @@ static const char *const passed_on[] = {
     "LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE", "LULL_RECORD_COUNTERS",   "LULL_RECORD_FOLLOW",
     "LULL_RECORD_CALLPATH", "LULL_RECORD_FILTER",  "LULL_RECORD_THROTTLE",   "LULL_RECORD_START",
     "LULL_RECORD_DURATION", "LULL_RECORD_SIGNALS", "LULL_RECORD_ITERATIONS", "LULL_RECORD_SKEW",
-    "LULL_RECORD_WAITS",    "LULL_RECORD_FILES"};
+    "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",   "LULL_RECORD_LAST"};
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST", "LULL_RECORD_INJECT"};
 static char *settings[3 + sizeof passed_on / sizeof *passed_on];

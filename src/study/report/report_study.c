@@ -147,6 +147,12 @@ static const char *why_absent(const struct lull_run *run, struct lull_arena *are
 {
     if (!run->trace)
         return "It is a saved profile: sums without times. A timeline needs the trace.";
+    if (run->trace->events == LULL_EVENTS_LAST)
+        return lull_arena_printf(
+            arena,
+            "Its earlier events were not kept, and the numbers are from its sums: "
+            "--window %.9gs: shows the part that has events.",
+            1e-9 * (double)run->trace->events_begin);
     if (run->trace->events == LULL_EVENTS_FIRST)
         return lull_arena_printf(
             arena,

@@ -51,7 +51,7 @@ void lull_tables_by_file(struct lull_document *document, const struct lull_runs 
                                run->name);
         else
             add_files(document, run, arena);
-        if (run->files && run->trace && run->trace->events == LULL_EVENTS_FIRST)
+        if (run->files && run->trace && lull_has_part(run->trace->events))
             lull_document_note(document, LULL_NOTE_INFO,
                                "%s: its files are those of the events that there are.", run->name);
     }

@@ -115,6 +115,13 @@ struct lull_tape_file {
     const char *damage; /* why nothing of its process can be read; NULL: something can */
     uint64_t head;
     struct lull_tape_pieces chunks, rest, sums;
+    /* With LULL_TAPE_RING: those that are there, by number; the last `n_kept` of the first `n_ring`
+     * are `chunks`. `lost` bytes of records before them were not kept: they do not count in the
+     * header, from which they have been taken off. */
+    struct lull_tape_ring_chunk *ring;
+    size_t n_ring, ring_capacity, n_kept;
+    uint64_t lost;
+    uint64_t life_begin; /* ticks, of a location with `lost` records */
     const struct lull_tape_scope *ids;
     const struct lull_tape_scope *clock; /* without segments: ticks are ns */
     /* The call in which the location was when the tape was opened, if it had not ended. */
@@ -132,6 +139,13 @@ struct lull_tape_file {
 struct lull_tape_process {
     uint32_t number;
     struct lull_tape_pieces definitions;
+};
+
+/* A chunk of a ring. */
+struct lull_tape_ring_chunk {
+    uint32_t number; /* of those of its location */
+    uint32_t page;   /* where it is in the file */
+    uint64_t entry;  /* where its extent is: what changes when it gives way */
 };
 
 /* What a file's name says: process and number. */
@@ -185,6 +199,10 @@ lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_pr
 /* Looks again for the parts of a location, of which there may be more. */
 lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
                               struct lull_error *err);
+/* With the header of a ring just read, and its parts after that: which chunks are kept. */
+void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *file);
+/* Whether they are there still, and none of them has given way. */
+bool lull_tape_has_kept(int fd, const struct lull_tape_file *file);
 /* The same for definitions. */
 lull_status lull_tape_refresh_definitions(const struct lull_trace *trace,
                                           struct lull_tape_process *process,

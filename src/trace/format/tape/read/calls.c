@@ -77,6 +77,13 @@ static struct tape_request *find_request(const struct tape_requests *requests, u
     return NULL;
 }
 
+/* Opened by a record that was not kept. */
+static bool is_from_before(const struct lull_stream *stream, uint32_t number)
+{
+    const uint64_t back = (uint64_t)(uint32_t)((uint32_t)stream->requests.next - 1 - number) + 1;
+    return stream->file->lost > 0 && back > stream->requests.next - stream->first_request;
+}
+
 /* Closes the gap with what was inserted behind it. */
 static void complete_request(struct tape_requests *requests, struct tape_request *request)
 {
@@ -153,7 +160,8 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
         struct tape_request *request =
             range && fields[1] == 0 ? NULL : find_request(&stream->requests, number);
         if ((large && waiting->slot + 1 >= waiting->end) ||
-            !(matched || cancelled || freed || range) || (!request && !(range && fields[1] == 0)))
+            !(matched || cancelled || freed || range) ||
+            (!request && !(range && fields[1] == 0) && !is_from_before(stream, number)))
             return lull_tape_bad_record(stream,
                                         "wait completes a request that is not open:", number, err);
         lull_status status = LULL_OK;
@@ -170,6 +178,11 @@ lull_status lull_tape_continue_wait(struct lull_stream *stream, struct lull_even
             complete_request(&stream->requests, request);
             if (tape_wanted(stream, event.kind))
                 events[(*count)++] = event;
+        }
+        if (!request && range && fields[1] > 0) { /* all of them at once that are from before */
+            const uint32_t before = (uint32_t)stream->first_request - number,
+                           left = fields[1] - waiting->done;
+            waiting->done += (before < left ? before : left) - 1;
         }
         if (!range || ++waiting->done >= fields[1]) {
             waiting->slot += 1 + large;

@@ -104,29 +104,44 @@ static int64_t ns_of(const struct lull_tape_file *file, uint64_t ticks)
                                        : (int64_t)ticks;
 }
 
+/* All locations have events from where the last of them begins to have some. */
+static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *file,
+                             const struct span *span)
+{
+    const int64_t begin = ns_of(file, span->first);
+    file->life_begin = span->first;
+    trace->events_begin = begin > trace->events_begin ? begin : trace->events_begin;
+}
+
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
 /* Sums go on where events do not, and to the end of a program that has left a call by exit(). The
  * events of all locations end with those that end first. */
-static lull_status see_sums(struct lull_trace *trace, const struct lull_tape_file *file,
+static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *file,
                             struct span *span, struct lull_error *err)
 {
     const unsigned flags = file->header.flags;
     if (flags & LULL_TAPE_PROFILE)
         trace->events = LULL_EVENTS_NONE;
-    else if (flags & STOPPED && trace->events == LULL_EVENTS_ALL)
+    else if (flags & STOPPED && trace->events != LULL_EVENTS_NONE)
         trace->events = LULL_EVENTS_FIRST;
     if (flags & STOPPED) {
         int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
         trace->events_end = end < trace->events_end ? end : trace->events_end;
     }
-    bool longer = flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE;
+    else if (file->lost > 0 && trace->events == LULL_EVENTS_ALL)
+        trace->events = LULL_EVENTS_LAST;
+    bool longer = flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE ||
+                  file->lost > 0;
     if (!longer || !file->has_sums)
         return LULL_OK;
     uint64_t begin, end;
     lull_status status = lull_tape_sums_life(trace, file, &begin, &end, err);
     if (status != LULL_OK || (begin == 0 && end == 0))
         return status;
+    if (file->lost > 0 && span->first > span->last) /* it died when it was about to go on */
+        begin_after_lost(trace, file, &(struct span){end, end});
+    file->life_begin = begin < file->life_begin ? begin : file->life_begin;
     span->first = begin < span->first ? begin : span->first;
     span->last = end > span->last ? end : span->last;
     return LULL_OK;
@@ -142,6 +157,7 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     int64_t first = INT64_MAX, last = INT64_MIN;
     trace->events_end = INT64_MAX;
+    trace->events_begin = INT64_MIN;
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
         struct lull_tape_file *file = &data->files[l];
@@ -150,6 +166,8 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
         if (file->left_out || (data->closed && ended))
             continue;
         status = span_of_file(trace, file, slots, &span, err);
+        if (status == LULL_OK && file->lost > 0 && span.first <= span.last)
+            begin_after_lost(trace, file, &span);
         if (status == LULL_OK)
             status = see_sums(trace, file, &span, err);
         if (status != LULL_OK || span.first > span.last)
@@ -165,7 +183,12 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
     if (last > data->origin && !__builtin_sub_overflow(last, data->origin, &duration) &&
         (!data->closed || duration > trace->duration))
         trace->duration = duration;
-    if (trace->events != LULL_EVENTS_FIRST || trace->events_end < data->origin)
+    if (trace->events_begin < data->origin ||
+        __builtin_sub_overflow(trace->events_begin, data->origin, &trace->events_begin))
+        trace->events_begin = 0;
+    if (trace->events == LULL_EVENTS_LAST)
+        trace->events_end = trace->duration;
+    else if (trace->events != LULL_EVENTS_FIRST || trace->events_end < data->origin)
         trace->events_end = 0;
     else if (__builtin_sub_overflow(trace->events_end, data->origin, &trace->events_end))
         trace->events_end = trace->duration;

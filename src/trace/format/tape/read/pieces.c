@@ -74,6 +74,7 @@ ssize_t lull_tape_read_pieces(int fd, const struct lull_tape_pieces *pieces, voi
 struct entry {
     struct lull_tape_extent extent;
     uint32_t number;
+    uint64_t place; /* in the file */
 };
 
 /* The extents of a file in use, in the order of locations, parts and numbers. */
@@ -89,6 +90,8 @@ static int compare_entries(const void *a, const void *b)
         return x->extent.location < y->extent.location ? -1 : 1;
     if (x->extent.part != y->extent.part)
         return x->extent.part < y->extent.part ? -1 : 1;
+    if (x->extent.part == LULL_TAPE_PART_RING && x->extent.pages != y->extent.pages)
+        return x->extent.pages < y->extent.pages ? -1 : 1;
     return (x->number > y->number) - (x->number < y->number);
 }
 
@@ -111,6 +114,15 @@ static lull_status check_header(const char *path, uint32_t process, off_t file_s
     return LULL_OK;
 }
 
+/* Where an extent stands in the file, whose table must be there. */
+static uint64_t place_of(const struct lull_tape_process_header *header, uint32_t extent)
+{
+    uint32_t place;
+    const int table = lull_tape_table_of(extent, &place);
+    return (table < 0 ? sizeof *header : header->tables[table]) +
+           place * sizeof(struct lull_tape_extent);
+}
+
 /* As many extents as there are from one on, in one of the tables. */
 static bool read_part(int fd, const struct lull_tape_process_header *header, uint32_t first,
                       struct lull_tape_extent *extents, uint32_t *ret_count)
@@ -122,8 +134,7 @@ static bool read_part(int fd, const struct lull_tape_process_header *header, uin
         count = whole - place;
     if (table >= LULL_TAPE_TABLES || (table >= 0 && header->tables[table] == 0))
         return false;
-    const uint64_t offset =
-        (table < 0 ? sizeof *header : header->tables[table]) + place * sizeof *extents;
+    const uint64_t offset = place_of(header, first);
     const size_t size = count * sizeof *extents;
     *ret_count = count;
     return offset <= INT64_MAX - size && pread(fd, extents, size, (off_t)offset) == (ssize_t)size;
@@ -140,17 +151,23 @@ static lull_status read_extents(int fd, const char *path,
     return LULL_OK;
 }
 
+static uint32_t pages_of(const struct lull_tape_extent *extent)
+{
+    return extent->part == LULL_TAPE_PART_RING ? LULL_TAPE_CHUNK / LULL_TAPE_PAGE : extent->pages;
+}
+
 /* The file is given out up to the end that its header says. */
 static lull_status check_extent(const char *path, const struct lull_tape_process_header *header,
                                 const struct lull_tape_extent *extent, uint32_t number,
                                 struct lull_error *err)
 {
-    const uint64_t end = ((uint64_t)extent->page + extent->pages) * LULL_TAPE_PAGE;
-    if (extent->page == 0 || extent->pages == 0 || end > header->end)
+    const uint32_t pages = pages_of(extent);
+    const uint64_t end = ((uint64_t)extent->page + pages) * LULL_TAPE_PAGE;
+    if (extent->page == 0 || pages == 0 || end > header->end)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: extent %u: %u pages from page %u on do not lie in the %llu bytes "
                          "that are given out",
-                         path, number, extent->pages, extent->page,
+                         path, number, pages, extent->page,
                          (unsigned long long)header->end);
     return LULL_OK;
 }
@@ -165,7 +182,7 @@ static lull_status take_extents(int fd, const char *path,
         if (extents[i].part == LULL_TAPE_PART_NONE || extents[i].part >= LULL_TAPE_PARTS)
             continue;
         status = check_extent(path, header, &extents[i], i, err);
-        table->entries[table->n++] = (struct entry){extents[i], i};
+        table->entries[table->n++] = (struct entry){extents[i], i, place_of(header, i)};
     }
     qsort(table->entries, table->n, sizeof *table->entries, compare_entries);
     return status;
@@ -220,6 +237,15 @@ static void add_extent(const struct lull_trace *trace, struct lull_tape_pieces *
               (uint64_t)entry->extent.pages * LULL_TAPE_PAGE);
 }
 
+static void add_ring_chunk(const struct lull_trace *trace, struct lull_tape_file *file,
+                           const struct entry *entry)
+{
+    file->ring = lull_arena_grow(trace->arena, file->ring, &file->ring_capacity, file->n_ring + 1,
+                                 sizeof *file->ring);
+    file->ring[file->n_ring++] =
+        (struct lull_tape_ring_chunk){entry->extent.pages, entry->extent.page, entry->place};
+}
+
 /* The parts of one location: `n` entries. False: it has no head. */
 static bool take_location(const struct lull_trace *trace, const struct entry *entries, size_t n,
                           struct lull_tape_file *file)
@@ -228,6 +254,7 @@ static bool take_location(const struct lull_trace *trace, const struct entry *en
     file->packed = true;
     file->has_sums = false;
     file->chunks = file->rest = file->sums = (struct lull_tape_pieces){0};
+    file->n_ring = 0;
     for (size_t i = 0; i < n; i++) {
         switch (entries[i].extent.part) {
         case LULL_TAPE_PART_HEAD:
@@ -243,6 +270,9 @@ static bool take_location(const struct lull_trace *trace, const struct entry *en
         case LULL_TAPE_PART_SUMS:
             add_extent(trace, &file->sums, &entries[i]);
             file->has_sums = true;
+            break;
+        case LULL_TAPE_PART_RING:
+            add_ring_chunk(trace, file, &entries[i]);
             break;
         default:
             break;
@@ -304,6 +334,37 @@ lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_pr
     }
     free(table.entries);
     return status;
+}
+
+void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *file)
+{
+    const uint64_t all = file->header.flushed / LULL_TAPE_CHUNK;
+    while (file->n_ring > 0 && file->ring[file->n_ring - 1].number >= all)
+        file->n_ring--; /* they are still in the tail */
+    file->n_kept = 0;
+    while (file->n_kept < file->n_ring && file->n_kept < all &&
+           file->ring[file->n_ring - 1 - file->n_kept].number == all - 1 - file->n_kept)
+        file->n_kept++;
+    file->chunks = (struct lull_tape_pieces){0};
+    for (size_t i = file->n_ring - file->n_kept; i < file->n_ring; i++)
+        add_piece(trace->arena, &file->chunks, (uint64_t)file->ring[i].page * LULL_TAPE_PAGE,
+                  LULL_TAPE_CHUNK);
+    file->lost = (all - file->n_kept) * LULL_TAPE_CHUNK;
+    file->header.flushed -= file->lost;
+    file->header.committed -= file->lost;
+}
+
+bool lull_tape_has_kept(int fd, const struct lull_tape_file *file)
+{
+    for (size_t i = file->n_ring - file->n_kept; i < file->n_ring; i++) {
+        const struct lull_tape_ring_chunk *chunk = &file->ring[i];
+        struct lull_tape_extent now;
+        if (pread(fd, &now, sizeof now, (off_t)chunk->entry) != (ssize_t)sizeof now ||
+            now.part != LULL_TAPE_PART_RING || now.location != file->number ||
+            now.pages != chunk->number || now.page != chunk->page)
+            return false;
+    }
+    return true;
 }
 
 lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,

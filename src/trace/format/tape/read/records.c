@@ -297,7 +297,7 @@ lull_status lull_tape_decode_other(struct lull_stream *stream, unsigned kind, un
     static const uint8_t least_extra[LULL_TAPE_KINDS] = {
         [LULL_TAPE_MESSAGE] = 2, [LULL_TAPE_COLLECTIVE] = 2, [LULL_TAPE_TRANSFER] = 1,
         [LULL_TAPE_NUMBER] = 1,  [LULL_TAPE_COUNTERS] = 1,   [LULL_TAPE_COMPLETE] = 1,
-        [LULL_TAPE_COUNTS] = 1};
+        [LULL_TAPE_COUNTS] = 1,  [LULL_TAPE_OPENED] = 1,     [LULL_TAPE_RESUME] = 1};
     if (kind >= LULL_TAPE_KINDS || kind == LULL_TAPE_NOTHING)
         return lull_tape_bad_record(stream, "unknown record kind", kind, err);
     if (extra < least_extra[kind])

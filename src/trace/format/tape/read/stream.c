@@ -222,6 +222,41 @@ static void decode_open_call(struct lull_stream *stream, struct tape_out *out)
         tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, file->open_time), file->open_region);
 }
 
+/* A region that is open at the begin of a chunk of a ring. */
+static lull_status decode_opened(struct lull_stream *stream, struct tape_out *out,
+                                 struct lull_error *err)
+{
+    const uint32_t id = lull_tape_id_of(stream->at->record.head),
+                   region = tape_index_of(stream, LULL_TAPE_MAP_REGION, id);
+    if (region == LULL_NONE)
+        return lull_tape_bad_record(stream, "unknown region", id, err);
+    if (stream->joins && tape_wanted(stream, LULL_EVENT_ENTER))
+        tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, stream->at[1].u64[0]), region);
+    return LULL_OK;
+}
+
+/* The rest of what is to be known there. */
+static void decode_resume(struct lull_stream *stream, struct tape_out *out)
+{
+    if (!stream->joins)
+        return;
+    stream->joins = false;
+    stream->requests.next = stream->first_request = stream->at[1].u64[0];
+    if (stream->at->record.value == 0 && tape_wanted(stream, LULL_EVENT_MEASURE_ON))
+        tape_add(out, LULL_EVENT_MEASURE_ON, tape_ns_of(stream, stream->at->record.time), LULL_NONE)
+            ->number = 0;
+}
+
+/* What was not kept is as if it had not been measured. */
+static void begin_in_ring(struct lull_stream *stream, struct tape_out *out)
+{
+    stream->begins_late = false;
+    if (tape_wanted(stream, LULL_EVENT_MEASURE_OFF))
+        tape_add(out, LULL_EVENT_MEASURE_OFF, tape_ns_of(stream, stream->file->life_begin),
+                 LULL_NONE)
+            ->number = 0;
+}
+
 static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
                               struct lull_error *err)
 {
@@ -250,6 +285,11 @@ static lull_status decode_one(struct lull_stream *stream, struct tape_out *out,
     } else if ((kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) ||
                kind == LULL_TAPE_CALL_LIKE) {
         status = lull_tape_decode_call(stream, kind, extra, out, err);
+    } else if (kind == LULL_TAPE_OPENED && extra > 0) {
+        status = decode_opened(stream, out, err);
+    } else if (kind == LULL_TAPE_RESUME && extra > 0) {
+        decode_resume(stream, out);
+        status = LULL_OK;
     } else {
         status = lull_tape_decode_other(stream, kind, extra, out, err);
     }
@@ -362,6 +402,8 @@ lull_status lull_tape_stream_read(struct lull_stream *stream, struct lull_event 
     struct lull_error wrong;
     stream->n_readings = 0;
     slide_window(stream);
+    if (stream->begins_late)
+        begin_in_ring(stream, &out);
     lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
     if (status == LULL_OK)
         status = check_block(stream, events, out.count, &wrong);
@@ -421,6 +463,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
     stream->first = (const void *)(stream->mapping.data + LULL_TAPE_HEADER_SIZE);
     stream->at = stream->first;
     stream->end = stream->first + stream->file->header.committed / sizeof *stream->first;
+    stream->joins = stream->begins_late = stream->file->lost > 0;
     *ret_stream = stream;
     return LULL_OK;
 }

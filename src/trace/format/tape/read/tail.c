@@ -67,8 +67,12 @@ static lull_status read_header(const struct lull_trace *trace, int fd, const cha
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %lld bytes, expected a header of %d",
                          path, (long long)info.st_size, LULL_TAPE_HEADER_SIZE);
     lull_status status = LULL_OK;
-    if (lacks_parts(file)) /* they have come meanwhile */
+    const bool ring = file->packed && file->header.flags & LULL_TAPE_RING;
+    file->lost = 0;
+    if (ring || lacks_parts(file)) /* they have come meanwhile */
         status = lull_tape_refresh(trace, file, err);
+    if (status == LULL_OK && ring)
+        lull_tape_keep_ring(trace, file);
     return status == LULL_OK ? check_header(path, file, info.st_size, err) : status;
 }
 
@@ -147,7 +151,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
             status = read_header(trace, fd, path, &after, err);
         if (status != LULL_OK)
             return status;
-        if (after.header.flushed != file->header.flushed ||
+        if (after.header.flushed + after.lost != file->header.flushed + file->lost ||
             !(after.header.flags & LULL_TAPE_TAILED))
             continue;
         if (got == 0 && file->header.committed > file->header.flushed)
@@ -258,10 +262,10 @@ static uint64_t whole_pages(uint64_t size)
     return (size + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
 }
 
-/* Parts of the file, one behind the other. */
-static lull_status map_pieces(int fd, const char *path, off_t file_size,
-                              const struct lull_tape_pieces *pieces, unsigned char *data,
-                              struct lull_error *err)
+/* Parts of the file, one behind the other; mapped, or copied. */
+static lull_status take_pieces(int fd, const char *path, off_t file_size, bool map,
+                               const struct lull_tape_pieces *pieces, unsigned char *data,
+                               struct lull_error *err)
 {
     for (size_t i = 0; i < pieces->n; i++) {
         const uint64_t offset = pieces->list[i].offset, size = whole_pages(pieces->list[i].size);
@@ -269,14 +273,20 @@ static lull_status map_pieces(int fd, const char *path, off_t file_size,
             return lull_fail(err, LULL_ERR_FORMAT,
                              "%s: truncated: records up to byte %llu, the file holds %lld", path,
                              (unsigned long long)(offset + size), (long long)file_size);
-        const bool good = can_map_pieces() ? mmap(data, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
-                                                  (off_t)offset) != MAP_FAILED
-                                           : pread(fd, data, size, (off_t)offset) == (ssize_t)size;
+        const bool good = map ? mmap(data, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
+                                     (off_t)offset) != MAP_FAILED
+                              : pread(fd, data, size, (off_t)offset) == (ssize_t)size;
         if (!good)
             return lull_fail_errno(err, "%s: cannot map", path);
         data += size;
     }
     return LULL_OK;
+}
+
+/* A ring that may still be written is copied: what is there gives way to what is newer. */
+static bool may_give_way(const struct lull_tape_file *file)
+{
+    return file->n_kept > 0 && !(file->header.flags & LULL_TAPE_CLOSED);
 }
 
 /* Room for all of it, into which the chunks that count are mapped; the tail's copy follows. */
@@ -301,7 +311,10 @@ static lull_status map_packed(const char *path, const struct lull_tape_file *fil
     struct lull_arena *scratch = lull_arena_create(NULL);
     struct lull_tape_pieces used = {0};
     lull_tape_add_pieces(scratch, &used, &file->chunks, records);
-    status = map_pieces(fd, path, info.st_size, &used, data + LULL_TAPE_HEADER_SIZE, err);
+    const bool map = can_map_pieces() && !may_give_way(file);
+    status = take_pieces(fd, path, info.st_size, map, &used, data + LULL_TAPE_HEADER_SIZE, err);
+    if (status == LULL_OK && may_give_way(file) && !lull_tape_has_kept(fd, file))
+        status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
     lull_arena_destroy(scratch);
     close(fd);
     if (status != LULL_OK) {
@@ -311,7 +324,7 @@ static lull_status map_packed(const char *path, const struct lull_tape_file *fil
     if (file->tail)
         memcpy(data + in_file, file->tail, file->tail_size);
     *ret_mapping = (struct lull_mapping){data, size};
-    *ret_in_file = can_map_pieces() ? in_file : 0;
+    *ret_in_file = map ? in_file : 0;
     return LULL_OK;
 }
 

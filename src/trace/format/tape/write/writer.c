@@ -65,7 +65,7 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
     put_main(writer->trace, location, &top.header);
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
     status = lull_tape_flush(writer, location, &top, err);
-    if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events == LULL_EVENTS_ALL)
+    if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events != LULL_EVENTS_FIRST)
         return status;
     return lull_tape_write_sums(writer, location, err);
 }

@@ -1,0 +1,107 @@
+/* listing RUN: what a run holds, one line for each event, in the order of each location and without
+ * times: LOCATION KIND OP NAME NUMBERS. A completion has the number of its request last. What the
+ * recorder itself did (writing, counters) is left out. */
+#include "base/error.h"
+#include "trace/scan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct lull_trace *trace;
+
+static void put_region(uint32_t region)
+{
+    printf(" %s %s", trace->regions[region].name, trace->regions[region].site);
+}
+
+static void put_message(const struct lull_event *event)
+{
+    printf(" comm %" PRIu32 " bytes %" PRIu64 " peer %d tag %d request %" PRIu64, event->id,
+           event->message.bytes, event->message.peer, event->message.tag, event->message.request);
+}
+
+static void put_collective(const struct lull_event *event)
+{
+    printf(" comm %" PRIu32 " sent %" PRIu64 " received %" PRIu64 " root %d request %" PRIu64,
+           event->id, event->collective.sent, event->collective.received, event->collective.root,
+           event->collective.request);
+}
+
+static void put_rest(const struct lull_event *event)
+{
+    switch (event->kind) {
+    case LULL_EVENT_ENTER:
+    case LULL_EVENT_LEAVE:
+        put_region(event->id);
+        break;
+    case LULL_EVENT_CALL:
+        put_region(event->id);
+        printf(" x%" PRIu64, lull_calls_of(event));
+        break;
+    case LULL_EVENT_COLLECTIVE_BEGIN:
+    case LULL_EVENT_COLLECTIVE_END:
+        put_collective(event);
+        break;
+    case LULL_EVENT_RMA:
+    case LULL_EVENT_IO:
+        printf(" bytes %" PRIu64 " target %d", event->transfer.bytes, event->transfer.target);
+        break;
+    case LULL_EVENT_THREAD_WAIT_BEGIN:
+    case LULL_EVENT_THREAD_WAIT_END:
+        printf(" %" PRIu64 " location %" PRIu32, event->meeting.number, event->meeting.location);
+        break;
+    case LULL_EVENT_MEASURE_OFF:
+    case LULL_EVENT_MEASURE_ON:
+        break;
+    default:
+        if (LULL_MASK_MESSAGES >> event->kind & 1)
+            put_message(event);
+        else
+            printf(" %" PRIu64, event->number);
+    }
+}
+
+static lull_status list_location(uint32_t location, struct lull_error *err)
+{
+    const uint64_t left_out = LULL_MASK(LULL_EVENT_FLUSH) | LULL_MASK(LULL_EVENT_COUNTERS);
+    struct lull_cursor *cursor;
+    struct lull_block block;
+    lull_status status =
+        lull_cursor_open(trace, location, LULL_MASK_ALL & ~left_out, &cursor, err);
+    if (status != LULL_OK)
+        return status;
+    while ((status = lull_cursor_next(cursor, &block, err)) == LULL_OK && block.count > 0)
+        for (uint32_t i = 0; i < block.count; i++) {
+            const struct lull_event *event = &block.events[i];
+            printf("%s: %s %u", trace->locations[location].name, lull_event_kind_name(event->kind),
+                   event->kind == LULL_EVENT_CALL ? 0 : event->op);
+            put_rest(event);
+            puts("");
+        }
+    lull_cursor_close(cursor);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct lull_error err = {0};
+    struct lull_trace *opened;
+    if (argc != 2)
+        return 2;
+    lull_status status = lull_trace_open(argv[1], &opened, &err);
+    if (status == LULL_OK) {
+        trace = opened;
+        for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
+            status = list_location(l, &err);
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_quirk *quirks;
+        const uint32_t n = lull_trace_quirks(trace, arena, &quirks);
+        for (uint32_t q = 0; q < n; q++)
+            printf("quirk: %s (%s)\n", quirks[q].kind, quirks[q].first);
+        lull_arena_destroy(arena);
+        lull_trace_close(opened);
+    }
+    if (status != LULL_OK)
+        fprintf(stderr, "listing: %s\n", err.text);
+    return status != LULL_OK;
+}
