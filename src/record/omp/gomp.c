@@ -11,14 +11,15 @@
 
 const struct rec_gomp *rec_gomp_only;
 
-static const struct {
+struct function {
     const char *name;
     size_t offset;
-} functions[] = {
-#define REC_X(result, name, parameters) {#name, offsetof(struct rec_gomp, name)},
-    REC_GOMP_FUNCTIONS
-#undef REC_X
 };
+
+#define REC_X(result, name, parameters) {#name, offsetof(struct rec_gomp, name)},
+static const struct function functions[] = {REC_GOMP_FUNCTIONS};
+static const struct function llvm_functions[] = {REC_KMPC_FUNCTIONS};
+#undef REC_X
 
 /* ---- one runtime ------------------------------------------------------------------------------
  */
@@ -39,6 +40,15 @@ static bool is_libgomp(void *library, void *function)
     return !is_llvm;
 }
 
+static void find_functions(struct rec_gomp *gomp, void *library, const struct function *wanted,
+                           size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        void *function = dlsym(library, wanted[i].name);
+        memcpy((char *)gomp + wanted[i].offset, &function, sizeof function);
+    }
+}
+
 /* The functions that `library` has, or that come next in the order of search; NULL: no memory. */
 static struct rec_gomp *make_runtime(void *library)
 {
@@ -47,10 +57,10 @@ static struct rec_gomp *make_runtime(void *library)
     if (gomp == MAP_FAILED)
         return NULL;
     gomp->is_ours = is_libgomp(library, dlsym(library, "GOMP_barrier"));
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(library, functions[i].name);
-        memcpy((char *)gomp + functions[i].offset, &function, sizeof function);
-    }
+    find_functions(gomp, library, functions, sizeof functions / sizeof *functions);
+    if (!gomp->is_ours)
+        find_functions(gomp, library, llvm_functions,
+                       sizeof llvm_functions / sizeof *llvm_functions);
     return gomp;
 }
 

@@ -3,6 +3,7 @@
 #define LULL_RECORD_OMP_GOMP_H
 
 #include "record/omp/gomp_functions.h"
+#include "record/omp/kmpc_functions.h"
 #include "record/omp/team.h"
 
 /* The functions of a runtime. */
@@ -11,11 +12,13 @@ struct rec_gomp {
                    * interface what happens: then the functions below pass through. */
 #define REC_X(result, name, parameters) result(*name) parameters;
     REC_GOMP_FUNCTIONS
+    REC_KMPC_FUNCTIONS /* NULL in libgomp */
 #undef REC_X
 };
 
 #define REC_X(result, name, parameters) REC_EXPORT result name parameters;
 REC_GOMP_FUNCTIONS
+REC_KMPC_FUNCTIONS
 #undef REC_X
 
 /* The runtime of the whole process; NULL (atomic): it is not known yet, or modules have brought
@@ -62,14 +65,14 @@ struct rec_call {
     uint32_t region;
 };
 
-/* `from`: where the call returns to, NULL for what has no site of its own. */
+/* `from`: where the call returns to. */
 static inline struct rec_call rec_gomp_open_for(struct rec_thread *self,
                                                 enum rec_omp_region construct, const void *from)
 {
     struct rec_call call = {self, 0};
     if (REC_UNLIKELY(!self))
         return call;
-    call.region = from ? rec_omp_at(construct, from) : rec_omp_ids[construct];
+    call.region = rec_omp_at(construct, from);
     rec_omp_open(self, call.region);
     return call;
 }
@@ -78,6 +81,18 @@ static inline struct rec_call rec_gomp_open(const struct rec_gomp *gomp,
                                             enum rec_omp_region construct, const void *from)
 {
     return rec_gomp_open_for(rec_gomp_self(gomp), construct, from);
+}
+
+/* The same of a request for a part of the innermost construct. */
+static inline struct rec_call rec_gomp_open_request(struct rec_thread *self,
+                                                    enum rec_omp_region request)
+{
+    struct rec_call call = {self, 0};
+    if (REC_UNLIKELY(!self))
+        return call;
+    call.region = rec_omp_request_in(self->omp, request);
+    rec_omp_open(self, call.region);
+    return call;
 }
 
 /* The present; 0: it is not recorded. */

@@ -5,17 +5,16 @@
 
 #include <stdarg.h>
 
-/* The construct has a site; requests for its chunks, which come from other lines of the code that
- * the compiler has made of it, and the barrier at its end have none. */
+/* The first request for a chunk is made with the construct. */
 static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region construct,
                              enum rec_omp_region request, const void *from)
 {
     struct rec_thread *self = rec_gomp_self(gomp);
     if (self)
-        rec_omp_enter(self, rec_omp_at(construct, from), rec_omp_now(self));
+        rec_omp_enter_shared(self, construct, request, from);
     else
         rec_omp_skip();
-    return rec_gomp_open_for(self, request, NULL);
+    return rec_gomp_open_request(self, request);
 }
 
 #define START(construct, region, type, name, ...)                          \
@@ -27,13 +26,13 @@ static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region co
         return result;                                                     \
     }
 #define LOOP_START(name, ...) START(REC_OMP_FOR, REC_OMP_NEXT_CHUNK, bool, name, __VA_ARGS__)
-#define LOOP_NEXT(name)                                                       \
-    {                                                                         \
-        REC_GOMP;                                                             \
-        struct rec_call made = rec_gomp_open(gomp, REC_OMP_NEXT_CHUNK, NULL); \
-        bool result = gomp->name(from, to);                                   \
-        rec_gomp_close(&made);                                                \
-        return result;                                                        \
+#define LOOP_NEXT(name)                                                                        \
+    {                                                                                          \
+        REC_GOMP;                                                                              \
+        struct rec_call made = rec_gomp_open_request(rec_gomp_self(gomp), REC_OMP_NEXT_CHUNK); \
+        bool result = gomp->name(from, to);                                                    \
+        rec_gomp_close(&made);                                                                 \
+        return result;                                                                         \
     }
 
 #define CHUNKED(s)                                                                      \
@@ -69,10 +68,10 @@ LOOP_START(GOMP_loop_start, begin_, end, step, schedule, chunk, from, to, reduct
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The barrier at the end, then the construct. */
-#define END(construct, call)                                                    \
-    REC_GOMP;                                                                   \
-    struct rec_call made = rec_gomp_open(gomp, REC_OMP_IMPLICIT_BARRIER, NULL); \
-    call;                                                                       \
+#define END(construct, call)                                                          \
+    REC_GOMP;                                                                         \
+    struct rec_call made = rec_gomp_open(gomp, REC_OMP_IMPLICIT_BARRIER, REC_CALLER); \
+    call;                                                                             \
     rec_omp_leave(construct, rec_gomp_close(&made))
 
         void GOMP_loop_end(void)
@@ -125,7 +124,7 @@ unsigned GOMP_sections_start(unsigned count)
                 unsigned GOMP_sections_next(void)
 {
     REC_GOMP;
-    struct rec_call made = rec_gomp_open(gomp, REC_OMP_NEXT_SECTION, NULL);
+    struct rec_call made = rec_gomp_open_request(rec_gomp_self(gomp), REC_OMP_NEXT_SECTION);
     unsigned result = gomp->GOMP_sections_next();
     rec_gomp_close(&made);
     return result;

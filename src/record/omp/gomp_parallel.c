@@ -11,40 +11,74 @@ struct parallel {
         64) void *first_word; /* of the program's block: GOMP_parallel_reductions looks there */
     rec_body *body;
     void *data;
-    struct rec_fork fork; /* `construct`: what the region is combined with, or NO_CONSTRUCT */
+    struct rec_fork fork;
 };
 
-static void run(void *argument)
+/* A region that is not recorded runs in a function of ours, too: so each of its threads begins to
+ * live there, and leaves out the end of the construct as it leaves out its beginning. */
+static REC_COLD void run_unseen(const struct parallel *parallel, enum rec_omp_region construct)
 {
-    const struct parallel *parallel = argument;
+    if (construct != NO_CONSTRUCT)
+        rec_omp_skip();
+    rec_gomp_run(parallel->body, parallel->data);
+    const struct rec_fork *fork = &parallel->fork;
+    if (fork->master == rec_self_or_null) /* paused since the fork */
+        rec_omp_arrive(fork->master, fork, fork->barrier);
+    REC_COMES_BEFORE(parallel);
+}
+
+/* What a region is combined with begins in the place of its code. */
+REC_INLINE void enter_construct(struct rec_thread *self, const struct parallel *parallel,
+                                enum rec_omp_region construct)
+{
+    const void *place = rec_omp_place_of(rec_gomp_place(parallel->body));
+    if (construct == REC_OMP_FOR)
+        rec_omp_enter_shared(self, construct, REC_OMP_NEXT_CHUNK, place);
+    else if (construct == REC_OMP_SECTIONS)
+        rec_omp_enter_shared(self, construct, REC_OMP_NEXT_SECTION, place);
+}
+
+/* `construct`: what the region is combined with, or NO_CONSTRUCT. */
+REC_INLINE void run_with(const struct parallel *parallel, enum rec_omp_region construct)
+{
     REC_COMES_AFTER(parallel);
-    if (!rec_self_or_null)
+    if (REC_UNLIKELY(!rec_self_or_null))
         rec_omp_thread_begin();
-    struct rec_thread *self = parallel->fork.master ? rec_omp_self() : NULL;
-    if (!self) {
-        if (parallel->fork.construct != NO_CONSTRUCT)
-            rec_omp_skip();
-        rec_gomp_run(parallel->body, parallel->data);
-        if (REC_UNLIKELY(parallel->fork.master == rec_self_or_null)) /* paused since the fork */
-            rec_omp_arrive(parallel->fork.master, &parallel->fork);
-        REC_COMES_BEFORE(parallel);
+    const struct rec_fork *fork = &parallel->fork;
+    struct rec_thread *self = fork->region != 0 ? rec_omp_self() : NULL;
+    if (REC_UNLIKELY(!self)) {
+        run_unseen(parallel, construct);
         return;
     }
-    rec_omp_begin(self, &parallel->fork);
-    if (parallel->fork.construct != NO_CONSTRUCT)
-        rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
+    rec_omp_begin(self, fork);
+    enter_construct(self, parallel, construct);
     rec_gomp_run(parallel->body, parallel->data);
-    rec_omp_arrive(self, &parallel->fork);
+    rec_omp_arrive(self, fork, fork->barrier);
     REC_COMES_BEFORE(parallel);
+}
+
+static void run(void *parallel)
+{
+    run_with(parallel, NO_CONSTRUCT);
+}
+
+static void run_loop(void *parallel)
+{
+    run_with(parallel, REC_OMP_FOR);
+}
+
+static void run_sections(void *parallel)
+{
+    run_with(parallel, REC_OMP_SECTIONS);
 }
 
 /* `self` NULL: it is not recorded. */
 static void begin_region(struct parallel *parallel, struct rec_thread *self, rec_body *body,
-                         void *data, enum rec_omp_region construct)
+                         void *data)
 {
     parallel->body = body;
     parallel->data = data;
-    parallel->fork.construct = (int32_t)construct;
+    parallel->fork.region = 0;
     parallel->fork.master = NULL;
     if (REC_LIKELY(self != NULL))
         rec_omp_fork(self, &parallel->fork, REC_OMP_PARALLEL, rec_gomp_place(body));
@@ -58,39 +92,37 @@ static void end_region(const struct parallel *parallel)
         rec_omp_join(parallel->fork.master, &parallel->fork);
 }
 
-/* `name` is called with the arguments after `data` as they came. A region that is not recorded runs
- * in our function, too: so each of its threads begins to live there, and leaves out the end of the
- * construct as it leaves out its beginning. */
-#define PARALLEL(construct, name, ...)                                   \
+/* `name` is called with the arguments after `data` as they came. */
+#define PARALLEL(runner, name, ...)                                      \
     do {                                                                 \
         const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body)); \
         struct rec_thread *self = rec_gomp_self(gomp);                   \
         struct parallel parallel;                                        \
-        begin_region(&parallel, self, body, data, construct);            \
-        gomp->name(run, &parallel, __VA_ARGS__);                         \
+        begin_region(&parallel, self, body, data);                       \
+        gomp->name(runner, &parallel, __VA_ARGS__);                      \
         end_region(&parallel);                                           \
     } while (0)
 
 void GOMP_parallel(rec_body *body, void *data, unsigned threads, unsigned flags)
 {
-    PARALLEL(NO_CONSTRUCT, GOMP_parallel, threads, flags);
+    PARALLEL(run, GOMP_parallel, threads, flags);
 }
 
 void GOMP_parallel_sections(rec_body *body, void *data, unsigned threads, unsigned count,
                             unsigned flags)
 {
-    PARALLEL(REC_OMP_SECTIONS, GOMP_parallel_sections, threads, count, flags);
+    PARALLEL(run_sections, GOMP_parallel_sections, threads, count, flags);
 }
 
-#define CHUNKED(s)                                                                               \
-    void GOMP_parallel_loop_##s REC_PARALLEL_CHUNKED_ARGS                                        \
-    {                                                                                            \
-        PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_##s, threads, begin_, end, step, chunk, flags); \
+#define CHUNKED(s)                                                                            \
+    void GOMP_parallel_loop_##s REC_PARALLEL_CHUNKED_ARGS                                     \
+    {                                                                                         \
+        PARALLEL(run_loop, GOMP_parallel_loop_##s, threads, begin_, end, step, chunk, flags); \
     }
-#define BY_RUNTIME(s)                                                                     \
-    void GOMP_parallel_loop_##s REC_PARALLEL_RUNTIME_ARGS                                 \
-    {                                                                                     \
-        PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_##s, threads, begin_, end, step, flags); \
+#define BY_RUNTIME(s)                                                                  \
+    void GOMP_parallel_loop_##s REC_PARALLEL_RUNTIME_ARGS                              \
+    {                                                                                  \
+        PARALLEL(run_loop, GOMP_parallel_loop_##s, threads, begin_, end, step, flags); \
     }
 REC_GOMP_PARALLEL_CHUNKED(CHUNKED)
 REC_GOMP_PARALLEL_BY_RUNTIME(BY_RUNTIME)
@@ -100,7 +132,7 @@ unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, 
     const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));
     struct rec_thread *self = rec_gomp_self(gomp);
     struct parallel parallel = {.first_word = *(void **)data};
-    begin_region(&parallel, self, body, data, NO_CONSTRUCT);
+    begin_region(&parallel, self, body, data);
     unsigned result = gomp->GOMP_parallel_reductions(run, &parallel, threads, flags);
     end_region(&parallel);
     return result;
@@ -116,8 +148,7 @@ static __thread struct {
     bool recorded[8];
 } old;
 
-static struct parallel *old_begin(const struct rec_gomp *gomp, rec_body *body, void *data,
-                                  enum rec_omp_region construct)
+static struct parallel *old_begin(const struct rec_gomp *gomp, rec_body *body, void *data)
 {
     struct rec_thread *self = rec_gomp_self(gomp);
     unsigned at = old.depth++;
@@ -126,53 +157,53 @@ static struct parallel *old_begin(const struct rec_gomp *gomp, rec_body *body, v
     old.recorded[at] = self != NULL;
     if (!self)
         return NULL;
-    begin_region(&old.parallels[at], self, body, data, construct);
+    begin_region(&old.parallels[at], self, body, data);
     return &old.parallels[at];
 }
 
-static void old_begun(const struct parallel *parallel)
+static void old_begun(const struct parallel *parallel, enum rec_omp_region construct)
 {
     struct rec_thread *self = parallel->fork.master;
     rec_omp_begin(self, &parallel->fork);
-    if (parallel->fork.construct != NO_CONSTRUCT)
-        rec_omp_enter(self, rec_omp_ids[parallel->fork.construct], rec_omp_now(self));
+    enter_construct(self, parallel, construct);
 }
 
-#define OLD_PARALLEL(construct, name, ...)                                  \
-    do {                                                                    \
-        const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body));    \
-        struct parallel *parallel = old_begin(gomp, body, data, construct); \
-        if (!parallel) {                                                    \
-            if ((construct) != NO_CONSTRUCT)                                \
-                rec_omp_skip();                                             \
-            gomp->name(body, data, __VA_ARGS__);                            \
-            return;                                                         \
-        }                                                                   \
-        gomp->name(run, parallel, __VA_ARGS__);                             \
-        old_begun(parallel);                                                \
+#define OLD_PARALLEL(construct, runner, name, ...)                       \
+    do {                                                                 \
+        const struct rec_gomp *gomp = rec_gomp_at(rec_gomp_place(body)); \
+        struct parallel *parallel = old_begin(gomp, body, data);         \
+        if (!parallel) {                                                 \
+            if ((construct) != NO_CONSTRUCT)                             \
+                rec_omp_skip();                                          \
+            gomp->name(body, data, __VA_ARGS__);                         \
+            return;                                                      \
+        }                                                                \
+        gomp->name(runner, parallel, __VA_ARGS__);                       \
+        old_begun(parallel, construct);                                  \
     } while (0)
 
 void GOMP_parallel_start(rec_body *body, void *data, unsigned threads)
 {
-    OLD_PARALLEL(NO_CONSTRUCT, GOMP_parallel_start, threads);
+    OLD_PARALLEL(NO_CONSTRUCT, run, GOMP_parallel_start, threads);
 }
 
 void GOMP_parallel_sections_start(rec_body *body, void *data, unsigned threads, unsigned count)
 {
-    OLD_PARALLEL(REC_OMP_SECTIONS, GOMP_parallel_sections_start, threads, count);
+    OLD_PARALLEL(REC_OMP_SECTIONS, run_sections, GOMP_parallel_sections_start, threads, count);
 }
 
-#define OLD_CHUNKED(s)                                                                        \
-    void GOMP_parallel_loop_##s##_start REC_OLD_PARALLEL_CHUNKED_ARGS                         \
-    {                                                                                         \
-        OLD_PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_##s##_start, threads, begin_, end, step, \
-                     chunk);                                                                  \
+#define OLD_CHUNKED(s)                                                                            \
+    void GOMP_parallel_loop_##s##_start REC_OLD_PARALLEL_CHUNKED_ARGS                             \
+    {                                                                                             \
+        OLD_PARALLEL(REC_OMP_FOR, run_loop, GOMP_parallel_loop_##s##_start, threads, begin_, end, \
+                     step, chunk);                                                                \
     }
 REC_GOMP_OLD_PARALLEL_CHUNKED(OLD_CHUNKED)
 
 void GOMP_parallel_loop_runtime_start REC_OLD_PARALLEL_RUNTIME_ARGS
 {
-    OLD_PARALLEL(REC_OMP_FOR, GOMP_parallel_loop_runtime_start, threads, begin_, end, step);
+    OLD_PARALLEL(REC_OMP_FOR, run_loop, GOMP_parallel_loop_runtime_start, threads, begin_, end,
+                 step);
 }
 
 void GOMP_parallel_end(void)
@@ -184,7 +215,7 @@ void GOMP_parallel_end(void)
         return;
     }
     struct rec_fork *fork = &old.parallels[at].fork;
-    rec_omp_arrive(fork->master, fork);
+    rec_omp_arrive(fork->master, fork, fork->barrier);
     gomp->GOMP_parallel_end();
     REC_COMES_AFTER(&old.parallels[at]);
     rec_omp_join(fork->master, fork);

@@ -117,10 +117,10 @@ static void tell_caller(void (*function)(void *), void *lock, const void *from)
 {
     struct rec_thread *self = rec_omp_self();
     if (self)
-        rec_omp_of(self)->lock_from = from;
+        rec_omp_of(self)->called_from = from;
     function(lock);
     if (self)
-        rec_omp_of(self)->lock_from = NULL;
+        rec_omp_of(self)->called_from = NULL;
 }
 
 #define LOCK(name, region)                                              \

@@ -99,10 +99,12 @@ void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long ali
     struct source source;
     prepare(&source, body, data, copier, size, &align);
     source.detaches = flags & DETACHES;
-    rec_omp_open(self, rec_omp_ids[REC_OMP_TASK_CREATE]);
+    /* gcc does not tell the line of such a call. */
+    const void *place = rec_omp_place_of(rec_gomp_place(body));
+    const struct rec_call made = rec_gomp_open_for(self, REC_OMP_TASK_CREATE, place);
     gomp->GOMP_task(run_task, &source, copy, (long)(source.head.offset + source.size), align,
                     deferred, flags, depend, priority, detach);
-    rec_omp_close(self, rec_omp_ids[REC_OMP_TASK_CREATE]);
+    rec_gomp_close(&made);
 }
 
 #define TASKLOOP(name)                                                                         \

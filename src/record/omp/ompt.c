@@ -7,6 +7,8 @@
 #include "record/omp/ompt.h"
 #include "record/omp/team.h"
 
+bool rec_ompt_tells;
+
 REC_EXPORT struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
 
 /* ---- tasks: the value of an explicit one is its region and a bit, of an implicit one a pointer -
@@ -191,7 +193,7 @@ static void end_implicit(union ompt_data *task)
     if (inside < UINT32_MAX)
         omp->n_tasks -= inside + 1;
     if (is_last_fork(omp, fork) && !(omp->arrived & 1U << (omp->n_forks - 1)) && rec_goes_on(self))
-        rec_omp_wait(self);
+        rec_omp_wait(self, fork->barrier);
 }
 
 static void count_league(int endpoint)
@@ -256,7 +258,15 @@ static REC_COLD void skip_sync(const struct rec_fork *fork)
     struct rec_thread *self = rec_current();
     rec_omp_skip();
     if (fork && self->omp)
-        rec_omp_arrive(self, fork);
+        rec_omp_arrive(self, fork, fork->barrier);
+}
+
+/* The runtime knows the place of a barrier at the end of a region on its master alone. */
+static uint32_t barrier_at(struct rec_omp *omp, enum rec_omp_region construct,
+                           const struct rec_fork *fork, const void *told)
+{
+    const void *code = rec_omp_called_from(omp, told);
+    return !code && fork ? fork->barrier : rec_omp_at(construct, code);
 }
 
 /* `fork`: of the region that may end. */
@@ -269,11 +279,10 @@ static void begin_sync(enum rec_omp_region construct, const struct rec_fork *for
     }
     if (construct == REC_OMP_IMPLICIT_BARRIER)
         leave_work(self);
-    uint32_t region = construct == REC_OMP_IMPLICIT_BARRIER ? rec_omp_ids[construct]
-                                                            : rec_omp_at(construct, code);
+    const uint32_t region = barrier_at(self->omp, construct, fork, code);
     rec_omp_push(self->omp, region);
     if (fork)
-        rec_omp_arrive(self, fork);
+        rec_omp_arrive(self, fork, region);
     else
         rec_omp_open(self, region);
 }
@@ -290,7 +299,7 @@ static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
     if (REC_LIKELY(self != NULL))
         rec_omp_close(self, region);
     else if (omp)
-        omp->unseen = false;
+        omp->unseen = 0;
 }
 
 /* The barrier at the end of a region ends with the region. A worker learns this when it is needed
@@ -369,15 +378,15 @@ static void on_work(int type, int endpoint, union ompt_data *parallel, union omp
     const enum rec_omp_region construct = work_region(type);
     struct rec_thread *self = endpoint == OMPT_BEGIN ? rec_omp_self() : NULL;
     if (endpoint == OMPT_END) {
-        rec_omp_leave(construct, 0);
+        rec_omp_leave(construct, rec_ompt_end_request(rec_current()));
         return;
     }
     if (!self) {
         rec_omp_skip();
         return;
     }
-    rec_omp_enter(self, rec_omp_at(construct, code), rec_omp_now(self));
     struct rec_omp *omp = rec_omp_of(self);
+    rec_omp_enter_shared(self, construct, REC_OMP_NEXT_CHUNK, rec_omp_called_from(omp, code));
     if (omp->n_constructs <= REC_OMP_DEPTH)
         omp->cancellable[omp->n_constructs - 1] =
             construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
@@ -400,7 +409,8 @@ static void on_task_create(union ompt_data *parent, const void *frame, union omp
     if (!self)
         return;
     rec_omp_unfold(self);
-    rec_put_call(self, rec_omp_ids[REC_OMP_TASK_CREATE], rec_omp_now(self), 0);
+    const uint32_t region = rec_omp_at(REC_OMP_TASK_CREATE, code);
+    rec_put_call(self, region, rec_omp_now(self), 0);
 }
 
 static void begin_task(const union ompt_data *task)
@@ -474,6 +484,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
     rec_omp_start();
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
         set((int)callbacks[i].event, callbacks[i].callback);
+    rec_ompt_tells = true;
     return 1;
 }
 

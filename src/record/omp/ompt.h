@@ -1,8 +1,16 @@
-/* Callbacks of LLVM's runtime that are not in ompt.c. */
+/* LLVM's runtime: what is not in ompt.c. */
 #ifndef LULL_RECORD_OMP_OMPT_H
 #define LULL_RECORD_OMP_OMPT_H
 
+#include "record/core.h"
 #include "record/omp/ompt_interface.h"
+
+/* The runtime tells us what happens. */
+extern bool rec_ompt_tells;
+
+/* The request for a chunk that the thread is in has been its last one of the loop, which ends now.
+ * Returns the present; 0: it is in none that is recorded. */
+uint64_t rec_ompt_end_request(struct rec_thread *self);
 
 void rec_ompt_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t lock,
                             const void *code);

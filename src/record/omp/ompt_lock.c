@@ -34,8 +34,7 @@ void rec_ompt_mutex_acquire(int kind, unsigned hint, unsigned implementation, ui
         rec_omp_skip();
         return;
     }
-    bool locks = kind == OMPT_MUTEX_LOCK || kind == OMPT_MUTEX_NEST_LOCK;
-    const void *from = locks && rec_omp_of(self)->lock_from ? rec_omp_of(self)->lock_from : code;
+    const void *from = rec_omp_called_from(rec_omp_of(self), code);
     uint32_t region = rec_omp_at(mutexes[kind].wait, from);
     rec_omp_push(self->omp, region);
     rec_omp_open(self, region);

@@ -118,6 +118,17 @@ uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
     return id_of(kind, NULL, &others[kind]);
 }
 
+struct rec_omp_known rec_omp_learn(struct rec_omp *omp, enum rec_omp_outlined kind,
+                                   const void *code)
+{
+    const struct rec_omp_known fresh = {
+        code, rec_omp_outlined(kind, code),
+        rec_omp_at(REC_OMP_IMPLICIT_BARRIER, rec_omp_place_of(code))};
+    if (kind == REC_OMP_PARALLEL)
+        omp->known[REC_OMP_KNOWN_AT(code)] = fresh;
+    return fresh;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 struct rec_omp *rec_omp_make(struct rec_thread *self)
@@ -141,10 +152,11 @@ void rec_omp_forget(struct rec_thread *self)
     if (!omp)
         return;
     rec_omp_unfold(self);
-    omp->unseen = omp->tests_lock = false;
+    omp->tests_lock = false;
+    omp->unseen = omp->request = 0;
     omp->n_constructs = omp->n_forks = omp->n_leagues = omp->n_tasks = 0;
     omp->hidden[0] = 0;
-    omp->lock_from = NULL;
+    omp->called_from = NULL;
 }
 
 void rec_omp_thread_begin(void)
@@ -177,7 +189,7 @@ static void settle_at(struct rec_thread *self, uint64_t end)
         end = omp->opened;
     if (end < rec_last_time(self))
         end = rec_last_time(self);
-    rec_omp_close_at(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], end);
+    rec_omp_close_at(self, omp->barrier, end);
     rec_put_leave(self, omp->region, end);
     self->parallel = omp->around;
     omp->last = end;
@@ -198,9 +210,8 @@ static bool is_parked(const struct rec_thread *self)
     uint32_t n = self->n_frames;
     if (!__atomic_load_n(&omp->waits, __ATOMIC_ACQUIRE))
         return false;
-    return omp->open != 0 || omp->unseen ||
-           (n > 0 && n <= REC_MOST_FRAMES &&
-            self->frames[n - 1].region == rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+    return omp->open != 0 || omp->unseen != 0 ||
+           (n > 0 && n <= REC_MOST_FRAMES && self->frames[n - 1].region == omp->barrier);
 }
 
 void rec_omp_before_pause(struct rec_thread *self, uint64_t time)
@@ -219,9 +230,9 @@ void rec_omp_before_resume(struct rec_thread *self, uint64_t time)
         return;
     if (is_parked(self))
         rec_omp_settle(self, time);
-    if (omp->unseen) { /* from here on it is seen */
-        omp->unseen = false;
-        omp->open = rec_omp_ids[REC_OMP_IMPLICIT_BARRIER];
+    if (omp->unseen != 0) { /* from here on it is seen */
+        omp->open = omp->unseen;
+        omp->unseen = 0;
         omp->opened = time;
     }
 }

@@ -55,6 +55,7 @@ enum rec_omp_region {
 enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_OUTLINED };
 
 #define REC_OMP_ENDS  256 /* a power of two */
+#define REC_OMP_KNOWN 16  /* a power of two */
 #define REC_OMP_FORKS 16  /* nested regions that are recorded where the runtime tells us */
 #define REC_OMP_TASKS 256 /* nested tasks of which it is known which they are */
 #define REC_OMP_DEPTH 256 /* nested constructs of which it is known whether they were recorded */
@@ -74,41 +75,53 @@ struct rec_fork {
     uint64_t previous; /* when the master's last region ended */
     uint64_t generation;
     struct rec_omp_end
-        *ends; /* the master's ring, by which a thread knows whether it is the master */
-    uint32_t region;
-    int32_t construct; /* for the use of gomp_parallel.c */
-    struct rec_thread *master;
-    uint32_t around; /* `parallel` of the master outside */
+        *ends;        /* the master's ring, by which a thread knows whether it is the master */
+    uint32_t region;  /* 0: it is not recorded, and nothing else is known but the master */
+    uint32_t barrier; /* region of the wait at its end, in the place of its code */
+    struct rec_thread *master; /* NULL: it is not recorded */
+    uint32_t around;           /* `parallel` of the master outside */
 };
 
-/* A thread's share, made at its first construct; belongs to its location for good. */
+/* A parallel region by its code. */
+struct rec_omp_known {
+    const void *code;
+    uint32_t region, barrier;
+};
+
+/* A thread's share, made at its first construct; belongs to its location for good. What each region
+ * needs comes first. */
 struct rec_omp {
-    uint32_t open; /* region of the construct that is open at `at`; 0: none */
-    bool waits;    /* atomic: in the barrier at the end of the region described below */
-    bool unseen;   /* it was paused when it came to the barrier at the end of a region */
-    uint32_t around;
+    uint32_t open;   /* region of the construct that is open at `at`; 0: none */
+    uint32_t unseen; /* region of the barrier at the end of one that it came to while it was paused;
+                        0: there is none */
     uint64_t opened;
     uint64_t last; /* time of the last region's end */
     const struct rec_omp_end *ends;
     uint64_t generation;
-    uint32_t region;
-    uint32_t n_constructs;              /* begun, whose end comes in another call of ours */
-    uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
-    bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
-    uint64_t forked;                    /* regions that this thread has begun as a master */
-    uint64_t begun;                     /* of those, at the last whose code it has begun */
-    uint64_t joined;                    /* when the last of them has ended */
-    const void *code; /* of the last of them that was a parallel region, or NULL; its region */
-    uint32_t code_region;
-    uint32_t n_forks;                   /* of which the runtime keeps a pointer (ompt.c) */
-    uint32_t hidden[REC_OMP_FORKS + 1]; /* regions inside of so many that are not recorded */
-    uint32_t arrived;                   /* a bit for each: the master waits for the others */
-    uint32_t leagues;                   /* a bit for each: it is a league of teams */
-    uint32_t n_leagues;                 /* of teams, in which this thread leads one (ompt.c) */
-    uint32_t sets_nest;                 /* region in which a nested lock is waited for (ompt.c) */
-    const void *lock_from; /* where the function that sets a lock returns to; NULL: in none */
+    uint32_t region, barrier;
+    uint32_t around;
+    bool waits; /* atomic: in the barrier at the end of the region that `ends` to `around` describe
+                 */
     bool tests_lock;       /* in a function that tests a lock: the runtime calls that setting it */
+    uint64_t forked;       /* regions that this thread has begun as a master */
+    uint64_t begun;        /* of those, at the last whose code it has begun */
+    uint64_t joined;       /* when the last of them has ended */
+    uint32_t n_forks;      /* of which the runtime keeps a pointer (ompt.c) */
+    uint32_t arrived;      /* a bit for each: the master waits for the others */
+    uint32_t leagues;      /* a bit for each: it is a league of teams */
+    uint32_t n_leagues;    /* of teams, in which this thread leads one (ompt.c) */
+    uint32_t n_constructs; /* begun, whose end comes in another call of ours */
     uint32_t n_tasks;      /* that run on this thread, one inside of the other */
+    uint32_t request;      /* region of the request for a chunk that it is in (kmpc.c); 0: none */
+    uint32_t sets_nest;    /* region in which a nested lock is waited for (ompt.c) */
+    const void *called_from; /* where the function of the runtime returns to that the thread is in
+                                and of which nothing was told yet, if it is one of those that do not
+                                always know it by themselves; else NULL */
+    uint32_t hidden[REC_OMP_FORKS + 1]; /* regions inside of so many that are not recorded */
+    struct rec_omp_known known[REC_OMP_KNOWN];
+    uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
+    uint32_t requests[REC_OMP_DEPTH];   /* in a loop, in sections: that of requests; 0: not known */
+    bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
     const void *tasks[REC_OMP_TASKS];
     struct {
         _Alignas(64) struct rec_fork fork;
@@ -182,7 +195,7 @@ REC_INLINE void rec_omp_close_at(struct rec_thread *self, uint32_t region, uint6
         rec_call(self, omp->open, omp->opened, now > omp->opened ? now - omp->opened : 0);
         omp->open = 0;
     } else if (omp->unseen) {
-        omp->unseen = false;
+        omp->unseen = 0;
     } else {
         rec_leave(self, region, now);
     }
@@ -195,6 +208,14 @@ REC_INLINE uint64_t rec_omp_close(struct rec_thread *self, uint32_t region)
     return now;
 }
 
+/* Where the construct that begins was called from, as far as it is known: `told` by the runtime. */
+static inline const void *rec_omp_called_from(struct rec_omp *omp, const void *told)
+{
+    const void *from = omp->called_from;
+    omp->called_from = NULL;
+    return from ? from : told;
+}
+
 /* Constructs that begin and end in different calls of the runtime: the program may have paused or
  * resumed recording in between. */
 static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
@@ -202,6 +223,7 @@ static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
     uint32_t at = omp->n_constructs++;
     if (REC_LIKELY(at < REC_OMP_DEPTH)) {
         omp->constructs[at] = region;
+        omp->requests[at] = 0;
         omp->cancellable[at] = false;
     }
 }
@@ -220,6 +242,25 @@ static inline void rec_omp_enter(struct rec_thread *self, uint32_t region, uint6
     rec_omp_unfold(self);
     rec_omp_push(self->omp, region);
     rec_enter(self, region, now);
+}
+
+/* A loop or sections that the code at `from` begins. Its requests for chunks have that place, too:
+ * compilers give them lines of their own. */
+static inline void rec_omp_enter_shared(struct rec_thread *self, enum rec_omp_region construct,
+                                        enum rec_omp_region request, const void *from)
+{
+    struct rec_omp *omp = rec_omp_of(self);
+    rec_omp_enter(self, rec_omp_at(construct, from), rec_omp_now(self));
+    if (REC_LIKELY(omp->n_constructs <= REC_OMP_DEPTH))
+        omp->requests[omp->n_constructs - 1] = rec_omp_at(request, from);
+}
+
+/* Region of a request in the innermost construct. */
+static inline uint32_t rec_omp_request_in(const struct rec_omp *omp, enum rec_omp_region request)
+{
+    const uint32_t n = omp->n_constructs;
+    const uint32_t region = n > 0 && n <= REC_OMP_DEPTH ? omp->requests[n - 1] : 0;
+    return REC_LIKELY(region != 0) ? region : rec_omp_ids[request];
 }
 
 /* In place of rec_omp_enter when it is not to be recorded. */
@@ -250,19 +291,38 @@ static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
 /* ---- parallel regions -------------------------------------------------------------------------
  */
 
-/* The master asks for a region with that code: a parallel one or a league. */
+/* Where a call would return to that is made at the beginning of that code. */
+static inline const void *rec_omp_place_of(const void *code)
+{
+    return code ? (const char *)code + 1 : NULL;
+}
+
+/* As rec_omp_known, of what is not at hand. */
+struct rec_omp_known rec_omp_learn(struct rec_omp *omp, enum rec_omp_outlined kind,
+                                   const void *code);
+
+#define REC_OMP_KNOWN_AT(code) (((uintptr_t)(code) >> 4) % REC_OMP_KNOWN)
+
+/* Of a region with that code, parallel or a league; NULL: that is not known. */
+static inline struct rec_omp_known rec_omp_known(struct rec_omp *omp, enum rec_omp_outlined kind,
+                                                 const void *code)
+{
+    const struct rec_omp_known *known = &omp->known[REC_OMP_KNOWN_AT(code)];
+    if (REC_LIKELY(known->code == code && code && kind == REC_OMP_PARALLEL))
+        return *known;
+    return rec_omp_learn(omp, kind, code);
+}
+
+/* The master asks for a region. */
 static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork,
                                 enum rec_omp_outlined kind, const void *code)
 {
     struct rec_omp *omp = rec_omp_of(self);
     rec_omp_unfold(self);
-    if (kind == REC_OMP_PARALLEL && REC_UNLIKELY(omp->code != code)) {
-        omp->code_region = rec_omp_outlined(kind, code);
-        omp->code = code;
-    }
+    const struct rec_omp_known known = rec_omp_known(omp, kind, code);
     fork->master = self;
-    fork->region =
-        kind == REC_OMP_PARALLEL && code ? omp->code_region : rec_omp_outlined(kind, code);
+    fork->region = known.region;
+    fork->barrier = known.barrier;
     fork->ends = omp->ring;
     fork->generation = ++omp->forked;
     fork->around = self->parallel;
@@ -277,29 +337,30 @@ void rec_omp_thread_begin(void);
 
 /* Opens the barrier at the end of a region; in a pause that is only kept in mind, until the barrier
  * or the pause ends. */
-static inline void rec_omp_wait(struct rec_thread *self)
+static inline void rec_omp_wait(struct rec_thread *self, uint32_t barrier)
 {
-    struct rec_omp *omp = rec_omp_of(self);
     if (REC_LIKELY(!self->paused))
-        rec_omp_open(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+        rec_omp_open(self, barrier);
     else
-        omp->unseen = true;
+        rec_omp_of(self)->unseen = barrier;
 }
 
-/* The threads of a region begin with its code, and have ended it. For the master in between
- * rec_omp_fork and rec_omp_join. */
+/* The threads of a region begin with its code, and have ended it; `barrier`: region of the wait
+ * that may be that for its end. For the master in between rec_omp_fork and rec_omp_join. */
 void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork);
-static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork)
+static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork,
+                                  uint32_t barrier)
 {
     struct rec_omp *omp = rec_omp_of(self);
     if (!rec_goes_on(self))
         return;
-    rec_omp_wait(self);
+    rec_omp_wait(self, barrier);
     if (fork->ends == omp->ring)
         return;
     omp->ends = fork->ends;
     omp->generation = fork->generation;
     omp->region = fork->region;
+    omp->barrier = barrier;
     __atomic_store_n(&omp->waits, true, __ATOMIC_RELEASE);
 }
 
@@ -315,7 +376,7 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
 {
     if (!rec_goes_on(self))
         return;
-    uint64_t now = rec_omp_close(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]);
+    uint64_t now = rec_omp_close(self, fork->barrier);
     struct rec_omp *omp = rec_omp_of(self);
     struct rec_omp_end *end = &omp->ring[fork->generation % REC_OMP_ENDS];
     omp->joined = now;

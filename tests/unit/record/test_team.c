@@ -63,7 +63,7 @@ static void run(struct rec_thread *self)
     if (fork_of_all.master && rec_omp_self()) {
         rec_omp_begin(self, &fork_of_all);
         rec_call(self, IN_A_REGION, rec_open_call(self, IN_A_REGION), 1);
-        rec_omp_arrive(self, &fork_of_all);
+        rec_omp_arrive(self, &fork_of_all, fork_of_all.barrier);
     }
 }
 
@@ -82,10 +82,13 @@ static void look_at(struct rec_thread *self, struct found *now)
 {
     rec_omp_settle(self, 0);
     *now = (struct found){.inside = self->sums_file.header->flushing[1]};
-    for (unsigned which = 0; which < CODES; which++)
+    for (unsigned which = 0; which < CODES; which++) {
+        const void *place = rec_omp_place_of(code_of(which));
+        const uint32_t barrier = rec_omp_at(REC_OMP_IMPLICIT_BARRIER, place);
         now->visits[which] = visits_of(self, regions[which], &now->inside);
+        now->barriers += visits_of(self, barrier, &now->inside);
+    }
     now->forks = visits_of(self, rec_omp_ids[REC_OMP_FORK], &now->inside);
-    now->barriers = visits_of(self, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], &now->inside);
     now->calls = visits_of(self, IN_A_REGION, &now->inside);
 }
 
