@@ -22,6 +22,9 @@ import launch
 import tape_parts
 
 CHUNK, HEADER = 65536, 4096
+# UCX 1.18, below MPICH 4.2, watches munmap(). Where memory is refused to what it keeps of that, it says so
+# on stdout and goes on; but formatting the line may unmap memory, and then it waits for its own lock.
+LIMITED = launch.environment(UCX_MEM_EVENTS="no")
 
 
 def run(command, **more):
@@ -196,10 +199,9 @@ class Test:
 
     @staticmethod
     def manages(resource, program, usual, mib):
-        """Whether all is as usual: UCX, below MPICH 4.2, says on stdout that it has no memory, and
-        goes on to status 0."""
+        """Whether it behaves as usual."""
         done = run(["prlimit", "--%s=%d" % (resource, int(mib * (1 << 20))), *program],
-                   env=launch.environment())
+                   env=LIMITED)
         return (done.returncode, done.stdout) == (usual.returncode, usual.stdout)
 
     def is_whimsical(self, resource, program, usual, least, more):
@@ -214,14 +216,14 @@ class Test:
 
     def limited(self, resource, program, allowances):
         """With so many MiB more than it needs alone, it is recorded whole."""
-        alone = run(program, env=launch.environment())
+        alone = run(program, env=LIMITED)
         least = self.least(resource, program, alone)
         for more in allowances:
             with tempfile.TemporaryDirectory() as folder:
                 where = os.path.join(folder, "run")
                 limit = "--%s=%d" % (resource, int((least + more) * (1 << 20)))
                 recorded = run(["prlimit", limit, self.settings.lull, "record", "-o", where, "--",
-                                *program], env=launch.environment())
+                                *program], env=LIMITED)
                 if recorded.returncode != 0 and \
                         self.is_whimsical(resource, program, alone, least, more):
                     continue
