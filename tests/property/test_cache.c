@@ -264,9 +264,30 @@ static uint64_t slow_dirty(struct slow *slow)
     return count;
 }
 
+enum { BATCH = 97 };
+
+/* A batch of accesses once, or a short one several times. Returns how many accesses that were. */
+static size_t run_batch(struct lull_random *random, struct lull_cache *cache, struct slow *slow,
+                        uint64_t base, uint64_t region, uint64_t *last)
+{
+    lull_cache_access batch[BATCH];
+    uint32_t core = (uint32_t)below(random, slow->spec.cores);
+    bool repeat = below(random, 2);
+    size_t count = repeat ? 1 + below(random, 12) : BATCH, times = repeat ? below(random, 9) : 1;
+    for (size_t i = 0; i < count; i++)
+        batch[i] = draw_access(random, base, region, last);
+    for (size_t i = 0; i < count * times; i++)
+        slow_access(slow, core, batch[i % count] >> 1, batch[i % count] & 1);
+    if (repeat)
+        lull_cache_repeat(cache, core, batch, count, times);
+    else
+        lull_cache_run(cache, core, batch, count);
+    return count * times;
+}
+
 static void run_one(struct lull_random *random)
 {
-    enum { ACCESSES = 4000, BATCH = 97 };
+    enum { ACCESSES = 4000 };
     struct lull_cache_spec spec = draw_spec(random);
     struct lull_cache *cache;
     struct slow slow;
@@ -276,14 +297,8 @@ static void run_one(struct lull_random *random)
     slow_open(&slow, &spec);
     uint64_t region = spec.levels[spec.n_levels - 1].bytes * (1 + below(random, 3)) + 512;
     uint64_t base = below(random, 2) ? below(random, (UINT64_C(1) << 62) - region) : 0, last = 0;
-    for (size_t done = 0; done < ACCESSES; done += BATCH) {
-        lull_cache_access batch[BATCH];
-        uint32_t core = (uint32_t)below(random, spec.cores);
-        for (size_t i = 0; i < BATCH; i++) {
-            batch[i] = draw_access(random, base, region, &last);
-            slow_access(&slow, core, batch[i] >> 1, batch[i] & 1);
-        }
-        lull_cache_run(cache, core, batch, BATCH);
+    for (size_t done = 0; done < ACCESSES;) {
+        done += run_batch(random, cache, &slow, base, region, &last);
         check_counts(cache, &slow, "running");
     }
     uint64_t dirty = slow_dirty(&slow), written = slow.traffic[spec.n_levels - 1].writes;

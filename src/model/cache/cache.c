@@ -10,16 +10,18 @@ enum {
     MOST_LINES = 1 << 26 /* of a level: 4 GiB of cache, for whose simulation 0.6 GiB are taken */
 };
 
+/* What is compiled twice: with `simple` a constant a miss takes a third fewer instructions. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 struct level {
     struct lull_cache_level spec;
     struct lull_set_layout layout;
     uint64_t sets;
     uint64_t mask;       /* sets - 1 where that is a power of 2, else 0 */
     uint64_t reciprocal; /* (2^64 - 1) / sets, rounded down */
-    uint8_t *heads;      /* instance by instance, set by set */
-    lull_way *ways;
+    uint8_t *memory;     /* instance by instance, set by set */
     uint32_t instances;
-    struct lull_cache_traffic traffic;
+    struct lull_cache_traffic traffic; /* `accesses` are added up when asked for */
 };
 
 struct lull_cache {
@@ -27,6 +29,7 @@ struct lull_cache {
     size_t n_levels;
     uint32_t cores;
     unsigned shift; /* from an access to its line */
+    bool simple;    /* one core, and digits as the order of use in all levels */
 };
 
 static bool is_power_of_2(uint64_t number)
@@ -34,10 +37,9 @@ static bool is_power_of_2(uint64_t number)
     return number && !(number & (number - 1));
 }
 
-static inline struct lull_set set_at(const struct level *level, uint64_t number)
+static inline lull_set set_at(const struct level *level, uint64_t number)
 {
-    return (struct lull_set){.hashes = level->heads + number * level->layout.head_bytes,
-                             .ways = level->ways + number * level->layout.ways};
+    return level->memory + number * level->layout.set_bytes;
 }
 
 /* line % sets without a division: the quotient is found but for 1. */
@@ -50,12 +52,18 @@ static inline uint64_t set_number(const struct level *level, uint64_t line)
     return rest < level->sets ? rest : rest - level->sets;
 }
 
-static inline struct lull_set find_set(const struct level *level, uint32_t core, uint64_t line)
+static inline lull_set find_set(const struct level *level, uint32_t core, uint64_t line,
+                                bool simple)
 {
     uint64_t number = set_number(level, line);
-    if (level->instances > 1)
+    if (!simple && level->instances > 1)
         number += core / level->spec.sharers * level->sets;
     return set_at(level, number);
+}
+
+static inline enum lull_set_order order_of(const struct level *level, bool simple)
+{
+    return simple ? LULL_ORDER_DIGITS : level->layout.order;
 }
 
 /* ---- lines between levels ------------------------------------------------------------------- */
@@ -67,139 +75,155 @@ static inline bool takes_victims(const struct level *level)
 
 /* Removes a line from all levels nearer than `number` below its instance. Returns whether one of
  * them was dirty. */
-static bool remove_nearer(struct lull_cache *cache, uint32_t core, size_t number, uint64_t line)
+static ALWAYS_INLINE bool remove_nearer(struct lull_cache *cache, uint32_t core, size_t number,
+                                        uint64_t line, bool simple)
 {
-    uint32_t sharers = cache->levels[number].spec.sharers;
-    uint32_t first = cache->cores > 1 ? core / sharers * sharers : 0;
+    uint32_t sharers = cache->levels[number].spec.sharers, first = 0, end = 1;
     bool dirty = false;
-    for (size_t n = 0; n < number; n++) {
-        struct level *level = &cache->levels[n];
-        for (uint32_t c = first; c < first + sharers && c < cache->cores;
-             c += level->spec.sharers) {
-            struct lull_set set = find_set(level, c, line);
-            uint32_t position = lull_set_find(&level->layout, set, line);
-            if (position < level->spec.ways)
-                dirty |= lull_set_remove(&level->layout, set, position) & 1;
+    if (!simple && cache->cores > 1) {
+        first = core / sharers * sharers;
+        end = first + sharers < cache->cores ? first + sharers : cache->cores;
+    }
+    for (struct level *level = cache->levels; level < cache->levels + number; level++) {
+        enum lull_set_order order = order_of(level, simple);
+        for (uint32_t c = first; c < end; c += simple ? 1 : level->spec.sharers) {
+            lull_set set = find_set(level, c, line, simple);
+            uint32_t position = lull_set_find(&level->layout, order, set, line);
+            if (position < level->layout.ways)
+                dirty |= lull_set_remove(&level->layout, order, set, position) & 1;
         }
         level->traffic.writes += dirty;
     }
     return dirty;
 }
 
-static void leave(struct lull_cache *cache, uint32_t core, size_t number, lull_way entry);
-
-/* Puts a line into its set of a level. */
-static inline void insert(struct lull_cache *cache, uint32_t core, size_t number,
-                          struct lull_set set, lull_way entry)
+/* Puts a line into its set of a level, what leaves it there into the next one, and so on. */
+static ALWAYS_INLINE void insert(struct lull_cache *cache, uint32_t core, size_t number,
+                                 lull_set set, lull_way entry, bool simple)
 {
-    lull_way leaving = lull_set_replace(&cache->levels[number].layout, set, entry);
-    if (leaving != LULL_WAY_EMPTY)
-        leave(cache, core, number, leaving);
-}
-
-/* A line leaves a level. */
-static void leave(struct lull_cache *cache, uint32_t core, size_t number, lull_way entry)
-{
-    struct level *level = &cache->levels[number];
-    if (level->spec.filling == LULL_CACHE_INCLUSIVE)
-        entry |= remove_nearer(cache, core, number, entry >> 1);
-    bool dirty = entry & 1;
-    if (number + 1 == cache->n_levels) {
+    for (;; number++) {
+        struct level *level = &cache->levels[number], *next = level + 1;
+        entry = lull_set_replace(&level->layout, order_of(level, simple), set, entry);
+        if (entry == LULL_WAY_EMPTY)
+            return;
+        uint64_t line = entry >> 1;
+        if (level->spec.filling == LULL_CACHE_INCLUSIVE)
+            entry |= remove_nearer(cache, core, number, line, simple);
+        bool dirty = entry & 1;
         level->traffic.writes += dirty;
-        return;
+        if (number + 1 == cache->n_levels || !(dirty || takes_victims(next)))
+            return;
+        enum lull_set_order order = order_of(next, simple);
+        set = find_set(next, core, line, simple);
+        uint32_t position = lull_set_find(&next->layout, order, set, line);
+        if (position < next->layout.ways) {
+            lull_set_ways(&next->layout, order, set)[position] |= dirty;
+            return;
+        }
+        level->traffic.victims += !dirty;
     }
-    struct level *next = level + 1;
-    if (!dirty && !takes_victims(next))
-        return;
-    struct lull_set set = find_set(next, core, entry >> 1);
-    uint32_t position = lull_set_find(&next->layout, set, entry >> 1);
-    bool present = position < next->spec.ways;
-    level->traffic.writes += dirty;
-    level->traffic.victims += !dirty && !present;
-    if (present)
-        set.ways[position] |= dirty;
-    else
-        insert(cache, core, number + 1, set, entry);
 }
 
-/* A line is wanted by the level before `number`. Returns whether it comes dirty. */
-static bool fetch(struct lull_cache *cache, uint32_t core, size_t number, uint64_t line)
+/* A line that the first level has not: where is it, and which levels keep it on its way? */
+static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lull_set set,
+                                     uint64_t line, bool write, bool simple)
 {
-    if (number == cache->n_levels)
-        return false;
-    struct level *level = &cache->levels[number];
-    struct lull_set set = find_set(level, core, line);
-    uint32_t position = lull_set_find(&level->layout, set, line);
-    level->traffic.accesses++;
-    if (position < level->spec.ways) {
+    lull_set sets[LULL_CACHE_LEVELS];
+    bool dirty = false;
+    size_t found = 1;
+    cache->levels[0].traffic.misses++;
+    for (; found < cache->n_levels; found++) {
+        struct level *level = &cache->levels[found];
+        enum lull_set_order order = order_of(level, simple);
+        sets[found] = find_set(level, core, line, simple);
+        uint32_t position = lull_set_find(&level->layout, order, sets[found], line);
+        if (position == level->layout.ways) {
+            level->traffic.misses++;
+            continue;
+        }
         level->traffic.hits++;
         if (level->spec.filling == LULL_CACHE_EXCLUSIVE)
-            return lull_set_remove(&level->layout, set, position) & 1;
-        lull_set_use(&level->layout, set, position);
-        return false;
+            dirty = lull_set_remove(&level->layout, order, sets[found], position) & 1;
+        else
+            lull_set_use(&level->layout, order, sets[found], position);
+        break;
     }
-    level->traffic.misses++;
-    bool dirty = fetch(cache, core, number + 1, line);
-    if (takes_victims(level))
-        return dirty;
-    insert(cache, core, number, set, line << 1 | dirty);
-    return false;
-}
-
-static void miss_first(struct lull_cache *cache, uint32_t core, struct lull_set set, uint64_t line,
-                       bool write)
-{
-    cache->levels[0].traffic.misses++;
-    bool dirty = fetch(cache, core, 1, line);
-    insert(cache, core, 0, set, line << 1 | (dirty || write));
+    for (size_t n = found; n-- > 0;) {
+        if (n && takes_victims(&cache->levels[n]))
+            continue;
+        insert(cache, core, n, n ? sets[n] : set, line << 1 | (dirty || (!n && write)), simple);
+        dirty = false;
+    }
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
 
-/* What a miss in the first level will touch of the others. */
-static inline void expect(const struct lull_cache *cache, uint32_t core, uint64_t line)
+/* What a miss in the first level will touch of the last one, which has most of the memory. */
+static inline void expect(const struct lull_cache *cache, uint32_t core, uint64_t line, bool simple)
 {
-    for (size_t n = 1; n < cache->n_levels; n++) {
-        const struct level *level = &cache->levels[n];
-        struct lull_set set = find_set(level, core, line);
-        __builtin_prefetch(set.hashes, 1);
-        __builtin_prefetch(set.ways, 1);
-        if (level->layout.ways > 8)
-            __builtin_prefetch(set.ways + 8, 1);
+    const struct level *level = &cache->levels[cache->n_levels - 1];
+    lull_set set = find_set(level, core, line, simple);
+    for (uint32_t at = 0; at < level->layout.set_bytes; at += HOST_LINE)
+        __builtin_prefetch(set + at, 1);
+}
+
+static ALWAYS_INLINE void run(struct lull_cache *cache, uint32_t core,
+                              const lull_cache_access *accesses, size_t count, bool simple)
+{
+    struct level *level = &cache->levels[0];
+    enum lull_set_order order = order_of(level, simple);
+    uint64_t before = level->traffic.misses;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t line = accesses[i] >> cache->shift;
+        bool write = accesses[i] & 1;
+        lull_set set = find_set(level, core, line, simple);
+        lull_way *recent = lull_set_recent(&level->layout, order, set, line);
+        if (recent) {
+            *recent |= write;
+            continue;
+        }
+        uint32_t position = lull_set_find(&level->layout, order, set, line);
+        if (position == level->layout.ways) {
+            if (i + AHEAD < count)
+                expect(cache, core, accesses[i + AHEAD] >> cache->shift, simple);
+            miss_first(cache, core, set, line, write, simple);
+            continue;
+        }
+        lull_set_ways(&level->layout, order, set)[position] |= write;
+        lull_set_use(&level->layout, order, set, position);
     }
+    level->traffic.hits += count - (level->traffic.misses - before);
 }
 
 void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                     size_t count)
 {
-    struct level *level = &cache->levels[0];
-    uint64_t before = level->traffic.misses;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t line = accesses[i] >> cache->shift;
-        bool write = accesses[i] & 1;
-        struct lull_set set = find_set(level, core, line);
-        lull_way *recent = lull_set_recent(&level->layout, set, line);
-        if (recent) {
-            *recent |= write;
-            continue;
+    if (cache->simple)
+        run(cache, core, accesses, count, true);
+    else
+        run(cache, core, accesses, count, false);
+}
+
+void lull_cache_repeat(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
+                       size_t count, uint64_t times)
+{
+    struct lull_cache_traffic *first = &cache->levels[0].traffic;
+    for (uint64_t left = times; left > 0;) {
+        uint64_t before = first->misses;
+        lull_cache_run(cache, core, accesses, count);
+        left--;
+        if (first->misses == before) {
+            first->hits += left * count;
+            return;
         }
-        uint32_t position = lull_set_find(&level->layout, set, line);
-        if (position == level->spec.ways) {
-            if (i + AHEAD < count)
-                expect(cache, core, accesses[i + AHEAD] >> cache->shift);
-            miss_first(cache, core, set, line, write);
-            continue;
-        }
-        set.ways[position] |= write;
-        lull_set_use(&level->layout, set, position);
     }
-    level->traffic.accesses += count;
-    level->traffic.hits += count - (level->traffic.misses - before);
 }
 
 struct lull_cache_traffic lull_cache_traffic(const struct lull_cache *cache, size_t level)
 {
-    return cache->levels[level].traffic;
+    struct lull_cache_traffic traffic = cache->levels[level].traffic;
+    traffic.accesses = traffic.hits + traffic.misses;
+    return traffic;
 }
 
 void lull_cache_reset(struct lull_cache *cache)
@@ -213,10 +237,11 @@ static void write_through(struct lull_cache *cache, size_t number, uint32_t core
 {
     for (size_t n = number; n < cache->n_levels; n++) {
         struct level *level = &cache->levels[n];
-        struct lull_set set = find_set(level, core, line);
-        uint32_t position = lull_set_find(&level->layout, set, line);
+        enum lull_set_order order = level->layout.order;
+        lull_set set = find_set(level, core, line, false);
+        uint32_t position = lull_set_find(&level->layout, order, set, line);
         if (position < level->spec.ways)
-            set.ways[position] &= ~(lull_way)1;
+            lull_set_ways(&level->layout, order, set)[position] &= ~(lull_way)1;
         level->traffic.writes++;
     }
 }
@@ -227,16 +252,21 @@ static void clear_level(struct level *level)
         lull_set_clear(&level->layout, set_at(level, i));
 }
 
+static void flush_set(struct lull_cache *cache, size_t number, uint64_t place)
+{
+    const struct level *level = &cache->levels[number];
+    const lull_way *ways = lull_set_ways(&level->layout, level->layout.order, set_at(level, place));
+    uint32_t core = (uint32_t)(place / level->sets) * level->spec.sharers;
+    for (uint32_t i = 0; i < level->spec.ways; i++)
+        if (ways[i] != LULL_WAY_EMPTY && ways[i] & 1)
+            write_through(cache, number, core, ways[i] >> 1);
+}
+
 void lull_cache_flush(struct lull_cache *cache)
 {
-    for (size_t n = 0; n < cache->n_levels; n++) {
-        struct level *level = &cache->levels[n];
-        uint64_t per_instance = level->sets * level->spec.ways;
-        for (uint64_t i = 0; i < per_instance * level->instances; i++)
-            if (level->ways[i] != LULL_WAY_EMPTY && level->ways[i] & 1)
-                write_through(cache, n, (uint32_t)(i / per_instance) * level->spec.sharers,
-                              level->ways[i] >> 1);
-    }
+    for (size_t n = 0; n < cache->n_levels; n++)
+        for (uint64_t i = 0; i < cache->levels[n].sets * cache->levels[n].instances; i++)
+            flush_set(cache, n, i);
     for (size_t n = 0; n < cache->n_levels; n++)
         clear_level(&cache->levels[n]);
 }
@@ -293,10 +323,9 @@ static bool allocate_level(struct level *level, const struct lull_cache_spec *sp
     uint64_t sets = level->sets * level->instances;
     if (sets / level->instances != level->sets || sets > MOST_LINES / level->spec.ways)
         return false;
-    level->heads = aligned_alloc(HOST_LINE, (sets * level->layout.head_bytes + HOST_LINE - 1) /
-                                                HOST_LINE * HOST_LINE);
-    level->ways = malloc(sets * level->layout.ways * sizeof *level->ways);
-    if (!level->heads || !level->ways)
+    level->memory = aligned_alloc(HOST_LINE, (sets * level->layout.set_bytes + HOST_LINE - 1) /
+                                                 HOST_LINE * HOST_LINE);
+    if (!level->memory)
         return false;
     clear_level(level);
     return true;
@@ -316,9 +345,11 @@ lull_status lull_cache_create(const struct lull_cache_spec *spec, struct lull_ca
         for (uint32_t bytes = spec->line_bytes; bytes > 1; bytes >>= 1)
             cache->shift++;
         cache->shift++; /* the bit that tells writes */
+        cache->simple = spec->cores == 1;
         for (size_t n = 0; n < spec->n_levels; n++) {
             cache->levels[n].spec = spec->levels[n];
             enough = enough && allocate_level(&cache->levels[n], spec);
+            cache->simple &= cache->levels[n].layout.order == LULL_ORDER_DIGITS;
         }
     }
     if (!enough) {
@@ -331,9 +362,7 @@ lull_status lull_cache_create(const struct lull_cache_spec *spec, struct lull_ca
 
 void lull_cache_free(struct lull_cache *cache)
 {
-    for (size_t n = 0; cache && n < cache->n_levels; n++) {
-        free(cache->levels[n].heads);
-        free(cache->levels[n].ways);
-    }
+    for (size_t n = 0; cache && n < cache->n_levels; n++)
+        free(cache->levels[n].memory);
     free(cache);
 }

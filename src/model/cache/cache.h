@@ -84,6 +84,10 @@ void lull_cache_free(struct lull_cache *cache); /* NULL is allowed */
 /* Makes `count` accesses of a core, in order. Addresses are below 2^62. */
 void lull_cache_run(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
                     size_t count);
+/* The same `times` times over, with the same counts and contents after it. Once all of them have
+ * hit the first level they do so again and change nothing, which is not simulated. */
+void lull_cache_repeat(struct lull_cache *cache, uint32_t core, const lull_cache_access *accesses,
+                       size_t count, uint64_t times);
 
 /* What has happened since the creation or the last reset. Of the last level, `misses` are the lines
  * read from memory and `writes` those written to it. */

@@ -29,15 +29,14 @@ struct lull_set_layout {
     enum lull_set_order order;
     uint32_t hash_bytes; /* of a head: ways, rounded up to groups */
     uint32_t head_bytes; /* with the order behind the hashes */
+    uint32_t set_bytes;  /* with the ways behind the head */
     uint32_t last_group; /* a bit for each way of the last group */
     unsigned last_digit; /* bits below that of the way used least recently */
     uint64_t digits;     /* all bits of the digits that are in use */
 };
 
-struct lull_set {
-    uint8_t *hashes; /* [hash_bytes], and the order behind them */
-    lull_way *ways;  /* [ways] */
-};
+/* A set: its hashes [hash_bytes], the order behind them, and at head_bytes its ways [ways]. */
+typedef uint8_t *lull_set;
 
 static inline struct lull_set_layout lull_set_layout(uint32_t ways, enum lull_cache_policy policy)
 {
@@ -48,6 +47,7 @@ static inline struct lull_set_layout lull_set_layout(uint32_t ways, enum lull_ca
                                              : LULL_ORDER_BYTES;
     layout.head_bytes =
         layout.hash_bytes + (layout.order == LULL_ORDER_BYTES ? layout.hash_bytes : LULL_SET_GROUP);
+    layout.set_bytes = layout.head_bytes + ways * (uint32_t)sizeof(lull_way);
     layout.last_group = UINT32_C(0xffff) >> (layout.hash_bytes - ways);
     if (layout.order == LULL_ORDER_DIGITS) {
         layout.last_digit = 4 * (ways - 1);
@@ -56,23 +56,38 @@ static inline struct lull_set_layout lull_set_layout(uint32_t ways, enum lull_ca
     return layout;
 }
 
-static inline uint64_t *lull_set_word(const struct lull_set_layout *layout, struct lull_set set)
+/* The order is an argument beside the layout, which says it too: where it is a constant, the code
+ * for other orders, and for more ways than one compare takes, is left out. */
+static inline uint32_t lull_hash_bytes(const struct lull_set_layout *layout,
+                                       enum lull_set_order order)
 {
-    return (uint64_t *)(void *)(set.hashes + layout->hash_bytes);
+    return order == LULL_ORDER_DIGITS ? LULL_SET_GROUP : layout->hash_bytes;
 }
 
-static inline void lull_set_clear(const struct lull_set_layout *layout, struct lull_set set)
+static inline lull_way *lull_set_ways(const struct lull_set_layout *layout,
+                                      enum lull_set_order order, lull_set set)
 {
-    uint8_t *order = set.hashes + layout->hash_bytes;
-    memset(set.hashes, 0, layout->hash_bytes);
+    uint32_t head = order == LULL_ORDER_DIGITS ? 2 * LULL_SET_GROUP : layout->head_bytes;
+    return (lull_way *)(void *)(set + head);
+}
+
+static inline uint64_t *lull_set_word(const struct lull_set_layout *layout,
+                                      enum lull_set_order order, lull_set set)
+{
+    return (uint64_t *)(void *)(set + lull_hash_bytes(layout, order));
+}
+
+static inline void lull_set_clear(const struct lull_set_layout *layout, lull_set set)
+{
+    lull_way *ways = lull_set_ways(layout, layout->order, set);
+    memset(set, 0, layout->head_bytes);
     for (uint32_t i = 0; i < layout->ways; i++)
-        set.ways[i] = LULL_WAY_EMPTY;
+        ways[i] = LULL_WAY_EMPTY;
     if (layout->order == LULL_ORDER_BYTES)
         for (uint32_t i = 0; i < layout->ways; i++)
-            order[i] = (uint8_t)i;
-    else
-        *lull_set_word(layout, set) =
-            layout->order == LULL_ORDER_DIGITS ? UINT64_C(0xfedcba9876543210) : 0;
+            set[layout->hash_bytes + i] = (uint8_t)i;
+    else if (layout->order == LULL_ORDER_DIGITS)
+        *lull_set_word(layout, layout->order, set) = UINT64_C(0xfedcba9876543210);
 }
 
 /* ---- which way holds a line ----------------------------------------------------------------- */
@@ -99,19 +114,20 @@ static inline uint32_t lull_match_group(const uint8_t *hashes, uint8_t hash)
 }
 
 /* The way of a line, or the number of ways. */
-static inline uint32_t lull_set_find(const struct lull_set_layout *layout, struct lull_set set,
-                                     uint64_t line)
+static inline uint32_t lull_set_find(const struct lull_set_layout *layout,
+                                     enum lull_set_order order, lull_set set, uint64_t line)
 {
+    const lull_way *ways = lull_set_ways(layout, order, set);
     uint8_t hash = lull_line_hash(line);
     uint32_t first = 0;
     for (;; first += LULL_SET_GROUP) {
-        uint32_t matches = lull_match_group(set.hashes + first, hash);
-        bool last = first + LULL_SET_GROUP == layout->hash_bytes;
+        uint32_t matches = lull_match_group(set + first, hash);
+        bool last = first + LULL_SET_GROUP == lull_hash_bytes(layout, order);
         if (last)
             matches &= layout->last_group;
         for (; matches; matches &= matches - 1) {
             uint32_t position = first + (uint32_t)__builtin_ctz(matches);
-            if ((set.ways[position] ^ line << 1) <= 1)
+            if ((ways[position] ^ line << 1) <= 1)
                 return position;
         }
         if (last)
@@ -155,68 +171,70 @@ static inline void lull_tree_point_away(uint64_t *bits, uint32_t ways, uint32_t 
 }
 
 /* The line at `position` is used. */
-static inline void lull_set_use(const struct lull_set_layout *layout, struct lull_set set,
-                                uint32_t position)
+static inline void lull_set_use(const struct lull_set_layout *layout, enum lull_set_order order,
+                                lull_set set, uint32_t position)
 {
-    uint64_t *word = lull_set_word(layout, set);
-    if (layout->order == LULL_ORDER_DIGITS) {
+    uint64_t *word = lull_set_word(layout, order, set);
+    if (order == LULL_ORDER_DIGITS) {
         unsigned place = lull_digit_place(*word, position);
         uint64_t nearer = (UINT64_C(1) << place) - 1;
         *word = (*word & ~(nearer << 4 | 15)) | (*word & nearer) << 4 | position;
-    } else if (layout->order == LULL_ORDER_TREE) {
+    } else if (order == LULL_ORDER_TREE) {
         lull_tree_point_away(word, layout->ways, position);
     } else {
-        uint8_t *order = set.hashes + layout->hash_bytes;
-        lull_bytes_to_front(order, lull_byte_place(order, position));
+        uint8_t *list = set + layout->hash_bytes;
+        lull_bytes_to_front(list, lull_byte_place(list, position));
     }
 }
 
 /* Where a line is, if it is the one used last and that is quickly known; else NULL. */
-static inline lull_way *lull_set_recent(const struct lull_set_layout *layout, struct lull_set set,
-                                        uint64_t line)
+static inline lull_way *lull_set_recent(const struct lull_set_layout *layout,
+                                        enum lull_set_order order, lull_set set, uint64_t line)
 {
-    if (layout->order != LULL_ORDER_DIGITS)
+    if (order != LULL_ORDER_DIGITS)
         return NULL;
-    lull_way *recent = &set.ways[*lull_set_word(layout, set) & 15];
+    lull_way *recent = &lull_set_ways(layout, order, set)[*lull_set_word(layout, order, set) & 15];
     return (*recent ^ line << 1) <= 1 ? recent : NULL;
 }
 
 /* Empties a way, which is the next one to be filled. Returns what it held. */
-static inline lull_way lull_set_remove(const struct lull_set_layout *layout, struct lull_set set,
-                                       uint32_t position)
+static inline lull_way lull_set_remove(const struct lull_set_layout *layout,
+                                       enum lull_set_order order, lull_set set, uint32_t position)
 {
-    lull_way entry = set.ways[position];
-    uint64_t *word = lull_set_word(layout, set);
-    set.ways[position] = LULL_WAY_EMPTY;
-    if (layout->order == LULL_ORDER_DIGITS) {
+    lull_way *way = &lull_set_ways(layout, order, set)[position], entry = *way;
+    uint64_t *word = lull_set_word(layout, order, set);
+    *way = LULL_WAY_EMPTY;
+    if (order == LULL_ORDER_DIGITS) {
         uint64_t nearer = (UINT64_C(1) << lull_digit_place(*word, position)) - 1;
         uint64_t used = layout->digits, last = (uint64_t)position << layout->last_digit;
         *word = (*word & (nearer | ~used)) | ((*word & used) >> 4 & ~nearer) | last;
-    } else if (layout->order == LULL_ORDER_BYTES) {
-        uint8_t *order = set.hashes + layout->hash_bytes;
-        uint32_t place = lull_byte_place(order, position);
-        memmove(order + place, order + place + 1, layout->ways - 1 - place);
-        order[layout->ways - 1] = (uint8_t)position;
+    } else if (order == LULL_ORDER_BYTES) {
+        uint8_t *list = set + layout->hash_bytes;
+        uint32_t place = lull_byte_place(list, position);
+        memmove(list + place, list + place + 1, layout->ways - 1 - place);
+        list[layout->ways - 1] = (uint8_t)position;
     }
     return entry;
 }
 
 /* The way that is next to be filled; it becomes the one used last. */
-static inline uint32_t lull_set_take(const struct lull_set_layout *layout, struct lull_set set)
+static inline uint32_t lull_set_take(const struct lull_set_layout *layout,
+                                     enum lull_set_order order, lull_set set)
 {
-    uint64_t *word = lull_set_word(layout, set);
+    const lull_way *entries = lull_set_ways(layout, order, set);
+    uint64_t *word = lull_set_word(layout, order, set);
     uint32_t ways = layout->ways;
-    if (layout->order == LULL_ORDER_DIGITS) {
+    if (order == LULL_ORDER_DIGITS) {
         uint32_t position = *word >> layout->last_digit & 15;
         *word = (*word & ~layout->digits) | (*word << 4 & layout->digits) | position;
         return position;
     }
-    if (layout->order == LULL_ORDER_BYTES) {
-        lull_bytes_to_front(set.hashes + layout->hash_bytes, ways - 1);
-        return set.hashes[layout->hash_bytes];
+    if (order == LULL_ORDER_BYTES) {
+        lull_bytes_to_front(set + layout->hash_bytes, ways - 1);
+        return set[layout->hash_bytes];
     }
     uint32_t position = 0, node = 1;
-    while (position < ways && set.ways[position] != LULL_WAY_EMPTY)
+    while (position < ways && entries[position] != LULL_WAY_EMPTY)
         position++;
     while (position == ways && node < ways)
         node = node << 1 | (*word >> node & 1);
@@ -226,13 +244,13 @@ static inline uint32_t lull_set_take(const struct lull_set_layout *layout, struc
 }
 
 /* Puts a line in as used last and returns what had to leave, or LULL_WAY_EMPTY. */
-static inline lull_way lull_set_replace(const struct lull_set_layout *layout, struct lull_set set,
-                                        lull_way entry)
+static inline lull_way lull_set_replace(const struct lull_set_layout *layout,
+                                        enum lull_set_order order, lull_set set, lull_way entry)
 {
-    uint32_t position = lull_set_take(layout, set);
-    lull_way leaving = set.ways[position];
-    set.ways[position] = entry;
-    set.hashes[position] = lull_line_hash(entry >> 1);
+    uint32_t position = lull_set_take(layout, order, set);
+    lull_way *way = &lull_set_ways(layout, order, set)[position], leaving = *way;
+    *way = entry;
+    set[position] = lull_line_hash(entry >> 1);
     return leaving;
 }
 

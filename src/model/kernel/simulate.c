@@ -37,6 +37,7 @@ struct simulation {
     struct lull_cache_traffic before[LULL_LAYER_LEVELS]; /* when an innermost loop ended last */
     struct lull_cache_traffic body[LULL_LAYER_LEVELS];   /* that belong to the body */
     size_t n_levels;
+    uint64_t line; /* bytes */
     struct lull_error *err;
     lull_status status;
 };
@@ -111,43 +112,106 @@ static void touch(struct simulation *simulation, const struct walker *walker)
         put(simulation, walker->base + (uint64_t)(at * walker->bytes), walker->write);
 }
 
+/* An innermost loop without indirect accesses, and not with more than are kept at once. */
 static bool is_plain(const struct simulation *simulation, size_t loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
+    size_t count = 0;
     if (!lull_kernel_is_innermost(kernel, (int)loop))
         return false;
-    for (size_t i = 0; i < kernel->n_accesses; i++)
-        if (kernel->accesses[i].loop == (int)loop &&
-            kernel->accesses[i].index_access != LULL_KERNEL_NONE)
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        bool here = kernel->accesses[i].loop == (int)loop;
+        if (here && kernel->accesses[i].index_access != LULL_KERNEL_NONE)
             return false;
-    return true;
+        count += here;
+    }
+    return count <= MOST_AT_ONCE;
 }
 
-/* A loop without indirect accesses and without loops inside: addresses advance by a stride. */
-static void run_plain(struct simulation *simulation, size_t loop, uint64_t trips)
+/* The accesses of a plain loop: addresses advance by a stride. */
+struct plain {
+    size_t count;
+    lull_cache_access at[MOST_AT_ONCE], step[MOST_AT_ONCE];
+    int64_t bytes[MOST_AT_ONCE]; /* from one iteration to the next */
+};
+
+static void find_plain(const struct simulation *simulation, size_t loop, struct plain *plain)
 {
     const struct lull_kernel *kernel = simulation->kernel;
     size_t symbol = kernel->loops[loop].symbol, count = 0;
-    lull_cache_access at[MOST_AT_ONCE], step[MOST_AT_ONCE];
-    for (size_t i = 0; i < kernel->n_accesses && count < MOST_AT_ONCE; i++) {
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
         const struct walker *walker = &simulation->walkers[i];
         if (kernel->accesses[i].loop != (int)loop)
             continue;
         uint64_t address = walker->base + (uint64_t)(position(simulation, walker) * walker->bytes);
-        at[count] = walker->write ? lull_cache_write(address) : lull_cache_read(address);
-        step[count++] =
-            (uint64_t)(walker->per_symbol[symbol] * kernel->loops[loop].step * walker->bytes) << 1;
+        plain->at[count] = walker->write ? lull_cache_write(address) : lull_cache_read(address);
+        plain->bytes[count] =
+            walker->per_symbol[symbol] * kernel->loops[loop].step * (int64_t)walker->bytes;
+        plain->step[count] = (uint64_t)plain->bytes[count] << 1;
+        count++;
     }
+    plain->count = count;
+}
+
+/* Iterations, this one included, in which an access stays in its line. */
+static uint64_t stay_in_line(lull_cache_access at, int64_t bytes, uint64_t line)
+{
+    uint64_t place = (at >> 1) & (line - 1);
+    if (bytes == 0)
+        return UINT64_MAX;
+    return bytes > 0 ? (line - place + (uint64_t)bytes - 1) / (uint64_t)bytes
+                     : place / (uint64_t)-bytes + 1;
+}
+
+/* While all accesses stay in their lines, the iterations are the same to caches. */
+static void run_by_lines(struct simulation *simulation, struct plain *plain, uint64_t trips)
+{
+    uint64_t stay[MOST_AT_ONCE];
+    for (size_t k = 0; k < plain->count; k++)
+        stay[k] = stay_in_line(plain->at[k], plain->bytes[k], simulation->line);
+    flush(simulation);
+    while (trips > 0) {
+        uint64_t same = trips;
+        for (size_t k = 0; k < plain->count; k++)
+            same = stay[k] < same ? stay[k] : same;
+        lull_cache_repeat(simulation->cache, 0, plain->at, plain->count, same);
+        for (size_t k = 0; k < plain->count; k++) {
+            plain->at[k] += same * plain->step[k];
+            stay[k] -= same;
+            if (stay[k] == 0)
+                stay[k] = stay_in_line(plain->at[k], plain->bytes[k], simulation->line);
+        }
+        simulation->accesses += same * plain->count;
+        trips -= same;
+    }
+}
+
+static void run_one_by_one(struct simulation *simulation, struct plain *plain, uint64_t trips)
+{
     for (uint64_t t = 0; t < trips; t++) {
-        if (simulation->filled + count > BUFFER)
+        if (simulation->filled + plain->count > BUFFER)
             flush(simulation);
         lull_cache_access *out = simulation->buffer + simulation->filled;
-        for (size_t k = 0; k < count; k++) {
-            out[k] = at[k];
-            at[k] += step[k];
+        for (size_t k = 0; k < plain->count; k++) {
+            out[k] = plain->at[k];
+            plain->at[k] += plain->step[k];
         }
-        simulation->filled += count;
+        simulation->filled += plain->count;
     }
+}
+
+/* A plain loop. A few accesses that move less than a line are made line by line. */
+static void run_plain(struct simulation *simulation, size_t loop, uint64_t trips)
+{
+    struct plain plain;
+    find_plain(simulation, loop, &plain);
+    bool lines = true;
+    for (size_t k = 0; k < plain.count; k++)
+        lines &= llabs(plain.bytes[k]) <= (int64_t)simulation->line / 2;
+    if (lines)
+        run_by_lines(simulation, &plain, trips);
+    else
+        run_one_by_one(simulation, &plain, trips);
 }
 
 static void run_loop(struct simulation *simulation, size_t loop);
@@ -265,11 +329,12 @@ static void make_walker(const struct lull_kernel *kernel, size_t number, const u
     walker->extent = (int64_t)(lull_kernel_array_bytes(kernel, access->array) / array->bytes);
 }
 
-static lull_status make_walkers(struct simulation *simulation, uint64_t line,
+static lull_status make_walkers(struct simulation *simulation,
                                 const struct lull_kernel_index *indices, size_t n_indices)
 {
     const struct lull_kernel *kernel = simulation->kernel;
-    uint64_t next = 1 << 20, *bases = calloc(kernel->n_arrays + 1, sizeof *bases);
+    uint64_t line = simulation->line, next = 1 << 20;
+    uint64_t *bases = calloc(kernel->n_arrays + 1, sizeof *bases);
     simulation->walkers = calloc(kernel->n_accesses + 1, sizeof *simulation->walkers);
     if (!bases || !simulation->walkers) {
         free(bases);
@@ -369,10 +434,11 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
     simulation->kernel = kernel;
     simulation->apart = lull_kernel_count_innermost(kernel) > 1;
     simulation->n_levels = spec->n_levels;
+    simulation->line = spec->line_bytes;
     simulation->err = err;
     lull_random_seed(&simulation->random, seed);
     lull_kernel_values(kernel, simulation->values);
-    lull_status status = make_walkers(simulation, spec->line_bytes, indices, n_indices);
+    lull_status status = make_walkers(simulation, indices, n_indices);
     if (status == LULL_OK)
         status = lull_cache_create(spec, &simulation->cache, err);
     if (status == LULL_OK) {
