@@ -55,7 +55,7 @@ void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_di
 /* ---- writing/cores.c ---- */
 
 bool lull_derive_has_cores(const struct deriving *deriving);
-/* Threads for each core in a run, at least 1. */
+/* Threads of the core that has most in a run, at least 1. */
 double lull_derive_share(const struct deriving *deriving, size_t run);
 /* How many are disturbed independently of each other: processes, or the cores that they share. */
 double lull_derive_disturbed(const struct deriving *deriving, size_t run);

@@ -39,7 +39,7 @@ lull_status lull_model_record(struct lull_program_model *model, const double *va
 lull_status lull_model_every(struct lull_program_model *model, const double *values, uint32_t term,
                              double *ret_every, struct lull_error *err);
 
-/* How many processes there are for each core, at least 1. */
+/* How many processes the core has that has most of them, at least 1. */
 lull_status lull_model_share(struct lull_program_model *model, const double *values,
                              double *ret_share, struct lull_error *err);
 

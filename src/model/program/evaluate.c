@@ -143,7 +143,13 @@ static void evaluate_term(lua_State *L, const struct request *request, uint32_t 
     request->terms[term] = *cost;
 }
 
-/* How many processes there are for each core, at least 1. */
+double lull_processes_of_core(double processes, double cores)
+{
+    static const double rounding = 1e-9; /* cores may be a quotient */
+    return fmax(1, ceil(processes / cores * (1 - rounding)));
+}
+
+/* How many processes the core has that has most of them, at least 1. */
 static double share_of_core(lua_State *L, const struct request *request)
 {
     const struct lull_program_model *model = request->model;
@@ -152,12 +158,12 @@ static double share_of_core(lua_State *L, const struct request *request)
     double cores = number_of(L, request, &model->code->cores, "cores", "");
     if (!(cores >= 0))
         luaL_error(L, "cores is %f, expected 0 or more", cores);
-    return cores > 0 ? fmax(1, request->values[model->processes] / cores) : 1;
+    return cores > 0 ? lull_processes_of_core(request->values[model->processes], cores) : 1;
 }
 
-/* Processes that compute at the same time have equal parts of the cores (processor sharing): what
- * all compute takes `share` times as long. What one has beyond the mean, and the others less, it
- * computes when these are done, with a core for itself. Messages take as much longer: cores send
+/* The core that has most processes gives them equal parts (processor sharing): what all compute
+ * takes `share` times as long. What one has beyond the mean, and the others less, it computes when
+ * these are done, with its core for itself. Messages take as much longer: cores send
  * and receive them, and who waits for one must have a core to see it. */
 static void evaluate_waiting(lua_State *L, const struct request *request)
 {

@@ -132,6 +132,10 @@ lull_status lull_model_work(struct lull_program_model *model, const double *valu
 /* Sum of the terms. */
 struct lull_term_cost lull_model_total(const struct lull_program_model *model,
                                        const struct lull_term_cost *terms);
+/* Processes of the core that has most, at least 1: the system divides them among cores by number,
+ * and they stay where they are, since who waits for a message looks for it all the time and is
+ * never idle. cores above 0. */
+double lull_processes_of_core(double processes, double cores);
 /* The resource with the largest part. */
 enum lull_resource lull_model_limit(const struct lull_term_cost *cost);
 

@@ -1,4 +1,5 @@
 #include "model/derive/deriving.h"
+#include "model/program/program_model.h"
 
 #include <math.h>
 
@@ -11,14 +12,13 @@ bool lull_derive_has_cores(const struct deriving *deriving)
     return true;
 }
 
-/* Threads for each core, at least 1. */
 double lull_derive_share(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     if (!lull_derive_has_cores(deriving))
         return 1;
     double threads = runs->links[run].processes * runs->threads[run];
-    return runs->cores[run] > 0 ? fmax(1, threads / runs->cores[run]) : 1;
+    return lull_processes_of_core(threads, runs->cores[run]);
 }
 
 double lull_derive_disturbed(const struct deriving *deriving, size_t run)
