@@ -28,6 +28,30 @@ double lull_derive_disturbed(const struct deriving *deriving, size_t run)
                                            : processes;
 }
 
+void lull_derive_write_sharing(const struct deriving *deriving)
+{
+    if (!lull_derive_has_cores(deriving))
+        return;
+    double threads = deriving->runs->threads[deriving->runs->n_runs - 1];
+    fprintf(deriving->out, "-- Processes of the core that has most.\nlocal function of_core(p)\n"
+                           "  return p.cores > 0 and math.max(1, math.ceil(p.P");
+    if (threads != 1)
+        fprintf(deriving->out, " * %.17g", threads);
+    fprintf(deriving->out, " / p.cores)) or 1\nend\n\n");
+}
+
+void lull_derive_write_network(const struct deriving *deriving,
+                               const struct lull_message_times *times)
+{
+    if (times->is_shared)
+        fprintf(deriving->out,
+                "  network = {bandwidth = \"B\", latency = function(p) -- of which a core with n "
+                "processes makes n times as much\n"
+                "    return of_core(p) > 1 and p.T_core + p.T_turn / of_core(p) or p.T\n  end},\n");
+    else
+        fprintf(deriving->out, "  network = {latency = \"T\", bandwidth = \"B\"},\n");
+}
+
 void lull_derive_write_cores(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
