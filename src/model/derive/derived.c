@@ -129,18 +129,86 @@ static double seconds_of_content(const struct deriving *deriving, size_t run)
     return deriving->content[run] * lull_derive_share(deriving, run) / assumed_bandwidth;
 }
 
-/* Seconds that a message costs, from what computation leaves of each run. */
-static double find_latency(const struct deriving *deriving)
+/* Seconds for each message on the path of a process that are left of a run when computation,
+ * content and `message` seconds of each message are taken away, by least squares over the runs
+ * whose processes share cores or over the others. `scaled`: a message takes as many times as long
+ * as a core has processes. NAN: there is no message in these runs. */
+static double find_left(const struct deriving *deriving, bool shares, double message, bool scaled)
 {
     double first = 0, second = 0;
     for (size_t i = 0; i < deriving->runs->n_runs; i++) {
-        double latencies = deriving->latencies[i] * lull_derive_share(deriving, i);
-        double left =
-            deriving->runs->seconds[i] - deriving->computation[i] - seconds_of_content(deriving, i);
-        first += fmax(0, left) * latencies;
-        second += latencies * latencies;
+        double share = lull_derive_share(deriving, i);
+        if ((share > 1) != shares)
+            continue;
+        double messages = deriving->latencies[i] * (scaled ? share : 1);
+        double left = deriving->runs->seconds[i] - deriving->computation[i] -
+                      seconds_of_content(deriving, i) - deriving->latencies[i] * share * message;
+        first += fmax(0, left) * messages;
+        second += messages * messages;
     }
-    return second > 0 ? first / second : assumed_latency;
+    return second > 0 ? first / second : NAN;
+}
+
+/* What a message takes of a core: from the run whose marks are known, the last one without shared
+ * cores; no more than what is left of runs. */
+static double find_message_of_core(const struct deriving *deriving, double most)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    size_t last = runs->n_runs;
+    while (last > 0 && lull_derive_share(deriving, last - 1) > 1)
+        last--;
+    double messages = last > 0 ? deriving->latencies[last - 1] / deriving->iterations : 0;
+    double least =
+        lull_time_in_mpi_least(runs->marks, runs->n_marks, deriving->iterations, deriving->arena);
+    return messages > 0 ? fmin(most, least / messages) : most; /* fmin leaves NAN out */
+}
+
+static struct lull_message_times find_message_times(const struct deriving *deriving)
+{
+    double alone = find_left(deriving, false, 0, true), shared = find_left(deriving, true, 0, true);
+    struct lull_message_times times = {.alone = isnan(alone) ? shared : alone};
+    if (isnan(times.alone))
+        times.alone = assumed_latency;
+    if (isnan(shared))
+        return times;
+    times.is_shared = true;
+    times.of_core = find_message_of_core(deriving, fmin(alone, shared));
+    times.turn = find_left(deriving, true, times.of_core, false);
+    return times;
+}
+
+static double seconds_of_turns(const struct deriving *deriving,
+                               const struct lull_message_times *times, size_t run)
+{
+    return lull_derive_share(deriving, run) > 1 ? deriving->latencies[run] * times->turn : 0;
+}
+
+static double seconds_of_messages(const struct deriving *deriving,
+                                  const struct lull_message_times *times, size_t run)
+{
+    double share = lull_derive_share(deriving, run);
+    return deriving->latencies[run] * share * (share > 1 ? times->of_core : times->alone) +
+           seconds_of_turns(deriving, times, run);
+}
+
+static void write_message_times(const struct deriving *deriving,
+                                const struct lull_message_times *times)
+{
+    fprintf(deriving->out,
+            "    -- what computation leaves of the runs, for each message on the way of a process\n"
+            "    {name = \"T\", unit = \"s\", default = %.6g, fit = true, machine = "
+            "\"network.latency\", about = \"time of a message\"},\n",
+            times->alone);
+    if (times->is_shared)
+        fprintf(
+            deriving->out,
+            "    -- where processes share cores: what it takes of a core, as of the process that "
+            "waits\n    -- least, and what is left of the runs then, however many share one\n"
+            "    {name = \"T_core\", unit = \"s\", default = %.6g, about = \"time of a message on "
+            "a shared core, for each of its processes\"},\n"
+            "    {name = \"T_turn\", unit = \"s\", default = %.6g, about = \"further time of a "
+            "message until its process has its turn on a shared core\"},\n",
+            times->of_core, times->turn);
 }
 
 static void write_head(const struct deriving *deriving)
@@ -156,6 +224,7 @@ static void write_head(const struct deriving *deriving)
     }
     fprintf(deriving->out, "-- Messages: %s.\n\n", lull_shape_name(&deriving->shape));
     fprintf(deriving->out, "local measured_iterations = %.17g\n\n", deriving->iterations);
+    lull_derive_write_sharing(deriving);
     if (deriving->shape.kind == LULL_SHAPE_GRID)
         lull_derive_write_extents(deriving);
 }
@@ -174,9 +243,11 @@ static void write_work(const struct deriving *deriving)
 static void write_rest(const struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    double latency = find_latency(deriving);
+    const struct lull_message_times times = find_message_times(deriving);
+    fprintf(deriving->out, "  },\n");
+    lull_derive_write_network(deriving, &times);
     fprintf(deriving->out,
-            "  },\n  parameters = {\n"
+            "  parameters = {\n"
             "    {name = \"P\", unit = \"1\", default = %u, run = \"processes\", about = "
             "\"processes\"},\n"
             "    {name = \"iterations\", unit = \"1\", default = measured_iterations, about = "
@@ -186,21 +257,25 @@ static void write_rest(const struct deriving *deriving)
         fprintf(deriving->out, "    {name = \"%s\", unit = \"1\", default = %.17g},\n",
                 runs->size_name, runs->size[runs->n_runs - 1]);
     lull_derive_write_cores_parameter(deriving);
+    write_message_times(deriving, &times);
     fprintf(deriving->out,
-            "    -- what computation leaves of the runs, for each message on the way of a process\n"
-            "    {name = \"T\", unit = \"s\", default = %.6g, fit = true, machine = "
-            "\"network.latency\", about = \"time of a message\"},\n"
             "    -- assumed: the runs were not asked\n"
             "    {name = \"B\", unit = \"B/s\", default = %.6g, machine = \"network.bandwidth\", "
-            "about = "
-            "\"bandwidth\"},\n  },\n}\n",
-            latency, assumed_bandwidth);
+            "about = \"bandwidth\"},\n  },\n",
+            assumed_bandwidth);
+    double *predicted = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *predicted);
+    double *unsure = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *unsure);
     for (size_t i = 0; i < runs->n_runs; i++) {
-        double predicted = deriving->computation[i] + seconds_of_content(deriving, i) +
-                           deriving->latencies[i] * lull_derive_share(deriving, i) * latency;
-        fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
-                lull_derive_quoted(deriving, runs->names[i]), 100 * predicted / runs->seconds[i]);
+        predicted[i] = deriving->computation[i] + seconds_of_content(deriving, i) +
+                       seconds_of_messages(deriving, &times, i);
+        unsure[i] = seconds_of_turns(deriving, &times, i);
     }
+    lull_derive_write_uncertainty(deriving, predicted, unsure);
+    fprintf(deriving->out, "}\n");
+    for (size_t i = 0; i < runs->n_runs; i++)
+        fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
+                lull_derive_quoted(deriving, runs->names[i]),
+                100 * predicted[i] / runs->seconds[i]);
 }
 
 static void fill_factors(struct deriving *deriving)
@@ -235,8 +310,7 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
     fill_factors(&deriving);
     write_head(&deriving);
     fprintf(out,
-            "return {\n  title = \"%s\",\n  processes = \"P\",\n  iterations = \"iterations\",\n"
-            "  network = {latency = \"T\", bandwidth = \"B\"},\n",
+            "return {\n  title = \"%s\",\n  processes = \"P\",\n  iterations = \"iterations\",\n",
             lull_derive_quoted(&deriving, runs->title));
     write_work(&deriving);
     lull_derive_write_cores(&deriving);

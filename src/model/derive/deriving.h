@@ -18,6 +18,14 @@ struct deriving {
     double *latencies, *content; /* [n_runs]: messages and bytes on the path of a process */
 };
 
+/* Seconds of a message. */
+struct lull_message_times {
+    double alone;   /* where each process has its core; contains waiting */
+    bool is_shared; /* runs with shared cores tell what follows */
+    double of_core; /* as many times as long as a core has processes */
+    double turn;    /* beside that, once: the others of the core compute meanwhile */
+};
+
 /* ---- writing/laws.c ---- */
 
 /* Of times, a power of processes that is not above 0; of numbers, any that is tried. y[n_runs]. */
@@ -55,14 +63,26 @@ void lull_derive_write_imbalance(struct deriving *deriving, const struct lull_di
 /* ---- writing/cores.c ---- */
 
 bool lull_derive_has_cores(const struct deriving *deriving);
-/* Threads for each core in a run, at least 1. */
+/* Threads of the core that has most in a run, at least 1. */
 double lull_derive_share(const struct deriving *deriving, size_t run);
 /* How many are disturbed independently of each other: processes, or the cores that they share. */
 double lull_derive_disturbed(const struct deriving *deriving, size_t run);
 
+/* The function shares_cores(), where the runs tell of cores. */
+void lull_derive_write_sharing(const struct deriving *deriving);
+/* What messages cost, of T, T_core, T_turn and B. */
+void lull_derive_write_network(const struct deriving *deriving,
+                               const struct lull_message_times *times);
 /* Which parameter counts cores, where the runs tell; adds the waiting for them to `computation`. */
 void lull_derive_write_cores(struct deriving *deriving);
 void lull_derive_write_cores_parameter(const struct deriving *deriving);
+
+/* ---- writing/uncertainty.c ---- */
+
+/* predicted[n_runs]: seconds, by all terms; unsure[n_runs]: that part of them which may as well be
+ * nothing or twice as much in runs with other numbers of processes. */
+void lull_derive_write_uncertainty(const struct deriving *deriving, const double *predicted,
+                                   const double *unsure);
 
 /* ---- writing/messages.c ---- */
 

@@ -125,3 +125,25 @@ bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ran
     free(means);
     return found;
 }
+
+double lull_time_in_mpi_least(const struct lull_measured_marks *ranks, size_t n_ranks,
+                              double iterations, struct lull_arena *arena)
+{
+    size_t n_marked, kept, each = marks_of_iteration(ranks, n_ranks, iterations, &n_marked, &kept);
+    if (each == 0 || n_marked < 2 || kept / each < FEWEST_ITERATIONS)
+        return NAN;
+    size_t n = kept / each - 1;
+    double *least = lull_arena_zero(arena, n, sizeof *least);
+    for (size_t i = 0; i < n; i++)
+        least[i] = INFINITY;
+    for (size_t r = 0; r < n_ranks; r++)
+        for (size_t i = 0; i < n && ranks[r].count > 0; i++) {
+            size_t begin = i * each, end = begin + each;
+            if (!ranks[r].at)
+                return NAN;
+            least[i] = fmin(least[i], ranks[r].at[end] - ranks[r].at[begin] -
+                                          (ranks[r].useful[end] - ranks[r].useful[begin]));
+        }
+    qsort(least, n, sizeof *least, compare);
+    return lull_quantile(least, n, 0.5);
+}

@@ -12,6 +12,7 @@
 struct lull_measured_marks {
     const double *useful; /* [kept] seconds, ascending: of the first marks */
     size_t kept, count;   /* count: of all */
+    const double *at;     /* [kept] when it came to them, seconds; NULL: not known */
 };
 
 enum { LULL_DISTURBANCE_MOST = 64 };
@@ -32,5 +33,11 @@ struct lull_disturbance {
  * with marks or eight such iterations, or marks that do not fit. */
 bool lull_disturbance_find(const struct lull_measured_marks *ranks, size_t n_ranks,
                            double iterations, struct lull_disturbance *ret_disturbance);
+
+/* Seconds in MPI in an iteration of the rank that is there for the shortest time, which waits for
+ * nobody if the others came before it: what its messages take. Median over the iterations. NAN:
+ * not known, or as above. */
+double lull_time_in_mpi_least(const struct lull_measured_marks *ranks, size_t n_ranks,
+                              double iterations, struct lull_arena *arena);
 
 #endif

@@ -25,10 +25,10 @@ struct lull_model_code {
     struct lull_tally tally;
     struct lull_outside outside;
     struct lull_term_code *terms; /* [n_terms] */
-    struct lull_model_number work, cores;
-    uint32_t latency, bandwidth; /* parameters, LULL_MODEL_NONE: none */
-    int point;                   /* reference to the table that functions get */
-    double *last;                /* [n_parameters]: the values in it */
+    struct lull_model_number work, cores, uncertainty;
+    struct lull_model_number latency, bandwidth; /* of messages that do not say their own */
+    int point;                                   /* reference to the table that functions get */
+    double *last;                                /* [n_parameters]: the values in it */
 };
 
 /* As lull_model_evaluate, of one term and its one execution, with its operations in `arena`. */
@@ -39,7 +39,12 @@ lull_status lull_model_record(struct lull_program_model *model, const double *va
 lull_status lull_model_every(struct lull_program_model *model, const double *values, uint32_t term,
                              double *ret_every, struct lull_error *err);
 
-/* How many processes there are for each core, at least 1. */
+/* Latency (s) and bandwidth (B/s) of messages that do not say their own; NAN: the model has none.
+ */
+lull_status lull_model_network(struct lull_program_model *model, const double *values,
+                               double *ret_latency, double *ret_bandwidth, struct lull_error *err);
+
+/* How many processes the core has that has most of them, at least 1. */
 lull_status lull_model_share(struct lull_program_model *model, const double *values,
                              double *ret_share, struct lull_error *err);
 

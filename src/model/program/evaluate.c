@@ -42,19 +42,6 @@ static void push_point(lua_State *L, const struct request *request)
     }
 }
 
-static double value_or_nan(const struct request *request, uint32_t parameter)
-{
-    return parameter == LULL_MODEL_NONE ? NAN : request->values[parameter];
-}
-
-static void begin_tally(const struct request *request)
-{
-    struct lull_model_code *code = request->model->code;
-    code->tally.processes = request->values[request->model->processes];
-    code->tally.latency = value_or_nan(request, code->latency);
-    code->tally.bandwidth = value_or_nan(request, code->bandwidth);
-}
-
 /* The table of the point is on the top of the stack. `what` for messages, with the term's name. */
 static double number_of(lua_State *L, const struct request *request,
                         const struct lull_model_number *number, const char *what, const char *name)
@@ -72,6 +59,22 @@ static double number_of(lua_State *L, const struct request *request,
     double value = lua_tonumber(L, -1);
     lua_pop(L, 1);
     return value;
+}
+
+static double number_or_nan(lua_State *L, const struct request *request,
+                            const struct lull_model_number *number, const char *name)
+{
+    return number->is_given ? number_of(L, request, number, "network: ", name) : NAN;
+}
+
+/* Pushes the point, and readies the tally for it. */
+static void begin_point(lua_State *L, const struct request *request)
+{
+    struct lull_model_code *code = request->model->code;
+    push_point(L, request);
+    code->tally.processes = request->values[request->model->processes];
+    code->tally.latency = number_or_nan(L, request, &code->latency, "latency");
+    code->tally.bandwidth = number_or_nan(L, request, &code->bandwidth, "bandwidth");
 }
 
 /* In iterations; 1 where nothing is said. */
@@ -143,7 +146,13 @@ static void evaluate_term(lua_State *L, const struct request *request, uint32_t 
     request->terms[term] = *cost;
 }
 
-/* How many processes there are for each core, at least 1. */
+double lull_processes_of_core(double processes, double cores)
+{
+    static const double rounding = 1e-9; /* cores may be a quotient */
+    return fmax(1, ceil(processes / cores * (1 - rounding)));
+}
+
+/* How many processes the core has that has most of them, at least 1. */
 static double share_of_core(lua_State *L, const struct request *request)
 {
     const struct lull_program_model *model = request->model;
@@ -152,12 +161,12 @@ static double share_of_core(lua_State *L, const struct request *request)
     double cores = number_of(L, request, &model->code->cores, "cores", "");
     if (!(cores >= 0))
         luaL_error(L, "cores is %f, expected 0 or more", cores);
-    return cores > 0 ? fmax(1, request->values[model->processes] / cores) : 1;
+    return cores > 0 ? lull_processes_of_core(request->values[model->processes], cores) : 1;
 }
 
-/* Processes that compute at the same time have equal parts of the cores (processor sharing): what
- * all compute takes `share` times as long. What one has beyond the mean, and the others less, it
- * computes when these are done, with a core for itself. Messages take as much longer: cores send
+/* The core that has most processes gives them equal parts (processor sharing): what all compute
+ * takes `share` times as long. What one has beyond the mean, and the others less, it computes when
+ * these are done, with its core for itself. Messages take as much longer: cores send
  * and receive them, and who waits for one must have a core to see it. */
 static void evaluate_waiting(lua_State *L, const struct request *request)
 {
@@ -179,8 +188,7 @@ static void evaluate_waiting(lua_State *L, const struct request *request)
 static int evaluate(lua_State *L)
 {
     const struct request *request = lua_touserdata(L, 1);
-    begin_tally(request);
-    push_point(L, request);
+    begin_point(L, request);
     for (uint32_t t = 0; t < request->model->n_terms; t++)
         if (t != request->model->waiting)
             evaluate_term(L, request, t);
@@ -191,9 +199,14 @@ static int evaluate(lua_State *L)
 static int evaluate_share(lua_State *L)
 {
     struct request *request = lua_touserdata(L, 1);
-    begin_tally(request);
-    push_point(L, request);
+    begin_point(L, request);
     request->number = share_of_core(L, request);
+    return 0;
+}
+
+static int evaluate_network(lua_State *L)
+{
+    begin_point(L, lua_touserdata(L, 1));
     return 0;
 }
 
@@ -201,19 +214,31 @@ static int evaluate_work(lua_State *L)
 {
     struct request *request = lua_touserdata(L, 1);
     const struct lull_model_number *work = &request->model->code->work;
-    begin_tally(request);
-    push_point(L, request);
+    begin_point(L, request);
     request->number = work->is_given ? number_of(L, request, work, "work", "") : 1;
     if (!(request->number > 0))
         luaL_error(L, "work is %f, expected more than 0", request->number);
     return 0;
 }
 
+static int evaluate_uncertainty(lua_State *L)
+{
+    struct request *request = lua_touserdata(L, 1);
+    const struct lull_model_number *uncertainty = &request->model->code->uncertainty;
+    request->number = INFINITY;
+    if (!uncertainty->is_given)
+        return 0;
+    begin_point(L, request);
+    request->number = number_of(L, request, uncertainty, "uncertainty", "");
+    if (!(request->number >= 0))
+        luaL_error(L, "uncertainty is %f, expected 0 or more", request->number);
+    return 0;
+}
+
 static int evaluate_every(lua_State *L)
 {
     struct request *request = lua_touserdata(L, 1);
-    begin_tally(request);
-    push_point(L, request);
+    begin_point(L, request);
     request->number = every_of(L, request, request->term);
     return 0;
 }
@@ -221,8 +246,7 @@ static int evaluate_every(lua_State *L)
 static int record(lua_State *L)
 {
     struct request *request = lua_touserdata(L, 1);
-    begin_tally(request);
-    push_point(L, request);
+    begin_point(L, request);
     request->number = call_term(L, request, request->term);
     return 0;
 }
@@ -254,6 +278,16 @@ lull_status lull_model_work(struct lull_program_model *model, const double *valu
     return status;
 }
 
+lull_status lull_model_uncertainty(struct lull_program_model *model, const double *values,
+                                   double *ret_uncertainty, struct lull_error *err)
+{
+    struct request request = {.model = model, .values = values};
+    lull_status status = ask(&request, evaluate_uncertainty, err);
+    if (status == LULL_OK)
+        *ret_uncertainty = request.number;
+    return status;
+}
+
 lull_status lull_model_share(struct lull_program_model *model, const double *values,
                              double *ret_share, struct lull_error *err)
 {
@@ -261,6 +295,18 @@ lull_status lull_model_share(struct lull_program_model *model, const double *val
     lull_status status = ask(&request, evaluate_share, err);
     if (status == LULL_OK)
         *ret_share = request.number;
+    return status;
+}
+
+lull_status lull_model_network(struct lull_program_model *model, const double *values,
+                               double *ret_latency, double *ret_bandwidth, struct lull_error *err)
+{
+    struct request request = {.model = model, .values = values};
+    lull_status status = ask(&request, evaluate_network, err);
+    if (status == LULL_OK) {
+        *ret_latency = model->code->tally.latency;
+        *ret_bandwidth = model->code->tally.bandwidth;
+    }
     return status;
 }
 

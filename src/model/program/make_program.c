@@ -197,20 +197,19 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     return LULL_OK;
 }
 
-/* Cores as a memory of which a process alone may have no more than its core's part: everybody who
- * computes has the same part of the cores, and of one core at most. Durations are those of the time
- * in which all compute. */
+/* Each core as a memory of its own, which serves the successive ranks that it has: those that
+ * compute have equal parts of it. Durations are those of the time in which all of them compute. */
 static const struct lull_memory *share_cores(const struct lull_program *program)
 {
-    double share = ((const struct model_program *)program->data)->share;
-    uint32_t n_ranks = program->n_ranks;
+    const struct model_program *data = program->data;
+    uint32_t share = data->share < program->n_ranks ? (uint32_t)data->share : program->n_ranks;
     if (share <= 1)
         return NULL;
     struct lull_memory *memory = lull_arena_zero(program->arena, 1, sizeof *memory);
-    double *pace = lull_arena_zero(program->arena, n_ranks + (size_t)1, sizeof *pace);
-    for (uint32_t n = 1; n <= n_ranks; n++)
-        pace[n] = fmin(share, (double)n_ranks / n);
-    *memory = (struct lull_memory){.ranks = n_ranks, .pace = pace};
+    double *pace = lull_arena_zero(program->arena, share + (size_t)1, sizeof *pace);
+    for (uint32_t n = 1; n <= share; n++)
+        pace[n] = (double)share / n;
+    *memory = (struct lull_memory){.ranks = share, .pace = pace};
     return memory;
 }
 

@@ -289,12 +289,11 @@ static void read_network(struct reading *reading)
     static const char *const keys[] = {"latency", "bandwidth", NULL};
     lua_State *L = reading->L;
     struct lull_model_code *code = reading->model->code;
-    code->latency = code->bandwidth = LULL_MODEL_NONE;
     reading->what = "network";
     if (lua_getfield(L, -1, "network") == LUA_TTABLE) {
         check_keys(reading, keys);
-        code->latency = parameter_field(reading, "latency");
-        code->bandwidth = parameter_field(reading, "bandwidth");
+        code->latency = any_number_field(reading, "latency");
+        code->bandwidth = any_number_field(reading, "bandwidth");
     } else if (!lua_isnil(L, -1)) {
         luaL_error(L, "network is a %s, expected a table", luaL_typename(L, -1));
     }
@@ -303,8 +302,9 @@ static void read_network(struct reading *reading)
 
 static int read_model(lua_State *L)
 {
-    static const char *const keys[] = {"title",      "parameters", "terms", "processes", "network",
-                                       "iterations", "work",       "cores", NULL};
+    static const char *const keys[] = {"title",       "parameters", "terms", "processes",
+                                       "network",     "iterations", "work",  "cores",
+                                       "uncertainty", NULL};
     struct reading reading = {L, lua_touserdata(L, 1), "the model"};
     struct lull_program_model *model = reading.model;
     lua_getfield(L, LUA_REGISTRYINDEX, "model");
@@ -325,6 +325,8 @@ static int read_model(lua_State *L)
     read_cores(&reading);
     model->code->work = any_number_field(&reading, "work");
     model->has_work = model->code->work.is_given;
+    model->code->uncertainty = any_number_field(&reading, "uncertainty");
+    model->has_uncertainty = model->code->uncertainty.is_given;
 
     lua_newtable(L);
     model->code->point = luaL_ref(L, LUA_REGISTRYINDEX);

@@ -78,6 +78,7 @@ struct lull_program_model {
     uint32_t waiting; /* the term of processes that wait for a core, which follows from the others
                          and the number of cores, or LULL_MODEL_NONE: each has its own */
     bool has_work;    /* says how much work there is: speedups are those of work per time */
+    bool has_uncertainty; /* says how far measured times may lie from it */
     struct lull_model_code *code;
 };
 
@@ -129,9 +130,18 @@ lull_status lull_model_evaluate(struct lull_program_model *model, const double *
 lull_status lull_model_work(struct lull_program_model *model, const double *values,
                             double *ret_work, struct lull_error *err);
 
+/* How far the time of a run may lie from the sum of the terms: between time / (1 + uncertainty) and
+ * time * (1 + uncertainty) in 95 of 100 runs. INFINITY: the model does not know. Likewise. */
+lull_status lull_model_uncertainty(struct lull_program_model *model, const double *values,
+                                   double *ret_uncertainty, struct lull_error *err);
+
 /* Sum of the terms. */
 struct lull_term_cost lull_model_total(const struct lull_program_model *model,
                                        const struct lull_term_cost *terms);
+/* Processes of the core that has most, at least 1: the system divides them among cores by number,
+ * and they stay where they are, since who waits for a message looks for it all the time and is
+ * never idle. cores above 0. */
+double lull_processes_of_core(double processes, double cores);
 /* The resource with the largest part. */
 enum lull_resource lull_model_limit(const struct lull_term_cost *cost);
 

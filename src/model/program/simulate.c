@@ -16,22 +16,23 @@ static lull_status take_own_network(struct lull_program_model *model, const doub
                                     uint32_t n_ranks, struct lull_network *ret_network,
                                     struct lull_error *err)
 {
-    double share;
-    const struct lull_model_code *code = model->code;
+    double share, latency, bandwidth;
     const struct lull_network_class *hockney = lull_network_find("hockney");
-    if (code->latency == LULL_MODEL_NONE || code->bandwidth == LULL_MODEL_NONE)
+    lull_status status = lull_model_network(model, values, &latency, &bandwidth, err);
+    if (status == LULL_OK && (isnan(latency) || isnan(bandwidth)))
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: has no network to simulate; --network or --machine gives one",
                          model->path);
-    lull_status status = lull_model_share(model, values, &share, err);
+    if (status == LULL_OK)
+        status = lull_model_share(model, values, &share, err);
     if (status != LULL_OK)
         return status;
     lull_network_init(ret_network, hockney);
     ret_network->placement.n_ranks = n_ranks;
     lull_network_set(ret_network, lull_network_parameter(hockney, "latency"), LULL_LEVELS,
-                     values[code->latency] * 1e9 * share);
+                     latency * 1e9 * share);
     lull_network_set(ret_network, lull_network_parameter(hockney, "bandwidth"), LULL_LEVELS,
-                     values[code->bandwidth] / share);
+                     bandwidth / share);
     lull_network_set(ret_network, lull_network_parameter(hockney, "eager"), LULL_LEVELS, INFINITY);
     return lull_network_check(ret_network, n_ranks, err);
 }

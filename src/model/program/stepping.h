@@ -32,7 +32,7 @@ struct rank_state {
 struct model_program {
     uint64_t seed;
     uint32_t iterations, n_terms;
-    double share; /* processes for each core, at least 1: computations are so much longer */
+    double share; /* processes of a core, at least 1: computations are so much longer */
     struct term *terms;
     struct rank_state *ranks;
 };

@@ -122,6 +122,8 @@ static lull_status evaluate_point(struct sweeping *sweeping, const double *value
         status = lull_model_evaluate(model, values, sweeping->costs, err);
     if (status == LULL_OK && model->has_work)
         status = lull_model_work(model, values, &work, err);
+    if (status == LULL_OK && model->has_uncertainty)
+        status = lull_model_uncertainty(model, values, &point->uncertainty, err);
     if (status != LULL_OK)
         return status;
     point->total = lull_model_total(model, sweeping->costs);

@@ -30,6 +30,7 @@ struct lull_model_point {
     struct lull_term_cost total;
     struct lull_term_cost *terms; /* [n_terms]; NULL where there are more than 4096 points */
     double speedup, efficiency;   /* work per time against one process, of the best variant */
+    double uncertainty;           /* as lull_model_uncertainty says it */
     enum lull_resource limit;     /* the resource with the largest part ... */
     uint32_t term;                /* ... and the term with the longest time */
 };

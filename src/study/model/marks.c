@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-/* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 64
+/* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 96
  * MiB, and of one. */
 enum { MOST_MARKS = 1 << 22, MOST_OF_ONE = 1 << 14, LEAST_OF_ONE = 64 };
 
 struct mark {
-    int64_t kept;      /* ns outside of MPI, up to it */
-    uint8_t operation; /* enum lull_collective; LULL_COLLECTIVES: a message */
+    int64_t time, kept; /* ns; kept: outside of MPI, up to it */
+    uint8_t operation;  /* enum lull_collective; LULL_COLLECTIVES: a message */
 };
 
 /* Of one master. */
@@ -29,8 +29,8 @@ struct marking {
     size_t most;               /* marks that are kept of each */
 };
 
-static bool add_mark(const struct marking *marking, struct following *master, int64_t kept,
-                     uint8_t operation)
+static bool add_mark(const struct marking *marking, struct following *master,
+                     const struct lull_step *step, uint8_t operation)
 {
     master->all[operation]++;
     if (master->count >= marking->most)
@@ -38,7 +38,7 @@ static bool add_mark(const struct marking *marking, struct following *master, in
     if (!lull_array_reserve(&master->marks, &master->capacity, master->count + 1,
                             sizeof *master->marks))
         return false;
-    master->marks[master->count++] = (struct mark){kept, operation};
+    master->marks[master->count++] = (struct mark){step->time, step->kept_ns, operation};
     return true;
 }
 
@@ -55,9 +55,9 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             if (master->peer == LULL_ANY)
                 master->peer = step->message.peer;
             if (master->peer == step->message.peer)
-                good = add_mark(marking, master, step->kept_ns, LULL_COLLECTIVES);
+                good = add_mark(marking, master, step, LULL_COLLECTIVES);
         } else if (step->kind == LULL_STEP_COLLECTIVE_END) {
-            good = add_mark(marking, master, step->kept_ns, step->op);
+            good = add_mark(marking, master, step, step->op);
         }
     }
     return good ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "no memory for marks of iterations");
@@ -95,10 +95,15 @@ static void keep(const struct marking *marking, const struct lull_run *run,
         if (master->all[operation] == 0)
             continue;
         double *useful = lull_arena_zero(arena, master->count, sizeof *useful);
-        for (size_t i = 0; i < master->count; i++)
-            if (master->marks[i].operation == operation)
-                useful[kept++] = (double)master->marks[i].kept / 1e9;
-        ret_marks[rank++] = (struct lull_measured_marks){useful, kept, master->all[operation]};
+        double *at = lull_arena_zero(arena, master->count, sizeof *at);
+        for (size_t i = 0; i < master->count; i++) {
+            if (master->marks[i].operation != operation)
+                continue;
+            at[kept] = (double)master->marks[i].time / 1e9;
+            useful[kept++] = (double)master->marks[i].kept / 1e9;
+        }
+        ret_marks[rank++] = (struct lull_measured_marks){
+            .useful = useful, .kept = kept, .count = master->all[operation], .at = at};
     }
 }
 

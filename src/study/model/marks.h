@@ -1,5 +1,5 @@
-/* How long the masters of a run had been outside of MPI when they came to marks of their own: what
- * noise is found in. */
+/* When the masters of a run came to marks of their own, and how long they had been outside of MPI
+ * until then: what noise is found in, and what messages take. */
 #ifndef LULL_STUDY_MODEL_MARKS_H
 #define LULL_STUDY_MODEL_MARKS_H
 

@@ -266,6 +266,8 @@ static lull_status compare(struct lull_program_model *model, const struct lull_p
         struct lull_model_run *run = &study->against[i];
         run->predicted = lull_arena_zero(arena, model->n_terms, sizeof *run->predicted);
         status = lull_model_evaluate(model, run->values, run->predicted, err);
+        if (status == LULL_OK)
+            status = lull_model_uncertainty(model, run->values, &run->uncertainty, err);
     }
     return status;
 }

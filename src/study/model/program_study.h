@@ -18,6 +18,7 @@ struct lull_model_run {
     double messages, bytes;           /* between processes, of all */
     double collectives;               /* taken part in, of all */
     struct lull_term_cost *predicted; /* [n_terms], once predicted */
+    double uncertainty;               /* of their sum, as lull_model_uncertainty says it */
 };
 
 /* What is asked of a model; all texts as the user typed them. */

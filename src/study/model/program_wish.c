@@ -41,7 +41,7 @@ lull_status lull_model_runs_read(const char *const *texts, struct lull_arena *ar
 /* A name of Lua that no other parameter of a derived model has. */
 static bool is_size_name(const char *name)
 {
-    static const char *const taken[] = {"P", "T", "B", "iterations", "cores"};
+    static const char *const taken[] = {"P", "T", "T_core", "T_turn", "B", "iterations", "cores"};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(name, taken[i]) == 0)
             return false;
@@ -69,7 +69,8 @@ lull_status lull_model_sizes_read(const struct lull_model_run_wish *wishes, uint
         bool is_number = lull_parse_real(equals + 1, &sizes[i]) == LULL_OK;
         if (!is_size_name(name) || (size_name ? strcmp(name, size_name) != 0 : i > 0))
             return lull_fail(err, LULL_ERR_RANGE,
-                             "'%s': expected one name of a size behind every run, and not P, T, B, "
+                             "'%s': expected one name of a size behind every run, and not P, T, "
+                             "T_core, T_turn, B, "
                              "iterations, cores",
                              texts[0]);
         if (!is_number || sizes[i] <= 0)

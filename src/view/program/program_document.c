@@ -69,6 +69,35 @@ static const char *variant_name(const struct drawing *drawing, uint32_t variant)
     return *name ? name : "all";
 }
 
+/* ---- intervals ------------------------------------------------------------------------------ */
+
+void lull_program_add_interval(struct lull_table *table)
+{
+    lull_table_column(table, "low", "Low");
+    lull_table_column(table, "high", "High");
+}
+
+void lull_program_set_interval(struct lull_table *table, uint32_t row, uint32_t column,
+                               double seconds, double uncertainty)
+{
+    static const char why[] = "too few runs were measured to know";
+    bool is_known = isfinite(uncertainty);
+    lull_table_set(table, row, column,
+                   is_known ? lull_cell_quantity(seconds / (1 + uncertainty), "s")
+                            : lull_cell_absent(why));
+    lull_table_set(table, row, column + 1,
+                   is_known ? lull_cell_quantity(seconds * (1 + uncertainty), "s")
+                            : lull_cell_absent(why));
+}
+
+static void tell_interval(const struct drawing *drawing)
+{
+    if (drawing->model->has_uncertainty)
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "Low and High: between them 95 of 100 runs are expected, by what the "
+                           "model says of its uncertainty.");
+}
+
 /* ---- parameters ----------------------------------------------------------------------------- */
 
 static bool is_swept(const struct drawing *drawing, uint32_t parameter)
@@ -225,6 +254,8 @@ static void add_point(const struct drawing *drawing)
         lull_table_column(table, "simulated", "Simulated");
         lull_table_column(table, "difference", "Difference");
     }
+    if (drawing->model->has_uncertainty)
+        lull_program_add_interval(table);
     for (uint32_t v = 0; v < drawing->sweep->n_variants; v++) {
         const struct lull_model_point *point = &drawing->sweep->points[v][0];
         const char *name = variant_name(drawing, v);
@@ -235,6 +266,10 @@ static void add_point(const struct drawing *drawing)
         if (drawing->study->simulations)
             set_simulated(table, row, drawing->study->simulations[v][0].seconds,
                           point->total.seconds);
+        if (drawing->model->has_uncertainty)
+            lull_program_set_interval(table, row,
+                                      drawing->study->simulations ? DIFFERENCE + 1 : SIMULATED,
+                                      point->total.seconds, point->uncertainty);
         add_terms(drawing, table, v, row);
     }
 }
@@ -267,13 +302,14 @@ static void add_sweep_columns(const struct drawing *drawing, struct lull_table *
 {
     static const struct {
         const char *id, *heading;
-    } columns[] = {{"time", "Time"},
-                   {"speedup", "Speedup"},
-                   {"efficiency", "Efficiency"},
-                   {"limit", "Limited by"},
-                   {"simulated", "Simulated"}};
+    } columns[] = {
+        {"time", "Time"},        {"speedup", "Speedup"},     {"efficiency", "Efficiency"},
+        {"limit", "Limited by"}, {"simulated", "Simulated"}, {"low", "Low"},
+        {"high", "High"}};
     for (uint32_t v = 0; v < drawing->sweep->n_variants; v++)
-        for (size_t c = 0; c < 4 + (drawing->study->simulations != NULL); c++) {
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+            if (c == 4 ? !drawing->study->simulations : c > 4 && !drawing->model->has_uncertainty)
+                continue;
             const char *name = drawing->sweep->variants[v].name;
             const char *id =
                 lull_arena_printf(drawing->arena, "%s%s%s", name, *name ? "." : "", columns[c].id);
@@ -306,6 +342,11 @@ static void add_sweep(const struct drawing *drawing)
             if (drawing->study->simulations)
                 lull_table_set(table, row, column++,
                                lull_cell_quantity(drawing->study->simulations[v][i].seconds, "s"));
+            if (drawing->model->has_uncertainty) {
+                lull_program_set_interval(table, row, column, point->total.seconds,
+                                          point->uncertainty);
+                column += 2;
+            }
         }
         if (sweep->n_variants > 1)
             lull_table_set(table, row, column,
@@ -425,6 +466,7 @@ struct lull_document *lull_program_document(const struct lull_program_study *stu
         add_changes(&drawing);
     }
     add_sensitivities(&drawing);
+    tell_interval(&drawing);
     tell_replaced(&drawing);
     if (study->n_free > 0 && isfinite(study->calibration.residual))
         lull_document_note(drawing.document, LULL_NOTE_INFO,

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { PREDICTED, MEASURED, ERROR };
+enum { PREDICTED, MEASURED, ERROR, LOW };
 
 static void set_pair(struct lull_table *table, uint32_t row, struct lull_cell predicted,
                      struct lull_cell measured, double error)
@@ -62,6 +62,8 @@ static void add_run(struct lull_table *table, const struct lull_program_model *m
         LULL_NO_ROW);
     set_pair(table, row, lull_cell_quantity(total.seconds, "s"),
              lull_cell_quantity(run->seconds, "s"), total.seconds / run->seconds - 1);
+    if (model->has_uncertainty)
+        lull_program_set_interval(table, row, LOW, total.seconds, run->uncertainty);
     add_times(table, model, run, row, arena);
     if (!run->has_messages)
         return;
@@ -79,6 +81,8 @@ void lull_program_add_runs(struct lull_document *document, const struct lull_pro
     lull_table_column(table, "predicted", "Predicted");
     lull_table_column(table, "measured", "Measured");
     lull_table_column(table, "error", "Error");
+    if (study->model->has_uncertainty)
+        lull_program_add_interval(table);
     for (uint32_t i = 0; i < study->n_against; i++)
         add_run(table, study->model, &study->against[i], arena);
 }

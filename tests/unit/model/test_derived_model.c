@@ -61,12 +61,19 @@ static double seconds_of(struct lull_program_model *model, const char *begin,
 
 enum { RUNS = 3, ROWS = 45, TIMES = 10 };
 
+struct planted {
+    double (*longest)(double processes); /* in an iteration, seconds, with a core of its own */
+    double cores;                        /* of which all have the same part; 0: not known */
+    double turn;    /* what a message takes beyond its 2 us and 10 GB/s where cores are shared */
+    double blunder; /* by how much longer the run of one process was measured than it is */
+};
+
 /* A chain on 1, 2 and 4 processes whose neighbours swap rows of 360 bytes TIMES times, with 45 rows
- * of 1 ms; `longest` is what one process takes at most in an iteration, seconds, with a core of its
- * own. A message takes 2 us and 10 GB/s. Of `cores` (0: not known) all have the same part. */
-static struct lull_program_model derive_rows(double (*longest)(double processes), double cores,
-                                             struct lull_arena *arena)
+ * of 1 ms. */
+static struct lull_program_model derive_planted(const struct planted *planted,
+                                                struct lull_arena *arena)
 {
+    double cores = planted->cores;
     static const char *const names[RUNS] = {"a", "b", "c"};
     struct lull_link links[RUNS][6];
     struct lull_links of_runs[RUNS];
@@ -81,10 +88,12 @@ static struct lull_program_model derive_rows(double (*longest)(double processes)
         of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
         size[i] = ROWS;
         useful[i] = TIMES * ROWS * 1e-3 / p;
-        most[i] = TIMES * longest(p);
+        most[i] = TIMES * planted->longest(p);
         double share = cores > 0 && p > cores ? p / cores : 1, neighbours = (double)i;
         double others = p > 1 ? (p * useful[i] - most[i]) / (p - 1) : useful[i];
         seconds[i] = share * (others + TIMES * neighbours * (2e-6 + 360 / 1e10)) + most[i] - others;
+        seconds[i] += share > 1 ? TIMES * neighbours * planted->turn : 0;
+        seconds[i] *= p == 1 ? 1 + planted->blunder : 1;
     }
     struct lull_measured_region all = {.name = "", .useful = useful};
     const struct lull_measured_runs runs = {.title = "rows",
@@ -101,6 +110,12 @@ static struct lull_program_model derive_rows(double (*longest)(double processes)
                                             .regions = &all,
                                             .n_regions = 1};
     return derive(&runs, arena);
+}
+
+static struct lull_program_model derive_rows(double (*longest)(double processes), double cores,
+                                             struct lull_arena *arena)
+{
+    return derive_planted(&(struct planted){.longest = longest, .cores = cores}, arena);
 }
 
 static double longest_of(struct lull_program_model *model, const char *processes,
@@ -190,6 +205,54 @@ static void test_shared_cores(void **state)
     lull_program_model_close(&model);
 }
 
+/* Where cores are shared a message takes 30 us more, once, however many share one. */
+static void test_turn(void **state)
+{
+    struct lull_program_model model =
+        derive_planted(&(struct planted){own_work, .cores = 2, .turn = 30e-6}, *state);
+    struct lull_term_cost total;
+    double longest = TIMES * (0.01 + 0.035 / 8);
+    double even = (TIMES * 0.045 - longest) / 7, own = longest - even;
+    double messages = TIMES * 2 * (2e-6 + 360 / 1e10), turns = TIMES * 2 * 30e-6;
+    longest_of(&model, "P=8", &total);
+    assert_true(fabs(total.seconds - (4 * (even + messages) + turns + own)) < 1e-8);
+    model_set(&model, "cores=4");
+    longest_of(&model, "P=8", &total);
+    assert_true(fabs(total.seconds - (2 * (even + messages) + turns + own)) < 1e-8);
+    model_set(&model, "cores=0");
+    longest_of(&model, "P=8", &total);
+    assert_true(fabs(total.seconds - (even + messages + own)) < 1e-8);
+    lull_program_model_close(&model);
+}
+
+static double uncertainty_of(struct lull_program_model *model)
+{
+    double values[16], uncertainty = NAN;
+    struct lull_error err = {""};
+    lull_model_values(model, values);
+    if (lull_model_uncertainty(model, values, &uncertainty, &err) != LULL_OK)
+        fail_msg("%s", err.text);
+    return uncertainty;
+}
+
+/* One of three runs is 2 % off, the others are met: with the quantile 4.302653 of Student's
+ * distribution for two degrees of freedom, exp(4.302653 ln(1.02) sqrt((1 + 1/3) / 2)) - 1. */
+static void test_uncertainty(void **state)
+{
+    struct planted planted = {.longest = own_work, .blunder = 0.02};
+    struct lull_program_model model = derive_planted(&planted, *state);
+    assert_true(fabs(uncertainty_of(&model) - 0.0720458) < 1e-5);
+    lull_program_model_close(&model);
+    planted.cores = 2; /* the run of four processes is the only one that shares cores; of the other
+                          two, 12.7062 for one degree and the root of 1 + 1/2 */
+    model = derive_planted(&planted, *state);
+    model_set(&model, "P=8");
+    assert_true(isinf(uncertainty_of(&model)));
+    model_set(&model, "P=2");
+    assert_true(fabs(uncertainty_of(&model) - expm1(12.7062 * log(1.02) * sqrt(1.5))) < 1e-4);
+    lull_program_model_close(&model);
+}
+
 /* Ranks of different speed, every tenth iteration with more work, and exponential noise. */
 static void test_noise(void **state)
 {
@@ -208,7 +271,8 @@ static void test_noise(void **state)
                   lull_distribution_sample(&noise, &random);
             useful[2 * i + 1] = at;
         }
-        marks[r] = (struct lull_measured_marks){useful, 2 * ITERATIONS, 2 * ITERATIONS};
+        marks[r] = (struct lull_measured_marks){
+            .useful = useful, .kept = 2 * ITERATIONS, .count = 2 * ITERATIONS};
     }
     assert_true(lull_disturbance_find(marks, RANKS, ITERATIONS, &found));
     const struct lull_quantiles quantiles = {found.quantiles, found.probabilities, found.count};
@@ -236,6 +300,30 @@ static void test_noise(void **state)
     assert_false(lull_disturbance_find(marks, 1, ITERATIONS, &found));
 }
 
+/* Three ranks with two marks an iteration, of which another one comes last each time, by turns: it
+ * is in MPI for 7 us, or for 50 us in one of seven iterations, the others for 30 us more. */
+static void test_least_in_mpi(void **state)
+{
+    enum { RANKS = 3, ITERATIONS = 101 };
+    struct lull_measured_marks marks[RANKS];
+    for (size_t r = 0; r < RANKS; r++) {
+        double *useful = lull_arena_zero(*state, 2 * ITERATIONS, sizeof *useful), at = 0;
+        double *when = lull_arena_zero(*state, 2 * ITERATIONS, sizeof *when), now = 0.5;
+        for (size_t i = 0; i < ITERATIONS; i++) {
+            useful[2 * i] = useful[2 * i + 1] = at;
+            when[2 * i] = now;
+            when[2 * i + 1] = now + 1e-6;
+            at += 1e-3;
+            now += 1e-3 + (i % 7 == 3 ? 50e-6 : 7e-6) + (i % RANKS == r ? 0 : 30e-6);
+        }
+        marks[r] = (struct lull_measured_marks){useful, 2 * ITERATIONS, 2 * ITERATIONS, when};
+    }
+    assert_true(fabs(lull_time_in_mpi_least(marks, RANKS, ITERATIONS, *state) - 7e-6) < 1e-9);
+    assert_true(isnan(lull_time_in_mpi_least(marks, 1, ITERATIONS, *state)));
+    marks[1].at = NULL;
+    assert_true(isnan(lull_time_in_mpi_least(marks, RANKS, ITERATIONS, *state)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +331,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unequal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_own_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shared_cores, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_uncertainty, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,8 @@ static void test_share(void **state)
 {
     struct lull_program_model model = model_of_text(MODEL("'cores'", WORK), *state);
     check_times(&model, "cores=2", 4e-3, 3e-3, *state);
-    check_times(&model, "cores=3", 8e-3 / 3, 5e-3 / 3, *state);
+    check_times(&model, "cores=3", 3e-3, 2e-3, *state); /* two of them have three processes */
+    check_times(&model, "cores=7", 2e-3, 1e-3, *state); /* one of them has two */
     check_times(&model, "cores=8", 1e-3, 0, *state);
     check_times(&model, "cores=100", 1e-3, 0, *state);
     check_times(&model, "cores=0", 1e-3, 0, *state);
@@ -93,16 +94,33 @@ static void test_messages(void **state)
     lull_program_model_close(&model);
 }
 
+/* A network that depends on the parameters: a message has a latency of 1 us, and 4 us more where
+ * there are fewer cores than processes; four on a core take four times as long. */
+static void test_network(void **state)
+{
+    struct lull_program_model model = model_of_text(
+        "return {title = 't', processes = 'P', cores = 'cores', network = {bandwidth = 'B', "
+        "latency = function(p) return p.cores > 0 and p.cores < p.P and 5e-6 or 1e-6 end}, "
+        "parameters = {{name = 'P', unit = '1', default = 8}, {name = 'cores', unit = '1', default "
+        "= 2}, {name = 'B', unit = 'B/s', default = 1e9}}, terms = {" WORK "," SWAP "}}",
+        *state);
+    check_times(&model, "cores=2", 4.024e-3, 3.018e-3, *state);
+    check_times(&model, "cores=0", 1.002e-3, 0, *state);
+    lull_program_model_close(&model);
+}
+
 static void test_bad(void **state)
 {
     struct lull_program_model model =
-        model_of_text(MODEL("function(p) return -1 end", WORK), *state);
-    double values[8];
+        model_of_text(MODEL("function(p) return -1 end, uncertainty = -1", WORK), *state);
+    double values[8], uncertainty;
     struct lull_error err = {""};
     struct lull_term_cost terms[8];
     lull_model_values(&model, values);
     assert_int_equal(lull_model_evaluate(&model, values, terms, &err), LULL_ERR_FORMAT);
     assert_non_null(strstr(err.text, "cores is -1"));
+    assert_int_equal(lull_model_uncertainty(&model, values, &uncertainty, &err), LULL_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "uncertainty is -1"));
     lull_program_model_close(&model);
 }
 
@@ -113,6 +131,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_uneven, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_network, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 #include "model/derive/deriving.h"
+#include "model/program/program_model.h"
 
 #include <math.h>
 
@@ -11,14 +12,13 @@ bool lull_derive_has_cores(const struct deriving *deriving)
     return true;
 }
 
-/* Threads for each core, at least 1. */
 double lull_derive_share(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     if (!lull_derive_has_cores(deriving))
         return 1;
     double threads = runs->links[run].processes * runs->threads[run];
-    return runs->cores[run] > 0 ? fmax(1, threads / runs->cores[run]) : 1;
+    return lull_processes_of_core(threads, runs->cores[run]);
 }
 
 double lull_derive_disturbed(const struct deriving *deriving, size_t run)
@@ -26,6 +26,30 @@ double lull_derive_disturbed(const struct deriving *deriving, size_t run)
     double processes = deriving->runs->links[run].processes;
     return lull_derive_has_cores(deriving) ? fmin(processes, deriving->runs->cores[run])
                                            : processes;
+}
+
+void lull_derive_write_sharing(const struct deriving *deriving)
+{
+    if (!lull_derive_has_cores(deriving))
+        return;
+    double threads = deriving->runs->threads[deriving->runs->n_runs - 1];
+    fprintf(deriving->out, "-- Processes of the core that has most.\nlocal function of_core(p)\n"
+                           "  return p.cores > 0 and math.max(1, math.ceil(p.P");
+    if (threads != 1)
+        fprintf(deriving->out, " * %.17g", threads);
+    fprintf(deriving->out, " / p.cores)) or 1\nend\n\n");
+}
+
+void lull_derive_write_network(const struct deriving *deriving,
+                               const struct lull_message_times *times)
+{
+    if (times->is_shared)
+        fprintf(deriving->out,
+                "  network = {bandwidth = \"B\", latency = function(p) -- of which a core with n "
+                "processes makes n times as much\n"
+                "    return of_core(p) > 1 and p.T_core + p.T_turn / of_core(p) or p.T\n  end},\n");
+    else
+        fprintf(deriving->out, "  network = {latency = \"T\", bandwidth = \"B\"},\n");
 }
 
 void lull_derive_write_cores(struct deriving *deriving)

@@ -1,0 +1,69 @@
+/* How far runs lie from the sum of the terms. */
+#include "model/derive/deriving.h"
+#include "stats/special.h"
+
+#include <math.h>
+
+/* Of runs whose processes share cores, which scatter by which of them do, or of the others. */
+struct scatter {
+    size_t n_runs;
+    double squares; /* of the logarithms of measured over predicted time */
+    double unsure;  /* largest part of a predicted time of which the law is not known */
+};
+
+static struct scatter scatter_of(const struct deriving *deriving, const double *predicted,
+                                 const double *unsure, bool shares)
+{
+    struct scatter scatter = {0};
+    for (size_t i = 0; i < deriving->runs->n_runs; i++) {
+        if ((lull_derive_share(deriving, i) > 1) != shares || !(predicted[i] > 0))
+            continue;
+        scatter.n_runs++;
+        scatter.squares += pow(log(deriving->runs->seconds[i] / predicted[i]), 2);
+        scatter.unsure = fmax(scatter.unsure, unsure[i] / predicted[i]);
+    }
+    return scatter;
+}
+
+/* By which factor, less 1, a further run is longer or shorter in 95 of 100 cases (Student): one
+ * degree of freedom is that of the time of a message. What has an unknown law adds to it as an
+ * independent error would. INFINITY: one run does not tell. */
+static double uncertainty_of(const struct scatter *scatter)
+{
+    if (scatter->n_runs < 2)
+        return INFINITY;
+    double freedom = (double)scatter->n_runs - 1;
+    double deviation = sqrt(scatter->squares / freedom * (1 + 1 / (double)scatter->n_runs));
+    double uncertainty =
+        expm1(hypot(lull_student_quantile(0.975, freedom) * deviation, log1p(scatter->unsure)));
+    return uncertainty < 1e-9 ? 0 : uncertainty; /* rounding */
+}
+
+static void write_value(const struct deriving *deriving, const struct scatter *scatter)
+{
+    double uncertainty = uncertainty_of(scatter);
+    if (isfinite(uncertainty))
+        fprintf(deriving->out, "return %.4g -- of %zu runs\n", uncertainty, scatter->n_runs);
+    else
+        fprintf(deriving->out, "return math.huge -- not known: %zu such run%s\n", scatter->n_runs,
+                scatter->n_runs == 1 ? "" : "s");
+}
+
+void lull_derive_write_uncertainty(const struct deriving *deriving, const double *predicted,
+                                   const double *unsure)
+{
+    const struct scatter alone = scatter_of(deriving, predicted, unsure, false);
+    fprintf(deriving->out,
+            "  -- By which factor, less 1, 95 of 100 runs are longer or shorter at most, if they\n"
+            "  -- scatter about the terms as the measured ones do.\n"
+            "  uncertainty = function(p)\n");
+    if (lull_derive_has_cores(deriving)) {
+        const struct scatter shared = scatter_of(deriving, predicted, unsure, true);
+        fprintf(deriving->out, "    if of_core(p) > 1 then\n      ");
+        write_value(deriving, &shared);
+        fprintf(deriving->out, "    end\n");
+    }
+    fprintf(deriving->out, "    ");
+    write_value(deriving, &alone);
+    fprintf(deriving->out, "  end,\n");
+}
