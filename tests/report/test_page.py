@@ -144,6 +144,41 @@ def check_zoom_mouse(page):
 
 
 def check_wheel(page):
+def check_drag_draws_little(page):
+    """A hand that moves the picture has only those columns drawn that come into view, also where the
+    numbers of its begin and its end are rounded differently: one below and one above 2^24 ns."""
+    page.canvas()
+    page.key("+", "+", "+", *[Keys.SHIFT + Keys.ARROW_LEFT] * 4)
+    assert page.window[0] < 2**24 / 1e9 < page.window[1], page.window
+    page.run("""
+        window.drawn = [];
+        const draw = Panel.prototype.drawRows;
+        Panel.prototype.drawRows = function (left, right, anew) {
+            window.drawn.push([right - left, anew]);
+            draw.call(this, left, right, anew);
+        };""")
+    before = page.window
+    page.browser.execute_async_script("""
+        const done = arguments[0], canvas = document.querySelector(".panel canvas");
+        const box = canvas.getBoundingClientRect();
+        canvas.setPointerCapture = () => {};
+        let moves = 0;
+        const fire = (type) => canvas.dispatchEvent(new PointerEvent(type, {
+            clientX: box.left + 900 - 3 * moves, clientY: box.top + 100, pointerId: 1}));
+        const move = () => {
+            moves++;
+            fire(moves <= 200 ? "pointermove" : "pointerup");
+            requestAnimationFrame(moves <= 200 ? move : done);
+        };
+        fire("pointerdown");
+        move();""")
+    web.settle(page.browser)
+    drawn = page.run("return window.drawn")
+    assert len(drawn) > 100 and not any(anew for _, anew in drawn), drawn
+    assert sum(columns for columns, _ in drawn) <= 2 * 600, "of both runs"
+    assert page.window[0] > before[0], "and the texts below say what is seen now"
+
+
     page.canvas()
     whole = page.window
     wheel = ("const canvas = document.querySelector('.panel canvas'), box = canvas.getBoundingClientRect();"

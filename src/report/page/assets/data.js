@@ -69,7 +69,9 @@ class Timeline {
         this.arrived = () => {};
     }
 
-    // Rows all of whose leaves have steps on the page; children stand behind their parents.
+    // Rows that are drawn from steps: leaves, and rows all of whose leaves are on the page from begin to end. A
+    // row's own cells are finer than those of leaves of which only pieces are known. Children stand behind their
+    // parents.
     findStepped() {
         this.stepBlockOf = [];
         for (const block of this.stepBlocks)
@@ -79,7 +81,7 @@ class Timeline {
         for (let row = this.count - 1; row >= 0; row--) {
             const leaf = this.rows.leaf[row];
             this.stepped[row] = leaf >= 0 ? this.stepBlockOf[leaf] !== undefined
-                                          : this.children[row].every((child) => this.stepped[child]);
+                                          : this.all_steps && this.children[row].every((child) => this.stepped[child]);
         }
     }
 
