@@ -83,6 +83,11 @@ struct lull_picture_region {
     const char *site; /* "exchange (heat.c:120)"; "" where it is not known */
 };
 
+/* Something that was counted while the locations were useful: "instructions", "cycles". */
+struct lull_picture_counter {
+    const char *id, *label;
+};
+
 struct lull_picture_timeline {
     const char *id, *title; /* the name of the run */
     const char *absent;     /* why there is none, then nothing below is set; NULL: there is one */
@@ -106,6 +111,11 @@ struct lull_picture_timeline {
     struct lull_picture_piece (*piece)(const void *data, uint32_t leaf, uint32_t piece);
     struct lull_picture_step (*step)(const void *data, const struct lull_picture_piece *piece,
                                      size_t step);
+    /* How much of each counter belongs to a leaf in the bins of level LULL_PICTURE_COARSE:
+     * ret_counts[n_counters][64]. Not called where there are no counters. */
+    void (*counts)(const void *data, uint32_t leaf, double *ret_counts);
+    const struct lull_picture_counter *counters;
+    uint32_t n_counters;
     const void *data;
 
     uint64_t n_steps, n_messages; /* of the run; all of them are there, or some */

@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void lull_bytes_free(struct lull_bytes *bytes)
 {
@@ -132,5 +133,32 @@ bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lu
                put_varint(bytes, message->bytes) && put_zigzag(bytes, message->tag);
         before = message->sent;
     }
+    return good;
+}
+
+/* ---- counters ------------------------------------------------------------------------------ */
+
+static bool put_float(struct lull_bytes *bytes, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bool good = true;
+    for (unsigned shift = 0; good && shift < 32; shift += 8)
+        good = put_byte(bytes, bits >> shift & 0xff);
+    return good;
+}
+
+bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
+                       struct lull_bytes *bytes)
+{
+    const size_t n = (size_t)timeline->n_counters << LULL_PICTURE_COARSE;
+    double *counts = calloc(n + 1, sizeof *counts);
+    bool good = counts != NULL;
+    for (uint32_t leaf = first; good && leaf < first + count; leaf++) {
+        timeline->counts(timeline->data, leaf, counts);
+        for (size_t i = 0; good && i < n; i++)
+            good = put_float(bytes, (float)counts[i]);
+    }
+    free(counts);
     return good;
 }

@@ -8,6 +8,7 @@ up (tests/support/page_case.c): a ring of 8 ranks with 2 threads, 12 iterations,
 computes 1.9 times as long in "before" and no longer in "after".
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -21,7 +22,7 @@ from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
-SECOND = 1e9
+MAKE_PAGE = sys.argv[1]
 
 
 class Page:
@@ -143,7 +144,6 @@ def check_zoom_mouse(page):
     assert 0.15 * whole[1] < span < 0.25 * whole[1], (span, whole)
 
 
-def check_wheel(page):
 def check_drag_draws_little(page):
     """A hand that moves the picture has only those columns drawn that come into view, also where the
     numbers of its begin and its end are rounded differently: one below and one above 2^24 ns."""
@@ -179,6 +179,7 @@ def check_drag_draws_little(page):
     assert page.window[0] > before[0], "and the texts below say what is seen now"
 
 
+def check_wheel(page):
     page.canvas()
     whole = page.window
     wheel = ("const canvas = document.querySelector('.panel canvas'), box = canvas.getBoundingClientRect();"
@@ -263,6 +264,29 @@ def check_hover(page):
     assert page.row == "rank 0 thread 0"
     assert re.search(r"useful [\d.]+ %|MPI collective [\d.]+ %", page.readout), page.readout
     assert canvas.get_attribute("aria-label").startswith("Timeline of before: 16 rows")
+
+
+def check_counters(page):
+    """Leaf n has n + 1 million instructions and half a million cycles in each 1/64 of the time."""
+    page.canvas()
+    page.do(page.mouse(178, page.row_y(3)))  # rank 0 thread 1, near the begin, where it is useful
+    web.wait(lambda: "2.000 M instructions, 500.0 k cycles, 4.00 per cycle, " in page.readout, "those of a thread")
+    frequency = float(re.search(r"([\d.]+) GHz\.$", page.readout).group(1))
+    subprocess.run([MAKE_PAGE, "steps", page.folder / "steps.json"], check=True)
+    run = json.loads((page.folder / "steps.json").read_text())[0]
+    time = float(re.search(r" at ([\d.]+) ms", page.readout).group(1)) * 1e6
+    begin = int(64 * time / run["length"]) * run["length"] / 64
+    useful, at = 0, 0
+    for end, activity in run["leaves"][1]:
+        useful += max(0, min(end, begin + run["length"] / 64) - max(at, begin)) if activity == 0 else 0
+        at = end
+    assert abs(frequency - 5e5 / useful) <= 0.01 * frequency + 0.05, (page.readout, useful)
+    page.key(Keys.ARROW_UP, Keys.ARROW_UP)
+    assert page.row == "rank 0"
+    web.wait(lambda: "3.000 M instructions, 1.000 M cycles, 3.00 per cycle" in page.readout, "those of its process")
+    page.key(Keys.ARROW_UP)
+    assert page.row == "node0"
+    web.wait(lambda: "36.00 M instructions, 4.000 M cycles, 9.00 per cycle" in page.readout, "those of its node")
 
 
 def check_steps(page):
@@ -537,12 +561,12 @@ CHECKS = [value for name, value in sorted(globals().items()) if name.startswith(
 
 
 def main():
-    make_page, only = sys.argv[1], sys.argv[2:]
+    only = sys.argv[2:]
     browser, failed = web.start(), 0
     with tempfile.TemporaryDirectory() as folder:
         page = Page(browser, pathlib.Path(folder))
         for kind in ("two", "hostile"):
-            subprocess.run([make_page, kind, page.folder / f"{kind}.html"], check=True)
+            subprocess.run([MAKE_PAGE, kind, page.folder / f"{kind}.html"], check=True)
         try:
             for check in CHECKS:
                 if only and check.__name__ not in only:

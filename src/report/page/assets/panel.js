@@ -329,7 +329,26 @@ class Panel {
         } else if (leaf >= 0 && !step && timeline.length / 2 ** (this.timeline.cells.get(row) || {level: 0}).level > perColumn) {
             sentences.push("single steps are not on this page here");
         }
-        return sentences.join("; ") + ".";
+        return [...sentences, ...this.describeCounts(row)].join("; ") + ".";
+    }
+
+    // Counters are known of 1/64 of the time; the frequency where useful time is no mere rest of rounding.
+    describeCounts(row) {
+        const {timeline} = this, perBin = timeline.length / countBins;
+        const bin = clamp(Math.floor(this.cursor.time / perBin), 0, countBins - 1);
+        const counts = timeline.countsIn(row, bin);
+        if (!counts || !counts.some((count) => count > 0))
+            return [];
+        const parts = timeline.counters.map(({label}, i) =>
+            formatValue(counts[i], " " + label).replace("  ", " "));
+        const of = (id) => counts[timeline.counters.findIndex((counter) => counter.id === id)] || 0;
+        if (of("instructions") > 0 && of("cycles") > 0)
+            parts.push(`${(of("instructions") / of("cycles")).toFixed(2)} per cycle`);
+        const useful = timeline.activities.findIndex(({paint}) => paint === 0);
+        const share = useful < 0 ? 0 : sharesBetween(timeline, row, bin * perBin, (bin + 1) * perBin)[useful];
+        if (of("cycles") > 0 && share > 0.2)
+            parts.push(`${(of("cycles") / (share * perBin * timeline.rows.leaves[row])).toPrecision(2)} GHz`);
+        return [`in useful time of this 1/64 of the run: ${parts.join(", ")}`];
     }
 
     describeMessage(leaf, step) {
