@@ -75,14 +75,20 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
     int64_t *ns = cells_of(timeline, level, rows, n_rows);
     int64_t *all = ns ? calloc(cells + 1, sizeof *all) : NULL;
     unsigned mask = 0;
-    for (size_t i = 0; all && i < cells * n; i++) {
-        all[i / n] += ns[i];
-        mask |= ns[i] > 0 ? 1u << i % n : 0;
-    }
+    for (size_t cell = 0; all && cell < cells; cell++)
+        for (uint32_t a = 0; a < n; a++) {
+            const int64_t time = ns[cell * n + a];
+            all[cell] += time;
+            mask |= (unsigned)(time > 0) << a;
+        }
     bool good = all && put_byte(bytes, mask & 0xff) && put_byte(bytes, mask >> 8);
-    for (uint32_t a = 0; good && a < n; a++)
-        for (size_t cell = 0; good && mask >> a & 1 && cell < cells; cell++)
-            good = put_byte(bytes, share_of(ns[cell * n + a], all[cell]));
+    for (uint32_t a = 0; good && a < n; a++) {
+        if (!(mask >> a & 1))
+            continue;
+        good = lull_array_reserve(&bytes->data, &bytes->capacity, bytes->size + cells, 1);
+        for (size_t cell = 0; good && cell < cells; cell++)
+            bytes->data[bytes->size++] = (unsigned char)share_of(ns[cell * n + a], all[cell]);
+    }
     free(ns);
     free(all);
     return good;
