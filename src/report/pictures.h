@@ -90,7 +90,8 @@ struct lull_picture_counter {
 
 struct lull_picture_timeline {
     const char *id, *title; /* the name of the run */
-    const char *absent;     /* why there is none, then nothing below is set; NULL: there is one */
+    const char *absent;     /* why there is none, a sentence, then nothing below is set; NULL: there
+                               is one */
     const char *command;    /* "lull report run.lull --window", to which FROM:TO in seconds
                                ("0.5s:1.2s") is    added for a closer look; ready for a shell */
     int64_t begin, end;     /* of the axis */
@@ -141,7 +142,7 @@ struct lull_picture_layer {
 
 struct lull_picture_matrix {
     const char *id, *title, *about;     /* about: one sentence on how to read it */
-    const char *absent;                 /* why there is none; NULL: there is one */
+    const char *absent;                 /* why there is none, a sentence; NULL: there is one */
     const char *row_axis, *column_axis; /* "sender", "receiver" */
     const char *const *row_names, *const *column_names;
     uint32_t n_rows, n_columns;
