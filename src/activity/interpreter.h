@@ -31,8 +31,9 @@ struct region_code {
 
 enum special {
     CALL_OF_MPI = 1, /* if the consumers want to know */
-    VISITED = 2,     /* its VISITs are wanted */
-    PARALLEL = 4     /* an OpenMP parallel region */
+    VISITED = 2,     /* its visits are counted, for sums by region or for VISITs */
+    PARALLEL = 4,    /* an OpenMP parallel region */
+    TOLD = 8         /* its VISITs are wanted */
 };
 
 struct frame {

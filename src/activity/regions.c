@@ -147,7 +147,7 @@ static void end_visit(struct lull_interpreter *it, const struct frame *frame)
     int64_t inclusive = lull_analysed(it) - frame->entered;
     if (it->sums && frame->outermost)
         it->sums[frame->region].inclusive_ns += inclusive;
-    if (!lull_wants(it, LULL_STEP_VISIT))
+    if (!(frame->code.special & TOLD))
         return;
     struct lull_step *step = lull_emit(it, LULL_STEP_VISIT, frame->time, lull_kept(it));
     step->region = frame->region;

@@ -225,7 +225,7 @@ const struct lull_event *lull_interpreter_run(struct lull_interpreter *it,
     for (; event < last; event++) {
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
-            if (code.special == CALL_OF_MPI || code.special == VISITED) {
+            if (code.special == CALL_OF_MPI || (code.special & ~TOLD) == VISITED) {
                 const struct lull_event *taken = take_special(it, &run, event, last, code);
                 if (!taken)
                     break;

@@ -7,11 +7,12 @@ static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_
                                    LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
                                    LULL_STEP_MASK(LULL_STEP_IO);
 
-static bool is_visited(const struct lull_interpretation *shared, uint32_t region)
+static unsigned visits_of(const struct lull_interpretation *shared, uint32_t region)
 {
     const bool *visits = shared->options->visits;
-    return shared->options->regions ||
-           (shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]));
+    if (shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]))
+        return VISITED | TOLD;
+    return shared->options->regions ? VISITED : 0;
 }
 
 static struct region_code *make_codes(const struct lull_interpretation *shared,
@@ -24,9 +25,8 @@ static struct region_code *make_codes(const struct lull_interpretation *shared,
         uint8_t activity = lull_activity_on(region, location_kind);
         codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
         bool mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
-        codes[i].special =
-            (uint16_t)((mpi ? CALL_OF_MPI : 0) | (is_visited(shared, i) ? VISITED : 0) |
-                       (region->parallel ? PARALLEL : 0));
+        codes[i].special = (uint16_t)((mpi ? CALL_OF_MPI : 0) | visits_of(shared, i) |
+                                      (region->parallel ? PARALLEL : 0));
         codes[i].call = mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
     }
     return codes;

@@ -109,7 +109,7 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
         return lull_cli_usage("%s", err.text);
     runs->application = (uint32_t)settings.application - 1;
     runs->region = settings.region;
-    runs->regions = true;
+    runs->regions = runs->files = true;
     runs->force = settings.force;
     runs->whole = settings.whole;
     runs->no_replay = settings.no_replay;

@@ -83,9 +83,15 @@ struct lull_picture_region {
     const char *site; /* "exchange (heat.c:120)"; "" where it is not known */
 };
 
+/* Something that was counted while the locations were useful: "instructions", "cycles". */
+struct lull_picture_counter {
+    const char *id, *label;
+};
+
 struct lull_picture_timeline {
     const char *id, *title; /* the name of the run */
-    const char *absent;     /* why there is none, then nothing below is set; NULL: there is one */
+    const char *absent;     /* why there is none, a sentence, then nothing below is set; NULL: there
+                               is one */
     const char *command;    /* "lull report run.lull --window", to which FROM:TO in seconds
                                ("0.5s:1.2s") is    added for a closer look; ready for a shell */
     int64_t begin, end;     /* of the axis */
@@ -106,6 +112,11 @@ struct lull_picture_timeline {
     struct lull_picture_piece (*piece)(const void *data, uint32_t leaf, uint32_t piece);
     struct lull_picture_step (*step)(const void *data, const struct lull_picture_piece *piece,
                                      size_t step);
+    /* How much of each counter belongs to a leaf in the bins of level LULL_PICTURE_COARSE:
+     * ret_counts[n_counters][64]. Not called where there are no counters. */
+    void (*counts)(const void *data, uint32_t leaf, double *ret_counts);
+    const struct lull_picture_counter *counters;
+    uint32_t n_counters;
     const void *data;
 
     uint64_t n_steps, n_messages; /* of the run; all of them are there, or some */
@@ -131,7 +142,7 @@ struct lull_picture_layer {
 
 struct lull_picture_matrix {
     const char *id, *title, *about;     /* about: one sentence on how to read it */
-    const char *absent;                 /* why there is none; NULL: there is one */
+    const char *absent;                 /* why there is none, a sentence; NULL: there is one */
     const char *row_axis, *column_axis; /* "sender", "receiver" */
     const char *const *row_names, *const *column_names;
     uint32_t n_rows, n_columns;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void lull_bytes_free(struct lull_bytes *bytes)
 {
@@ -74,14 +75,20 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
     int64_t *ns = cells_of(timeline, level, rows, n_rows);
     int64_t *all = ns ? calloc(cells + 1, sizeof *all) : NULL;
     unsigned mask = 0;
-    for (size_t i = 0; all && i < cells * n; i++) {
-        all[i / n] += ns[i];
-        mask |= ns[i] > 0 ? 1u << i % n : 0;
-    }
+    for (size_t cell = 0; all && cell < cells; cell++)
+        for (uint32_t a = 0; a < n; a++) {
+            const int64_t time = ns[cell * n + a];
+            all[cell] += time;
+            mask |= (unsigned)(time > 0) << a;
+        }
     bool good = all && put_byte(bytes, mask & 0xff) && put_byte(bytes, mask >> 8);
-    for (uint32_t a = 0; good && a < n; a++)
-        for (size_t cell = 0; good && mask >> a & 1 && cell < cells; cell++)
-            good = put_byte(bytes, share_of(ns[cell * n + a], all[cell]));
+    for (uint32_t a = 0; good && a < n; a++) {
+        if (!(mask >> a & 1))
+            continue;
+        good = lull_array_reserve(&bytes->data, &bytes->capacity, bytes->size + cells, 1);
+        for (size_t cell = 0; good && cell < cells; cell++)
+            bytes->data[bytes->size++] = (unsigned char)share_of(ns[cell * n + a], all[cell]);
+    }
     free(ns);
     free(all);
     return good;
@@ -132,5 +139,32 @@ bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lu
                put_varint(bytes, message->bytes) && put_zigzag(bytes, message->tag);
         before = message->sent;
     }
+    return good;
+}
+
+/* ---- counters ------------------------------------------------------------------------------ */
+
+static bool put_float(struct lull_bytes *bytes, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bool good = true;
+    for (unsigned shift = 0; good && shift < 32; shift += 8)
+        good = put_byte(bytes, bits >> shift & 0xff);
+    return good;
+}
+
+bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
+                       struct lull_bytes *bytes)
+{
+    const size_t n = (size_t)timeline->n_counters << LULL_PICTURE_COARSE;
+    double *counts = calloc(n + 1, sizeof *counts);
+    bool good = counts != NULL;
+    for (uint32_t leaf = first; good && leaf < first + count; leaf++) {
+        timeline->counts(timeline->data, leaf, counts);
+        for (size_t i = 0; good && i < n; i++)
+            good = put_float(bytes, (float)counts[i]);
+    }
+    free(counts);
     return good;
 }

@@ -21,6 +21,8 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
 bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
                       struct lull_bytes *bytes);
 bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes);
+bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
+                       struct lull_bytes *bytes);
 
 /* Whether a row's cells are embedded at its own level beyond level 6: it has fine cells, and none
  * of its children has. */

@@ -293,6 +293,56 @@ static bool wants_ideal(const struct lull_run *run, const struct lull_runs_optio
     return !options->no_replay && !options->region && may_communicate(run->trace);
 }
 
+/* Who looks for files rides on the reading of the run, behind another companion. */
+struct file_rider {
+    const struct lull_companion *other; /* may be NULL */
+    struct lull_file_reader *reader;
+    struct lull_arena *arena;
+};
+
+static lull_status join_files(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+{
+    struct file_rider *rider = context;
+    if (rider->other) {
+        lull_status status = rider->other->join(rider->other->context, joint, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    rider->reader =
+        lull_file_reader_create(joint->trace, joint->pass.windows, joint->workers, rider->arena);
+    joint->pass.visits = lull_file_reader_visits(rider->reader);
+    joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->reader);
+    return LULL_OK;
+}
+
+static lull_status read_events(struct lull_run *run, const struct lull_runs_options *options,
+                               const struct lull_breakdown_options *wanted,
+                               const struct lull_ideal_options *ideal, struct lull_arena *arena,
+                               struct lull_error *err)
+{
+    struct file_rider rider = {.other = options->companion, .arena = arena};
+    const struct lull_companion files = {join_files, &rider};
+    lull_status status =
+        lull_joint_pass_run(run->trace, wanted, ideal, options->files ? &files : options->companion,
+                            arena, &run->breakdown, &run->ideal, err);
+    if (status == LULL_OK && options->files) {
+        run->files = lull_arena_zero(arena, 1, sizeof *run->files);
+        lull_file_reader_conclude(rider.reader, arena, run->files);
+    }
+    return status;
+}
+
+/* Beside sums there may be some events. */
+static lull_status read_files(struct lull_run *run, const struct lull_runs_options *options,
+                              struct lull_arena *arena, struct lull_error *err)
+{
+    if (!options->files || run->trace->events == LULL_EVENTS_NONE)
+        return LULL_OK;
+    run->files = lull_arena_zero(arena, 1, sizeof *run->files);
+    return lull_file_uses_read(run->trace, run->windows, options->application, options->workers,
+                               arena, run->files, err);
+}
+
 /* The only place that reads a run. */
 static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
                             const struct lull_windows *windows, struct lull_arena *arena,
@@ -316,21 +366,11 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     if (source == LULL_FROM_SUMS)
         status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
     else
-        status = lull_joint_pass_run(run->trace, &wanted, has_ideal ? &ideal : NULL,
-                                     options->companion, arena, &run->breakdown, &run->ideal, err);
+        status = read_events(run, options, &wanted, has_ideal ? &ideal : NULL, arena, err);
+    if (status == LULL_OK && source == LULL_FROM_SUMS)
+        status = read_files(run, options, arena, err);
     progress->end(progress->context);
     return status;
-}
-
-/* Who asks for files has the run read once more. */
-static lull_status read_files(struct lull_run *run, const struct lull_runs_options *options,
-                              struct lull_arena *arena, struct lull_error *err)
-{
-    if (!options->files || run->trace->events == LULL_EVENTS_NONE)
-        return LULL_OK;
-    run->files = lull_arena_zero(arena, 1, sizeof *run->files);
-    return lull_file_uses_read(run->trace, run->windows, options->application, options->workers,
-                               arena, run->files, err);
 }
 
 lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
@@ -342,8 +382,6 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_option
     run->windows = windows;
     if (status == LULL_OK)
         status = read_run(run, options, windows, arena, err);
-    if (status == LULL_OK)
-        status = read_files(run, options, arena, err);
     if (status == LULL_OK)
         status = lull_run_evaluate(run, options, notices, arena, err);
     if (status != LULL_OK)

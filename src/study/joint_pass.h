@@ -21,7 +21,7 @@ struct lull_joint_pass {
 };
 
 /* Another analysis that takes part: it adds consumers, and sets of the options what nobody else
- * needs (marks, the messages of the ideal runtime). */
+ * needs (marks, visits, the messages of the ideal runtime). */
 struct lull_companion {
     lull_status (*join)(void *context, struct lull_joint_pass *joint, struct lull_error *err);
     void *context;

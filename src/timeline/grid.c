@@ -231,15 +231,18 @@ bool lull_timeline_grid_end(struct lull_timeline_grid *grid, uint32_t leaf)
 void lull_timeline_grid_conclude(struct lull_timeline_grid *grid)
 {
     const struct lull_timeline *timeline = grid->timeline;
+    int64_t lengths[1 << LULL_TIMELINE_FINEST];
+    for (uint32_t bin = 0; bin < fine_bins(grid); bin++)
+        lengths[bin] = lull_timeline_edge(timeline, timeline->fine, bin + 1) -
+                       lull_timeline_edge(timeline, timeline->fine, bin);
     for (uint32_t f = 0; f < grid->layout.n_fine_rows; f++)
         for (unsigned a = 0; a < LULL_STEP_ACTIVITIES; a++) {
             struct lull_timeline_plane *plane = atomic_load(&grid->fine[f].planes[a]);
-            int64_t leaves = 0, begin = timeline->begin;
+            int64_t leaves = 0;
             for (uint32_t bin = 0; plane && bin < fine_bins(grid); bin++) {
-                const int64_t end = lull_timeline_edge(timeline, timeline->fine, bin + 1);
                 leaves += atomic_load_explicit(&plane->wholes[bin], memory_order_relaxed);
-                add_part(&plane->parts[bin], leaves * (end - begin), false);
-                begin = end;
+                if (leaves > 0)
+                    add_part(&plane->parts[bin], leaves * lengths[bin], false);
             }
         }
 }

@@ -34,10 +34,7 @@ static int compare_times(const struct side *x, const struct side *y)
 
 static int compare_by_time(const void *a, const void *b)
 {
-    const struct side *x = a, *y = b;
-    if (x->channel != y->channel)
-        return x->channel < y->channel ? -1 : 1;
-    return compare_times(x, y);
+    return compare_times(a, b);
 }
 
 static int compare_by_number(const void *a, const void *b)
@@ -100,18 +97,56 @@ static bool gather(const struct lull_timeline_mail *mail, int which, struct lull
     return sides->items != NULL;
 }
 
-/* Where several threads use a channel, its messages are numbered by time. */
-static void number_shared(struct sides *sides)
+/* By channel, and otherwise as they were gathered. */
+static bool group_by_channel(struct sides *sides)
 {
-    qsort(sides->items, sides->count, sizeof *sides->items, compare_by_time);
-    uint64_t number = 0;
-    for (size_t i = 0; i < sides->count; i++) {
-        struct side *side = &sides->items[i];
-        number = i > 0 && sides->items[i - 1].channel == side->channel ? number + 1 : 0;
-        if (sides->only[side->channel] == LULL_NONE)
-            side->number = number;
+    size_t *next = calloc(sides->n_only + (size_t)2, sizeof *next);
+    struct side *grouped = malloc((sides->count + 1) * sizeof *grouped);
+    for (size_t i = 0; next && grouped && i < sides->count; i++)
+        next[sides->items[i].channel + 1]++;
+    for (uint32_t c = 0; next && grouped && c < sides->n_only; c++)
+        next[c + 1] += next[c];
+    for (size_t i = 0; next && grouped && i < sides->count; i++)
+        grouped[next[sides->items[i].channel]++] = sides->items[i];
+    const bool good = next && grouped;
+    if (good) {
+        free(sides->items);
+        sides->items = grouped;
+    } else {
+        free(grouped);
     }
-    qsort(sides->items, sides->count, sizeof *sides->items, compare_by_number);
+    free(next);
+    return good;
+}
+
+static bool is_in_order(const struct side *sides, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (sides[i - 1].number > sides[i].number)
+            return false;
+    return true;
+}
+
+/* By channel and number. Where several threads use a channel, its messages are numbered by time; a
+ * thread alone has them in order already. */
+static bool order_sides(struct sides *sides)
+{
+    if (!group_by_channel(sides))
+        return false;
+    size_t end;
+    for (size_t begin = 0; begin < sides->count; begin = end) {
+        struct side *first = &sides->items[begin];
+        for (end = begin; end < sides->count && sides->items[end].channel == first->channel;)
+            end++;
+        if (sides->only[first->channel] == LULL_NONE) {
+            qsort(first, end - begin, sizeof *first, compare_by_time);
+            for (size_t i = 0; i < end - begin; i++)
+                first[i].number = i;
+        } else if (!is_in_order(first, end - begin)) {
+            qsort(first, end - begin, sizeof *first, compare_by_number);
+        }
+    }
+    return true;
 }
 
 static void join_sides(const struct sides *sent, const struct sides *received,
@@ -140,11 +175,9 @@ lull_status lull_timeline_match(const struct lull_timeline_mail *mail,
     struct lull_hash numbers = {0};
     struct sides sides[2] = {0};
     bool good = gather(mail, 0, &numbers, &sides[0]) && gather(mail, 1, &numbers, &sides[1]);
-    if (good) {
-        number_shared(&sides[0]);
-        number_shared(&sides[1]);
+    good = good && order_sides(&sides[0]) && order_sides(&sides[1]);
+    if (good)
         join_sides(&sides[0], &sides[1], timeline, arena);
-    }
     for (int i = 0; i < 2; i++) {
         free(sides[i].items);
         free(sides[i].only);

@@ -173,6 +173,36 @@ static void check_messages(const struct lull_picture_timeline *picture)
     lull_bytes_free(&bytes);
 }
 
+static float take_float(struct decoder *decoder)
+{
+    uint32_t bits = 0;
+    float value;
+    for (unsigned shift = 0; shift < 32; shift += 8)
+        bits |= (uint32_t)take_byte(decoder) << shift;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Instructions before cycles, where there are such counters. */
+static void check_counts(const struct lull_picture_timeline *picture)
+{
+    struct lull_bytes bytes = {0};
+    if (picture->n_counters == 0)
+        return;
+    assert_true(lull_block_counts(picture, 0, picture->n_leaves, &bytes));
+    struct decoder decoder = {bytes.data, bytes.data + bytes.size};
+    for (uint32_t l = 0; l < timeline->n_leaves; l++)
+        for (int which = 0; which < LULL_TIMELINE_COUNTS; which++) {
+            uint64_t counts[1 << LULL_TIMELINE_COARSE] = {0};
+            lull_timeline_counts(timeline, timeline->leaves[l].row, which, counts);
+            for (uint32_t bin = 0; timeline->has_counts[which] && bin < 1 << LULL_TIMELINE_COARSE;
+                 bin++)
+                assert_true(take_float(&decoder) == (float)(int64_t)counts[bin]);
+        }
+    assert_ptr_equal(decoder.at, decoder.end);
+    lull_bytes_free(&bytes);
+}
+
 /* ---- traces -------------------------------------------------------------------------------- */
 
 static void check_one(struct lull_random *random, unsigned round)
@@ -198,6 +228,7 @@ static void check_one(struct lull_random *random, unsigned round)
             check_tile(random, &made, picture);
         check_steps(picture);
         check_messages(picture);
+        check_counts(picture);
         assert_string_equal(picture->command, "lull report 'it'\\''s here' --window");
     }
     timeline_case_free(&made);

@@ -4,7 +4,7 @@ if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
     target_link_libraries(report.make_page PRIVATE lull_test_support)
     # What is checked there is the page and no code of lull.
     if(NOT LULL_SANITIZE)
-        set(browser_tests test_page test_shares)
+        set(browser_tests test_page test_shares test_screenshots)
     endif()
     if(NOT LULL_SANITIZE)
         add_test(NAME report.test_axe
@@ -20,8 +20,10 @@ if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
     endforeach()
 endif()
 if(LULL_TESTS AND Python3_FOUND)
-    add_test(NAME report.test_agreement
-             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/test_agreement.py $<TARGET_FILE:lull>
-                     ${PROJECT_SOURCE_DIR}/tests)
-    set_tests_properties(report.test_agreement PROPERTIES LABELS quick TIMEOUT 1200)
+    foreach(test test_absent test_agreement test_charts test_many_regions)
+        add_test(NAME report.${test}
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/${test}.py $<TARGET_FILE:lull>
+                         ${PROJECT_SOURCE_DIR}/tests)
+        set_tests_properties(report.${test} PROPERTIES LABELS quick TIMEOUT 1200)
+    endforeach()
 endif()

@@ -89,6 +89,14 @@ def check_messages(report, info):
             assert sum(entry[2] or 0 for entry in matrix["entries"]) == census["sent"][1]
 
 
+def check_files(report, files):
+    """Runs with few files: the same table."""
+    of = [{name: table["rows"] for name, table in each["tables"].items() if name.startswith("files:")}
+          for each in (report, files)]
+    assert of[0] == of[1], of
+    return bool(of[0])
+
+
 def page_of(run, workers, folder):
     """Of traces whose records of messages are incomplete, the number of times that this is told depends
     on when a replay notices: without one."""
@@ -104,6 +112,7 @@ def check(run, folder):
     report = lull("report", run, *options)
     check_trees(report, lull("metrics", run, "--scheme", "all", *options))
     check_cells(report, lull("metrics", run, "--by", "thread", *options))
+    check_files(report, lull("metrics", run, "--by", "file", *options))
     info = lull("info", run)
     if "applications" not in info["facts"]:
         check_messages(report, info)
@@ -121,6 +130,8 @@ def main():
         subprocess.run([LULL, "simulate", "--pattern", "chain:ranks=40,iterations=20,exec=1ms",
                         "--noise", "exponential:mean=100us", "-o", simulated], check=True,
                        capture_output=True)
+        files = TESTS / "data/tape/files-2x1"
+        assert check_files(lull("report", files), lull("metrics", files, "--by", "file")), "files of a recorded run"
         for run in runs + [simulated]:
             if "flushing" in run.name and "golden" in str(run):
                 continue  # is refused

@@ -8,6 +8,7 @@ up (tests/support/page_case.c): a ring of 8 ranks with 2 threads, 12 iterations,
 computes 1.9 times as long in "before" and no longer in "after".
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -21,7 +22,7 @@ from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
-SECOND = 1e9
+MAKE_PAGE = sys.argv[1]
 
 
 class Page:
@@ -143,6 +144,41 @@ def check_zoom_mouse(page):
     assert 0.15 * whole[1] < span < 0.25 * whole[1], (span, whole)
 
 
+def check_drag_draws_little(page):
+    """A hand that moves the picture has only those columns drawn that come into view, also where the
+    numbers of its begin and its end are rounded differently: one below and one above 2^24 ns."""
+    page.canvas()
+    page.key("+", "+", "+", *[Keys.SHIFT + Keys.ARROW_LEFT] * 4)
+    assert page.window[0] < 2**24 / 1e9 < page.window[1], page.window
+    page.run("""
+        window.drawn = [];
+        const draw = Panel.prototype.drawRows;
+        Panel.prototype.drawRows = function (left, right, anew) {
+            window.drawn.push([right - left, anew]);
+            draw.call(this, left, right, anew);
+        };""")
+    before = page.window
+    page.browser.execute_async_script("""
+        const done = arguments[0], canvas = document.querySelector(".panel canvas");
+        const box = canvas.getBoundingClientRect();
+        canvas.setPointerCapture = () => {};
+        let moves = 0;
+        const fire = (type) => canvas.dispatchEvent(new PointerEvent(type, {
+            clientX: box.left + 900 - 3 * moves, clientY: box.top + 100, pointerId: 1}));
+        const move = () => {
+            moves++;
+            fire(moves <= 200 ? "pointermove" : "pointerup");
+            requestAnimationFrame(moves <= 200 ? move : done);
+        };
+        fire("pointerdown");
+        move();""")
+    web.settle(page.browser)
+    drawn = page.run("return window.drawn")
+    assert len(drawn) > 100 and not any(anew for _, anew in drawn), drawn
+    assert sum(columns for columns, _ in drawn) <= 2 * 600, "of both runs"
+    assert page.window[0] > before[0], "and the texts below say what is seen now"
+
+
 def check_wheel(page):
     page.canvas()
     whole = page.window
@@ -228,6 +264,29 @@ def check_hover(page):
     assert page.row == "rank 0 thread 0"
     assert re.search(r"useful [\d.]+ %|MPI collective [\d.]+ %", page.readout), page.readout
     assert canvas.get_attribute("aria-label").startswith("Timeline of before: 16 rows")
+
+
+def check_counters(page):
+    """Leaf n has n + 1 million instructions and half a million cycles in each 1/64 of the time."""
+    page.canvas()
+    page.do(page.mouse(178, page.row_y(3)))  # rank 0 thread 1, near the begin, where it is useful
+    web.wait(lambda: "2.000 M instructions, 500.0 k cycles, 4.00 per cycle, " in page.readout, "those of a thread")
+    frequency = float(re.search(r"([\d.]+) GHz\.$", page.readout).group(1))
+    subprocess.run([MAKE_PAGE, "steps", page.folder / "steps.json"], check=True)
+    run = json.loads((page.folder / "steps.json").read_text())[0]
+    time = float(re.search(r" at ([\d.]+) ms", page.readout).group(1)) * 1e6
+    begin = int(64 * time / run["length"]) * run["length"] / 64
+    useful, at = 0, 0
+    for end, activity in run["leaves"][1]:
+        useful += max(0, min(end, begin + run["length"] / 64) - max(at, begin)) if activity == 0 else 0
+        at = end
+    assert abs(frequency - 5e5 / useful) <= 0.01 * frequency + 0.05, (page.readout, useful)
+    page.key(Keys.ARROW_UP, Keys.ARROW_UP)
+    assert page.row == "rank 0"
+    web.wait(lambda: "3.000 M instructions, 1.000 M cycles, 3.00 per cycle" in page.readout, "those of its process")
+    page.key(Keys.ARROW_UP)
+    assert page.row == "node0"
+    web.wait(lambda: "36.00 M instructions, 4.000 M cycles, 9.00 per cycle" in page.readout, "those of its node")
 
 
 def check_steps(page):
@@ -502,12 +561,12 @@ CHECKS = [value for name, value in sorted(globals().items()) if name.startswith(
 
 
 def main():
-    make_page, only = sys.argv[1], sys.argv[2:]
+    only = sys.argv[2:]
     browser, failed = web.start(), 0
     with tempfile.TemporaryDirectory() as folder:
         page = Page(browser, pathlib.Path(folder))
         for kind in ("two", "hostile"):
-            subprocess.run([make_page, kind, page.folder / f"{kind}.html"], check=True)
+            subprocess.run([MAKE_PAGE, kind, page.folder / f"{kind}.html"], check=True)
         try:
             for check in CHECKS:
                 if only and check.__name__ not in only:

@@ -197,6 +197,19 @@ static struct lull_picture_step step(const void *data, const struct lull_picture
     return ((const struct lull_picture_step *)of->steps)[number];
 }
 
+/* Of leaf n each bin has n + 1 million instructions in half a million cycles. */
+static void counts(const void *data, uint32_t leaf, double *ret_counts)
+{
+    (void)data;
+    for (uint32_t bin = 0; bin < 1 << COARSE; bin++) {
+        ret_counts[bin] = 1e6 * (leaf + 1);
+        ret_counts[(1 << COARSE) + bin] = 5e5;
+    }
+}
+
+static const struct lull_picture_counter counters[] = {{"instructions", "instructions"},
+                                                       {"cycles", "cycles"}};
+
 static struct lull_picture_region *make_regions(struct made *made)
 {
     struct lull_picture_region *regions = lull_arena_zero(made->arena, REGIONS, sizeof *regions);
@@ -250,6 +263,9 @@ const struct lull_picture_timeline *page_case_timeline(struct lull_arena *arena,
                                        .pieces = pieces,
                                        .piece = piece,
                                        .step = step,
+                                       .counts = counts,
+                                       .counters = counters,
+                                       .n_counters = 2,
                                        .data = made,
                                        .n_messages = made->n_messages,
                                        .all_steps = run->steps,

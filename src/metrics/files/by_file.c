@@ -10,19 +10,21 @@ struct pending {
 };
 #define NOTHING INT64_MIN
 
-struct reading {
+struct lull_file_reader {
     const struct lull_trace *trace;
     const struct lull_windows *windows;
+    unsigned workers;
+    bool *visits;               /* by region: those whose time is that of files */
     struct pending *pending;    /* by location */
     struct lull_file_use *uses; /* [workers][n_files + 1]: the last one is of no known file */
 };
 
-static bool is_inside(const struct reading *reading, uint32_t process, int64_t time)
+static bool is_inside(const struct lull_file_reader *reader, uint32_t process, int64_t time)
 {
-    if (!reading->windows)
+    if (!reader->windows)
         return true;
-    const struct lull_interval *all = reading->windows->intervals[process];
-    uint32_t first = 0, end = reading->windows->counts[process];
+    const struct lull_interval *all = reader->windows->intervals[process];
+    uint32_t first = 0, end = reader->windows->counts[process];
     while (first < end) { /* the first that ends behind it */
         uint32_t middle = first + (end - first) / 2;
         if (all[middle].end > time)
@@ -30,7 +32,7 @@ static bool is_inside(const struct reading *reading, uint32_t process, int64_t t
         else
             first = middle + 1;
     }
-    return first < reading->windows->counts[process] && all[first].begin <= time;
+    return first < reader->windows->counts[process] && all[first].begin <= time;
 }
 
 static void add_operation(struct lull_file_use *use, const struct lull_step *step)
@@ -57,17 +59,17 @@ static void add_operation(struct lull_file_use *use, const struct lull_step *ste
 static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
                               struct lull_error *err)
 {
-    const struct reading *reading = context;
-    const uint32_t n_files = reading->trace->n_files;
-    struct lull_file_use *uses = &reading->uses[(size_t)worker * (n_files + 1)];
-    struct pending *pending = &reading->pending[steps->location];
-    const uint32_t process = reading->trace->locations[steps->location].process;
+    const struct lull_file_reader *reader = context;
+    const uint32_t n_files = reader->trace->n_files;
+    struct lull_file_use *uses = &reader->uses[(size_t)worker * (n_files + 1)];
+    struct pending *pending = &reader->pending[steps->location];
+    const uint32_t process = reader->trace->locations[steps->location].process;
     (void)err;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
         if (step->kind == LULL_STEP_IO) {
             *pending = (struct pending){step->time, step->file < n_files ? step->file : n_files};
-            if (is_inside(reading, process, step->time))
+            if (is_inside(reader, process, step->time))
                 add_operation(&uses[pending->file], step);
         } else if (step->kind == LULL_STEP_VISIT && step->time <= pending->time) {
             uses[pending->file].ns += step->visit.inclusive_ns;
@@ -96,10 +98,10 @@ static int by_time(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void conclude(const struct reading *reading, unsigned workers, struct lull_arena *arena,
-                     struct lull_file_uses *ret_uses)
+void lull_file_reader_conclude(const struct lull_file_reader *reader, struct lull_arena *arena,
+                               struct lull_file_uses *ret_uses)
 {
-    const struct lull_trace *trace = reading->trace;
+    const struct lull_trace *trace = reader->trace;
     const size_t n = (size_t)trace->n_files + 1;
     struct lull_file_use *all = lull_arena_zero(arena, n, sizeof *all);
     uint32_t count = 0;
@@ -110,8 +112,8 @@ static void conclude(const struct reading *reading, unsigned workers, struct lul
             use->name = trace->files[f].name;
             use->kind = trace->files[f].kind;
         }
-        for (unsigned w = 0; w < workers; w++)
-            add_up(use, &reading->uses[w * n + f]);
+        for (unsigned w = 0; w < reader->workers; w++)
+            add_up(use, &reader->uses[w * n + f]);
         count += use->opens + use->reads + use->writes + use->others > 0;
     }
     if (count > 1)
@@ -119,31 +121,52 @@ static void conclude(const struct reading *reading, unsigned workers, struct lul
     *ret_uses = (struct lull_file_uses){all, count};
 }
 
+struct lull_file_reader *lull_file_reader_create(const struct lull_trace *trace,
+                                                 const struct lull_windows *windows,
+                                                 unsigned workers, struct lull_arena *arena)
+{
+    const size_t n_uses = workers * ((size_t)trace->n_files + 1);
+    struct lull_file_reader *reader = lull_arena_zero(arena, 1, sizeof *reader);
+    reader->trace = trace;
+    reader->windows = windows;
+    reader->workers = workers;
+    reader->visits = lull_arena_zero(arena, (size_t)trace->n_regions + 1, sizeof *reader->visits);
+    reader->pending =
+        lull_arena_zero(arena, (size_t)trace->n_locations + 1, sizeof *reader->pending);
+    reader->uses = lull_arena_zero(arena, n_uses, sizeof *reader->uses);
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        reader->visits[r] =
+            trace->regions[r].activity == LULL_IO || trace->regions[r].activity == LULL_MPI_IO;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        reader->pending[l].time = NOTHING;
+    return reader;
+}
+
+struct lull_consumer lull_file_reader_consumer(struct lull_file_reader *reader)
+{
+    return (struct lull_consumer){.context = reader,
+                                  .wants = LULL_STEP_MASK(LULL_STEP_IO) |
+                                           LULL_STEP_MASK(LULL_STEP_VISIT),
+                                  .steps = take_steps};
+}
+
+const bool *lull_file_reader_visits(const struct lull_file_reader *reader)
+{
+    return reader->visits;
+}
+
 lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_windows *windows,
                                 uint32_t application, unsigned workers, struct lull_arena *arena,
                                 struct lull_file_uses *ret_uses, struct lull_error *err)
 {
-    bool *visits = lull_arena_zero(arena, (size_t)trace->n_regions + 1, sizeof *visits);
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        visits[r] =
-            trace->regions[r].activity == LULL_IO || trace->regions[r].activity == LULL_MPI_IO;
-    const struct lull_pass_options options = {
-        .windows = windows, .application = application, .workers = workers, .visits = visits};
-    workers = lull_pass_workers(trace, &options);
-    struct reading reading = {
-        .trace = trace,
-        .windows = windows,
-        .pending = lull_arena_zero(arena, (size_t)trace->n_locations + 1, sizeof(struct pending)),
-        .uses = lull_arena_zero(arena, workers * ((size_t)trace->n_files + 1),
-                                sizeof(struct lull_file_use))};
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        reading.pending[l].time = NOTHING;
-    const struct lull_consumer consumer = {.context = &reading,
-                                           .wants = LULL_STEP_MASK(LULL_STEP_IO) |
-                                                    LULL_STEP_MASK(LULL_STEP_VISIT),
-                                           .steps = take_steps};
+    struct lull_pass_options options = {
+        .windows = windows, .application = application, .workers = workers};
+    struct lull_file_reader *reader =
+        lull_file_reader_create(trace, windows, lull_pass_workers(trace, &options), arena);
+    const struct lull_consumer consumer = lull_file_reader_consumer(reader);
+    options.visits = reader->visits;
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status == LULL_OK)
-        conclude(&reading, workers, arena, ret_uses);
+        lull_file_reader_conclude(reader, arena, ret_uses);
     return status;
 }

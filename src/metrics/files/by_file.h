@@ -19,8 +19,20 @@ struct lull_file_uses {
     uint32_t count;
 };
 
-/* Reads the events of a run once. `windows` NULL: all of it; `workers` 0: as many as there are
- * processors. The result lives in `arena`. Fails as lull_pass_run does. */
+/* Rides on a pass beside other consumers: create, consumer and visits into the pass, run, conclude.
+ * `windows` (NULL: the whole run) and `workers` are those of the pass. All of it lives in `arena`.
+ */
+struct lull_file_reader;
+struct lull_file_reader *lull_file_reader_create(const struct lull_trace *trace,
+                                                 const struct lull_windows *windows,
+                                                 unsigned workers, struct lull_arena *arena);
+struct lull_consumer lull_file_reader_consumer(struct lull_file_reader *reader);
+const bool *lull_file_reader_visits(const struct lull_file_reader *reader); /* of the pass */
+void lull_file_reader_conclude(const struct lull_file_reader *reader, struct lull_arena *arena,
+                               struct lull_file_uses *ret_uses);
+
+/* A pass of its own. `windows` NULL: all of the run; `workers` 0: as many as there are processors.
+ * The result lives in `arena`. Fails as lull_pass_run does. */
 lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_windows *windows,
                                 uint32_t application, unsigned workers, struct lull_arena *arena,
                                 struct lull_file_uses *ret_uses, struct lull_error *err);

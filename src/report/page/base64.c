@@ -62,11 +62,11 @@ const char *lull_base64(struct lull_arena *arena, const void *bytes, size_t size
 const char *lull_base64_deflated(struct lull_arena *arena, const void *bytes, size_t size,
                                  size_t *ret_length)
 {
-    enum { PIECE = 1 << 14 };
+    enum { PIECE = 1 << 14, LEVEL = 4 }; /* half of the time of level 6, and 2 % more bytes */
     uint8_t piece[PIECE];
     struct encoding encoding = {.arena = arena};
     z_stream stream = {0};
-    if (size > UINT32_MAX || deflateInit(&stream, Z_DEFAULT_COMPRESSION) != Z_OK)
+    if (size > UINT32_MAX || deflateInit(&stream, LEVEL) != Z_OK)
         return NULL;
     stream.next_in = (Bytef *)(uintptr_t)bytes;
     stream.avail_in = (uInt)size;

@@ -244,7 +244,7 @@ static void put_absences(const struct page *page)
         put_name(page, timeline->title);
         fputs(": ", page->out);
         put_name(page, timeline->absent);
-        fputs(".</p>\n", page->out);
+        fputs("</p>\n", page->out);
     }
     for (size_t i = 0; i < page->document->n_matrices; i++) {
         const struct lull_picture_matrix *matrix = page->document->matrices[i];
@@ -254,7 +254,7 @@ static void put_absences(const struct page *page)
         put_name(page, matrix->title);
         fputs(": ", page->out);
         put_name(page, matrix->absent);
-        fputs(".</p>\n", page->out);
+        fputs("</p>\n", page->out);
     }
 }
 

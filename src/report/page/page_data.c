@@ -10,7 +10,8 @@ enum {
     COARSE = 6,            /* level of the cells that all leaves have */
     AROUND = 128,          /* most bytes around a block, and what the meta has of it */
     TILE_CELLS = 64 << 10, /* of a tile: what is inflated when one of its rows is looked at */
-    LAYER_PART = 8         /* a layer of a matrix takes at most this part of the room */
+    LAYER_PART = 8         /* a layer of a matrix, or the counters of a run, take at most this
+                              part of the room */
 };
 
 struct lull_page_data {
@@ -149,6 +150,28 @@ static void add_messages(struct lull_page_data *data, struct lull_page_picture *
     lull_bytes_free(&bytes);
 }
 
+static void add_counts(struct lull_page_data *data, struct lull_page_picture *picture)
+{
+    enum { GROUP = 64 };
+    const uint64_t most = data->size + data->room / LAYER_PART;
+    if (!is_there(picture) || picture->timeline->n_counters == 0)
+        return;
+    const uint32_t n_leaves = picture->timeline->n_leaves;
+    for (uint32_t first = 0; first < n_leaves; first += GROUP) {
+        struct lull_bytes bytes = {0};
+        uint32_t count = n_leaves - first < GROUP ? n_leaves - first : GROUP;
+        struct lull_page_block block = {.kind = "counts", .first = first, .count = count};
+        bool added = data->size < most &&
+                     lull_block_counts(picture->timeline, first, count, &bytes) &&
+                     add_block(data, picture, block, &bytes, false);
+        lull_bytes_free(&bytes);
+        if (!added) {
+            leave_out(picture, "counters of some rows");
+            return;
+        }
+    }
+}
+
 /* In groups of leaves, so that a look at a few inflates no more than these. */
 static void add_steps(struct lull_page_data *data, struct lull_page_picture *picture)
 {
@@ -248,6 +271,8 @@ struct lull_page_data *lull_page_data_pack(const struct lull_document *document,
     add_fine(data);
     for (size_t i = 0; i < data->n_timelines; i++)
         add_messages(data, &data->pictures[i]);
+    for (size_t i = 0; i < data->n_timelines; i++)
+        add_counts(data, &data->pictures[i]);
     for (size_t i = 0; i < data->n_timelines; i++)
         add_steps(data, &data->pictures[i]);
     add_metas(data);

@@ -46,6 +46,20 @@ static void put_activities(struct lull_json *json, const struct lull_picture_tim
     lull_json_array_end(json);
 }
 
+static void put_counters(struct lull_json *json, const struct lull_picture_timeline *timeline,
+                         struct lull_arena *arena)
+{
+    lull_json_key(json, "counters");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < timeline->n_counters; i++) {
+        lull_json_object_begin(json);
+        put_text(json, "id", timeline->counters[i].id, arena);
+        put_text(json, "label", timeline->counters[i].label, arena);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
 enum row_field { ROW_NAME, ROW_KIND, ROW_PARENT, ROW_LEAVES, ROW_LEAF, ROW_LEVEL, ROW_FIELDS };
 
 /* One array per field, which deflates better than one object per row. */
@@ -152,6 +166,7 @@ static void put_timeline(struct lull_json *json, const struct lull_page_picture 
     lull_json_key(json, "all_messages");
     lull_json_bool(json, timeline->all_messages);
     put_activities(json, timeline, arena);
+    put_counters(json, timeline, arena);
     put_rows(json, timeline, arena);
     put_regions(json, picture, arena);
     put_places(json, timeline);

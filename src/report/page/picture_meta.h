@@ -5,10 +5,10 @@
 #include "report/model.h"
 
 struct lull_page_block {
-    const char *kind;      /* "tile", "messages", "steps" or "layer" */
+    const char *kind;      /* "tile", "messages", "counts", "steps" or "layer" */
     unsigned level;        /* of a tile */
     const uint32_t *rows;  /* of a tile, [count] */
-    uint32_t first, count; /* leaves of steps, number of a layer */
+    uint32_t first, count; /* leaves of steps and counts, number of a layer */
     const char *base64;
     size_t length;
 };
@@ -20,7 +20,7 @@ struct lull_page_picture {
     struct lull_page_block *blocks;
     size_t n_blocks, capacity;
     uint32_t kept_leaves;    /* whose steps are in blocks: those before this one */
-    const char *left_out[4]; /* what did not fit, as sentences; NULL at the end */
+    const char *left_out[6]; /* what did not fit, as sentences; NULL at the end */
 };
 
 /* What the script knows of the picture beside the bytes of its blocks, as JSON in the arena. */

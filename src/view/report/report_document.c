@@ -7,6 +7,7 @@
 
 enum {
     MOST_REGIONS = 300,   /* with most time; the rest of a run becomes one row */
+    MOST_FILES = 20,      /* likewise, because text has them, too */
     MOST_PROCESSES = 1024 /* of a run whose processes have a table */
 };
 
@@ -91,6 +92,57 @@ static void add_parts(struct lull_document *document, const struct lull_report *
                            MOST_PROCESSES);
 }
 
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* They are in order: the longest time first. */
+static struct lull_file_uses *with_few_files(const struct lull_file_uses *uses,
+                                             struct lull_arena *arena)
+{
+    struct lull_file_uses *few = lull_arena_zero(arena, 1, sizeof *few);
+    *few = *uses;
+    if (uses->count <= MOST_FILES)
+        return few;
+    few->uses = lull_arena_zero(arena, MOST_FILES + 1, sizeof *few->uses);
+    memcpy(few->uses, uses->uses, MOST_FILES * sizeof *few->uses);
+    few->count = MOST_FILES + 1;
+    struct lull_file_use *rest = &few->uses[MOST_FILES];
+    rest->name = lull_arena_printf(arena, "(%u others)", uses->count - MOST_FILES);
+    rest->kind = LULL_FILE_OTHER;
+    for (uint32_t i = MOST_FILES; i < uses->count; i++) {
+        const struct lull_file_use *use = &uses->uses[i];
+        rest->opens += use->opens;
+        rest->reads += use->reads;
+        rest->writes += use->writes;
+        rest->others += use->others;
+        rest->bytes_read += use->bytes_read;
+        rest->bytes_written += use->bytes_written;
+        rest->ns += use->ns;
+    }
+    return few;
+}
+
+/* Of the runs that have any: most programs are recorded without. */
+static void add_files(struct lull_document *document, const struct lull_runs *runs,
+                      struct lull_arena *arena)
+{
+    struct lull_runs some = *runs;
+    bool left_out = false;
+    some.runs = lull_arena_zero(arena, runs->count + (size_t)1, sizeof *some.runs);
+    some.count = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_file_uses *uses = runs->runs[i].files;
+        if (!uses || uses->count == 0)
+            continue;
+        some.runs[some.count] = runs->runs[i];
+        some.runs[some.count++].files = with_few_files(uses, arena);
+        left_out |= uses->count > MOST_FILES;
+    }
+    lull_tables_by_file(document, &some, arena);
+    if (left_out)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "Files: those with most time; lull metrics --by file has all of them.");
+}
+
 /* ---- the document -------------------------------------------------------------------------- */
 
 static void add_facts(struct lull_document *document, const struct lull_report_wish *wish)
@@ -115,6 +167,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     if (lull_runs_have_devices(runs))
         lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
     lull_note_of_loss(document, runs, lull_scheme_of(additive, lull_runs_are_hybrid(runs)), arena);
+    add_files(document, runs, arena);
     lull_document_details(document);
     add_tree(document, report, !additive, arena);
     lull_table_of_times(document, runs, arena);

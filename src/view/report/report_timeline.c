@@ -10,6 +10,8 @@ struct adapter {
     uint32_t n_activities;
     uint8_t numbers[LULL_STEP_ACTIVITIES]; /* of the picture */
     uint32_t *regions;                     /* [n_regions of the trace]: of the picture */
+    enum lull_timeline_count counts[LULL_TIMELINE_COUNTS]; /* that the picture has */
+    uint32_t n_counts;
 };
 
 static const char *const kinds[LULL_TIMELINE_ROW_KINDS] = {
@@ -132,6 +134,19 @@ static void read_cells(const void *data, uint32_t row, unsigned level, uint32_t 
     }
 }
 
+static void read_counts(const void *data, uint32_t leaf, double *ret_counts)
+{
+    enum { BINS = 1 << LULL_TIMELINE_COARSE };
+    const struct adapter *adapter = data;
+    for (uint32_t i = 0; i < adapter->n_counts; i++) {
+        uint64_t counts[BINS] = {0};
+        lull_timeline_counts(adapter->timeline, adapter->timeline->leaves[leaf].row,
+                             adapter->counts[i], counts);
+        for (uint32_t bin = 0; bin < BINS; bin++)
+            *ret_counts++ = (double)(int64_t)counts[bin];
+    }
+}
+
 static uint32_t count_pieces(const void *data, uint32_t leaf)
 {
     const struct adapter *adapter = data;
@@ -176,6 +191,24 @@ static void add_activities(struct adapter *adapter, struct lull_picture_timeline
     }
     picture->activities = activities;
     picture->n_activities = adapter->n_activities;
+}
+
+static void add_counters(struct adapter *adapter, struct lull_picture_timeline *picture,
+                         struct lull_arena *arena)
+{
+    static const struct lull_picture_counter about[LULL_TIMELINE_COUNTS] = {
+        [LULL_TIMELINE_INSTRUCTIONS] = {"instructions", "instructions"},
+        [LULL_TIMELINE_CYCLES] = {"cycles", "cycles"}};
+    struct lull_picture_counter *counters =
+        lull_arena_zero(arena, LULL_TIMELINE_COUNTS, sizeof *counters);
+    for (int which = 0; which < LULL_TIMELINE_COUNTS; which++) {
+        if (!adapter->timeline->has_counts[which])
+            continue;
+        counters[adapter->n_counts] = about[which];
+        adapter->counts[adapter->n_counts++] = which;
+    }
+    picture->counters = counters;
+    picture->n_counters = adapter->n_counts;
 }
 
 static void add_rows(const struct lull_timeline *timeline, struct lull_picture_timeline *picture,
@@ -293,10 +326,12 @@ void lull_report_add_timeline(struct lull_document *document, const struct lull_
     picture->pieces = count_pieces;
     picture->piece = read_piece;
     picture->step = read_step;
+    picture->counts = read_counts;
     picture->data = adapter;
     picture->n_steps = timeline->n_steps;
     picture->all_steps = timeline->all_steps;
     add_activities(adapter, picture, arena);
+    add_counters(adapter, picture, arena);
     add_rows(timeline, picture, arena);
     add_regions(adapter, picture, arena);
     add_places(adapter, picture, arena);

@@ -146,10 +146,10 @@ static void test_little(void **state)
     assert_non_null(strstr(text, "</html>"));
     free(text);
     const struct lull_picture_timeline absent = {
-        .id = "r", .title = "sums <only>", .absent = "only sums were recorded"};
+        .id = "r", .title = "sums <only>", .absent = "Only sums were recorded."};
     lull_document_timeline(document, &absent);
     text = render(document, 0, &size);
-    assert_non_null(strstr(text, "No timeline of sums &lt;only&gt;: only sums were recorded."));
+    assert_non_null(strstr(text, "No timeline of sums &lt;only&gt;: Only sums were recorded.</p>"));
     assert_null(strstr(text, "id=\"timelines\""));
     free(text);
     lull_arena_destroy(arena);

@@ -257,6 +257,7 @@ function listenDrag(viewer, panel) {
         if (drag && (drag.moved || Math.abs(event.offsetX - drag.x) > 3)) {
             drag.moved = true;
             if (!drag.choose) {
+                viewer.dragged = true;
                 const columns = Math.round((drag.x - event.offsetX) * panel.ratio);
                 viewer.panColumns(columns);
                 drag.x -= columns / panel.ratio;
@@ -269,6 +270,8 @@ function listenDrag(viewer, panel) {
     canvas.addEventListener("pointerup", (event) => {
         const done = drag, place = panel.placeAt(event.offsetY);
         drag = null;
+        viewer.dragged = false;
+        viewer.redraw();
         if (!done)
             return;
         if (done.moved && done.choose) {

@@ -41,6 +41,8 @@ class Varints {
     }
 }
 
+const countBins = 64, mostCountedLeaves = 4096;
+
 // One run. Times are ns from the begin of its axis.
 class Timeline {
     constructor(number, meta) {
@@ -60,16 +62,20 @@ class Timeline {
         this.regionNames = new Map(meta.regions.map(([index, name, site]) => [index, {name, site}]));
         this.tiles = new Map(); // row -> the deepest block that has its cells
         this.stepBlocks = [];
+        this.countBlocks = [];
         this.messageBlock = -1;
         meta.blocks.forEach((block, index) => this.addBlock(block, index));
         this.findStepped();
         this.loading = new Map();
         this.cells = new Map(); // row -> {level, planes}
         this.steps = [];        // leaf -> pieces
+        this.counts = [];       // leaf -> counters x 64 bins
         this.arrived = () => {};
     }
 
-    // Rows all of whose leaves have steps on the page; children stand behind their parents.
+    // Rows that are drawn from steps: leaves, and rows all of whose leaves are on the page from begin to end. A
+    // row's own cells are finer than those of leaves of which only pieces are known. Children stand behind their
+    // parents.
     findStepped() {
         this.stepBlockOf = [];
         for (const block of this.stepBlocks)
@@ -79,7 +85,7 @@ class Timeline {
         for (let row = this.count - 1; row >= 0; row--) {
             const leaf = this.rows.leaf[row];
             this.stepped[row] = leaf >= 0 ? this.stepBlockOf[leaf] !== undefined
-                                          : this.children[row].every((child) => this.stepped[child]);
+                                          : this.all_steps && this.children[row].every((child) => this.stepped[child]);
         }
     }
 
@@ -89,6 +95,8 @@ class Timeline {
             this.messageBlock = index;
         else if (block.kind === "steps")
             this.stepBlocks.push(block);
+        else if (block.kind === "counts")
+            this.countBlocks.push(block);
         else
             block.rows.forEach((row, place) => {
                 const known = this.tiles.get(row);
@@ -244,6 +252,35 @@ class Timeline {
         if (this.messageBlock >= 0 && !this.messageList)
             this.load(this.messageBlock, (bytes) => this.unpackMessages(bytes));
         return this.messageList || null;
+    }
+
+    unpackCounts(block, bytes) {
+        const values = new Float32Array(bytes.buffer), width = countBins * this.counters.length;
+        for (let i = 0; i < block.count; i++)
+            this.counts[block.first + i] = values.subarray(i * width, (i + 1) * width);
+    }
+
+    // What was counted in a row while it was useful, by counter, in one of the 64 bins; null where
+    // that is not known, or not yet.
+    countsIn(row, bin) {
+        const sums = new Float64Array(this.counters.length);
+        return this.counters.length && this.rows.leaves[row] <= mostCountedLeaves && this.addCounts(row, bin, sums)
+            ? sums : null;
+    }
+
+    addCounts(row, bin, sums) {
+        const leaf = this.rows.leaf[row];
+        if (leaf < 0)
+            return this.children[row].reduce((all, child) => this.addCounts(child, bin, sums) && all, true);
+        if (!this.counts[leaf]) {
+            const block = this.countBlocks.find(({first, count}) => leaf >= first && leaf < first + count);
+            if (block)
+                this.load(block.index, (bytes) => this.unpackCounts(block, bytes));
+            return false;
+        }
+        for (let i = 0; i < sums.length; i++)
+            sums[i] += this.counts[leaf][i * countBins + bin];
+        return true;
     }
 
     // The step of a leaf at a time: {piece, index, begin, end, activity, region}, or null.

@@ -17,6 +17,11 @@ class Panel {
         this.element = make("div", {class: "panel"}, make("h3", {}, timeline.title), this.canvas);
         this.drawn = null; // the picture below: what moves alone is drawn over it
         this.cursor = {place: 0, time: timeline.length / 2};
+        this.room = 0; // the width that there is; 0: to be measured, which has the browser lay out the page
+        new ResizeObserver(() => {
+            this.room = 0;
+            viewer.redraw();
+        }).observe(this.element);
         timeline.arrived = () => { this.drawn = null; viewer.redraw(); };
         if (timeline.messageBlock >= 0)
             timeline.messagesKept();
@@ -24,7 +29,8 @@ class Panel {
 
     // Sizes in CSS pixels; the canvas has `ratio` times as many.
     measure() {
-        const width = Math.max(200, this.element.clientWidth);
+        this.room = this.room || this.element.clientWidth;
+        const width = Math.max(200, this.room);
         const count = Math.max(1, this.rows.list.length);
         const most = this.viewer.panels.length > 1 ? 340 : 560;
         this.ratio = clamp(window.devicePixelRatio || 1, 1, 2);
@@ -75,10 +81,10 @@ class Panel {
     draw() {
         this.measure();
         const context = this.canvas.getContext("2d");
-        const {palette, view} = this.viewer;
+        const {palette, view} = this.viewer, span = view.to - view.from;
         if (!this.drawn || this.drawn.scroll !== this.scroll || this.drawn.palette !== palette.text
-            || this.drawn.width !== this.columns || this.drawn.span !== view.to - view.from
-            || this.drawn.flow !== this.flow)
+            || this.drawn.width !== this.columns || this.drawn.flow !== this.flow
+            || Math.abs(this.drawn.span - span) > 1e-9 * span) // rounding: a move leaves it as it is
             this.drawRows(0, this.columns, true);
         else if (this.drawn.from !== view.from)
             this.moveRows();
@@ -323,7 +329,26 @@ class Panel {
         } else if (leaf >= 0 && !step && timeline.length / 2 ** (this.timeline.cells.get(row) || {level: 0}).level > perColumn) {
             sentences.push("single steps are not on this page here");
         }
-        return sentences.join("; ") + ".";
+        return [...sentences, ...this.describeCounts(row)].join("; ") + ".";
+    }
+
+    // Counters are known of 1/64 of the time; the frequency where useful time is no mere rest of rounding.
+    describeCounts(row) {
+        const {timeline} = this, perBin = timeline.length / countBins;
+        const bin = clamp(Math.floor(this.cursor.time / perBin), 0, countBins - 1);
+        const counts = timeline.countsIn(row, bin);
+        if (!counts || !counts.some((count) => count > 0))
+            return [];
+        const parts = timeline.counters.map(({label}, i) =>
+            formatValue(counts[i], " " + label).replace("  ", " "));
+        const of = (id) => counts[timeline.counters.findIndex((counter) => counter.id === id)] || 0;
+        if (of("instructions") > 0 && of("cycles") > 0)
+            parts.push(`${(of("instructions") / of("cycles")).toFixed(2)} per cycle`);
+        const useful = timeline.activities.findIndex(({paint}) => paint === 0);
+        const share = useful < 0 ? 0 : sharesBetween(timeline, row, bin * perBin, (bin + 1) * perBin)[useful];
+        if (of("cycles") > 0 && share > 0.2)
+            parts.push(`${(of("cycles") / (share * perBin * timeline.rows.leaves[row])).toPrecision(2)} GHz`);
+        return [`in useful time of this 1/64 of the run: ${parts.join(", ")}`];
     }
 
     describeMessage(leaf, step) {

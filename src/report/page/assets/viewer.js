@@ -19,6 +19,7 @@ class Viewer {
         this.readout = make("p", {class: "readout"}, "Point at a row, or move with the arrow keys.");
         this.aloud = make("p", {class: "unseen", role: "status", "aria-live": "polite"});
         this.say = announcer(this.aloud);
+        this.rest = settled(() => { this.dragged = false; this.redraw(); }, 150);
         this.holder = make("div", {class: "panels"});
         this.command = make("p", {class: "command"});
         this.notice = make("p", {class: "notice"});
@@ -117,10 +118,15 @@ class Viewer {
             this.pending = requestAnimationFrame(() => this.draw());
     }
 
+    // While a hand moves the picture the texts below it wait until it rests.
     draw() {
         this.pending = 0;
         for (const panel of this.panels)
             panel.draw();
+        if (this.dragged) {
+            this.rest();
+            return;
+        }
         this.tell();
         this.changed();
     }
