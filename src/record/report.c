@@ -92,8 +92,7 @@ void rec_report(void)
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
     dprintf(2,
-            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took %s
-",
+            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took %s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
             n_threads == 1 ? "" : "s", (double)bytes / 1048576,
             rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept" : "",
