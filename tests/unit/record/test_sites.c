@@ -78,12 +78,13 @@ static void test_nowhere(void **state)
     munmap(code, 4096);
 }
 
-/* The stack of a thread, small as it may be, and what is none. */
+/* The stack of a thread, small as it may be, and what is none. Variables may lie elsewhere: the
+ * address sanitizer of clang 19 has a stack of its own for those. */
 static void look_at_stack(unsigned number)
 {
     static bool good[THREADS];
     struct rec_thread *self = rec_thread_begin(REC_ROLE_FREE);
-    good[number] = rec_site_is_stack(self, (uintptr_t)&self) &&
+    good[number] = rec_site_is_stack(self, (uintptr_t)__builtin_frame_address(0)) &&
                    !rec_site_is_stack(self, (uintptr_t)&good) && !rec_site_is_stack(self, 0);
     assert_true(good[number]);
 }
