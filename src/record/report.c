@@ -47,14 +47,12 @@ static double cost_us(void)
 static const char *cost(char *text, size_t size)
 {
     double us = cost_us();
-    if (us < 1)
-        return "less than 1 us";
     if (us < 999.5)
-        snprintf(text, size, "about %.0f us", us);
+        snprintf(text, size, "%.0f us", us < 1 ? 1 : us);
     else if (us < 999.5e3)
-        snprintf(text, size, "about %.3g ms", us * 1e-3);
+        snprintf(text, size, "%.3g ms", us * 1e-3);
     else
-        snprintf(text, size, "about %.3g s", us * 1e-6);
+        snprintf(text, size, "%.3g s", us * 1e-6);
     return text;
 }
 
@@ -90,7 +88,9 @@ void rec_report(void)
     char text[32];
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
-    dprintf(2, "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB; they took %s\n",
+    dprintf(2,
+            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB; they took about "
+            "%s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
             n_threads == 1 ? "" : "s", (double)bytes / 1048576, cost(text, sizeof text));
 }
