@@ -48,14 +48,12 @@ static double cost_us(void)
 static const char *cost(char *text, size_t size)
 {
     double us = cost_us();
-    if (us < 1)
-        return "less than 1 us";
     if (us < 999.5)
-        snprintf(text, size, "about %.0f us", us);
+        snprintf(text, size, "%.0f us", us < 1 ? 1 : us);
     else if (us < 999.5e3)
-        snprintf(text, size, "about %.3g ms", us * 1e-3);
+        snprintf(text, size, "%.3g ms", us * 1e-3);
     else
-        snprintf(text, size, "about %.3g s", us * 1e-6);
+        snprintf(text, size, "%.3g s", us * 1e-6);
     return text;
 }
 
@@ -92,9 +90,11 @@ void rec_report(void)
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
     dprintf(2,
-            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took %s\n",
+            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took about "
+            "%s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
             n_threads == 1 ? "" : "s", (double)bytes / 1048576,
-            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept" : "",
+            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept"
+                                                                  : "",
             cost(text, sizeof text));
 }

@@ -119,8 +119,6 @@ enum lull_thread_role {
 /* Why the events of a location end before it does. */
 enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
 
-enum { LULL_CORE_WORDS = 16 }; /* of a set of cores */
-
 /* How much of its time a thread had a core, as the system's scheduler told; `on` 0: not known. */
 struct lull_cores {
     uint64_t on, off;             /* ns with a core; in which it could have run, and had none */
@@ -131,6 +129,8 @@ struct lull_cores {
      * as the trace. */
     const uint64_t *set;
 };
+
+enum { LULL_CORE_WORDS = 16 }; /* of a set of cores */
 
 struct lull_location {
     const char *name;
@@ -230,13 +230,13 @@ static inline bool lull_has_part(enum lull_events_kept events)
     return events == LULL_EVENTS_FIRST || events == LULL_EVENTS_LAST;
 }
 
-enum { LULL_MOST_QUIRKS = 64 };
-
 struct lull_quirk {
     const char *kind; /* one sentence: what was found and what was done about it */
     uint64_t count;
     char first[160]; /* a place where it was found, the first by its name; "" if there is none */
 };
+
+enum { LULL_MOST_QUIRKS = 64 }; /* kinds */
 
 /* A region of which the tracer has left calls out, because they were too short. Their time is that
  * of what is around them. */

@@ -1,5 +1,6 @@
 #include "view/info_document.h"
 
+#include "base/text.h"
 #include "lull_features.h"
 #include "study/cores.h"
 #include "study/disturbed.h"
@@ -79,12 +80,15 @@ static void add_main_part(struct lull_document *document, const struct lull_trac
                           struct lull_arena *arena)
 {
     int64_t begin, end;
-    if (lull_trace_main_part(trace, 0, &begin, &end))
-        lull_document_fact(
-            document, "main_part", "From MPI_Init to MPI_Finalize",
-            lull_cell_text(lull_arena_printf(arena, "%.6g s (from %.6g s to %.6g s)",
-                                             1e-9 * (double)(end - begin), 1e-9 * (double)begin,
-                                             1e-9 * (double)end)));
+    char length[32], from[32], to[32];
+    if (!lull_trace_main_part(trace, 0, &begin, &end))
+        return;
+    lull_format_time(end - begin, length, sizeof length);
+    lull_format_time(begin, from, sizeof from);
+    lull_format_time(end, to, sizeof to);
+    lull_document_fact(
+        document, "main_part", "From MPI_Init to MPI_Finalize",
+        lull_cell_text(lull_arena_printf(arena, "%s (from %s to %s)", length, from, to)));
 }
 
 static void add_cores(struct lull_document *document, const struct lull_trace *trace,

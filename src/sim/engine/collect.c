@@ -315,7 +315,7 @@ void lull_collect_over(struct lull_engine *engine, uint32_t id, struct lull_mome
 {
     struct lull_transfer *record = lull_transfer_at(engine, id);
     record->flags |= LULL_TRANSFER_OVER;
-    lull_stream_complete(engine, id, moment);
+    lull_request_complete(engine, id, moment);
     if (!(record->flags & LULL_TRANSFER_OPEN))
         lull_transfer_free(engine, id);
 }

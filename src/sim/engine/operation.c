@@ -321,7 +321,7 @@ static void over(struct lull_engine *engine, uint32_t id, uint32_t rank, struct 
     else if (transfer->flags & LULL_TRANSFER_OF_SCRIPT)
         lull_script_progress(engine, transfer->owner, transfer->open_next, moment);
     else
-        lull_stream_complete(engine, id, moment);
+        lull_request_complete(engine, id, moment);
 }
 
 static void tell_done(struct lull_engine *engine, uint32_t id, const struct lull_transfer *message,

@@ -3,10 +3,10 @@
  * engine.c   set-up and result                loop.c       events, one after the other
  * shard.c    several threads                  operation.c  transfers; what back-ends call
  * compat.c   operations that wait in line     graph.c      graphs: who waits for whom
- * stream.c   streams and their requests       collect.c    collective operations
+ * stream.c   streams of operations            request.c    what streams wait for
+ * collect.c  collective operations            script.c     the same as messages
  * sync.c     threads of a rank                channel.c    messages that keep their order
  * diagnose.c what is left over at the end     domain.c     computations that share bandwidth
- * script.c   collective operations as messages
  *
  * An event is handled to its end before the next; what it releases (streams that go on, operations
  * of a graph) is put into a list and started after it, so that nothing calls itself. Transfers do
@@ -358,8 +358,6 @@ struct lull_moment lull_graph_moment(struct lull_engine *engine, enum lull_event
 lull_status lull_stream_open(struct lull_engine *engine); /* of all ranks */
 void lull_stream_close(struct lull_engine *engine);
 lull_status lull_stream_start(struct lull_engine *engine); /* of its own ranks */
-/* A record of a stream is over: its request is complete at `moment`. */
-void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
 /* The stream goes on at `moment`. */
 void lull_stream_resume(struct lull_engine *engine, uint32_t stream, struct lull_moment moment);
 void lull_stream_wake(struct lull_engine *engine, uint32_t stream); /* that moment has come */
@@ -374,6 +372,20 @@ static inline uint32_t lull_stream_of(const struct lull_engine *engine,
     const uint32_t *first = engine->program->first_stream;
     return first ? first[rank] + transfer->cpu : rank;
 }
+
+/* --- request.c --- */
+
+/* The record of an operation of a stream, in the list of open requests if it has a request;
+ * LULL_NO_TRANSFER: no memory. */
+uint32_t lull_request_new(struct lull_engine *engine, uint32_t stream, const struct lull_op *op);
+/* The stream waits for a record that is no longer in the list; or for those that a WAIT names. */
+void lull_request_await(struct lull_engine *engine, uint32_t stream, uint32_t id);
+lull_status lull_request_await_named(struct lull_engine *engine, uint32_t stream,
+                                     const struct lull_op *op, struct lull_moment begin);
+/* A record of a stream is over: its request is complete at `moment`. */
+void lull_request_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment);
+/* Nobody will name it any more. */
+void lull_request_forget(struct lull_engine *engine, uint32_t id);
 
 /* --- collect.c --- */
 

@@ -1,8 +1,4 @@
-/* Streams: each pulls its next operations when what blocks it is over.
- *
- * A request is the transfer record that its operation started; the open ones of a stream are a
- * list in the order of their start. Records are released when they were waited for, are over, and,
- * for sends, their message was received. */
+/* Streams: each pulls its next operations when what blocks it is over. */
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 
@@ -63,187 +59,6 @@ void lull_stream_roots(struct lull_engine *engine)
     lull_sync_roots(engine);
 }
 
-/* --- requests ------------------------------------------------------------------------------ */
-
-/* Waits are over at the latest of the moments of what they wait for; of several that are equally
- * late the one of the highest request counts, in whatever order they became known. */
-static void wait_until(struct lull_engine *engine, uint32_t s, uint32_t request,
-                       struct lull_moment moment)
-{
-    struct lull_engine_stream *stream = &engine->streams[s];
-    if (moment.time < stream->resume ||
-        (moment.time == stream->resume && stream->latest != LULL_OP_NO_REQUEST &&
-         request < stream->latest))
-        return;
-    stream->resume = moment.time;
-    stream->latest = request;
-    if (engine->stream_path)
-        engine->stream_path[s] = moment.path;
-}
-
-/* Where the processor has to do something for a message that is waited for. */
-static void keep_receiving(struct lull_engine *engine, uint32_t s,
-                           const struct lull_transfer *receive)
-{
-    struct lull_engine_stream *stream = &engine->streams[s];
-    const struct lull_network *network = engine->fabric.network;
-    enum lull_level level =
-        engine->fabric.uniform
-            ? LULL_LEVEL_CLUSTER
-            : lull_placement_level(&network->placement, receive->source, receive->target);
-    int64_t cost = engine->class->receiving(network, level, receive->bytes);
-    uint32_t *path =
-        engine->stream_path ? &engine->stream_path[engine->program->n_streams + s] : NULL;
-    struct lull_moment until = {stream->receiving, path ? *path : 0};
-    if (cost == 0)
-        return;
-    until = lull_after(&engine->fabric, until, LULL_PATH_OVERHEAD, cost);
-    stream->receiving = until.time;
-    if (path)
-        *path = until.path;
-    engine->fabric.ranks[stream->rank].overhead += cost;
-    wait_until(engine, s, receive->owner, until);
-}
-
-/* A request that is waited for is complete. */
-static inline void complete_awaited(struct lull_engine *engine, uint32_t s, uint32_t id,
-                                    struct lull_moment moment)
-{
-    const struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    unsigned collective = LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE;
-    wait_until(engine, s, transfer->owner, moment);
-    if (engine->receives && (transfer->flags & collective) == LULL_TRANSFER_RECEIVE)
-        keep_receiving(engine, s, transfer);
-}
-
-void lull_stream_complete(struct lull_engine *engine, uint32_t id, struct lull_moment moment)
-{
-    struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    if (!engine->compat) /* there, nothing is over later than now */
-        transfer->over = moment.time;
-    if (engine->over_path)
-        engine->over_path[id] = moment.path;
-    if (!(transfer->flags & LULL_TRANSFER_AWAITED))
-        return;
-    uint32_t s = lull_stream_of(engine, transfer);
-    struct lull_engine_stream *stream = &engine->streams[s];
-    complete_awaited(engine, s, id, moment);
-    if (--stream->wait_for == 0) {
-        moment =
-            (struct lull_moment){stream->resume, engine->stream_path ? engine->stream_path[s] : 0};
-        lull_stream_resume(engine, s, moment);
-    }
-}
-
-/* Nobody will name the request any more. */
-static void forget(struct lull_engine *engine, uint32_t id)
-{
-    struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    transfer->flags &= (uint8_t)~LULL_TRANSFER_OPEN;
-    if ((transfer->flags & LULL_TRANSFER_OVER) && !(transfer->flags & LULL_TRANSFER_HELD))
-        lull_transfer_free(engine, id);
-}
-
-/* A wait for a request that is no longer in the list of open ones. */
-static void await(struct lull_engine *engine, uint32_t s, uint32_t id)
-{
-    struct lull_engine_stream *stream = &engine->streams[s];
-    struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    if (transfer->flags & LULL_TRANSFER_OVER) {
-        if (!engine->compat)
-            complete_awaited(engine, s, id,
-                             (struct lull_moment){transfer->over,
-                                                  engine->over_path ? engine->over_path[id] : 0});
-    } else {
-        transfer->flags |= LULL_TRANSFER_AWAITED;
-        stream->wait_for++;
-    }
-    if (engine->sink) { /* told of when the wait is over */
-        transfer->open_next = stream->awaited;
-        stream->awaited = id;
-    } else {
-        forget(engine, id);
-    }
-}
-
-/* Takes a request out of the list of open ones; NONE: there is none of that number. */
-static uint32_t take_request(struct lull_engine *engine, struct lull_engine_stream *stream,
-                             uint32_t request)
-{
-    uint32_t before = NONE, id = stream->open;
-    while (id != NONE && lull_transfer_at(engine, id)->owner != request) {
-        before = id;
-        id = lull_transfer_at(engine, id)->open_next;
-    }
-    if (id == NONE)
-        return NONE;
-    uint32_t next = lull_transfer_at(engine, id)->open_next;
-    if (before == NONE)
-        stream->open = next;
-    else
-        lull_transfer_at(engine, before)->open_next = next;
-    if (stream->open_last == id)
-        stream->open_last = before;
-    return id;
-}
-
-static lull_status wait_for_set(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
-                                struct lull_moment begin)
-{
-    struct lull_engine_stream *stream = &engine->streams[s];
-    stream->latest = LULL_OP_NO_REQUEST;
-    if (engine->receives)
-        stream->receiving = begin.time;
-    if (engine->receives && engine->stream_path)
-        engine->stream_path[engine->program->n_streams + s] = begin.path;
-    if (op->flags & LULL_OP_WAIT_ALL) {
-        uint32_t id = stream->open;
-        stream->open = stream->open_last = NONE;
-        for (uint32_t next; id != NONE; id = next) {
-            next = lull_transfer_at(engine, id)->open_next;
-            await(engine, s, id);
-        }
-        return LULL_OK;
-    }
-    for (uint32_t i = 0; i < op->n_requests; i++) {
-        uint32_t id = take_request(engine, stream, op->requests[i]);
-        if (id == NONE) {
-            char place[256];
-            return lull_fail(engine->err, LULL_ERR_FORMAT,
-                             "%s: %s: waits for request %u, which was not started",
-                             engine->program->name,
-                             engine->program->class->place(engine->program, stream->rank, op, place,
-                                                           sizeof place),
-                             op->requests[i]);
-        }
-        await(engine, s, id);
-    }
-    return LULL_OK;
-}
-
-static uint32_t new_request(struct lull_engine *engine, uint32_t s, const struct lull_op *op)
-{
-    struct lull_engine_stream *stream = &engine->streams[s];
-    uint32_t id = lull_transfer_new(engine);
-    if (id == NONE)
-        return NONE;
-    struct lull_transfer *transfer = lull_transfer_at(engine, id);
-    transfer->cpu = stream->cpu;
-    transfer->owner = op->request;
-    transfer->open_next = NONE;
-    if (engine->keeps_ops)
-        engine->transfer_ops[id] = *op;
-    if (op->request == LULL_OP_NO_REQUEST)
-        return id;
-    transfer->flags = LULL_TRANSFER_OPEN;
-    if (stream->open == NONE)
-        stream->open = id;
-    else
-        lull_transfer_at(engine, stream->open_last)->open_next = id;
-    stream->open_last = id;
-    return id;
-}
-
 /* --- telling the sink ---------------------------------------------------------------------- */
 
 static void tell_call(struct lull_engine *engine, uint32_t s, const struct lull_op *op, bool begins)
@@ -278,7 +93,7 @@ static void tell_awaited(struct lull_engine *engine, uint32_t s)
             engine->status = engine->sink->done(engine->sink->context, s, &engine->transfer_ops[id],
                                                 transfer->source, transfer->tag, transfer->bytes,
                                                 stream->clock, engine->err);
-        forget(engine, id);
+        lull_request_forget(engine, id);
     }
 }
 
@@ -329,7 +144,7 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     lull_status status = check_peer(engine, s, op);
     if (status != LULL_OK)
         return status;
-    uint32_t id = new_request(engine, s, op);
+    uint32_t id = lull_request_new(engine, s, op);
     if (id == NONE)
         return engine->status;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
@@ -398,7 +213,7 @@ static lull_status compute(struct lull_engine *engine, uint32_t s, const struct 
 static lull_status collective(struct lull_engine *engine, uint32_t s, const struct lull_op *op,
                               struct lull_moment moment)
 {
-    uint32_t id = new_request(engine, s, op);
+    uint32_t id = lull_request_new(engine, s, op);
     if (id == NONE)
         return engine->status;
     struct lull_transfer *transfer = lull_transfer_at(engine, id);
@@ -413,7 +228,7 @@ static lull_status collective(struct lull_engine *engine, uint32_t s, const stru
     if (op->request == LULL_OP_NO_REQUEST) {
         transfer->flags |= LULL_TRANSFER_OPEN;
         engine->streams[s].latest = LULL_OP_NO_REQUEST;
-        await(engine, s, id);
+        lull_request_await(engine, s, id);
     }
     engine->result.n_collectives++;
     return lull_collect_begin(engine, s, op, id, moment);
@@ -439,7 +254,7 @@ static lull_status begin_op(struct lull_engine *engine, uint32_t s, const struct
         status = compute(engine, s, op, moment);
         break;
     case LULL_OP_WAIT:
-        status = wait_for_set(engine, s, op, moment);
+        status = lull_request_await_named(engine, s, op, moment);
         break;
     case LULL_OP_COLLECTIVE:
         status = collective(engine, s, op, moment);
@@ -473,7 +288,7 @@ static void end_stream(struct lull_engine *engine, uint32_t s, struct lull_momen
     while (stream->open != NONE) { /* nobody waits for these any more */
         uint32_t id = stream->open;
         stream->open = lull_transfer_at(engine, id)->open_next;
-        forget(engine, id);
+        lull_request_forget(engine, id);
     }
 }
 

@@ -1,0 +1,105 @@
+/* A small run with a record of every kind, cut off and changed everywhere: accepted or refused with
+ * one line, and nothing worse. */
+#include "support/folder.h"
+#include "support/spoilt_tape.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A small run with a record of every kind. */
+static void write_everything(void)
+{
+    definitions_add(&spoilt.definitions, LULL_TAPE_DEFINE_NODE, 0, "uss", UINT32_MAX, "n", "node");
+    definitions_add(&spoilt.definitions, LULL_TAPE_DEFINE_PROCESS, 0, "uuus", 0u, 0u, 0u, "rank 0");
+    definitions_add(&spoilt.definitions, LULL_TAPE_DEFINE_CLOCK, 0, "UUf", UINT64_C(0), UINT64_C(0),
+                    1.0);
+    definitions_add(&spoilt.definitions, LULL_TAPE_DEFINE_CLOCK, 0, "UUf", UINT64_C(100),
+                    UINT64_C(200), 1.0);
+    spoilt_record(LULL_TAPE_ENTER, 0, 0, 0);
+    spoilt_message(0, 0);
+    tape_message_call(&spoilt.tape, LULL_TAPE_CALL_IRECV, 22, 1, 1, -1, -1, 0, 50);
+    tape_message_call(&spoilt.tape, LULL_TAPE_CALL_ISEND, 24, 1, 1, 0, 1, 0, 50);
+    spoilt_complete(0, 2, 0);
+    spoilt.tape.slots[spoilt.tape.count - 2].record.time = 30;
+    lull_tape_put_collective_call(tape_room(&spoilt.tape, 2), LULL_TAPE_CALL_COLLECTIVE, 40, 1, 1,
+                                  0, 0, 8, 8);
+    tape_record(&spoilt.tape, 50, LULL_TAPE_STATE, 0, 0, 5);
+    tape_record(&spoilt.tape, 50, LULL_TAPE_FLUSH, 1, 0, 5)[1].u64[0] = 3;
+    tape_record(&spoilt.tape, 50, LULL_TAPE_MESSAGE, 2, 0, 0);
+    tape_record(&spoilt.tape, 50, LULL_TAPE_COLLECTIVE, 2, 0, 0);
+    tape_record(&spoilt.tape, 50, LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID, 0);
+    tape_record(&spoilt.tape, 50, LULL_TAPE_NUMBER, 1, 0, LULL_TAPE_NUMBER_MARKER);
+    tape_record(&spoilt.tape, 50, LULL_TAPE_COUNTERS, 2, 0, 0);
+    tape_record(&spoilt.tape, 60, LULL_TAPE_LEAVE, 0, 0, 0);
+    spoilt_write();
+    assert_int_equal(spoilt_read(), LULL_OK);
+}
+
+static void for_every_prefix(const char *name, size_t first, size_t step)
+{
+    size_t size;
+    unsigned char *bytes = folder_read(folder_path(name), &size);
+    for (size_t length = first; length < size; length += step) {
+        folder_write(folder_path(name), bytes, length);
+        if (spoilt_read() == LULL_OK)
+            fail_msg("%s: %zu of %zu bytes are accepted", name, length, size);
+        if (!strstr(spoilt.err.text, name))
+            fail_msg("'%s' does not name %s", spoilt.err.text, name);
+    }
+    folder_write(folder_path(name), bytes, size);
+    free(bytes);
+}
+
+static void test_every_prefix(void **state)
+{
+    (void)state;
+    write_everything();
+    for_every_prefix("run/0/0.definitions", 0, 1);
+    for_every_prefix("run/0/0.0.tape", LULL_TAPE_HEADER_SIZE - 3, 1);
+    for_every_prefix("run/0/0.0.tape", 0, 37);
+}
+
+/* Each byte with one bit, with all bits turned, cleared: accepted or refused, and nothing worse. */
+static void for_every_byte(const char *name, size_t from, size_t to)
+{
+    size_t size;
+    unsigned char *bytes = folder_read(folder_path(name), &size);
+    for (size_t i = from; i < size && i < to; i++) {
+        const unsigned char good = bytes[i];
+        const unsigned char bad[] = {(unsigned char)(good ^ 1u << i % 8), (unsigned char)~good, 0,
+                                     0x7f};
+        for (size_t b = 0; b < sizeof bad; b++) {
+            bytes[i] = bad[b];
+            folder_write(folder_path(name), bytes, size);
+            spoilt_read();
+        }
+        bytes[i] = good;
+    }
+    folder_write(folder_path(name), bytes, size);
+    assert_int_equal(spoilt_read(), LULL_OK);
+    free(bytes);
+}
+
+static void test_every_byte(void **state)
+{
+    (void)state;
+    write_everything();
+    for_every_byte("run/0/0.definitions", 0, SIZE_MAX);
+    for_every_byte("run/0/0.0.tape", 0, sizeof(struct lull_tape_header));
+    for_every_byte("run/0/0.0.tape", LULL_TAPE_HEADER_SIZE, SIZE_MAX);
+    for_every_byte("run/lull-tape", 0, SIZE_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SPOILT_TEST(test_every_prefix),
+        SPOILT_TEST(test_every_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
