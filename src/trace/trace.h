@@ -116,8 +116,8 @@ enum lull_thread_role {
     LULL_THREAD_FREE    /* made by the program (pthread): useful unless it waits */
 };
 
-/* Why the events of a location end before it does. */
-enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK };
+/* Why the events of a location end before it does; RING: why they begin after it does. */
+enum lull_cut { LULL_CUT_NOT, LULL_CUT_BUDGET, LULL_CUT_DISK, LULL_CUT_RING, LULL_CUTS };
 
 /* How much of its time a thread had a core, as the system's scheduler told; `on` 0: not known. */
 struct lull_cores {

@@ -99,6 +99,8 @@ if(Python3_FOUND)
         record_test(window.numbers.${short} quick --option=--iterations=3:5 -- ${window} numbers)
         record_test(window.visits.${short} quick --option=--iterations=a:solve:3:4 --
                     ${window} visits)
+        record_test(window.ring.${short} quick --option=--iterations=3:5 --option=--keep=last:64KiB --
+                    ${window} numbers)
         record_test(window.never.${short} quick --option=--start-after=1h -- ${window} none)
         record_test(window.late.${short} quick --option=--start-after=50ms -- ${window} late wait)
         record_test(window.early.${short} quick --option=--duration=50ms -- ${window} none wait)
@@ -210,6 +212,10 @@ if(Python3_FOUND)
                              RUN_SERIAL ON)
         record_test(omp_constructs.profile.${short} quick --option=--profile --
                     ${record_bin}/omp_constructs.${short})
+        record_test(omp_barriers.ring.${short} quick --option=--keep=last:64KiB --
+                    ${record_bin}/omp_barriers.${short})
+        record_test(pause_omp.ring.${short} quick --option=--keep=last:64KiB --
+                    ${record_bin}/pause_omp.${short})
         record_test(omp_imbalance.${short} quick -- ${record_bin}/omp_imbalance.${short})
         add_test(NAME record.sites_omp.${short}
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py

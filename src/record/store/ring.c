@@ -2,6 +2,7 @@
 
 #include "record/core.h"
 #include "record/keep.h"
+#include "record/report.h"
 
 struct place {
     struct rec_extent extent; /* its size is 0: it has none yet */
@@ -22,6 +23,8 @@ void rec_ring_start(void)
     rec_process.budget = n_places * LULL_TAPE_CHUNK;
     places = rec_keep(n_places * sizeof *places);
     rec_process.keeps_last = places != NULL;
+    if (!places)
+        rec_report_say("no memory for a ring: the first events are kept, not the last ones");
 }
 
 /* The one whose turn it is. Another thread may be writing there still, if all others have written so

@@ -260,6 +260,8 @@ static void choose_scopes(struct lull_trace *trace)
             trace->locations[l].cut = LULL_CUT_DISK;
         else if (file->header.flags & LULL_TAPE_BUDGET_REACHED)
             trace->locations[l].cut = LULL_CUT_BUDGET;
+        else if (file->lost > 0)
+            trace->locations[l].cut = LULL_CUT_RING;
         if (file->header.flags & LULL_TAPE_WRITE_FAILED)
             lull_trace_add_quirk(trace,
                                  "recording could not write any more; later events are missing",

@@ -13,7 +13,7 @@ static lull_status write_block(void *state, const struct lull_block *block, stru
 
 static uint16_t flag_of_cut(const struct lull_location *location)
 {
-    static const uint16_t flags[] = {
+    static const uint16_t flags[LULL_CUTS] = {
         [LULL_CUT_BUDGET] = LULL_TAPE_BUDGET_REACHED, [LULL_CUT_DISK] = LULL_TAPE_WRITE_FAILED};
     return flags[location->cut];
 }
