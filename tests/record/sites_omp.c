@@ -109,7 +109,7 @@ NOINLINE static void long_counters(void)
 #pragma omp for schedule(dynamic, 5) nowait
     for (unsigned long long i = 0; i < 30; i++)
         sink = (int)i;
-    /* @ long_counters x3 ~for @ long_counters x8 ~next chunk */
+        /* @ long_counters x3 ~for @ long_counters x8 ~next chunk */
 #pragma omp for schedule(nonmonotonic : dynamic, 4)
     for (long i = 20; i > 0; i--)
         sink = (int)i; /* @ long_counters x3 ~implicit barrier */
@@ -144,7 +144,8 @@ NOINLINE static void regions(void)
 #pragma omp parallel num_threads(1) /* @ regions x1 +implicit barrier */
     sink = 2;
 #define CHUNKS parallel for schedule(dynamic, 4) num_threads(THREADS) /* 11 chunks */
-#pragma omp CHUNKS /* @ regions x3 +for @ regions x14 +next chunk @ regions x3 +implicit barrier */
+#pragma omp CHUNKS /* @ regions x3 +for @ regions x14 +next chunk @ regions x3 +implicit barrier \
+                    */
     for (int i = 0; i < 41; i++)
         sink = i;
     sink = 10;
