@@ -7,7 +7,7 @@ import statistics
 import subprocess
 
 BENCHMARKS = ("clock", "peak-dp-fma", "load", "store", "copy", "update", "daxpy", "triad", "dot",
-              "crossing")
+              "beside", "crossing")
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "kernels")
 # arrays, and the names of their extents from the outermost on
 KERNELS = {"copy": (2, "N"), "daxpy": (2, "N"), "triad": (4, "N"), "dot": (2, "N"),

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot", "crossing",
+BENCHMARKS = ("clock", "load", "store", "copy", "update", "daxpy", "triad", "dot", "beside", "crossing",
               "openmp-gcc")
 MATRICES = ("stencil5:nx=2000,ny=2000", "stencil27:nx=100,ny=100,nz=100",
             "banded:n=400000,half=20", "random:n=1000000,row=8", "dense:n=3000")

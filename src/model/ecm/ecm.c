@@ -4,13 +4,17 @@
 
 double lull_ecm_time(const struct lull_ecm *ecm, size_t level)
 {
-    double sum = ecm->t_nol, longest = ecm->t_ol;
-    for (size_t i = 0; i < level && i < ecm->n_links; i++)
+    double sum = ecm->t_nol, longest = ecm->t_ol, streams = fmax(ecm->t_ol, ecm->t_nol), share = 0;
+    for (size_t i = 0; i < level && i < ecm->n_links; i++) {
         if (ecm->links[i].overlaps)
             longest = fmax(longest, ecm->links[i].cycles);
         else
             sum += ecm->links[i].cycles;
-    return fmax(longest, sum);
+        streams = fmax(streams, ecm->links[i].whole);
+        share = ecm->links[i].cycles > 0 ? ecm->links[i].share : share;
+    }
+    double added = fmax(longest, sum);
+    return added - share * fmax(0, added - streams);
 }
 
 double lull_ecm_transfer(double loads, double stores, double line_bytes, double bytes_per_cycle,

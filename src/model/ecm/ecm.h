@@ -26,13 +26,17 @@ struct lull_ecm {
         const char *name; /* "L1-L2", "L3-Mem" */
         double cycles;
         bool overlaps; /* with every other part, so that it enters the maximum and not the sum */
+        double whole;  /* with `share`: cycles, from the first cache on, of a stream behind it */
+        double share;  /* of what could overlap of the data behind this link, how much does */
     } links[LULL_ECM_LINKS]; /* nearest first; the last one is to memory */
     double shared; /* cycles for which a unit of work occupies the bottleneck that all cores share,
                       the memory; most models take those of the last link */
 };
 
 /* Runtime on one core with the data beyond the first `level` links: 0 in the first cache, n_links
- * in memory. max(T_OL, links that overlap, T_nOL + sum of the other links). */
+ * in memory. max(T_OL, links that overlap, T_nOL + sum of the other links). Where the farthest link
+ * that is used has a share, that part of what exceeds max(T_OL, T_nOL, what streams over each link
+ * take) is left out. */
 double lull_ecm_time(const struct lull_ecm *ecm, size_t level);
 /* Cycles to move lines over a link: half duplex loads + stores, full duplex the larger. */
 double lull_ecm_transfer(double loads, double stores, double line_bytes, double bytes_per_cycle,
@@ -74,9 +78,17 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double
  */
 double lull_ecm_first_cache(const struct lull_machine *machine, double loads, double stores);
 
-/* Whether transfers between the caches overlap: as core/overlap of the machine file says, and where
- * it says nothing, as AMD's processors do and others do not. */
-bool lull_ecm_caches_overlap(const struct lull_machine *machine);
+/* Whether transfers between the caches overlap. */
+struct lull_ecm_overlap {
+    enum { LULL_ECM_STATED, LULL_ECM_MEASURED, LULL_ECM_ASSUMED } source;
+    bool caches;                   /* stated or assumed: they do */
+    double shares[LULL_ECM_LINKS]; /* measured: of each link between caches, 0 to 1 */
+};
+/* As core/overlap of the machine file says. Where it says nothing, as `lull bench dot beside` has
+ * measured: the time of a scalar product of an array behind a link with one before it lies between
+ * that of both one after the other (share 0) and that of the longer one (share 1). Where that was
+ * not measured, as AMD's processors were known to do, and others not. */
+struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine);
 
 struct lull_ecm_lines { /* cache lines per unit of work over one link */
     double loads, stores;

@@ -113,13 +113,6 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine, double
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
-bool lull_ecm_caches_overlap(const struct lull_machine *machine)
-{
-    if (machine->core.overlap)
-        return strcmp(machine->core.overlap, "caches") == 0;
-    return machine->cpu.vendor && strcmp(machine->cpu.vendor, "AuthenticAMD") == 0;
-}
-
 static const struct lull_machine_link *link_between(const struct lull_machine *machine,
                                                     const char *from, const char *to)
 {
@@ -151,6 +144,47 @@ static double measured_cycles(const struct link_question *question, const char *
     return stream->explicit * LINE_BYTES / per_cycle;
 }
 
+/* ---- overlap -------------------------------------------------------------------------------- */
+
+/* From a scalar product of an array in `level` with one in the level before it. NAN: not measured.
+ */
+static double measured_share(const struct link_question *question, unsigned level)
+{
+    static const struct stream dot = {"dot", 2, 2, 0};
+    char near[NAME_BYTES], far[NAME_BYTES], both[NAME_BYTES];
+    snprintf(near, sizeof near, "L%u", level - 1);
+    snprintf(far, sizeof far, "L%u", level);
+    snprintf(both, sizeof both, "L%u+L%u", level, level - 1);
+    double in_near = measured_cycles(question, near, &dot);
+    double in_far = measured_cycles(question, far, &dot);
+    double added = (in_near + in_far) / 2, longer = fmax(in_near, in_far / 2);
+    double share = (added - measured_cycles(question, both, &dot)) / (added - longer);
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine)
+{
+    struct lull_ecm_overlap overlap = {.source = LULL_ECM_STATED};
+    struct link_question question = {.machine = machine};
+    if (machine->core.overlap) {
+        overlap.caches = strcmp(machine->core.overlap, "caches") == 0;
+        return overlap;
+    }
+    overlap.source = LULL_ECM_ASSUMED;
+    bool clock =
+        !machine->core.n_links && lull_ecm_clock(machine, &question.clock, NULL) == LULL_OK;
+    for (unsigned i = 0; clock && i < LULL_ECM_LINKS; i++) {
+        double share = measured_share(&question, i + 2);
+        overlap.shares[i] = isnan(share) ? 0 : share;
+        overlap.source = isnan(share) ? overlap.source : LULL_ECM_MEASURED;
+    }
+    overlap.caches = overlap.source == LULL_ECM_ASSUMED && machine->cpu.vendor &&
+                     strcmp(machine->cpu.vendor, "AuthenticAMD") == 0;
+    return overlap;
+}
+
+/* ---- what links take ------------------------------------------------------------------------ */
+
 double lull_ecm_first_cache(const struct lull_machine *machine, double loads, double stores)
 {
     struct link_question question = {.machine = machine};
@@ -175,10 +209,11 @@ static bool link_measured(const void *context, const struct stream *stream)
            isfinite(measured_cycles(question, question->far, stream));
 }
 
-/* What a line costs on a link that only measurements of both of its ends tell about. */
+/* What lines cost on a link that only measurements of both of its ends tell about: how much longer
+ * a stream takes behind it, and all that it takes there. */
 static lull_status derive_link(const struct link_question *question,
-                               const struct lull_ecm_lines *lines, bool overlaps,
-                               double *ret_cycles, struct lull_error *err)
+                               const struct lull_ecm_lines *lines, double *ret_longer,
+                               double *ret_whole, struct lull_error *err)
 {
     const struct stream *stream =
         nearest_stream(lines->loads, lines->stores, link_measured, question);
@@ -187,61 +222,75 @@ static lull_status derive_link(const struct link_question *question,
                          "the machine file knows neither a link between %s and %s nor bandwidths "
                          "of both on one core: `lull bench bandwidth` measures these",
                          question->near, question->far);
-    double longer = measured_cycles(question, question->far, stream);
-    if (!overlaps)
-        longer -= measured_cycles(question, question->near, stream);
-    *ret_cycles =
-        fmax(0, longer) / (stream->loads + stream->stores) * (lines->loads + lines->stores);
+    double whole = measured_cycles(question, question->far, stream);
+    double longer = fmax(0, whole - measured_cycles(question, question->near, stream));
+    double units = (lines->loads + lines->stores) / (stream->loads + stream->stores);
+    *ret_whole = whole * units;
+    *ret_longer = longer * units;
     return LULL_OK;
 }
 
-static lull_status fill_link(const struct lull_machine *machine, size_t number,
-                             const struct lull_ecm_lines *lines, double clock,
-                             struct lull_arena *arena, struct lull_ecm *ecm, struct lull_error *err)
+static lull_status fill_link(const struct link_question *question,
+                             const struct lull_ecm_overlap *overlap, size_t number,
+                             const struct lull_ecm_lines *lines, struct lull_arena *arena,
+                             struct lull_ecm *ecm, struct lull_error *err)
 {
-    const char *near = lull_arena_printf(arena, "L%zu", number + 1);
-    const char *far = lull_arena_printf(arena, "L%zu", number + 2);
-    const struct lull_machine_link *link = link_between(machine, near, far);
-    bool overlaps = lull_ecm_caches_overlap(machine);
-    ecm->links[number].name = lull_arena_printf(arena, "%s-%s", near, far);
-    ecm->links[number].overlaps = overlaps;
+    const struct lull_machine_link *link =
+        link_between(question->machine, question->near, question->far);
+    double longer, whole;
+    ecm->links[number].name = lull_arena_printf(arena, "%s-%s", question->near, question->far);
+    ecm->links[number].overlaps = overlap->caches;
     if (link) {
         ecm->links[number].cycles = lull_ecm_transfer(lines->loads, lines->stores, LINE_BYTES,
                                                       link->bytes_per_cycle, link->full_duplex);
         return LULL_OK;
     }
-    const struct link_question question = {machine, near, far, clock};
-    return derive_link(&question, lines, overlaps, &ecm->links[number].cycles, err);
+    lull_status status = derive_link(question, lines, &longer, &whole, err);
+    if (status != LULL_OK)
+        return status;
+    ecm->links[number].cycles = overlap->caches ? whole : longer;
+    ecm->links[number].whole = overlap->source == LULL_ECM_MEASURED ? whole : 0;
+    ecm->links[number].share = overlap->shares[number];
+    return LULL_OK;
+}
+
+static const char *level_name(size_t level, struct lull_arena *arena)
+{
+    return lull_arena_printf(arena, "L%zu", level);
 }
 
 lull_status lull_ecm_links(const struct lull_machine *machine, const struct lull_ecm_lines *lines,
                            size_t n_lines, struct lull_arena *arena, struct lull_ecm *ecm,
                            struct lull_ecm_bandwidth *ret_memory, struct lull_error *err)
 {
-    double clock;
+    const struct lull_ecm_overlap overlap = lull_ecm_overlap(machine);
+    double clock, whole;
     if (!n_lines || n_lines > LULL_ECM_LINKS)
         return lull_fail(err, LULL_ERR_RANGE, "lines over %zu links, expected 1 to %d", n_lines,
                          LULL_ECM_LINKS);
     lull_status status = lull_ecm_clock(machine, &clock, err);
-    for (size_t i = 0; status == LULL_OK && i + 1 < n_lines; i++)
-        status = fill_link(machine, i, &lines[i], clock, arena, ecm, err);
+    for (size_t i = 0; status == LULL_OK && i + 1 < n_lines; i++) {
+        const struct link_question question = {machine, level_name(i + 1, arena),
+                                               level_name(i + 2, arena), clock};
+        status = fill_link(&question, &overlap, i, &lines[i], arena, ecm, err);
+    }
     const struct lull_ecm_lines *memory = &lines[n_lines - 1];
     if (status == LULL_OK)
         status =
             lull_ecm_memory_bandwidth(machine, memory->loads, memory->stores, 0, ret_memory, err);
     if (status != LULL_OK)
         return status;
-    const char *near = lull_arena_printf(arena, "L%zu", n_lines);
+    const char *near = level_name(n_lines, arena);
     ecm->n_links = n_lines;
     ecm->links[n_lines - 1].name = lull_arena_printf(arena, "%s-Mem", near);
     ecm->links[n_lines - 1].overlaps = false;
+    ecm->links[n_lines - 1].share = ecm->links[n_lines - 1].whole = 0;
     ecm->shared = (memory->loads + memory->stores) * LINE_BYTES * clock / ret_memory->value;
     /* Where the caches' transfers overlap, that of memory adds to nothing but the core's loads and
      * stores. */
-    const struct link_question question = {machine, lull_ecm_caches_overlap(machine) ? "L1" : near,
-                                           "memory", clock};
+    const struct link_question question = {machine, overlap.caches ? "L1" : near, "memory", clock};
     if (machine->core.n_links ||
-        derive_link(&question, memory, false, &ecm->links[n_lines - 1].cycles, NULL) != LULL_OK)
+        derive_link(&question, memory, &ecm->links[n_lines - 1].cycles, &whole, NULL) != LULL_OK)
         ecm->links[n_lines - 1].cycles = ecm->shared;
     return LULL_OK;
 }

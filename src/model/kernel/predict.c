@@ -160,8 +160,7 @@ predict_body(const struct lull_kernel *kernel, const struct lull_machine *machin
 {
     struct lull_kernel_prediction prediction = {
         .kernel = kernel, .machine = machine, .line_bytes = 64, .weight = 1};
-    prediction.overlap = lull_ecm_caches_overlap(machine) ? "caches" : "none";
-    prediction.overlap_assumed = !machine->core.overlap;
+    prediction.overlap = lull_ecm_overlap(machine);
     if (machine->n_caches && machine->caches[0].line_bytes)
         prediction.line_bytes = machine->caches[0].line_bytes;
     prediction.unit = lull_kernel_unit(kernel, prediction.line_bytes);
@@ -230,7 +229,7 @@ static void add_up(struct lull_kernel_prediction *loops, size_t n_loops, struct 
     double units = units_of(nest), iterations = 0;
     nest->ecm.t_ol = nest->ecm.t_nol = nest->ecm.shared = 0;
     for (size_t i = 0; i < nest->ecm.n_links; i++)
-        nest->ecm.links[i].cycles = 0;
+        nest->ecm.links[i].cycles = nest->ecm.links[i].whole = nest->ecm.links[i].share = 0;
     nest->flops = nest->cycles = 0;
     nest->saturation = 0;
     bool saturates = true;

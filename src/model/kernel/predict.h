@@ -43,8 +43,7 @@ struct lull_kernel_prediction {
     struct lull_crossing crossing; /* nothing where in-core times are given */
     struct lull_ecm ecm;
     struct lull_ecm_bandwidth memory;
-    const char *overlap; /* "none", "caches" */
-    bool overlap_assumed;
+    struct lull_ecm_overlap overlap;
     double cycles;                  /* per unit of work on one core: ECM, not less than the chain */
     unsigned saturation;            /* cores; 0: never */
     struct lull_roofline roofline;  /* with options.cores */

@@ -4,6 +4,8 @@
 #include "view/notices_document.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 struct drawing {
     struct lull_document *document;
@@ -342,15 +344,34 @@ static void tell_loop(const struct drawing *drawing)
     tell_disagreements(drawing);
 }
 
+static void tell_overlap(const struct drawing *drawing)
+{
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
+    const struct lull_ecm_overlap *overlap = &prediction->overlap;
+    char text[128] = "";
+    if (overlap->source == LULL_ECM_ASSUMED)
+        lull_document_note(
+            drawing->document, LULL_NOTE_INFO,
+            "The machine file does not say whether transfers overlap (core/overlap), and `lull "
+            "bench dot beside` has not measured it: by the vendor, %s is taken.",
+            overlap->caches ? "caches" : "none");
+    if (overlap->source != LULL_ECM_MEASURED)
+        return;
+    for (size_t i = 0; i + 1 < prediction->ecm.n_links; i++) {
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%s %.0f %%", i ? ", " : "",
+                 prediction->ecm.links[i].name, 100 * overlap->shares[i]);
+    }
+    lull_document_note(drawing->document, LULL_NOTE_INFO,
+                       "Transfers overlap with what is nearer to the core as was measured: %s of "
+                       "what could.",
+                       text);
+}
+
 static void tell_notes(const struct drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
-    if (prediction->overlap_assumed)
-        lull_document_note(
-            drawing->document, LULL_NOTE_INFO,
-            "The machine file does not say whether transfers overlap (core/overlap): "
-            "by the vendor, %s is taken.",
-            prediction->overlap);
+    tell_overlap(drawing);
     if (prediction->n_loops > 0)
         lull_document_note(drawing->document, LULL_NOTE_INFO, "%s", LULL_KERNEL_SUM_NOTE);
     for (size_t i = 0; i < prediction->kernel->n_calls; i++)

@@ -150,6 +150,39 @@ static void test_overlap_of_vendors(void **state)
     }
 }
 
+/* A scalar product takes 2 cycles for its two lines in L1, 4 in L2, 12 in L3. With one array in L2
+ * and one in L3, 8 cycles are both halves one after the other and 6 the longer one: 7 is half way.
+ * L1 and L2 in 2.9 of 3 and 2 are one tenth. */
+static void test_measured_overlap(void **state)
+{
+    struct lull_machine *machine = measured_machine(*state);
+    static const struct lull_ecm_lines lines[] = {{4, 0}, {2, 0}, {1, 0}};
+    struct lull_ecm ecm = {.t_ol = 1, .t_nol = 5};
+    struct lull_ecm_bandwidth memory;
+    machine->cpu.vendor = "AuthenticAMD";
+    set_number(machine, *state, "L3.load.1", 16e9, NAN);
+    set_number(machine, *state, "L1.dot.1", 128 / 2.0 * 1e9, NAN);
+    set_number(machine, *state, "L2.dot.1", 128 / 4.0 * 1e9, NAN);
+    set_number(machine, *state, "L3.dot.1", 128 / 12.0 * 1e9, NAN);
+    assert_int_equal(lull_ecm_overlap(machine).source, LULL_ECM_ASSUMED);
+    set_number(machine, *state, "L2+L1.dot.1", 128 / 2.9 * 1e9, NAN);
+    set_number(machine, *state, "L3+L2.dot.1", 128 / 7.0 * 1e9, NAN);
+    struct lull_ecm_overlap overlap = lull_ecm_overlap(machine);
+    assert_int_equal(overlap.source, LULL_ECM_MEASURED);
+    assert_false(overlap.caches);
+    check_near("L2", overlap.shares[0], 0.1, 1e-9);
+    check_near("L3", overlap.shares[1], 0.5, 1e-9);
+    assert_int_equal(lull_ecm_links(machine, lines, 3, *state, &ecm, &memory, NULL), LULL_OK);
+    /* Loads take 1, 2, 4 and 8 cycles a line: links take 4 x 1, 2 x 2, 1 x 4 and 1 x 4, streams
+     * over the first two 4 x 2 and 2 x 4. */
+    check_near("in L1", lull_ecm_time(&ecm, 0), 5, 1e-9);
+    check_near("in L2", lull_ecm_time(&ecm, 1), 9 - 0.1 * (9 - 8), 1e-9);
+    check_near("in L3", lull_ecm_time(&ecm, 2), 13 - 0.5 * (13 - 8), 1e-9);
+    check_near("in memory", lull_ecm_time(&ecm, 3), 5 + 4 + 4 + 4, 1e-9);
+    ecm.links[2].cycles = 0; /* nothing comes from memory */
+    check_near("beyond L3", lull_ecm_time(&ecm, 3), 13 - 0.5 * (13 - 8), 1e-9);
+}
+
 /* Of the machine above a line costs 1 cycle by loads alone, and 2 / 2 in a copy; with a triad of 6
  * cycles for four lines, four loads and a store are nearer to that (1 of 4) than to a copy (1 of 2)
  * or to loads. */
@@ -190,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_transfer),
         cmocka_unit_test_setup_teardown(test_measured_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_overlap_of_vendors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_measured_overlap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_first_cache, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_bandwidth, set_up, tear_down),
     };

@@ -1,0 +1,99 @@
+/* Loads from two levels at the same time: scalar products of an array in one cache with an array in
+ * the cache before it, which is run through again and again. Where transfers overlap they take as
+ * long as the slower one, else as long as both: half of a scalar product in each level. */
+#include "bench/memory/memory.h"
+#include "bench/memory/stream.h"
+
+enum { ALIAS_BYTES = 4096, NEAR_SHARE = 2 /* of the nearer level's working set */ };
+
+extern const struct lull_bench_kernel lull_kernel_dot;
+
+struct job {
+    lull_stream_code *code;
+    struct lull_bench_memory *memory;
+    double *far, *near;
+    size_t n_far, n_near, next; /* elements */
+    bool clock;
+    double out[LULL_KERNEL_OUT];
+};
+
+static void body(void *context, unsigned thread, uint64_t repetitions)
+{
+    struct job *job = context;
+    (void)thread;
+    for (uint64_t i = 0; i < repetitions; i++) {
+        job->code(job->far + job->next, job->near, job->near, job->near, job->n_near, job->out);
+        job->next = (job->next + job->n_near) % job->n_far;
+    }
+}
+
+static void prepare(void *context, unsigned thread)
+{
+    struct job *job = context;
+    lull_bench_memory_touch(job->memory, thread,
+                            (uint64_t)(job->near + job->n_near - job->far) * sizeof(double));
+    body(context, thread, 2 * job->n_far / job->n_near);
+}
+
+static lull_status visit(struct lull_bench *bench, const struct lull_task *task, double seconds,
+                         struct lull_error *err)
+{
+    struct job *job = task->data;
+    const struct lull_timing timing = {.body = body,
+                                       .prepare = prepare,
+                                       .context = job,
+                                       .threads = 1,
+                                       .seconds = seconds,
+                                       .clock = job->clock};
+    return lull_bench_time(bench, task, &timing, err);
+}
+
+/* Of the nearer array so much that it stays where it is while the farther one passes, and leaves
+ * the cache before meanwhile. */
+static void plan_pair(struct lull_bench *bench, const struct lull_bench_level *near,
+                      const struct lull_bench_level *far)
+{
+    const char *name =
+        lull_bench_text(bench, "%s+%s.%s.1", far->name, near->name, lull_kernel_dot.name);
+    const char *not_there = far->not_there ? far->not_there : near->not_there;
+    if (not_there) {
+        lull_bench_skip(bench, "%s: %s", name, not_there);
+        return;
+    }
+    struct job *job = lull_arena_zero(bench->arena, 1, sizeof *job);
+    job->code = lull_kernel_dot.stream[lull_kernel_widest(&lull_kernel_dot)];
+    job->memory = bench->memory;
+    job->clock = far->own;
+    job->n_near = near->bytes / NEAR_SHARE / sizeof(double) / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
+    job->n_near = job->n_near ? job->n_near : LULL_KERNEL_STEP;
+    job->n_far = (far->bytes / sizeof(double) / job->n_near + 1) * job->n_near;
+    job->far = lull_bench_memory_region(bench->memory, 0);
+    job->near = job->far + job->n_far + ALIAS_BYTES / 2 / sizeof(double);
+    const struct lull_probe probe = {
+        .name = name, .unit = "B/s", .amount = 2.0 * (double)job->n_near * sizeof(double)};
+    const struct lull_task task = {.name = name,
+                                   .visit = visit,
+                                   .data = job,
+                                   .first_probe = lull_bench_probe(bench, &probe),
+                                   .n_probes = 1};
+    lull_bench_task(bench, &task);
+}
+
+static lull_status plan(const struct lull_benchmark *self, struct lull_bench *bench,
+                        struct lull_error *err)
+{
+    (void)self, (void)err;
+    struct lull_bench_level levels[LULL_BENCH_MOST_LEVELS];
+    size_t count =
+        lull_bench_find_levels(bench->topology, 1, bench->memory_limit, bench->arena, levels);
+    for (size_t i = 1; i + 1 < count; i++)
+        plan_pair(bench, &levels[i - 1], &levels[i]);
+    return LULL_OK;
+}
+
+const struct lull_benchmark lull_bench_beside = {
+    .name = "beside",
+    .group = "bandwidth",
+    .summary = "scalar product of an array in one cache with one in the cache before it",
+    .plan = plan,
+};
