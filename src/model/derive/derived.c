@@ -264,13 +264,18 @@ static void write_rest(const struct deriving *deriving)
             "about = \"bandwidth\"},\n  },\n",
             assumed_bandwidth);
     double *predicted = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *predicted);
+    struct lull_derived_law useful = lull_derive_law_of_times(deriving, runs->useful);
+    double *by_law = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *by_law);
     double *unsure = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *unsure);
     for (size_t i = 0; i < runs->n_runs; i++) {
         predicted[i] = deriving->computation[i] + seconds_of_content(deriving, i) +
                        seconds_of_messages(deriving, &times, i);
+        by_law[i] =
+            predicted[i] + lull_derive_share(deriving, i) *
+                               (lull_law_at(&useful, deriving->by_processes[i]) - runs->useful[i]);
         unsure[i] = seconds_of_turns(deriving, &times, i);
     }
-    lull_derive_write_uncertainty(deriving, predicted, unsure);
+    lull_derive_write_uncertainty(deriving, by_law, unsure);
     fprintf(deriving->out, "}\n");
     for (size_t i = 0; i < runs->n_runs; i++)
         fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",

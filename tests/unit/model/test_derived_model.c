@@ -235,21 +235,21 @@ static double uncertainty_of(struct lull_program_model *model)
     return uncertainty;
 }
 
-/* One of three runs is 2 % off, the others are met: with the quantile 4.302653 of Student's
- * distribution for two degrees of freedom, exp(4.302653 ln(1.02) sqrt((1 + 1/3) / 2)) - 1. */
+/* One of three runs is 2 % off, the others are met. A coefficient of the computation and the time
+ * of a message leave one degree of freedom, for which Student's quantile is 12.7062. */
 static void test_uncertainty(void **state)
 {
     struct planted planted = {.longest = own_work, .blunder = 0.02};
     struct lull_program_model model = derive_planted(&planted, *state);
-    assert_true(fabs(uncertainty_of(&model) - 0.0720458) < 1e-5);
+    double expected = exp(12.7062 * log(1.02) * sqrt(1 + 1.0 / 3)) - 1;
+    assert_true(fabs(uncertainty_of(&model) - expected) < 1e-4);
     lull_program_model_close(&model);
-    planted.cores = 2; /* the run of four processes is the only one that shares cores; of the other
-                          two, 12.7062 for one degree and the root of 1 + 1/2 */
+    planted.cores = 1; /* which two of the runs share, and are met; the other one tells nothing */
     model = derive_planted(&planted, *state);
     model_set(&model, "P=8");
+    assert_true(uncertainty_of(&model) == 0);
+    model_set(&model, "cores=0");
     assert_true(isinf(uncertainty_of(&model)));
-    model_set(&model, "P=2");
-    assert_true(fabs(uncertainty_of(&model) - expm1(12.7062 * log(1.02) * sqrt(1.5))) < 1e-4);
     lull_program_model_close(&model);
 }
 

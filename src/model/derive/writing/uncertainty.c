@@ -6,33 +6,37 @@
 
 /* Of runs whose processes share cores, which scatter by which of them do, or of the others. */
 struct scatter {
-    size_t n_runs;
-    double squares; /* of the logarithms of measured over predicted time */
-    double unsure;  /* largest part of a predicted time of which the law is not known */
+    size_t n_runs, n_found; /* n_found: numbers of the model that were found from them */
+    double squares;         /* of the logarithms of measured over predicted time */
+    double unsure;          /* largest part of a predicted time of which the law is not known */
 };
 
+/* The law of the useful time and the time of a message are found from the runs without shared
+ * cores, the time of a turn from the others. */
 static struct scatter scatter_of(const struct deriving *deriving, const double *predicted,
                                  const double *unsure, bool shares)
 {
-    struct scatter scatter = {0};
+    struct scatter scatter = {.n_found = 1};
+    bool has_messages = false;
     for (size_t i = 0; i < deriving->runs->n_runs; i++) {
         if ((lull_derive_share(deriving, i) > 1) != shares || !(predicted[i] > 0))
             continue;
         scatter.n_runs++;
         scatter.squares += pow(log(deriving->runs->seconds[i] / predicted[i]), 2);
         scatter.unsure = fmax(scatter.unsure, unsure[i] / predicted[i]);
+        has_messages = has_messages || deriving->latencies[i] > 0;
     }
+    scatter.n_found += !shares && has_messages;
     return scatter;
 }
 
-/* By which factor, less 1, a further run is longer or shorter in 95 of 100 cases (Student): one
- * degree of freedom is that of the time of a message. What has an unknown law adds to it as an
- * independent error would. INFINITY: one run does not tell. */
+/* By which factor, less 1, a further run is longer or shorter in 95 of 100 cases (Student). What
+ * has an unknown law adds to it as an independent error would. INFINITY: too few runs. */
 static double uncertainty_of(const struct scatter *scatter)
 {
-    if (scatter->n_runs < 2)
+    if (scatter->n_runs <= scatter->n_found)
         return INFINITY;
-    double freedom = (double)scatter->n_runs - 1;
+    double freedom = (double)(scatter->n_runs - scatter->n_found);
     double deviation = sqrt(scatter->squares / freedom * (1 + 1 / (double)scatter->n_runs));
     double uncertainty =
         expm1(hypot(lull_student_quantile(0.975, freedom) * deviation, log1p(scatter->unsure)));
@@ -45,8 +49,8 @@ static void write_value(const struct deriving *deriving, const struct scatter *s
     if (isfinite(uncertainty))
         fprintf(deriving->out, "return %.4g -- of %zu runs\n", uncertainty, scatter->n_runs);
     else
-        fprintf(deriving->out, "return math.huge -- not known: %zu such run%s\n", scatter->n_runs,
-                scatter->n_runs == 1 ? "" : "s");
+        fprintf(deriving->out, "return math.huge -- not known: %zu run%s, expected more than %zu\n",
+                scatter->n_runs, scatter->n_runs == 1 ? "" : "s", scatter->n_found);
 }
 
 void lull_derive_write_uncertainty(const struct deriving *deriving, const double *predicted,
