@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-enum { MOST = 1024 }; /* rows, and columns; neighbours are joined to their mean beyond that */
+/* Rows, and columns, and cells; neighbours are joined to their mean beyond that. So many cells of a
+ * noisy run fit into the part of a page of the usual size that one layer of a matrix may take. */
+enum { MOST = 1024, MOST_CELLS = 1 << 18 };
 
 enum { TIME, WORK, WAIT, LAYERS };
 
@@ -53,6 +55,13 @@ static double mean_of(const struct shape *shape, uint32_t row, uint32_t column, 
     return count ? sum / count : NAN;
 }
 
+static struct shape shape_of(const struct lull_wave_field *field)
+{
+    const uint32_t n_rows = field->n_ranks < MOST ? field->n_ranks : MOST;
+    const uint32_t room = n_rows ? MOST_CELLS / n_rows : MOST, most = room < MOST ? room : MOST;
+    return (struct shape){field, n_rows, field->n_iterations < most ? field->n_iterations : most};
+}
+
 static void fill(const struct lull_wave_field *field, struct lull_picture_matrix *matrix,
                  struct lull_arena *arena)
 {
@@ -60,8 +69,7 @@ static void fill(const struct lull_wave_field *field, struct lull_picture_matrix
         [TIME] = {"time", "Time of the iteration", "s", NULL},
         [WORK] = {"work", "Time outside of its waits", "s", NULL},
         [WAIT] = {"wait", "Time in calls that wait for messages", "s", NULL}};
-    const struct shape shape = {field, field->n_ranks < MOST ? field->n_ranks : MOST,
-                                field->n_iterations < MOST ? field->n_iterations : MOST};
+    const struct shape shape = shape_of(field);
     struct lull_picture_layer *layers = lull_arena_zero(arena, LAYERS, sizeof *layers);
     for (int l = 0; l < LAYERS; l++) {
         double *values =
