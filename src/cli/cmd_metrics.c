@@ -3,15 +3,15 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "study/compare.h"
-#include "study/replay/measured.h"
+#include "cli/runs_options.h"
 #include "view/metrics/metrics_document.h"
 
 /* What the user typed. */
 static struct {
-    char *scheme, *variant, *reference, *scaling, *region, *window, *by;
-    int counters, raw, raw_names, application, force, threads, no_replay, whole;
-} settings = {.application = 1};
+    char *scheme, *variant, *by;
+    int counters, raw;
+} settings;
+static struct lull_runs_settings shared = {.application = 1};
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
@@ -21,21 +21,17 @@ static const struct poptOption options[] = {
      "additive|multiplicative|all"},
     {"variant", '\0', POPT_ARG_STRING, &settings.variant, 0,
      "of the multiplicative scheme for hybrid runs (bsc)", "bsc|nag"},
-    LULL_RUNS_OPTIONS(settings),
-    LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
+    LULL_RUNS_OPTIONS(shared),
+    LULL_APPLICATION_OPTION(shared.application, "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &settings.by, 0, "add a table of the parts of each run",
      "region|callsite|process|thread|file"},
     {"raw", '\0', POPT_ARG_NONE, &settings.raw, 0, "add the times behind the efficiencies", NULL},
-    LULL_RAW_NAMES_OPTION(settings.raw_names),
+    LULL_RAW_NAMES_OPTION(shared.raw_names),
     {"counters", 'c', POPT_ARG_NONE, &settings.counters, 0, "add all hardware counters", NULL},
     LULL_DIGITS_OPTION(output),
-    {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
-     "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
-    LULL_THREADS_OPTION(settings.threads, "threads to read with"),
-    {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
-     "go on where the tracer disturbed the run too much, or where runs seem not to be of one "
-     "program",
-     NULL},
+    LULL_NO_REPLAY_OPTION(shared),
+    LULL_THREADS_OPTION(shared.threads, "threads to read with"),
+    LULL_FORCE_OPTION(shared),
     LULL_OUTPUT_OPTIONS(output),
     POPT_TABLEEND,
 };
@@ -49,51 +45,44 @@ struct wishes {
     struct lull_metrics_wish metrics;
 };
 
-static int read_words(struct wishes *wishes)
+static lull_status read_words(struct lull_metrics_wish *metrics, struct lull_error *err)
 {
     static const char *const schemes[] = {"additive", "multiplicative", "all", NULL};
     static const char *const variants[] = {"bsc", "nag", NULL};
-    static const char *const scalings[] = {"strong", "weak", "auto", NULL};
-    unsigned scheme, variant, scaling;
-    struct lull_error err;
-    if (lull_option_word("scheme", settings.scheme, schemes, &scheme, &err) != LULL_OK ||
-        lull_option_word("variant", settings.variant, variants, &variant, &err) != LULL_OK ||
-        lull_option_word("scaling", settings.scaling, scalings, &scaling, &err) != LULL_OK)
-        return lull_cli_usage("%s", err.text);
-    wishes->metrics.scheme = (enum lull_scheme_choice)scheme;
-    wishes->metrics.nag = variant == 2;
-    wishes->comparison = (struct lull_comparison_wish){settings.reference, settings.force,
-                                                       (enum lull_scaling_wish)scaling};
-    wishes->metrics.part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
-    wishes->runs.regions = wishes->metrics.part && wishes->metrics.part->regions;
-    wishes->runs.files = wishes->metrics.part && wishes->metrics.part->files;
-    if (settings.by && !wishes->metrics.part)
-        return lull_cli_usage("--by is '%s', expected region, callsite, process, thread or "
-                              "file",
-                              settings.by);
-    return LULL_EXIT_OK;
+    unsigned scheme, variant;
+    lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, err);
+    if (status == LULL_OK)
+        status = lull_option_word("variant", settings.variant, variants, &variant, err);
+    if (status != LULL_OK)
+        return status;
+    metrics->scheme = (enum lull_scheme_choice)scheme;
+    metrics->nag = variant == 2;
+    metrics->part = settings.by ? lull_metrics_part_find(settings.by) : NULL;
+    if (settings.by && !metrics->part)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--by is '%s', expected region, callsite, process, thread or file",
+                         settings.by);
+    return LULL_OK;
 }
 
 static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
+    struct lull_metrics_wish *metrics = &wishes->metrics;
     struct lull_error err;
-    if (settings.window &&
-        lull_runs_window_read(settings.window, arena, &wishes->runs, &err) != LULL_OK)
+    lull_status status =
+        lull_runs_settings_read(&shared, arena, &wishes->runs, &wishes->comparison, &err);
+    if (status == LULL_OK)
+        status = read_words(metrics, &err);
+    if (status != LULL_OK)
         return lull_cli_usage("%s", err.text);
-    wishes->runs.application = (uint32_t)settings.application - 1;
-    wishes->runs.region = settings.region;
-    wishes->runs.force = settings.force;
-    wishes->runs.whole = settings.whole;
-    wishes->runs.no_replay = settings.no_replay;
-    wishes->runs.check = settings.no_replay ? 0 : LULL_REPLAY_CHECK_MOST;
-    wishes->runs.raw_names = settings.raw_names;
-    wishes->runs.workers = (unsigned)settings.threads;
-    wishes->metrics.raw = settings.raw;
-    wishes->metrics.counters = settings.counters;
-    wishes->metrics.reference_named = settings.reference != NULL;
-    wishes->metrics.region = settings.region;
-    wishes->metrics.window = settings.window;
-    return read_words(wishes);
+    wishes->runs.regions = metrics->part && metrics->part->regions;
+    wishes->runs.files = metrics->part && metrics->part->files;
+    metrics->raw = settings.raw;
+    metrics->counters = settings.counters;
+    metrics->reference_named = shared.reference != NULL;
+    metrics->region = shared.region;
+    metrics->window = shared.window;
+    return LULL_EXIT_OK;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */

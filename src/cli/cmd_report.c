@@ -4,17 +4,16 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/progress.h"
-#include "study/compare.h"
-#include "study/replay/measured.h"
+#include "cli/runs_options.h"
 #include "view/report/report_document.h"
 
 #include <string.h>
 
 /* What the user typed. */
 static struct {
-    char *scheme, *reference, *scaling, *region, *window, *max_size;
-    int raw_names, application, force, threads, no_replay, whole;
-} settings = {.application = 1};
+    char *scheme, *max_size;
+} settings;
+static struct lull_runs_settings shared = {.application = 1};
 static struct lull_output_settings output;
 
 static const struct poptOption options[] = {
@@ -22,19 +21,15 @@ static const struct poptOption options[] = {
      "which tree of efficiencies text shows (multiplicative for runs with one thread per process, "
      "otherwise additive); the others have both",
      "additive|multiplicative"},
-    LULL_RUNS_OPTIONS(settings),
-    LULL_APPLICATION_OPTION(settings.application, "which program of a trace that holds several"),
+    LULL_RUNS_OPTIONS(shared),
+    LULL_APPLICATION_OPTION(shared.application, "which program of a trace that holds several"),
     {"max-size", 'm', POPT_ARG_STRING, &settings.max_size, 0,
      "how large the page may become, which decides how deep it goes (16MB)", "SIZE"},
-    LULL_RAW_NAMES_OPTION(settings.raw_names),
+    LULL_RAW_NAMES_OPTION(shared.raw_names),
     LULL_DIGITS_OPTION(output),
-    {"no-replay", '\0', POPT_ARG_NONE, &settings.no_replay, 0,
-     "do not replay the run on an ideal network, which transfer and serialisation need", NULL},
-    LULL_THREADS_OPTION(settings.threads, "threads to read with"),
-    {"force", '\0', POPT_ARG_NONE, &settings.force, 0,
-     "go on where the tracer disturbed the run too much, or where runs seem not to be of one "
-     "program",
-     NULL},
+    LULL_NO_REPLAY_OPTION(shared),
+    LULL_THREADS_OPTION(shared.threads, "threads to read with"),
+    LULL_FORCE_OPTION(shared),
     {"format", 'f', POPT_ARG_STRING, &output.format, 0,
      "how to print the result; html, a page, where the output ends in .html", "text|json|csv|html"},
     {"output", 'o', POPT_ARG_STRING, &output.path, 0,
@@ -46,25 +41,20 @@ static const struct poptOption options[] = {
 /* What is to be read, compared and shown. */
 struct wishes {
     struct lull_report_options report;
-    enum lull_scaling_wish scaling;
+    struct lull_comparison_wish comparison;
     struct lull_report_wish view;
 };
 
 /* ---- what was typed ------------------------------------------------------------------------ */
 
-static lull_status read_words(struct wishes *wishes, struct lull_error *err)
+static lull_status read_scheme(struct wishes *wishes, struct lull_error *err)
 {
     static const char *const schemes[] = {"additive", "multiplicative", NULL};
-    static const char *const scalings[] = {"strong", "weak", "auto", NULL};
-    unsigned scheme, scaling;
+    unsigned scheme;
     lull_status status = lull_option_word("scheme", settings.scheme, schemes, &scheme, err);
     if (status == LULL_OK)
-        status = lull_option_word("scaling", settings.scaling, scalings, &scaling, err);
-    if (status != LULL_OK)
-        return status;
-    wishes->view.scheme = (enum lull_scheme_choice)scheme;
-    wishes->scaling = (enum lull_scaling_wish)scaling;
-    return LULL_OK;
+        wishes->view.scheme = (enum lull_scheme_choice)scheme;
+    return status;
 }
 
 /* How large a page may become decides also how much is kept while the runs are read. */
@@ -87,9 +77,9 @@ static lull_status read_size(struct wishes *wishes, struct lull_error *err)
 static const char *repeated_options(struct lull_arena *arena)
 {
     const char *repeated = "";
-    if (settings.application != 1)
-        repeated = lull_arena_printf(arena, " --application %d", settings.application);
-    if (settings.no_replay)
+    if (shared.application != 1)
+        repeated = lull_arena_printf(arena, " --application %d", shared.application);
+    if (shared.no_replay)
         repeated = lull_arena_printf(arena, "%s --no-replay", repeated);
     return repeated;
 }
@@ -98,26 +88,16 @@ static int read_settings(struct wishes *wishes, struct lull_arena *arena)
 {
     struct lull_error err;
     struct lull_runs_options *runs = &wishes->report.runs;
-    lull_status status = LULL_OK;
-    if (settings.window)
-        status = lull_runs_window_read(settings.window, arena, runs, &err);
+    lull_status status = lull_runs_settings_read(&shared, arena, runs, &wishes->comparison, &err);
     if (status == LULL_OK)
-        status = read_words(wishes, &err);
+        status = read_scheme(wishes, &err);
     if (status == LULL_OK)
         status = read_size(wishes, &err);
     if (status != LULL_OK)
         return lull_cli_usage("%s", err.text);
-    runs->application = (uint32_t)settings.application - 1;
-    runs->region = settings.region;
     runs->regions = runs->files = true;
-    runs->force = settings.force;
-    runs->whole = settings.whole;
-    runs->no_replay = settings.no_replay;
-    runs->check = settings.no_replay ? 0 : LULL_REPLAY_CHECK_MOST;
-    runs->raw_names = settings.raw_names;
-    runs->workers = (unsigned)settings.threads;
-    wishes->view.region = settings.region;
-    wishes->view.window = settings.window;
+    wishes->view.region = shared.region;
+    wishes->view.window = shared.window;
     wishes->view.options = repeated_options(arena);
     return LULL_EXIT_OK;
 }
@@ -134,24 +114,6 @@ static int choose_output(void)
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
-
-static lull_status load(const char *const *paths, uint32_t count, const struct wishes *wishes,
-                        struct lull_notices *notices, struct lull_report *report,
-                        struct lull_error *err)
-{
-    struct lull_arena *arena = notices->arena;
-    struct lull_runs *runs = &report->runs;
-    lull_status status =
-        lull_report_load(paths, count, &wishes->report, notices, arena, report, err);
-    if (status == LULL_OK)
-        status = lull_study_reference(runs, settings.reference, arena, err);
-    if (status == LULL_OK)
-        status = lull_study_check(runs, settings.force, notices, arena, err);
-    if (status != LULL_OK)
-        return status;
-    lull_study_scaling(runs, wishes->scaling, notices);
-    return lull_study_compute(runs, arena, err);
-}
 
 static int run(poptContext context, struct lull_arena *arena)
 {
@@ -171,7 +133,10 @@ static int run(poptContext context, struct lull_arena *arena)
     if (status != LULL_EXIT_OK)
         return status;
     wishes.report.runs.progress = &shown;
-    lull_status done = load(paths, count, &wishes, &notices, &report, &err);
+    lull_status done =
+        lull_report_load(paths, count, &wishes.report, &notices, arena, &report, &err);
+    if (done == LULL_OK)
+        done = lull_study_compare_loaded(&report.runs, &wishes.comparison, &notices, arena, &err);
     lull_cli_warn_all(&notices);
     if (done == LULL_OK)
         status = lull_output_write(&output,

@@ -19,27 +19,6 @@ enum lull_option_id {
     LULL_OPTION_DIGITS
 };
 
-/* clang-format off */
-/* Which part of runs is analysed, and how they are compared; `settings` has texts of these names,
- * and `whole`, an int. */
-#define LULL_RUNS_OPTIONS(settings) \
-    {"reference", 'r', POPT_ARG_STRING, &(settings).reference, 0, \
-     "the run that the others are compared with (that with the fewest threads)", "RUN"}, \
-    {"scaling", '\0', POPT_ARG_STRING, &(settings).scaling, 0, \
-     "how the problem grows with the threads: not, in proportion, or guess (strong)", \
-     "strong|weak|auto"}, \
-    {"region", '\0', POPT_ARG_STRING, &(settings).region, 0, \
-     "only the time each process spends in the region NAME", "NAME"}, \
-    {"window", 'w', POPT_ARG_STRING, &(settings).window, 0, \
-     "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be " \
-     "left out", \
-     "FROM:TO"}, \
-    {"whole", '\0', POPT_ARG_NONE, &(settings).whole, 0, \
-     "the whole run; without it, or a region or window, a run that lull recorded is analysed from " \
-     "the end of MPI_Init to the begin of MPI_Finalize", \
-     NULL}
-/* clang-format on */
-
 /* Entries of option tables; their values are objects of static storage. 0 threads are all
  * processors; applications count from 1, and are 1 where nothing is said. */
 /* clang-format off */

@@ -213,6 +213,20 @@ lull_status lull_study_compute(struct lull_runs *runs, struct lull_arena *arena,
     return LULL_OK;
 }
 
+lull_status lull_study_compare_loaded(struct lull_runs *runs,
+                                      const struct lull_comparison_wish *wish,
+                                      struct lull_notices *notices, struct lull_arena *arena,
+                                      struct lull_error *err)
+{
+    lull_status status = lull_study_reference(runs, wish->reference, arena, err);
+    if (status == LULL_OK)
+        status = lull_study_check(runs, wish->force, notices, arena, err);
+    if (status != LULL_OK)
+        return status;
+    lull_study_scaling(runs, wish->scaling, notices);
+    return lull_study_compute(runs, arena, err);
+}
+
 lull_status lull_study_compare(const char *const *paths, uint32_t count,
                                const struct lull_runs_options *options,
                                const struct lull_comparison_wish *wish,
@@ -220,12 +234,6 @@ lull_status lull_study_compare(const char *const *paths, uint32_t count,
                                struct lull_runs *ret_runs, struct lull_error *err)
 {
     lull_status status = lull_runs_load(paths, count, options, notices, arena, ret_runs, err);
-    if (status == LULL_OK)
-        status = lull_study_reference(ret_runs, wish->reference, arena, err);
-    if (status == LULL_OK)
-        status = lull_study_check(ret_runs, wish->force, notices, arena, err);
-    if (status != LULL_OK)
-        return status;
-    lull_study_scaling(ret_runs, wish->scaling, notices);
-    return lull_study_compute(ret_runs, arena, err);
+    return status == LULL_OK ? lull_study_compare_loaded(ret_runs, wish, notices, arena, err)
+                             : status;
 }

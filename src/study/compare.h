@@ -42,6 +42,12 @@ lull_status lull_study_compare(const char *const *paths, uint32_t count,
                                struct lull_notices *notices, struct lull_arena *arena,
                                struct lull_runs *ret_runs, struct lull_error *err);
 
+/* The same of runs that are there. */
+lull_status lull_study_compare_loaded(struct lull_runs *runs,
+                                      const struct lull_comparison_wish *wish,
+                                      struct lull_notices *notices, struct lull_arena *arena,
+                                      struct lull_error *err);
+
 /* Fills the values of all runs, which have their input. The values live in `arena`. */
 lull_status lull_study_compute(struct lull_runs *runs, struct lull_arena *arena,
                                struct lull_error *err);

@@ -154,9 +154,9 @@ static void test_cut_begin(void **state)
 {
     (void)state;
     check(STEPS({1, L, B}, {2, L, A}, {3, E, C}, {4, L, C}), STEPS({3, E, C}, {4, L, C}));
-    check_quirk("open when the recording began", 2, "rank 0 thread 0: 'b' at 1 ns");
+    check_quirk("open when the recording began", 2, "rank 0 thread 0: 'a' at 2 ns"); /* by name */
     check(STEPS({5, L, B}), NULL, 0);
-    check_quirk("open when the recording began", 2, "'b'");
+    check_quirk("open when the recording began", 2, "'a'");
     check_quirk("not entered; ignored", 1, "'b' at 5 ns");
 }
 
