@@ -96,6 +96,7 @@ void rec_report(void)
             "%s\n",
             length, rec_process.folder, (unsigned long long)visits, n_threads,
             n_threads == 1 ? "" : "s", (double)bytes / 1048576,
-            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept" : "",
+            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept"
+                                                                  : "",
             cost(text, sizeof text));
 }
