@@ -98,8 +98,8 @@ void rec_start(void)
     rec_process.budget =
         rec_setting_number("LULL_RECORD_BYTES", &value) ? value : UINT64_C(1) << 30;
     rec_process.profile = rec_setting_number("LULL_RECORD_PROFILE", &value) && value != 0;
-    rec_process.keeps_last = !rec_process.profile &&
-                             rec_setting_number("LULL_RECORD_LAST", &value) && value != 0;
+    rec_process.keeps_last =
+        !rec_process.profile && rec_setting_number("LULL_RECORD_LAST", &value) && value != 0;
     rec_process.callpath = rec_setting_number("LULL_RECORD_CALLPATH", &value) && value > 1
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
                                : 1;

@@ -150,7 +150,7 @@ struct rec_process {
     bool disturbs;      /* on purpose (inject/inject.h) */
     double ns_per_tick; /* roughly, as measured at the start */
     bool profile;
-    bool keeps_last;      /* newest events give way to none (store/ring.h) */
+    bool keeps_last;      /* the oldest events give way to the newest (store/ring.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
     uint32_t first;       /* what communicators call the world's rank 0 */

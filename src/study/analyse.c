@@ -20,9 +20,8 @@ static lull_status cut_windows(const struct lull_run *run, struct lull_arena *ar
                                struct lull_windows **windows, struct lull_error *err)
 {
     struct lull_windows *known;
-    lull_status status =
-        lull_windows_of_time(run->trace, run->trace->events_begin, run->trace->events_end, arena,
-                             &known, err);
+    lull_status status = lull_windows_of_time(run->trace, run->trace->events_begin,
+                                              run->trace->events_end, arena, &known, err);
     if (status != LULL_OK)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: a part of the run needs events, and some threads have none",

@@ -58,9 +58,10 @@ static void tell_of_sums(const struct lull_run *run, const struct lull_runs_opti
                          "what needs single events cannot be told.",
                          run->name);
     else if (lull_has_part(trace->events) && run->breakdown->from_sums)
-        lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "%s: its events %s; the metrics are those of the whole run, from its sums.",
-                         run->name, lull_notices_part(trace, notices->arena));
+        lull_notices_add(
+            notices, LULL_NOTICE_INFO,
+            "%s: its events %s; the metrics are those of the whole run, from its sums.", run->name,
+            lull_notices_part(trace, notices->arena));
     else if (lull_has_part(trace->events) && (options->region || options->has_window))
         lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: its events %s; what %s is left out",
                          run->path, lull_notices_part(trace, notices->arena),

@@ -18,10 +18,10 @@ enum lull_tape_part {
     LULL_TAPE_PART_RECORDS,     /* chunks; of all that there are, `flushed` bytes count */
     LULL_TAPE_PART_TAIL,        /* the chunk that is being filled */
     LULL_TAPE_PART_SUMS,        /* like a file of sums */
-    LULL_TAPE_PART_RING,        /* one chunk; `pages` says which of its location, counted from 0. When
-                                   it gives way to a newer one, of any location, the entry is NONE until
-                                   that is written. Of a location those count that follow each other
-                                   up to `flushed` */
+    LULL_TAPE_PART_RING, /* one chunk; `pages` says which of its location, counted from 0. When
+                            it gives way to a newer one, of any location, the entry is NONE until
+                            that is written. Of a location those count that follow each other
+                            up to `flushed` */
     LULL_TAPE_PARTS
 };
 

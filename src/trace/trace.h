@@ -261,8 +261,8 @@ struct lull_trace {
     double clock_error;      /* bound in ns between locations; negative: unknown */
     bool has_states;         /* STATE events partition the time and decide what is useful */
     bool has_sums;           /* of all locations (trace/sums.h) */
-    bool has_main;      /* recorded by lull, and some process is known to have called MPI_Init */
-    uint8_t events;     /* enum lull_events_kept */
+    bool has_main;  /* recorded by lull, and some process is known to have called MPI_Init */
+    uint8_t events; /* enum lull_events_kept */
     int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: in between all
                                          locations have events */
     uint32_t n_applications;

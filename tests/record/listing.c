@@ -66,8 +66,7 @@ static lull_status list_location(uint32_t location, struct lull_error *err)
     const uint64_t left_out = LULL_MASK(LULL_EVENT_FLUSH) | LULL_MASK(LULL_EVENT_COUNTERS);
     struct lull_cursor *cursor;
     struct lull_block block;
-    lull_status status =
-        lull_cursor_open(trace, location, LULL_MASK_ALL & ~left_out, &cursor, err);
+    lull_status status = lull_cursor_open(trace, location, LULL_MASK_ALL & ~left_out, &cursor, err);
     if (status != LULL_OK)
         return status;
     while ((status = lull_cursor_next(cursor, &block, err)) == LULL_OK && block.count > 0)

@@ -330,6 +330,10 @@ function(record_mpi family)
         add_custom_target(record.${name}.${family} ALL DEPENDS ${output})
     endforeach()
     set(ring ${PROJECT_SOURCE_DIR}/tests/record/ring.c)
+    set(handles)
+    if(family STREQUAL "mpich")
+        set(handles --shared-handles)
+    endif()
     add_custom_command(OUTPUT ${bin}/ring.${family} DEPENDS ${ring}
         COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -pthread -DRING_MPI
                 -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} VERBATIM)
@@ -337,7 +341,8 @@ function(record_mpi family)
     add_test(NAME record.ring.${family}
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                 --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
-                --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
+                --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}}
+                ${handles})
     set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS 2)
     # The same by another compiler, and by Fortran's bindings.
     set(ends ${PROJECT_SOURCE_DIR}/tests/record/ends.c)

@@ -1,7 +1,7 @@
-/* ring SEED STEPS: does on several threads what the seed says: regions in each other, iterations with
- * numbers that occur once, pauses; with RING_MPI also messages that stay open for long, persistent
- * ones, exchanges and collective operations on each rank's main thread. Two runs with the same numbers
- * do the same on each thread. Some threads end early, and others take their place.
+/* ring SEED STEPS: does on several threads what the seed says: regions in each other, iterations
+ * with numbers that occur once, pauses; with RING_MPI also messages that stay open for long,
+ * persistent ones, exchanges and collective operations on each rank's main thread. Two runs with
+ * the same numbers do the same on each thread. Some threads end early, and others take their place.
  *
  *     ring SEED STEPS [kill|wait]    the process kills itself at the end, or says that it is ready
  *                                    and waits for a line */
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
         workers[i] = (struct worker){.state = seed + 10 + (uint64_t)i,
                                      .first = (i + 1) * 10 * steps,
                                      .steps = i < THREADS ? steps * 2 : steps / 4,
-                                    .waits = i < THREADS};
+                                     .waits = i < THREADS};
     for (int i = 0; i < SHORT_THREADS; i++) {
         start(&brief, &workers[THREADS + i]);
         pthread_join(brief, NULL);

@@ -104,8 +104,8 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
     open_persistent(call->self, &what, *request);
 }
 
-/* The number becomes one of the thread that starts it. There is room for the record before it is
- * given out, so that it is not told as given out before the record (in a ring). */
+/* The number becomes one of the thread that starts it. There is room for the record: what a chunk
+ * of a ring says of the next number must be right for the records in front of it. */
 static void start_one(struct rec_mpi_call *call, uint64_t time, MPI_Request handle)
 {
     struct rec_thread *self = call->self;
@@ -138,7 +138,7 @@ void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests
     const uint64_t end = *self->until, flushed = self->flushed;
     for (int i = 0; i < n; i++) {
         rec_reserve_behind(self, 3);
-        /* A chunk of a ring begins when all has ended that stands before. */
+        /* A chunk of a ring begins when all has ended that stands before it. */
         const bool begins = rec_process.keeps_last && self->flushed != flushed;
         start_one(call, begins ? end : call->begin, requests[i]);
     }

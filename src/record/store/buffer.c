@@ -148,8 +148,7 @@ static bool reserve_chunks(struct rec_thread *self)
 static unsigned write_chunk(struct rec_thread *self)
 {
     if (rec_process.keeps_last)
-        return rec_ring_store(self->tail, self->number,
-                              (uint32_t)(self->flushed / LULL_TAPE_CHUNK))
+        return rec_ring_store(self->tail, self->number, (uint32_t)(self->flushed / LULL_TAPE_CHUNK))
                    ? 0
                    : LULL_TAPE_WRITE_FAILED;
     uint64_t used = __atomic_add_fetch(&rec_process.used, LULL_TAPE_CHUNK, __ATOMIC_RELAXED);

@@ -33,8 +33,7 @@ void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part pa
                          uint32_t location);
 
 /* The same of a chunk of a ring: the location's chunk with that number stands there. */
-void rec_container_enter_chunk(const struct rec_extent *extent, uint32_t location,
-                               uint32_t number);
+void rec_container_enter_chunk(const struct rec_extent *extent, uint32_t location, uint32_t number);
 /* From here on it is part of nothing. */
 void rec_container_vacate(const struct rec_extent *extent);
 

@@ -27,8 +27,9 @@ void rec_ring_start(void)
         rec_report_say("no memory for a ring: the first events are kept, not the last ones");
 }
 
-/* The one whose turn it is. Another thread may be writing there still, if all others have written so
- * much meanwhile that it is its turn again: then the next one. NULL: they are all being written. */
+/* The one whose turn it is. Another thread may be writing there still, if all others have written
+ * so much meanwhile that it is its turn again: then the next one. NULL: they are all being written.
+ */
 static struct place *take_place(void)
 {
     const uint64_t n = __atomic_load_n(&n_places, __ATOMIC_RELAXED);

@@ -128,11 +128,10 @@ static lull_status see_sums(struct lull_trace *trace, struct lull_tape_file *fil
     if (flags & STOPPED) {
         int64_t end = span->first > span->last ? INT64_MIN : ns_of(file, span->last);
         trace->events_end = end < trace->events_end ? end : trace->events_end;
-    }
-    else if (file->lost > 0 && trace->events == LULL_EVENTS_ALL)
+    } else if (file->lost > 0 && trace->events == LULL_EVENTS_ALL)
         trace->events = LULL_EVENTS_LAST;
-    bool longer = flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE ||
-                  file->lost > 0;
+    bool longer =
+        flags & (STOPPED | LULL_TAPE_PROFILE) || file->open_region != LULL_NONE || file->lost > 0;
     if (!longer || !file->has_sums)
         return LULL_OK;
     uint64_t begin, end;

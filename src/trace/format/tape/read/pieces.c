@@ -167,8 +167,7 @@ static lull_status check_extent(const char *path, const struct lull_tape_process
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: extent %u: %u pages from page %u on do not lie in the %llu bytes "
                          "that are given out",
-                         path, number, pages, extent->page,
-                         (unsigned long long)header->end);
+                         path, number, pages, extent->page, (unsigned long long)header->end);
     return LULL_OK;
 }
 

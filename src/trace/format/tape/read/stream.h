@@ -63,8 +63,8 @@ struct lull_stream {
     struct tape_requests requests;
     uint64_t first_request; /* of those that the records tell of; the others were opened before */
     struct tape_waiting waiting;
-    bool begins_late; /* earlier records were not kept, and that is not told yet */
-    bool joins;       /* nor is the state read that they have left */
+    bool begins_late;              /* earlier records were not kept, and that is not told yet */
+    bool joins;                    /* nor is the state read that they have left */
     struct tape_shape *shapes;     /* LULL_TAPE_SHAPES of them; NULL: there was none */
     struct lull_reading *readings; /* for as many COUNTERS as a block can hold */
     size_t readings_capacity, n_readings;

@@ -151,7 +151,7 @@ static lull_status read_snapshot(const struct lull_trace *trace, int fd, const c
             status = read_header(trace, fd, path, &after, err);
         if (status != LULL_OK)
             return status;
-        if (after.header.flushed + after.lost != file->header.flushed + file->lost ||
+        if (after.header.flushed != file->header.flushed || after.lost != file->lost ||
             !(after.header.flags & LULL_TAPE_TAILED))
             continue;
         if (got == 0 && file->header.committed > file->header.flushed)
@@ -283,16 +283,26 @@ static lull_status take_pieces(int fd, const char *path, off_t file_size, bool m
     return LULL_OK;
 }
 
-/* A ring that may still be written is copied: what is there gives way to what is newer. */
-static bool may_give_way(const struct lull_tape_file *file)
+static bool is_open(const struct lull_tape_file *file)
 {
-    return file->n_kept > 0 && !(file->header.flags & LULL_TAPE_CLOSED);
+    return !(file->header.flags & LULL_TAPE_CLOSED);
+}
+
+/* A ring that may still be written is copied: what is there gives way to what is newer, of any
+ * location of its process. */
+static bool may_give_way(const struct lull_trace *trace, const struct lull_tape_file *file)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    bool any = false;
+    for (size_t i = 0; file->n_kept > 0 && !any && i < data->n_files; i++)
+        any = data->files[i].process == file->process && is_open(&data->files[i]);
+    return any;
 }
 
 /* Room for all of it, into which the chunks that count are mapped; the tail's copy follows. */
-static lull_status map_packed(const char *path, const struct lull_tape_file *file,
-                              struct lull_mapping *ret_mapping, size_t *ret_in_file,
-                              struct lull_error *err)
+static lull_status map_packed(const struct lull_trace *trace, const char *path,
+                              const struct lull_tape_file *file, struct lull_mapping *ret_mapping,
+                              size_t *ret_in_file, struct lull_error *err)
 {
     const uint64_t records = file->tail ? file->header.flushed : file->header.committed;
     const size_t in_file = LULL_TAPE_HEADER_SIZE + (size_t)whole_pages(records);
@@ -311,9 +321,9 @@ static lull_status map_packed(const char *path, const struct lull_tape_file *fil
     struct lull_arena *scratch = lull_arena_create(NULL);
     struct lull_tape_pieces used = {0};
     lull_tape_add_pieces(scratch, &used, &file->chunks, records);
-    const bool map = can_map_pieces() && !may_give_way(file);
+    const bool changes = may_give_way(trace, file), map = can_map_pieces() && !changes;
     status = take_pieces(fd, path, info.st_size, map, &used, data + LULL_TAPE_HEADER_SIZE, err);
-    if (status == LULL_OK && may_give_way(file) && !lull_tape_has_kept(fd, file))
+    if (status == LULL_OK && changes && !lull_tape_has_kept(fd, file))
         status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
     lull_arena_destroy(scratch);
     close(fd);
@@ -336,7 +346,7 @@ lull_status lull_tape_map(const struct lull_trace *trace, const struct lull_tape
     struct stat info;
     lull_tape_file_path(trace, file, path, sizeof path);
     if (file->packed)
-        return map_packed(path, file, ret_mapping, ret_in_file, err);
+        return map_packed(trace, path, file, ret_mapping, ret_in_file, err);
     const uint64_t in_file =
         LULL_TAPE_HEADER_SIZE + (file->tail ? file->header.flushed : file->header.committed);
     if (stat(path, &info) != 0)
