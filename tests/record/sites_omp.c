@@ -143,12 +143,17 @@ NOINLINE static void regions(void)
     sink = 1;
 #pragma omp parallel num_threads(1) /* @ regions x1 +implicit barrier */
     sink = 2;
-#define CHUNKS parallel for schedule(dynamic, 4) num_threads(THREADS) /* 11 chunks */
-#pragma omp CHUNKS /* @ regions x3 +for @ regions x14 +next chunk @ regions x3 +implicit barrier \
-                    */
-    for (int i = 0; i < 41; i++)
-        sink = i;
     sink = 10;
+}
+
+/* 11 chunks. */
+NOINLINE static void combined(void)
+{
+#define IN_FOURS parallel for schedule(dynamic, 4) num_threads(THREADS)
+#pragma omp IN_FOURS /* @ combined x3 +for @ combined x14 +next chunk */
+    for (int i = 0; i < 41; i++)
+        sink = i; /* @ combined x3 ~implicit barrier */
+    sink = 11;
 }
 
 int main(void)
@@ -171,6 +176,7 @@ int main(void)
         worksharing();
     }
     regions();
+    combined();
     omp_destroy_lock(&lock);
     return shared != 7 * THREADS || named != 5 * THREADS || locked != 5 * THREADS;
 }

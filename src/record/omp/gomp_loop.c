@@ -11,7 +11,7 @@ static struct rec_call begin(const struct rec_gomp *gomp, enum rec_omp_region co
 {
     struct rec_thread *self = rec_gomp_self(gomp);
     if (self)
-        rec_omp_enter_shared(self, construct, request, from);
+        rec_omp_enter_shared(self, construct, from);
     else
         rec_omp_skip();
     return rec_gomp_open_request(self, request);

@@ -32,10 +32,8 @@ REC_INLINE void enter_construct(struct rec_thread *self, const struct parallel *
                                 enum rec_omp_region construct)
 {
     const void *place = rec_omp_place_of(rec_gomp_place(parallel->body));
-    if (construct == REC_OMP_FOR)
-        rec_omp_enter_shared(self, construct, REC_OMP_NEXT_CHUNK, place);
-    else if (construct == REC_OMP_SECTIONS)
-        rec_omp_enter_shared(self, construct, REC_OMP_NEXT_SECTION, place);
+    if (construct != NO_CONSTRUCT)
+        rec_omp_enter_shared(self, construct, place);
 }
 
 /* `construct`: what the region is combined with, or NO_CONSTRUCT. */

@@ -7,7 +7,8 @@
 /* The calling thread if the runtime tells us of its loops, else NULL. */
 static inline struct rec_thread *self_in(const struct rec_gomp *gomp)
 {
-    return REC_LIKELY(!gomp->is_ours && rec_ompt_tells) ? rec_omp_self() : NULL;
+    const bool tells = __atomic_load_n(&rec_ompt_tells, __ATOMIC_RELAXED);
+    return REC_LIKELY(!gomp->is_ours && tells) ? rec_omp_self() : NULL;
 }
 
 /* The next construct that the runtime tells of begins in that place; it may leave out its own idea

@@ -386,7 +386,7 @@ static void on_work(int type, int endpoint, union ompt_data *parallel, union omp
         return;
     }
     struct rec_omp *omp = rec_omp_of(self);
-    rec_omp_enter_shared(self, construct, REC_OMP_NEXT_CHUNK, rec_omp_called_from(omp, code));
+    rec_omp_enter_shared(self, construct, rec_omp_called_from(omp, code));
     if (omp->n_constructs <= REC_OMP_DEPTH)
         omp->cancellable[omp->n_constructs - 1] =
             construct == REC_OMP_FOR || construct == REC_OMP_SECTIONS;
@@ -484,7 +484,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
     rec_omp_start();
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
         set((int)callbacks[i].event, callbacks[i].callback);
-    rec_ompt_tells = true;
+    __atomic_store_n(&rec_ompt_tells, true, __ATOMIC_RELAXED);
     return 1;
 }
 

@@ -5,7 +5,7 @@
 #include "record/core.h"
 #include "record/omp/ompt_interface.h"
 
-/* The runtime tells us what happens. */
+/* Atomic: the runtime tells us what happens. */
 extern bool rec_ompt_tells;
 
 /* The request for a chunk that the thread is in has been its last one of the loop, which ends now.

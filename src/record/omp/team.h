@@ -120,7 +120,7 @@ struct rec_omp {
     uint32_t hidden[REC_OMP_FORKS + 1]; /* regions inside of so many that are not recorded */
     struct rec_omp_known known[REC_OMP_KNOWN];
     uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
-    uint32_t requests[REC_OMP_DEPTH];   /* in a loop, in sections: that of requests; 0: not known */
+    const void *places[REC_OMP_DEPTH];  /* of a loop, of sections: who began it; NULL: not known */
     bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
     const void *tasks[REC_OMP_TASKS];
     struct {
@@ -223,7 +223,7 @@ static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
     uint32_t at = omp->n_constructs++;
     if (REC_LIKELY(at < REC_OMP_DEPTH)) {
         omp->constructs[at] = region;
-        omp->requests[at] = 0;
+        omp->places[at] = NULL;
         omp->cancellable[at] = false;
     }
 }
@@ -247,20 +247,19 @@ static inline void rec_omp_enter(struct rec_thread *self, uint32_t region, uint6
 /* A loop or sections that the code at `from` begins. Its requests for chunks have that place, too:
  * compilers give them lines of their own. */
 static inline void rec_omp_enter_shared(struct rec_thread *self, enum rec_omp_region construct,
-                                        enum rec_omp_region request, const void *from)
+                                        const void *from)
 {
     struct rec_omp *omp = rec_omp_of(self);
     rec_omp_enter(self, rec_omp_at(construct, from), rec_omp_now(self));
     if (REC_LIKELY(omp->n_constructs <= REC_OMP_DEPTH))
-        omp->requests[omp->n_constructs - 1] = rec_omp_at(request, from);
+        omp->places[omp->n_constructs - 1] = from;
 }
 
 /* Region of a request in the innermost construct. */
 static inline uint32_t rec_omp_request_in(const struct rec_omp *omp, enum rec_omp_region request)
 {
     const uint32_t n = omp->n_constructs;
-    const uint32_t region = n > 0 && n <= REC_OMP_DEPTH ? omp->requests[n - 1] : 0;
-    return REC_LIKELY(region != 0) ? region : rec_omp_ids[request];
+    return rec_omp_at(request, n > 0 && n <= REC_OMP_DEPTH ? omp->places[n - 1] : NULL);
 }
 
 /* In place of rec_omp_enter when it is not to be recorded. */
