@@ -1,5 +1,6 @@
 /* The CG solver of G. Hager, Making Sense of Performance Numbers (2018): each row of the published
  * table, and effects worked out by hand. */
+#include "model/cache/cache.h"
 #include "model/solver/solver.h"
 
 #include <math.h>
@@ -80,6 +81,86 @@ static void test_published_table(void **state)
     check_near("seconds", got.scales[0].seconds, 5e6 * 152.02 / 2.3e9, 1e-4);
     check_near("saturated seconds", got.scales[6].seconds, 5e6 * 81.35 / 2.3e9, 1e-4);
     assert_false(got.sync_known);
+}
+
+/* ---- what kernels leave in a cache for each other -------------------------------------------- */
+
+enum { P, V, X, R, ARRAYS };
+
+struct grid {
+    struct lull_cache *cache;
+    uint64_t nx, n;
+};
+
+static void touch(const struct grid *grid, int array, uint64_t i, bool write)
+{
+    uint64_t lines = (grid->n * sizeof(double) + 63) / 64;
+    uint64_t at = (uint64_t)array * lines * 64 + i * sizeof(double);
+    lull_cache_access access = write ? lull_cache_write(at) : lull_cache_read(at);
+    lull_cache_run(grid->cache, 0, &access, 1);
+}
+
+/* Arrays in the order in which a kernel touches them, the written one last. */
+static void sweep(const struct grid *grid, const int *arrays, bool writes, bool neighbours)
+{
+    for (uint64_t i = 0; i < grid->n; i++) {
+        if (neighbours && i >= grid->nx)
+            touch(grid, P, i - grid->nx, false);
+        if (neighbours && i + grid->nx < grid->n)
+            touch(grid, P, i + grid->nx, false);
+        for (const int *array = arrays; *array != ARRAYS; array++)
+            touch(grid, *array, i, writes && array[1] == ARRAYS);
+    }
+}
+
+static void iterate(const struct grid *grid)
+{
+    static const int pv[] = {P, V, ARRAYS}, px[] = {P, X, ARRAYS}, vr[] = {V, R, ARRAYS},
+                     r[] = {R, ARRAYS}, rp[] = {R, P, ARRAYS};
+    sweep(grid, pv, true, true);
+    sweep(grid, pv, false, false);
+    sweep(grid, px, true, false);
+    sweep(grid, vr, true, false);
+    sweep(grid, r, false, false);
+    sweep(grid, rp, true, false);
+}
+
+/* The lines that an iteration of conjugate gradients moves between the second and the third cache,
+ * against a simulation of its accesses, for grids that the second one holds more or less of. */
+static void test_reuse_between_kernels(void **state)
+{
+    enum { NX = 96, WARM = 2 };
+    const struct lull_machine *machine = haswell(*state);
+    const uint64_t bytes = lull_machine_cache(machine, 2)->bytes;
+    const struct lull_cache_spec spec = {.levels = {{.bytes = bytes, .ways = 64, .sharers = 1}},
+                                         .n_levels = 1,
+                                         .line_bytes = 64,
+                                         .cores = 1};
+    for (double held = 0.8; held < 4.4; held += 0.4) {
+        double ny = floor((double)bytes / held / NX / sizeof(double)), loads = 0, stores = 0;
+        const struct lull_solver_parameter sizes[] = {{"Nx", NX, true}, {"Ny", ny, true}};
+        struct grid grid = {.nx = NX, .n = NX * (uint64_t)ny};
+        struct lull_solver solver;
+        assert_int_equal(lull_solver_read(data_path("solvers/cg.lua", *state), machine, sizes, 2,
+                                          *state, &solver, NULL),
+                         LULL_OK);
+        for (size_t k = 0; k < solver.n_kernels; k++) {
+            loads += solver.kernels[k].lines[1].loads;
+            stores += solver.kernels[k].lines[1].stores;
+        }
+        assert_int_equal(lull_cache_create(&spec, &grid.cache, NULL), LULL_OK);
+        for (int i = 0; i < WARM; i++)
+            iterate(&grid);
+        lull_cache_reset(grid.cache);
+        iterate(&grid);
+        struct lull_cache_traffic got = lull_cache_traffic(grid.cache, 0);
+        double lines = (double)grid.n / LULL_SOLVER_POINTS_PER_LINE;
+        lull_cache_free(grid.cache);
+        print_message("%.1f arrays fit: %.2f and %.2f lines, simulated %.2f and %.2f\n", held,
+                      loads, stores, (double)got.misses / lines, (double)got.writes / lines);
+        check_near("lines loaded", loads, (double)got.misses / lines, 0.1);
+        check_near("lines stored", stores, (double)got.writes / lines, 0.1);
+    }
 }
 
 /* One kernel, 8000 points, 10 cycles a line in the core, nothing to load; at 2.3 GHz. */
@@ -177,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_published_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reuse_between_kernels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pipeline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mistakes, set_up, tear_down),
