@@ -239,6 +239,31 @@ static void write_work(const struct deriving *deriving)
                 "as much to do on any number\n");
 }
 
+/* How well the terms meet the runs: with the useful time that was measured, and for further runs by
+ * its law. */
+static void write_quality(const struct deriving *deriving, const struct lull_message_times *times)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    double *predicted = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *predicted);
+    struct lull_derived_law useful = lull_derive_law_of_times(deriving, runs->useful);
+    double *by_law = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *by_law);
+    double *unsure = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *unsure);
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        predicted[i] = deriving->computation[i] + seconds_of_content(deriving, i) +
+                       seconds_of_messages(deriving, times, i);
+        by_law[i] =
+            predicted[i] + lull_derive_share(deriving, i) *
+                               (lull_law_at(&useful, deriving->by_processes[i]) - runs->useful[i]);
+        unsure[i] = seconds_of_turns(deriving, times, i);
+    }
+    lull_derive_write_uncertainty(deriving, by_law, unsure);
+    fprintf(deriving->out, "}\n");
+    for (size_t i = 0; i < runs->n_runs; i++)
+        fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
+                lull_derive_quoted(deriving, runs->names[i]),
+                100 * predicted[i] / runs->seconds[i]);
+}
+
 /* Behind the terms, when it is known what they send. */
 static void write_rest(const struct deriving *deriving)
 {
@@ -263,24 +288,7 @@ static void write_rest(const struct deriving *deriving)
             "    {name = \"B\", unit = \"B/s\", default = %.6g, machine = \"network.bandwidth\", "
             "about = \"bandwidth\"},\n  },\n",
             assumed_bandwidth);
-    double *predicted = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *predicted);
-    struct lull_derived_law useful = lull_derive_law_of_times(deriving, runs->useful);
-    double *by_law = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *by_law);
-    double *unsure = lull_arena_zero(deriving->arena, runs->n_runs, sizeof *unsure);
-    for (size_t i = 0; i < runs->n_runs; i++) {
-        predicted[i] = deriving->computation[i] + seconds_of_content(deriving, i) +
-                       seconds_of_messages(deriving, &times, i);
-        by_law[i] =
-            predicted[i] + lull_derive_share(deriving, i) *
-                               (lull_law_at(&useful, deriving->by_processes[i]) - runs->useful[i]);
-        unsure[i] = seconds_of_turns(deriving, &times, i);
-    }
-    lull_derive_write_uncertainty(deriving, by_law, unsure);
-    fprintf(deriving->out, "}\n");
-    for (size_t i = 0; i < runs->n_runs; i++)
-        fprintf(deriving->out, "-- %s: the terms explain %.1f %% of the time\n",
-                lull_derive_quoted(deriving, runs->names[i]),
-                100 * predicted[i] / runs->seconds[i]);
+    write_quality(deriving, &times);
 }
 
 static void fill_factors(struct deriving *deriving)

@@ -68,7 +68,7 @@ double lull_derive_share(const struct deriving *deriving, size_t run);
 /* How many are disturbed independently of each other: processes, or the cores that they share. */
 double lull_derive_disturbed(const struct deriving *deriving, size_t run);
 
-/* The function shares_cores(), where the runs tell of cores. */
+/* The function of_core(), where the runs tell of cores. */
 void lull_derive_write_sharing(const struct deriving *deriving);
 /* What messages cost, of T, T_core, T_turn and B. */
 void lull_derive_write_network(const struct deriving *deriving,

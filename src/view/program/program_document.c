@@ -80,7 +80,7 @@ void lull_program_add_interval(struct lull_table *table)
 void lull_program_set_interval(struct lull_table *table, uint32_t row, uint32_t column,
                                double seconds, double uncertainty)
 {
-    static const char why[] = "too few runs were measured to know";
+    static const char why[] = "the runs are too few, or too different, to know";
     bool is_known = isfinite(uncertainty);
     lull_table_set(table, row, column,
                    is_known ? lull_cell_quantity(seconds / (1 + uncertainty), "s")

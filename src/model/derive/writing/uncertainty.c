@@ -31,7 +31,8 @@ static struct scatter scatter_of(const struct deriving *deriving, const double *
 }
 
 /* By which factor, less 1, a further run is longer or shorter in 95 of 100 cases (Student). What
- * has an unknown law adds to it as an independent error would. INFINITY: too few runs. */
+ * has an unknown law adds to it as an independent error would. INFINITY: too few runs, or so
+ * different ones that it is more than a factor of ten. */
 static double uncertainty_of(const struct scatter *scatter)
 {
     if (scatter->n_runs <= scatter->n_found)
@@ -40,6 +41,8 @@ static double uncertainty_of(const struct scatter *scatter)
     double deviation = sqrt(scatter->squares / freedom * (1 + 1 / (double)scatter->n_runs));
     double uncertainty =
         expm1(hypot(lull_student_quantile(0.975, freedom) * deviation, log1p(scatter->unsure)));
+    if (uncertainty > 9)
+        return INFINITY;
     return uncertainty < 1e-9 ? 0 : uncertainty; /* rounding */
 }
 
@@ -49,8 +52,8 @@ static void write_value(const struct deriving *deriving, const struct scatter *s
     if (isfinite(uncertainty))
         fprintf(deriving->out, "return %.4g -- of %zu runs\n", uncertainty, scatter->n_runs);
     else
-        fprintf(deriving->out, "return math.huge -- not known: %zu run%s, expected more than %zu\n",
-                scatter->n_runs, scatter->n_runs == 1 ? "" : "s", scatter->n_found);
+        fprintf(deriving->out, "return math.huge -- %zu run%s: not known\n", scatter->n_runs,
+                scatter->n_runs == 1 ? "" : "s");
 }
 
 void lull_derive_write_uncertainty(const struct deriving *deriving, const double *predicted,
