@@ -20,7 +20,11 @@ if(LULL_TESTS AND CMOCKA_FOUND AND Python3_FOUND)
     endforeach()
 endif()
 if(LULL_TESTS AND Python3_FOUND)
-    foreach(test test_absent test_agreement test_charts test_many_regions)
+    # Sanitizers take memory of their own.
+    if(NOT LULL_SANITIZE)
+        set(bounded_tests test_many_regions)
+    endif()
+    foreach(test test_absent test_agreement test_charts ${bounded_tests})
         add_test(NAME report.${test}
                  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/${test}.py $<TARGET_FILE:lull>
                          ${PROJECT_SOURCE_DIR}/tests)
