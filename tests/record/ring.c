@@ -82,6 +82,8 @@ static void start(pthread_t *thread, struct worker *worker)
 enum { OPEN = 50, PERSISTENT = 40, BYTES = 1000 };
 
 static MPI_Request open[OPEN], persistent[PERSISTENT];
+static MPI_Status
+    statuses[OPEN]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too small */
 static int started;
 static char room[OPEN + 2 * PERSISTENT][BYTES];
 static int rank, size;
@@ -108,12 +110,12 @@ static void message_step(uint64_t *state)
     const uint64_t what = draw(state) % 8;
     const int i = (int)(draw(state) % (OPEN / 2)) * 2, bytes = (int)(draw(state) % BYTES);
     if (what < 4) { /* the one before may have been open since long */
-        MPI_Waitall(2, &open[i], MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, &open[i], statuses);
         MPI_Irecv(room[i], BYTES, MPI_CHAR, (rank + size - 1) % size, i, MPI_COMM_WORLD, &open[i]);
         MPI_Isend(room[i + 1], bytes, MPI_CHAR, (rank + 1) % size, i, MPI_COMM_WORLD, &open[i + 1]);
     } else if (what == 4) {
         if (started)
-            MPI_Waitall(PERSISTENT, persistent, MPI_STATUSES_IGNORE);
+            MPI_Waitall(PERSISTENT, persistent, statuses);
         MPI_Startall(PERSISTENT, persistent);
         started = 1;
     } else if (what == 5) {
@@ -122,14 +124,14 @@ static void message_step(uint64_t *state)
     } else if (what == 6) {
         MPI_Allreduce(MPI_IN_PLACE, room[OPEN], 1 + bytes, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
     } else {
-        MPI_Waitall(OPEN, open, MPI_STATUSES_IGNORE);
+        MPI_Waitall(OPEN, open, statuses);
     }
 }
 
 static void end_messages(void)
 {
-    MPI_Waitall(OPEN, open, MPI_STATUSES_IGNORE);
-    MPI_Waitall(PERSISTENT, persistent, MPI_STATUSES_IGNORE);
+    MPI_Waitall(OPEN, open, statuses);
+    MPI_Waitall(PERSISTENT, persistent, statuses);
     for (int i = 0; i < PERSISTENT; i++)
         MPI_Request_free(&persistent[i]);
     MPI_Finalize();
