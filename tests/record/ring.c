@@ -82,8 +82,8 @@ static void start(pthread_t *thread, struct worker *worker)
 enum { OPEN = 50, PERSISTENT = 40, BYTES = 1000 };
 
 static MPI_Request open[OPEN], persistent[PERSISTENT];
-static MPI_Status
-    statuses[OPEN]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too small */
+/* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too small. */
+static MPI_Status statuses[OPEN];
 static int started;
 static char room[OPEN + 2 * PERSISTENT][BYTES];
 static int rank, size;
