@@ -56,16 +56,19 @@ def markers_of(settings, run, thread):
 
 def check_ring(settings, run, counts):
     """Each thread has its last iterations, without a gap, and all together fill the ring but for the
-    chunk that each thread may have been about to write."""
-    kept = 0
+    chunk that each thread may have been about to write. Where a thread had no core for as long as the
+    other one has filled the ring in, that holds nothing of it."""
+    kept, full = 0, (settings.keep // 64 - THREADS) * OF_CHUNK
+    least = min(sum(counts), full)
     for thread, count in enumerate(counts):
         numbers = markers_of(settings, run, thread) if count > 0 else []
         kept += len(numbers)
-        if count > 0 and (not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)) or
-                          numbers[-1] not in (count - 1, count)):
+        if not numbers:
+            least = full if count > 0 else least
+        elif numbers != list(range(numbers[0], numbers[-1] + 1)) or \
+                numbers[-1] not in (count - 1, count):
             return "thread %d has done %d, and of the run's %d the last are %s" % (
                 thread, count, len(numbers), numbers[-3:])
-    least = min(sum(counts), (settings.keep // 64 - THREADS) * OF_CHUNK)
     return "" if kept >= least else "%d iterations are kept, expected %d" % (kept, least)
 
 

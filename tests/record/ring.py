@@ -175,7 +175,7 @@ class Test:
         facts = json.loads(self.shown(folder, "info", "--format", "json"))["facts"]
         self.demand(("events_kept" in facts) == cut, "info: %s" % facts.get("events_kept"))
         if cut:
-            said = run([self.settings.lull, "replay", folder])
+            said = run([self.settings.lull, "replay", "--force", folder])
             self.demand(said.returncode == 1 and said.stderr.splitlines()[-1:] ==
                         ["lull replay: %s: cannot be replayed: it does not have the events of the "
                          "whole run" % folder], "replay: " + said.stderr)
