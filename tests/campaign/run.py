@@ -185,11 +185,13 @@ class Campaign:
 
 def page(lines, skipped, settings):
     """docs/campaign.md"""
-    intro = open(os.path.join(HERE, "intro.md"), encoding="utf-8").read()
+    intro, end = (open(os.path.join(HERE, name), encoding="utf-8").read()
+                  for name in ("intro.md", "end.md"))
     table = ["| " + " | ".join(HEADINGS) + " |", "|---" * len(HEADINGS) + "|"]
     table += ["| " + line.text() + " |" for line in lines]
-    rest = ["", "Not there: " + "; ".join(skipped) + "."] if skipped else []
-    return intro % {"repeat": settings.repeat} + "\n".join(table + rest) + "\n"
+    rest = ["", "Not measured: " + "; ".join(skipped) + "."] if skipped else []
+    repeat = "%d pairs of runs of each program" % settings.repeat
+    return intro + "\n".join(table + rest) + "\n\n" + end.replace("REPEAT", repeat)
 
 
 def main():
@@ -209,14 +211,15 @@ def main():
                 name = "%s (%s)" % (program.name, mpi)
                 if settings.only not in name:
                     continue
-                if not programs.installed(program, mpi):
-                    skipped.append("%s, package %s" % (name, program.package))
+                missing = programs.missing(program, mpi)
+                if missing:
+                    skipped.append("%s, needs %s" % (name, missing))
                     continue
                 lines.append(campaign.measure(program, mpi))
                 print(lines[-1].text() + "".join("\n    wrong: " + w for w in lines[-1].wrong),
                       flush=True)
     if skipped:
-        print("not there: " + "; ".join(skipped))
+        print("not measured: " + "; ".join(skipped))
     if settings.write:
         with open(settings.write, "w", encoding="utf-8") as file:
             file.write(page(lines, skipped, settings))
