@@ -48,7 +48,7 @@ def cache_rows(bench):
                                       text=True).stdout) / 1e6 for _ in range(bench.runs)]
         bench.add(name, "%.0f (%.0f .. %.0f) M accesses/s" % (
             statistics.median(taken), min(taken), max(taken)),
-            ">= 50" if what != "random" else "")
+            ">= 50")
 
 
 def product_rows(bench, machine):

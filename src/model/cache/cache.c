@@ -148,12 +148,13 @@ static ALWAYS_INLINE void miss_first(struct lull_cache *cache, uint32_t core, lu
             lull_set_use(&level->layout, order, sets[found], position);
         break;
     }
-    for (size_t n = found; n-- > 0;) {
-        if (n && takes_victims(&cache->levels[n]))
+    while (--found > 0) {
+        if (takes_victims(&cache->levels[found]))
             continue;
-        insert(cache, core, n, n ? sets[n] : set, line << 1 | (dirty || (!n && write)), simple);
+        insert(cache, core, found, sets[found], line << 1 | dirty, simple);
         dirty = false;
     }
+    insert(cache, core, 0, set, line << 1 | (dirty || write), simple);
 }
 
 /* ---- the interface -------------------------------------------------------------------------- */
