@@ -4,7 +4,8 @@
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"
 
-enum { ALIAS_BYTES = 4096, NEAR_SHARE = 2 /* of the nearer level's working set */ };
+enum { ALIAS_BYTES = 4096, NEAR_SHARE = 2 /* of the nearer level's working set */, SPOTS = 8 };
+#define SPOT_BYTES ((uint64_t)2 << 20) /* spots begin on huge pages of their own */
 
 extern const struct lull_bench_kernel lull_kernel_dot;
 
@@ -13,9 +14,24 @@ struct job {
     struct lull_bench_memory *memory;
     double *far, *near;
     size_t n_far, n_near, next; /* elements */
+    unsigned n_spots, visits;   /* each visit uses the next spot, as streams do (memory/stream.h) */
     bool clock;
     double out[LULL_KERNEL_OUT];
 };
+
+static uint64_t spot_bytes(const struct job *job)
+{
+    uint64_t bytes = (job->n_far + job->n_near) * sizeof(double) + ALIAS_BYTES;
+    return (bytes + SPOT_BYTES - 1) / SPOT_BYTES * SPOT_BYTES;
+}
+
+static void go_to_spot(struct job *job, unsigned spot)
+{
+    char *first = lull_bench_memory_region(job->memory, 0);
+    job->far = (double *)(void *)(first + spot * spot_bytes(job));
+    job->near = job->far + job->n_far + ALIAS_BYTES / 2 / sizeof(double);
+    job->next = 0;
+}
 
 static void body(void *context, unsigned thread, uint64_t repetitions)
 {
@@ -30,8 +46,7 @@ static void body(void *context, unsigned thread, uint64_t repetitions)
 static void prepare(void *context, unsigned thread)
 {
     struct job *job = context;
-    lull_bench_memory_touch(job->memory, thread,
-                            (uint64_t)(job->near + job->n_near - job->far) * sizeof(double));
+    lull_bench_memory_touch(job->memory, thread, job->n_spots * spot_bytes(job));
     body(context, thread, 2 * job->n_far / job->n_near);
 }
 
@@ -39,6 +54,7 @@ static lull_status visit(struct lull_bench *bench, const struct lull_task *task,
                          struct lull_error *err)
 {
     struct job *job = task->data;
+    go_to_spot(job, job->visits++ % job->n_spots);
     const struct lull_timing timing = {.body = body,
                                        .prepare = prepare,
                                        .context = job,
@@ -67,8 +83,8 @@ static void plan_pair(struct lull_bench *bench, const struct lull_bench_level *n
     job->n_near = near->bytes / NEAR_SHARE / sizeof(double) / LULL_KERNEL_STEP * LULL_KERNEL_STEP;
     job->n_near = job->n_near ? job->n_near : LULL_KERNEL_STEP;
     job->n_far = (far->bytes / sizeof(double) / job->n_near + 1) * job->n_near;
-    job->far = lull_bench_memory_region(bench->memory, 0);
-    job->near = job->far + job->n_far + ALIAS_BYTES / 2 / sizeof(double);
+    bool room = !bench->memory_limit || SPOTS * spot_bytes(job) <= bench->memory_limit;
+    job->n_spots = far->own && room ? SPOTS : 1;
     const struct lull_probe probe = {
         .name = name, .unit = "B/s", .amount = 2.0 * (double)job->n_near * sizeof(double)};
     const struct lull_task task = {.name = name,
