@@ -12,30 +12,14 @@ extern const struct lull_benchmark lull_bench_clock, lull_bench_peak_dp_fma, lul
     lull_bench_mpi, lull_bench_noise;
 
 const struct lull_benchmark *const lull_benchmarks[] = {
-    &lull_bench_clock,
-    &lull_bench_peak_dp_fma,
-    &lull_bench_peak_dp,
-    &lull_bench_peak_sp_fma,
-    &lull_bench_peak_sp,
-    &lull_bench_divide_dp,
-    &lull_bench_divide_sp,
-    &lull_bench_load,
-    &lull_bench_store,
-    &lull_bench_copy,
-    &lull_bench_update,
-    &lull_bench_daxpy,
-    &lull_bench_triad,
-    &lull_bench_ntstore,
-    &lull_bench_dot,
-    &lull_bench_beside,
-    &lull_bench_crossing,
-    &lull_bench_latency,
-    &lull_bench_sweep,
-    &lull_bench_openmp_gcc,
-    &lull_bench_openmp_clang,
-    &lull_bench_mpi,
-    &lull_bench_noise,
-    NULL,
+    &lull_bench_clock,       &lull_bench_peak_dp_fma, &lull_bench_peak_dp,
+    &lull_bench_peak_sp_fma, &lull_bench_peak_sp,     &lull_bench_divide_dp,
+    &lull_bench_divide_sp,   &lull_bench_load,        &lull_bench_store,
+    &lull_bench_copy,        &lull_bench_update,      &lull_bench_daxpy,
+    &lull_bench_triad,       &lull_bench_ntstore,     &lull_bench_dot,
+    &lull_bench_beside,      &lull_bench_crossing,    &lull_bench_latency,
+    &lull_bench_sweep,       &lull_bench_openmp_gcc,  &lull_bench_openmp_clang,
+    &lull_bench_mpi,         &lull_bench_noise,       NULL,
 };
 
 /* With --quick everything together stays under a minute. */
