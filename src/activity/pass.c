@@ -6,7 +6,7 @@
 
 struct lull_pass {
     const struct lull_trace *trace; /* of the tally */
-    struct lull_tally tally;        /* of quirks that interpreters find */
+    struct lull_quirk_tally tally;  /* of quirks that interpreters find */
     const struct lull_consumer *consumers;
     uint32_t n_consumers;
     struct lull_pass_options options;
@@ -173,7 +173,7 @@ lull_status lull_pass_create(const struct lull_trace *trace,
     struct lull_pass *pass = calloc(1, sizeof *pass);
     if (!pass)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a pass", trace->path);
-    lull_tally_begin(&pass->tally, trace);
+    lull_quirk_tally_begin(&pass->tally, trace);
     pass->trace = &pass->tally.trace;
     pass->options = *options;
     pass->consumers = consumers;

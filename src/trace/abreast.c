@@ -201,8 +201,8 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
             status = abreast->finish(abreast->visitor.context, 0, err);
         return status;
     }
-    struct lull_tally tally;
-    lull_tally_begin(&tally, trace);
+    struct lull_quirk_tally tally;
+    lull_quirk_tally_begin(&tally, trace);
     struct scan scan = {.trace = &tally.trace,
                         .options = options,
                         .abreast = abreast,

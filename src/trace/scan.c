@@ -364,8 +364,8 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
     const struct lull_reader *reader = reader_of(trace);
     if (!reader || !(reader->stream_open || reader->drive))
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
-    struct lull_tally tally;
-    lull_tally_begin(&tally, trace);
+    struct lull_quirk_tally tally;
+    lull_quirk_tally_begin(&tally, trace);
     return reader->stream_open ? scan_pull(&tally.trace, options, mask, visitor, err)
                                : scan_push(&tally.trace, options, mask, visitor, err);
 }

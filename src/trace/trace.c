@@ -185,9 +185,9 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
     return LULL_NONE;
 }
 
-void lull_tally_begin(struct lull_tally *tally, const struct lull_trace *trace)
+void lull_quirk_tally_begin(struct lull_quirk_tally *tally, const struct lull_trace *trace)
 {
-    *tally = (struct lull_tally){.trace = *trace};
+    *tally = (struct lull_quirk_tally){.trace = *trace};
     tally->trace.tally = tally->found;
 }
 

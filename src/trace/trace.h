@@ -302,11 +302,11 @@ struct lull_trace {
 /* The same trace, whose quirks are counted apart, for one reading of the run from begin to end. Of
  * each kind a trace has as many as the tally that counted most, so that a run may be read several
  * times, also at once. Scans keep tallies themselves; who finds quirks beside a scan needs one. */
-struct lull_tally {
+struct lull_quirk_tally {
     struct lull_trace trace;
     uint64_t found[LULL_MOST_QUIRKS];
 };
-void lull_tally_begin(struct lull_tally *tally, const struct lull_trace *trace);
+void lull_quirk_tally_begin(struct lull_quirk_tally *tally, const struct lull_trace *trace);
 
 /* Opens a run of any known format; `path` is a file, an archive's anchor file or a directory. What
  * is there is recognised by content, by itself without reading more than its begin. The trace gets

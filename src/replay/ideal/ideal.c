@@ -62,7 +62,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     if (!ideal)
         return no_memory(trace, err);
     ideal->trace = trace;
-    lull_tally_begin(&ideal->tally, trace);
+    lull_quirk_tally_begin(&ideal->tally, trace);
     ideal->options = options;
     ideal->to = trace->duration;
     ideal->has_span = options->has_span;

@@ -328,8 +328,8 @@ struct lull_ideal {
     bool brief;                   /* asks for CALLs */
     struct stream *first_blocked; /* when stuck: who tells it best */
     pthread_mutex_t lost_lock;
-    struct lull_lost *lost;  /* when needed */
-    struct lull_tally tally; /* of quirks found here */
+    struct lull_lost *lost;        /* when needed */
+    struct lull_quirk_tally tally; /* of quirks found here */
 
     char apart[LULL_APART]; /* what changes seldom from what changes often */
     atomic_long unsettled;  /* readers that are awake, and batches on their way */
