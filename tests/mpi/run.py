@@ -266,7 +266,7 @@ def check(options, folder):
     profile = os.path.join(folder, "profile")
     done = run_program(program, options.family, ranks, options.recorder, profile, folder,
                        ["LULL_RECORD_PROFILE=1"])
-    if done.returncode != 0 and not alone:
+    if done.returncode != (expected_end.returncode if alone else 0) or not os.path.isdir(profile):
         sys.exit("profile: status %d\n%s%s" % (done.returncode, done.stdout, done.stderr))
     if any(not what.startswith("quirk:") for what in digest_of(options.digest, profile)):
         wrong.append("profile: has events")
