@@ -131,6 +131,7 @@ def compare(bench, name, run, limit, peer):
     if other:
         bench.add(name + ": until drawn, speedscope against it", "%.1f x" % (other[0] / whole), "",
                   "%.2f s, %.1f MB of JSON, heap %.0f MB" % (other[0], os.path.getsize(trace) / 1e6, other[1]))
+    os.remove(trace)  # lull writes over no file that it has not been told to
 
 
 def rows(bench):
