@@ -23,18 +23,14 @@ struct sides {
     size_t only_capacity;
 };
 
-static int compare_times(const struct side *x, const struct side *y)
+static int compare_by_time(const void *a, const void *b)
 {
+    const struct side *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if (x->leaf != y->leaf)
         return x->leaf < y->leaf ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int compare_by_time(const void *a, const void *b)
-{
-    return compare_times(a, b);
 }
 
 static int compare_by_number(const void *a, const void *b)
