@@ -9,8 +9,18 @@
 #if defined(__SANITIZE_THREAD__)
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
-#define REC_COMES_BEFORE(object) ((object) ? __tsan_release((void *)(uintptr_t)(object)) : (void)0)
-#define REC_COMES_AFTER(object)  ((object) ? __tsan_acquire((void *)(uintptr_t)(object)) : (void)0)
+
+static inline void REC_COMES_BEFORE(const void *object)
+{
+    if (object)
+        __tsan_release((void *)(uintptr_t)object);
+}
+
+static inline void REC_COMES_AFTER(const void *object)
+{
+    if (object)
+        __tsan_acquire((void *)(uintptr_t)object);
+}
 #else
 #define REC_COMES_BEFORE(object) ((void)(object))
 #define REC_COMES_AFTER(object)  ((void)(object))

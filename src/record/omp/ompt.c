@@ -120,6 +120,10 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     REC_COMES_BEFORE(fork);
 }
 
+/* For REC_COMES_BEFORE: regions end after all tasks in them, and threads also run tasks in the
+ * barrier at the end, behind its beginning. */
+static char tasks_ended;
+
 /* Which region ends, the thread must know by itself: it has given its team back by now, and another
  * one may have begun a region with it, whose data these are then. */
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
@@ -129,6 +133,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
     struct rec_thread *self = rec_current();
     struct rec_omp *omp = self->omp;
     REC_COMES_AFTER(parallel);
+    REC_COMES_AFTER(&tasks_ended);
     if (!omp)
         return;
     if (omp->hidden[omp->n_forks] > 0 && !is_last_fork(omp, parallel->ptr)) {
@@ -303,14 +308,14 @@ static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
 }
 
 /* The barrier at the end of a region ends with the region. A worker learns this when it is needed
- * again: as a rule by the same master, who has put the next fork in the same place. */
+ * again: as a rule by the same master, who has put the next fork in the same place. Or it learns it
+ * late, when it has nothing else to do: the process may be about to end by then, so that nothing of
+ * the worker's may be written here, pauses neither. */
 static void end_last_sync(const union ompt_data *task)
 {
-    uint32_t region;
-    struct rec_thread *self = rec_omp_ending(rec_omp_ids[REC_OMP_IMPLICIT_BARRIER], &region);
-    if (!self)
+    struct rec_omp *omp = rec_current()->omp;
+    if (!omp || rec_omp_pop(omp, rec_omp_ids[REC_OMP_IMPLICIT_BARRIER]) == 0)
         return;
-    struct rec_omp *omp = rec_omp_of(self);
     if (is_last_fork(omp, fork_of(task)))
         omp->arrived |= 1U << (omp->n_forks - 1);
     else
@@ -453,6 +458,8 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
     else if (turns && is_explicit(next))
         begin_task(next);
     REC_COMES_BEFORE(prior);
+    if (ended)
+        REC_COMES_BEFORE(&tasks_ended);
 }
 
 /* ---- start ------------------------------------------------------------------------------------
