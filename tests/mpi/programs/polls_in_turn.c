@@ -3,6 +3,7 @@
  *
  *= ranks 2
  *= bytes 1000000
+ *= keeps its core
  *= * calls MPI_Iprobe x20000
  *= * calls MPI_Improbe x10000
  *= * calls MPI_Test x10000
