@@ -68,6 +68,7 @@ class Program:
                 "OUT": out,
                 "LC_ALL": "C",
                 "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
+                "TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", ""),
             }
             done = subprocess.run(
                 ["sh", "-c", read(case / "command")],

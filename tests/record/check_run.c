@@ -1,9 +1,9 @@
 /* check_run [--cut] RUN < EXPECTED: whether a run holds what its program says. Lines of EXPECTED:
  *
- *     expect VISITS REGION        visits of all regions of that name (what follows " @" is left
- * out) threads N                   locations processes N above SHARE REGION          the region's
- * own time is more than that share of all threads' time below SHARE REGION
- *
+ *     expect VISITS REGION      visits of all regions of that name (what follows " @" is left out)
+ *     atleast VISITS REGION     so many or more
+ *     threads N                 locations
+ *     processes N
  *     lasts NS REGION           the region's own time is at least that
  *     paused LEAST N               thread N of process 0 was paused for so many seconds at least
  *     unpaused MOST N              and at most
@@ -46,14 +46,6 @@ static int64_t own_ns_of(const char *name)
         if (is_named(run->regions[i].name, name))
             ns += run->regions[i].exclusive_ns;
     return ns;
-}
-
-static double share_of(const char *name)
-{
-    int64_t ns = own_ns_of(name), all = 0;
-    for (uint32_t t = 0; t < run->n_threads; t++)
-        all += run->duration_ns;
-    return (double)ns / (double)all;
 }
 
 /* Average over largest useful time of a thread, in parallel regions: from the same sums that the
@@ -104,12 +96,6 @@ static bool differs(const char *word, double number, const char *name)
     } else if (strcmp(word, "lasts") == 0) {
         is = (double)own_ns_of(name);
         good = is >= number;
-    } else if (strcmp(word, "above") == 0) {
-        is = share_of(name);
-        good = is > number;
-    } else if (strcmp(word, "below") == 0) {
-        is = share_of(name);
-        good = is < number;
     } else {
         return false;
     }

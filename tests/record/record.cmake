@@ -180,7 +180,7 @@ if(Python3_FOUND)
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.functions PROPERTIES LABELS quick TIMEOUT 900 RUN_SERIAL ON)
+    set_tests_properties(record.functions PROPERTIES LABELS quick TIMEOUT 900)
 
     foreach(compiler ${LULL_GCC} ${LULL_CLANG})
         get_filename_component(short ${compiler} NAME_WE)

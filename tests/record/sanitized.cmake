@@ -4,9 +4,11 @@ set(sanitized -fsanitize=${LULL_SANITIZE} -fno-sanitize-recover=all)
 get_filename_component(short ${CMAKE_C_COMPILER} NAME_WE)
 
 # sanitized_test(name arguments of run.py...)
+# Programs may have threads when they end: the thread sanitizer gives these a second to be caught in.
 function(sanitized_test name)
     record_test(sanitized.${name} quick ${ARGN})
-    set_tests_properties(record.sanitized.${name} PROPERTIES RUN_SERIAL OFF)
+    set_tests_properties(record.sanitized.${name} PROPERTIES RUN_SERIAL OFF
+                         ENVIRONMENT TSAN_OPTIONS=atexit_sleep_ms=1000)
 endfunction()
 
 foreach(name marked pause_threads short_threads forks locks)

@@ -1,5 +1,6 @@
 """The environment in which the tests start MPI programs: as any user, on any number of cores."""
 import os
+import tempfile
 
 # Open MPI refuses to run as root and to run more processes than there are cores, unless it is told
 # to; Open MPI 5 has left the launch to PRRTE, which has names of its own. All processes are on this
@@ -15,6 +16,16 @@ SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
             "PRTE_MCA_hwloc_default_binding_policy": "none"}
 
 
+def keep_sessions():
+    """Open MPI 4 has one folder for all that a user runs on a host. Who ends last removes it; who makes
+    it at that moment learns that it is there, then that it is not, and gives up: 1 mpiexec of 300, two
+    at a time. So it is never empty."""
+    host = os.uname().nodename.partition(".")[0]
+    sessions = os.path.join(tempfile.gettempdir(), "ompi.%s.%d" % (host, os.getuid()))
+    os.makedirs(os.path.join(sessions, "kept"), exist_ok=True)
+
+
 def environment(**more):
     """That of this process with the settings above and `more`."""
+    keep_sessions()
     return dict(os.environ, **SETTINGS, **more)

@@ -1,5 +1,6 @@
 #include "support/process_maker.h"
 
+#include "base/array.h"
 #include "support/folder.h"
 
 #include <stdio.h>
@@ -16,8 +17,7 @@ static size_t whole_pages(size_t size)
 static size_t more(struct process_maker *maker, size_t size)
 {
     const size_t begin = maker->size;
-    maker->bytes = realloc(maker->bytes, begin + size);
-    if (!maker->bytes)
+    if (!lull_array_reserve(&maker->bytes, &maker->capacity, begin + size, 1))
         abort();
     memset(maker->bytes + begin, 0, size);
     maker->size += size;

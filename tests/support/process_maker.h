@@ -10,7 +10,7 @@
 /* Zeroed before the first extent. */
 struct process_maker {
     unsigned char *bytes; /* malloc'd; NULL: there is no extent yet */
-    size_t size;
+    size_t size, capacity;
     uint32_t process, n_extents;
 };
 

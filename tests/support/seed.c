@@ -9,11 +9,11 @@
 #include <time.h>
 
 #if defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define LULL_THREAD_SANITIZER 1
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SANITIZED 1
 #endif
-#elif defined __SANITIZE_THREAD__
-#define LULL_THREAD_SANITIZER 1
+#elif defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
 #endif
 
 static const uint64_t usual_seed = 1;
@@ -57,7 +57,7 @@ uint64_t lull_test_seed(void)
 
 unsigned lull_test_rounds(unsigned all)
 {
-#ifdef LULL_THREAD_SANITIZER
+#ifdef SANITIZED
     return (all + 3) / 4;
 #else
     return all;

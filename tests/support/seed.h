@@ -9,8 +9,8 @@
  * which a seed is drawn from the clock. Anything else ends the process with status 2. */
 uint64_t lull_test_seed(void);
 
-/* How many draws to make of the `all` that a test makes usually: under ThreadSanitizer, where each
- * is ten to twenty times as dear, a quarter, rounded up. */
+/* How many draws to make of the `all` that a test makes usually: under sanitizers, where each is
+ * five to twenty times as dear, a quarter, rounded up. */
 unsigned lull_test_rounds(unsigned all);
 
 #endif

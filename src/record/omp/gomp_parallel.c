@@ -86,6 +86,7 @@ static void begin_region(struct parallel *parallel, struct rec_thread *self, rec
 static void end_region(const struct parallel *parallel)
 {
     REC_COMES_AFTER(parallel);
+    REC_COMES_AFTER(&rec_omp_tasks_ended);
     if (REC_LIKELY(parallel->fork.master != NULL))
         rec_omp_join(parallel->fork.master, &parallel->fork);
 }
@@ -216,6 +217,7 @@ void GOMP_parallel_end(void)
     rec_omp_arrive(fork->master, fork, fork->barrier);
     gomp->GOMP_parallel_end();
     REC_COMES_AFTER(&old.parallels[at]);
+    REC_COMES_AFTER(&rec_omp_tasks_ended);
     rec_omp_join(fork->master, fork);
 }
 

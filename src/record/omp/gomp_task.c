@@ -53,6 +53,7 @@ static void run(const struct head *head, void *data)
     rec_gomp_run(head->body, data);
     if (self)
         rec_omp_task_end(self, head->region);
+    REC_COMES_BEFORE(&rec_omp_tasks_ended);
 }
 
 static void run_task(void *block)

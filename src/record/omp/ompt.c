@@ -120,10 +120,6 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     REC_COMES_BEFORE(fork);
 }
 
-/* For REC_COMES_BEFORE: regions end after all tasks in them, and threads also run tasks in the
- * barrier at the end, behind its beginning. */
-static char tasks_ended;
-
 /* Which region ends, the thread must know by itself: it has given its team back by now, and another
  * one may have begun a region with it, whose data these are then. */
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
@@ -133,7 +129,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
     struct rec_thread *self = rec_current();
     struct rec_omp *omp = self->omp;
     REC_COMES_AFTER(parallel);
-    REC_COMES_AFTER(&tasks_ended);
+    REC_COMES_AFTER(&rec_omp_tasks_ended);
     if (!omp)
         return;
     if (omp->hidden[omp->n_forks] > 0 && !is_last_fork(omp, parallel->ptr)) {
@@ -459,7 +455,7 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
         begin_task(next);
     REC_COMES_BEFORE(prior);
     if (ended)
-        REC_COMES_BEFORE(&tasks_ended);
+        REC_COMES_BEFORE(&rec_omp_tasks_ended);
 }
 
 /* ---- start ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 uint32_t rec_omp_ids[REC_OMP_REGIONS];
+char rec_omp_tasks_ended;
 
 #define REGION(construct, role)                                                              \
     {                                                                                        \

@@ -399,6 +399,10 @@ void rec_omp_forget(struct rec_thread *self);
 void rec_omp_before_pause(struct rec_thread *self, uint64_t time);
 void rec_omp_before_resume(struct rec_thread *self, uint64_t time);
 
+/* For REC_COMES_BEFORE: regions end after all tasks in them, and threads also run tasks in the
+ * barrier at the end, behind its beginning. */
+extern char rec_omp_tasks_ended;
+
 /* Code of a task runs. */
 static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
 {
