@@ -14,14 +14,24 @@ enum { NOT_NAMED = 2 };
 /* ---- functions --------------------------------------------------------------------------------
  */
 
+/* Where OpenSHMEM is wrapped, the linker takes those of the wrappers in their place. */
+__attribute__((weak)) uint32_t rec_shmem_regions[1];
+__attribute__((weak)) const char *const rec_shmem_names[1] = {NULL};
+
+static uint32_t *place_of(unsigned which)
+{
+    return which < REC_SHMEM ? &rec_mpi_regions[which] : &rec_shmem_regions[which - REC_SHMEM];
+}
+
 static uint32_t define(unsigned which)
 {
     if (!rec_mpi_fits())
         return 0;
-    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_MPI,
-                                      .role = LULL_TAPE_ROLE_FUNCTION,
-                                      .name = rec_mpi_names[which]};
-    return rec_define_region_once(&rec_mpi_regions[which], &region);
+    const char *name =
+        which < REC_SHMEM ? rec_mpi_names[which] : rec_shmem_names[which - REC_SHMEM];
+    const struct rec_region region = {
+        .paradigm = LULL_TAPE_PARADIGM_MPI, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
+    return rec_define_region_once(place_of(which), &region);
 }
 
 /* What is called on the way is not recorded. */
@@ -29,7 +39,7 @@ uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *
                            const void *frame)
 {
     self->gate += REC_GATE_CALL;
-    uint32_t region = __atomic_load_n(&rec_mpi_regions[which], __ATOMIC_ACQUIRE);
+    uint32_t region = __atomic_load_n(place_of(which), __ATOMIC_ACQUIRE);
     if (region == 0)
         region = define(which);
     if (region != 0)

@@ -54,6 +54,10 @@ enum rec_io { REC_IO_READ, REC_IO_WRITE, REC_IO_OPEN, REC_IO_CLOSE };
 extern uint32_t rec_mpi_regions[];         /* generated: id of each function, 0: not yet called */
 extern const char *const rec_mpi_names[];  /* generated */
 extern const unsigned rec_mpi_n_functions; /* generated: how many there are */
+/* The same of OpenSHMEM, whose functions have numbers from REC_SHMEM on, where they are wrapped. */
+#define REC_SHMEM 0x2000
+extern uint32_t rec_shmem_regions[];
+extern const char *const rec_shmem_names[];
 extern struct rec_mpi_comm rec_mpi_world;
 
 /* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
@@ -453,6 +457,9 @@ void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *com
 void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window);
 void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window);
+/* What a call moves to or from `target` of `comm`, behind its record. */
+void rec_mpi_put_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
+                     const struct rec_mpi_comm *comm);
 void rec_mpi_io_open(struct rec_mpi_call *call, const char *path, MPI_File file);
 void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, MPI_File file, uint64_t bytes);
 /* Which one it was, before another one may have the same handle. */
