@@ -46,7 +46,7 @@ function(lull_mpi_recorder family)
                 ${generated}/mpi.i ${generated}/wrappers.c
         DEPENDS ${source_folder}/generate.py ${source_folder}/functions.txt ${generated}/mpi.i VERBATIM)
 
-    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c src/record/inject/mpi/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c src/record/inject/mpi/*.c src/record/shmem/absent.c)
     set(target liblull-record-${family})
     lull_recorder(${target} ${sources} ${generated}/wrappers.c)
     target_include_directories(${target} SYSTEM PRIVATE ${folders})

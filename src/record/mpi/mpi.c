@@ -14,10 +14,6 @@ enum { NOT_NAMED = 2 };
 /* ---- functions --------------------------------------------------------------------------------
  */
 
-/* Where OpenSHMEM is wrapped, the linker takes those of the wrappers in their place. */
-__attribute__((weak)) uint32_t rec_shmem_regions[1];
-__attribute__((weak)) const char *const rec_shmem_names[1] = {NULL};
-
 static uint32_t *place_of(unsigned which)
 {
     return which < REC_SHMEM ? &rec_mpi_regions[which] : &rec_shmem_regions[which - REC_SHMEM];
