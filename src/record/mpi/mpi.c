@@ -55,12 +55,16 @@ static uint64_t ask_size(MPI_Datatype type)
     return (uint64_t)size;
 }
 
+__thread struct rec_mpi_type rec_mpi_last_type;
+
 /* Sizes of named types are kept; the handle of another may come back as a different type. */
-uint64_t rec_mpi_type_size(MPI_Datatype type)
+uint64_t rec_mpi_find_type_size(MPI_Datatype type)
 {
     uintptr_t known = rec_map_get(&types, (uintptr_t)type);
-    if (REC_LIKELY(known & 1))
+    if (REC_LIKELY(known & 1)) {
+        rec_mpi_last_type = (struct rec_mpi_type){(uintptr_t)type, known >> 1};
         return known >> 1;
+    }
     if (type == MPI_DATATYPE_NULL)
         return 0;
     uint64_t size = ask_size(type);

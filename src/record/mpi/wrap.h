@@ -65,9 +65,20 @@ extern struct rec_mpi_comm rec_mpi_world;
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
                            const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
+/* The named data type that the thread has asked for last; 0: none. */
+struct rec_mpi_type {
+    uintptr_t handle;
+    uint64_t size;
+};
+extern __thread struct rec_mpi_type rec_mpi_last_type __attribute__((tls_model("initial-exec")));
+uint64_t rec_mpi_find_type_size(MPI_Datatype type);
 /* Of a data type of a call that MPI has accepted: asking for another would be an error of the
  * program's. */
-uint64_t rec_mpi_type_size(MPI_Datatype type);
+REC_INLINE uint64_t rec_mpi_type_size(MPI_Datatype type)
+{
+    const struct rec_mpi_type *last = &rec_mpi_last_type;
+    return REC_LIKELY(last->handle == (uintptr_t)type) ? last->size : rec_mpi_find_type_size(type);
+}
 
 /* Where the library says what it has received: to the caller, or to us alone. */
 static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
