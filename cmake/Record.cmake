@@ -3,11 +3,8 @@
 # are those that the program brings.
 set(LULL_RECORD_FOLDER ${CMAKE_INSTALL_LIBDIR}/lull)
 
-function(lull_recorder target)
-    file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
-         src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/record/inject/*.c
-         src/record/marks/*.c src/record/file/*.c src/tape/*.c)
-    add_library(${target} MODULE ${sources} ${ARGN})
+function(lull_recorder_of target)
+    add_library(${target} MODULE ${ARGN})
     target_include_directories(${target} PRIVATE src include)
     set_target_properties(${target} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden)
     # Optimised always: the program pays. Under a sanitizer it is only tested, with programs that are
@@ -19,6 +16,13 @@ function(lull_recorder target)
     target_link_options(${target} PRIVATE -Wl,-z,lazy)
     target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     install(TARGETS ${target} LIBRARY DESTINATION ${LULL_RECORD_FOLDER})
+endfunction()
+
+function(lull_recorder target)
+    file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
+         src/record/omp/*.c src/record/counters/*.c src/record/function/*.c src/record/inject/*.c
+         src/record/marks/*.c src/record/file/*.c src/tape/*.c)
+    lull_recorder_of(${target} ${sources} ${ARGN})
 endfunction()
 
 lull_recorder(liblull-record)
@@ -42,12 +46,31 @@ function(lull_mpi_recorder family)
                 ${generated}/mpi.i ${generated}/wrappers.c
         DEPENDS ${source_folder}/generate.py ${source_folder}/functions.txt ${generated}/mpi.i VERBATIM)
 
-    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c src/record/inject/mpi/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS src/record/mpi/*.c src/record/inject/mpi/*.c src/record/shmem/absent.c)
     set(target liblull-record-${family})
     lull_recorder(${target} ${sources} ${generated}/wrappers.c)
     target_include_directories(${target} SYSTEM PRIVATE ${folders})
     # mpi.h marks some functions that programs should not use any more; they are recorded all the same.
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+
+    # With OpenSHMEM, where the family brings that: a recorder of its own, as other programs may have
+    # functions with such names.
+    list(GET folders 0 first)
+    if(family STREQUAL openmpi AND EXISTS ${first}/shmemx.h)
+        set(source_folder ${PROJECT_SOURCE_DIR}/src/record/shmem)
+        file(WRITE ${generated}/include_shmem.c "#include <shmem.h>\n#include <shmemx.h>\n")
+        add_custom_command(OUTPUT ${generated}/shmem.i
+            COMMAND ${wrapper} -E -P ${generated}/include_shmem.c -o ${generated}/shmem.i
+            DEPENDS ${generated}/include_shmem.c VERBATIM)
+        add_custom_command(OUTPUT ${generated}/shmem_wrappers.c
+            COMMAND ${Python3_EXECUTABLE} ${source_folder}/generate.py ${generated}/shmem.i
+                    ${generated}/shmem_wrappers.c
+            DEPENDS ${source_folder}/generate.py ${generated}/shmem.i VERBATIM)
+        lull_recorder_of(${target}-shmem $<TARGET_OBJECTS:${target}> ${source_folder}/shmem.c
+                         ${generated}/shmem_wrappers.c)
+        target_include_directories(${target}-shmem SYSTEM PRIVATE ${folders})
+        target_compile_options(${target}-shmem PRIVATE -Wno-deprecated-declarations)
+    endif()
 endfunction()
 
 # What `--filter` needs: names of functions, which the recorder asks for nowhere else.

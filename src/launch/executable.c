@@ -24,17 +24,26 @@ const char *lull_mpi_family_name(enum lull_mpi_family family)
 static const struct {
     const char *prefix;
     enum lull_mpi_family mpi;
-    bool openmp;
+    bool openmp, openshmem;
 } known_libraries[] = {
-    {"libmpi.so.40", LULL_MPI_OPENMPI, false},  {"libmpi.so.20", LULL_MPI_OPENMPI, false},
-    {"libmpi.so.12", LULL_MPI_MPICH, false},    {"libmpich.so.12", LULL_MPI_MPICH, false},
-    {"libmpich.so.10", LULL_MPI_MPICH, false},  {"libmpi_cray", LULL_MPI_MPICH, false},
-    {"libmpi_gnu", LULL_MPI_MPICH, false},      {"libmpi_intel", LULL_MPI_MPICH, false},
-    {"libmpi_nvidia", LULL_MPI_MPICH, false},   {"libmpi_amd", LULL_MPI_MPICH, false},
-    {"libmpi_aocc", LULL_MPI_MPICH, false},     {"libmpi_pgi", LULL_MPI_MPICH, false},
-    {"libmpi_ibm.so", LULL_MPI_OPENMPI, false}, {"libgomp.so", LULL_MPI_NONE, true},
-    {"libomp.so", LULL_MPI_NONE, true},         {"libomp-", LULL_MPI_NONE, true},
-    {"libiomp5.so", LULL_MPI_NONE, true},
+    {"libmpi.so.40", LULL_MPI_OPENMPI, false, false},
+    {"libmpi.so.20", LULL_MPI_OPENMPI, false, false},
+    {"libmpi.so.12", LULL_MPI_MPICH, false, false},
+    {"libmpich.so.12", LULL_MPI_MPICH, false, false},
+    {"libmpich.so.10", LULL_MPI_MPICH, false, false},
+    {"libmpi_cray", LULL_MPI_MPICH, false, false},
+    {"libmpi_gnu", LULL_MPI_MPICH, false, false},
+    {"libmpi_intel", LULL_MPI_MPICH, false, false},
+    {"libmpi_nvidia", LULL_MPI_MPICH, false, false},
+    {"libmpi_amd", LULL_MPI_MPICH, false, false},
+    {"libmpi_aocc", LULL_MPI_MPICH, false, false},
+    {"libmpi_pgi", LULL_MPI_MPICH, false, false},
+    {"libmpi_ibm.so", LULL_MPI_OPENMPI, false, false},
+    {"liboshmem.so", LULL_MPI_OPENMPI, false, true},
+    {"libgomp.so", LULL_MPI_NONE, true, false},
+    {"libomp.so", LULL_MPI_NONE, true, false},
+    {"libomp-", LULL_MPI_NONE, true, false},
+    {"libiomp5.so", LULL_MPI_NONE, true, false},
 };
 
 static const char *const shells[] = {LULL_SHELLS};
@@ -130,6 +139,7 @@ static void see_library(void *context, const char *name)
                     strlen(known_libraries[i].prefix)) != 0)
             continue;
         executable->openmp |= known_libraries[i].openmp;
+        executable->openshmem |= known_libraries[i].openshmem;
         if (executable->mpi == LULL_MPI_NONE)
             executable->mpi = known_libraries[i].mpi;
     }

@@ -20,6 +20,7 @@ struct lull_executable {
     bool static_mpi;
     bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
     bool openmp;     /* needs an OpenMP runtime */
+    bool openshmem;  /* needs the OpenSHMEM of Open MPI */
     enum lull_mpi_family mpi;
 };
 

@@ -166,6 +166,7 @@ static const struct starter {
     {"orterun", mpi_options, 0, false, true},      {"prterun", mpi_options, 0, false, true},
     {"srun", mpi_options, 0, false, true},         {"aprun", mpi_options, 0, false, true},
     {"jsrun", mpi_options, 0, false, true},        {"ibrun", mpi_options, 0, false, true},
+    {"oshrun", mpi_options, 0, false, true},       {"shmemrun", mpi_options, 0, false, true},
     {"taskset", taskset_options, 1, false, false}, /* the mask; or, with -c, the list */
     {"numactl", numactl_options, 0, false, false}, {"time", time_options, 0, false, false},
     {"env", env_options, 0, true, false},          {"nice", nice_options, 0, false, false},

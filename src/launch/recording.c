@@ -48,6 +48,15 @@ static const char *obstacle(const struct lull_executable *executable)
     return NULL;
 }
 
+/* Of programs with OpenSHMEM, where there is one for them. */
+static const char *find_for_shmem(const struct lull_executable *executable,
+                                  enum lull_mpi_family family, struct lull_arena *arena)
+{
+    return executable->openshmem && family == LULL_MPI_OPENMPI
+               ? find_library("liblull-record-openmpi-shmem.so", arena)
+               : NULL;
+}
+
 /* Sets `library`, or the warning that there is none. */
 static void find_recorder(struct lull_recording *recording, const struct lull_recording_wish *wish,
                           struct lull_arena *arena)
@@ -62,7 +71,9 @@ static void find_recorder(struct lull_recording *recording, const struct lull_re
     const char *name = family == LULL_MPI_NONE ? "liblull-record.so"
                                                : lull_arena_printf(arena, "liblull-record-%s.so",
                                                                    lull_mpi_family_name(family));
-    recording->library = find_library(name, arena);
+    recording->library = find_for_shmem(executable, family, arena);
+    if (!recording->library)
+        recording->library = find_library(name, arena);
     if (!recording->library)
         recording->warning = lull_arena_printf(
             arena, "%s: not found beside lull%s; '%s' runs without recording", name,

@@ -117,6 +117,10 @@ static void classify_by_name(struct lull_region *region)
     const char *construct = omp_construct_name(region->name);
     if (may_be(region, LULL_PARADIGM_MPI) && lull_classify_mpi(region))
         return;
+    /* "shmem_" is what programs call much of their own. */
+    if (may_be(region, LULL_PARADIGM_MPI) && region->paradigm != LULL_PARADIGM_USER &&
+        lull_classify_shmem(region))
+        return;
     if (construct && may_be(region, LULL_PARADIGM_OPENMP)) {
         region->paradigm = LULL_PARADIGM_OPENMP;
         take_role(region, LOOK_UP(omp_constructs, construct));

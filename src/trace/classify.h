@@ -1,8 +1,8 @@
 /* What a region is, from its name; internal to the trace room.
  *
  * Some tracers (EZTrace) call every region a user function: then the name decides. The tables know
- * the MPI functions (in C and Fortran spelling), EZTrace's "OpenMP ..." and Score-P's "!$omp ..."
- * constructs, pthread calls, and the tracers' own regions. */
+ * the MPI functions (in C and Fortran spelling), those of OpenSHMEM, EZTrace's "OpenMP ..." and
+ * Score-P's "!$omp ..." constructs, pthread calls, and the tracers' own regions. */
 #ifndef LULL_TRACE_CLASSIFY_H
 #define LULL_TRACE_CLASSIFY_H
 
@@ -15,6 +15,9 @@ void lull_classify_region(struct lull_region *region);
 /* Paradigm, role and collective of a region that is called like an MPI function; false for any
  * other. */
 bool lull_classify_mpi(struct lull_region *region);
+
+/* The same of OpenSHMEM, which counts as MPI: its communication is one-sided. */
+bool lull_classify_shmem(struct lull_region *region);
 
 /* Role of a counter, from its name. */
 uint8_t lull_classify_counter(const char *name);

@@ -2,7 +2,7 @@
 """Records a small MPI program and compares the run with what its source says must be in it.
 
 usage: run.py --family openmpi|mpich --recorder FILE --digest FILE
-              --lull FILE [--sanitize=FLAGS] PROGRAM.c|.cc|.f90
+              --lull FILE [--sanitize=FLAGS] [--shmem] PROGRAM.c|.cc|.f90
 
 The source has lines "*= ..." (or "!= ..."):
     ranks N               how many to start
@@ -23,7 +23,8 @@ The source has lines "*= ..." (or "!= ..."):
 Everything else in the run is an error, but MPI_Init and MPI_Finalize, once per rank, unless the
 program uses sessions alone. With --sanitize, it is compiled with these flags, separated by
 semicolons, and skipped where the MPI library does not survive that alone; what the sanitizers say of
-the recorder is an error. Exit status
+the recorder is an error. With --shmem it uses OpenSHMEM, and is skipped where that does not survive
+the program alone. Exit status
 77: this program cannot be compiled or run here.
 """
 import argparse
@@ -76,7 +77,7 @@ def expectations(source, family):
         everyone["%d/*" % application] = ["%d/%d" % (application, r) for r in range(size)]
     always = [who + call for who in everyone for call in (" calls %s x1" % init,
                                                           " calls MPI_Finalize x1")]
-    if "MPI_Init" not in text:  # it uses sessions
+    if "MPI_Init" not in text:  # it uses sessions, or OpenSHMEM
         always = []
     for line in always + found:
         alone = alone or line == "alone"
@@ -97,8 +98,8 @@ def expectations(source, family):
     return ranks, alone, lines, any_number, "prints metric" in found, crash
 
 
-def compile_program(source, family, folder, flags):
-    compiler = COMPILERS[os.path.splitext(source)[1]] % family
+def compile_program(source, family, folder, flags, shmem):
+    compiler = "oshcc" if shmem else COMPILERS[os.path.splitext(source)[1]] % family
     if not shutil.which(compiler):
         raise Skip("%s was not found" % compiler)
     program = os.path.join(folder, "program")
@@ -231,8 +232,12 @@ def check(options, folder):
     ranks, alone, expected, any_number, metrics, crash = expectations(options.program,
                                                                       options.family)
     flags = options.sanitize.split(";") if options.sanitize else []
-    program = compile_program(options.program, options.family, folder, flags)
+    program = compile_program(options.program, options.family, folder, flags, options.shmem)
     run = os.path.join(folder, "run")
+    if options.shmem:
+        done = run_program(program, options.family, ranks, None, run, folder, [])
+        if done.returncode != 0:
+            raise Skip("OpenSHMEM does not run here: status %d" % done.returncode)
     if flags:
         done = run_program(program, options.family, ranks, None, run, folder, [])
         if FAULT.search(done.stderr) or (done.returncode != 0 and not alone):
@@ -291,6 +296,7 @@ def main():
     parser.add_argument("--digest", required=True)
     parser.add_argument("--lull", required=True)
     parser.add_argument("--sanitize")
+    parser.add_argument("--shmem", action="store_true")
     parser.add_argument("program")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lull-mpi-") as folder:

@@ -278,7 +278,11 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                     --program ${record_bin}/ring.gcc)
-        set_tests_properties(record.ring PROPERTIES LABELS quick TIMEOUT 300)
+        add_test(NAME record.ring.pauses
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+                    --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
+                    --program ${record_bin}/ring.gcc --pauses)
+        set_tests_properties(record.ring record.ring.pauses PROPERTIES LABELS quick TIMEOUT 300)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
@@ -304,7 +308,7 @@ endif()
 # A recorder finds nothing of lull in the program that it is loaded into: all it calls by our names
 # is inside. What it calls of MPI it looks up, because the loader may want to bind all names at once.
 if(LULL_TESTS AND CMAKE_NM)
-    foreach(recorder liblull-record liblull-record-openmpi liblull-record-mpich)
+    foreach(recorder liblull-record liblull-record-openmpi liblull-record-openmpi-shmem liblull-record-mpich)
         if(TARGET ${recorder})
             add_test(NAME record.complete.${recorder}
                 COMMAND sh -c "! '${CMAKE_NM}' -u '$<TARGET_FILE:${recorder}>' | grep -E ' (lull_|rec_|P?MPI_|ompi_)'")

@@ -4,7 +4,9 @@
  * the same numbers do the same on each thread. Some threads end early, and others take their place.
  *
  *     ring SEED STEPS [kill|wait]    the process kills itself at the end, or says that it is ready
- *                                    and waits for a line */
+ *                                    and waits for a line
+ *     ring SEED STEPS pauses         regions begin before a pause and end in it, on all threads:
+ * half of what each writes is written in pauses */
 #include <lull/lull.h>
 #include <pthread.h>
 #include <signal.h>
@@ -75,6 +77,73 @@ static void start(pthread_t *thread, struct worker *worker)
     while (__atomic_load_n(&here, __ATOMIC_ACQUIRE) == before) /* locations are numbered in order */
         usleep(100);
 }
+
+/* ---- pauses -----------------------------------------------------------------------------------
+ */
+
+enum { PAUSED_THREADS = 6, DEEPEST_PAUSED = 60 };
+
+/* All of the threads, and the main one, have come so far. */
+static void meet(void)
+{
+    static int arrived, round;
+    const int now = __atomic_load_n(&round, __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL) == PAUSED_THREADS + 1) {
+        __atomic_store_n(&arrived, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&round, now + 1, __ATOMIC_RELEASE);
+    }
+    while (__atomic_load_n(&round, __ATOMIC_ACQUIRE) == now)
+        usleep(50);
+}
+
+static void *end_in_pauses(void *argument)
+{
+    struct worker *worker = argument;
+    lull_begin("thread");
+    __atomic_add_fetch(&here, 1, __ATOMIC_RELEASE);
+    for (long i = 0; i < worker->steps; i++) {
+        const unsigned depth = 1 + (unsigned)(draw(&worker->state) % DEEPEST_PAUSED);
+        for (unsigned d = 0; d < depth; d++)
+            lull_begin(names[d % DEEPEST]);
+        meet();
+        meet(); /* a pause has begun */
+        for (unsigned d = depth; d-- > 0;)
+            lull_end(names[d % DEEPEST]);
+        meet();
+        meet(); /* it has ended */
+        lull_iteration(worker->first + i);
+    }
+    lull_end("thread");
+    return NULL;
+}
+
+static int pauses(void)
+{
+    pthread_t threads[PAUSED_THREADS];
+    struct worker workers[PAUSED_THREADS];
+    for (int i = 0; i < PAUSED_THREADS; i++) {
+        workers[i] =
+            (struct worker){.state = seed + (uint64_t)i, .first = i * 10 * steps, .steps = steps};
+        const int before = __atomic_load_n(&here, __ATOMIC_ACQUIRE);
+        pthread_create(&threads[i], NULL, end_in_pauses, &workers[i]);
+        while (__atomic_load_n(&here, __ATOMIC_ACQUIRE) == before)
+            usleep(100);
+    }
+    for (long i = 0; i < steps; i++) {
+        meet();
+        lull_pause();
+        meet();
+        meet();
+        lull_resume();
+        meet();
+    }
+    for (int i = 0; i < PAUSED_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------
+ */
 
 #ifdef RING_MPI
 #include <mpi.h>
@@ -173,6 +242,8 @@ int main(int argc, char **argv)
     struct worker workers[THREADS + SHORT_THREADS];
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     steps = argc > 2 ? atol(argv[2]) : 1000;
+    if (argc > 3 && strcmp(argv[3], "pauses") == 0)
+        return pauses();
     begin_messages(&argc, &argv);
     for (int i = 0; i < THREADS + SHORT_THREADS; i++)
         workers[i] = (struct worker){.state = seed + 10 + (uint64_t)i,

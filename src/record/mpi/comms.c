@@ -234,6 +234,21 @@ static const struct rec_mpi_comm *add(MPI_Comm comm, struct rec_mpi_comm *info,
     return info->id != 0 ? info : &rec_mpi_world;
 }
 
+/* MPI's tags are not negative. */
+const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size, int rank)
+{
+    enum { TAG = -0x73686d };
+    struct rec_mpi_comm *info = rec_keep(sizeof *info);
+    if (!info)
+        return &rec_mpi_world;
+    *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .members = members};
+    pthread_mutex_lock(&lock);
+    info->key = rec_key_make(info, &rec_mpi_world, TAG);
+    define(info, &rec_mpi_world, "active set");
+    pthread_mutex_unlock(&lock);
+    return info->id != 0 ? info : &rec_mpi_world;
+}
+
 static const struct rec_mpi_comm *add_half(MPI_Comm comm, const struct rec_mpi_comm *parent,
                                            int tag, bool shared, uint64_t half, uint64_t link)
 {

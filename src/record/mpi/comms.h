@@ -13,6 +13,9 @@ uint32_t rec_mpi_highest_number(void);
 uint64_t rec_mpi_spawn_key(const struct rec_mpi_comm *comm);
 /* The processes of a window: size and members alone. */
 const struct rec_mpi_comm *rec_mpi_look_at_window(MPI_Win window);
+/* One that is no communicator of MPI: `members` are process numbers that are kept, of which ours is
+ * the one at `rank`; made once by each of them. The world, if there is no memory. */
+const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size, int rank);
 /* Where a persistent collective matches: all of one communicator are made in the same order, and
  * started in any. */
 uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm);

@@ -275,7 +275,8 @@ def bytes_of(row):
         for word, condition in conditions.items():
             if re.search(r"\b%s\b" % word, sent + " " + received):
                 lines.append("const bool %s = %s;" % (word, condition))
-    return lines + ["const uint64_t sent = %s;" % sent, "const uint64_t received = %s;" % received]
+    return lines + ["const uint64_t sent = %s;" % sent,
+                    "const uint64_t received = %s;" % ("sent" if received == sent else received)]
 
 
 def body_of(row, fill):

@@ -188,14 +188,19 @@ static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
 }
 
 /* Targets are process numbers, which also a reader without the window's communicator knows. */
-void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
-                 MPI_Win window)
+void rec_mpi_put_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
+                     const struct rec_mpi_comm *comm)
 {
-    rec_mpi_call(call);
-    const struct rec_mpi_comm *comm = comm_of_window(window);
     int32_t process = rec_mpi_peer(target);
     if (process >= 0 && process < comm->size && comm->members)
         process = (int32_t)comm->members[process];
     rec_put_transfer(call->self, call->begin, (uint32_t)op | UINT32_C(1) << 31, LULL_TAPE_NO_ID,
                      bytes, process);
+}
+
+void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
+                 MPI_Win window)
+{
+    rec_mpi_call(call);
+    rec_mpi_put_rma(call, op, bytes, target, comm_of_window(window));
 }

@@ -14,14 +14,20 @@ enum { NOT_NAMED = 2 };
 /* ---- functions --------------------------------------------------------------------------------
  */
 
+static uint32_t *place_of(unsigned which)
+{
+    return which < REC_SHMEM ? &rec_mpi_regions[which] : &rec_shmem_regions[which - REC_SHMEM];
+}
+
 static uint32_t define(unsigned which)
 {
     if (!rec_mpi_fits())
         return 0;
-    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_MPI,
-                                      .role = LULL_TAPE_ROLE_FUNCTION,
-                                      .name = rec_mpi_names[which]};
-    return rec_define_region_once(&rec_mpi_regions[which], &region);
+    const char *name =
+        which < REC_SHMEM ? rec_mpi_names[which] : rec_shmem_names[which - REC_SHMEM];
+    const struct rec_region region = {
+        .paradigm = LULL_TAPE_PARADIGM_MPI, .role = LULL_TAPE_ROLE_FUNCTION, .name = name};
+    return rec_define_region_once(place_of(which), &region);
 }
 
 /* What is called on the way is not recorded. */
@@ -29,7 +35,7 @@ uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *
                            const void *frame)
 {
     self->gate += REC_GATE_CALL;
-    uint32_t region = __atomic_load_n(&rec_mpi_regions[which], __ATOMIC_ACQUIRE);
+    uint32_t region = __atomic_load_n(place_of(which), __ATOMIC_ACQUIRE);
     if (region == 0)
         region = define(which);
     if (region != 0)
@@ -49,12 +55,16 @@ static uint64_t ask_size(MPI_Datatype type)
     return (uint64_t)size;
 }
 
+__thread struct rec_mpi_type rec_mpi_last_type;
+
 /* Sizes of named types are kept; the handle of another may come back as a different type. */
-uint64_t rec_mpi_type_size(MPI_Datatype type)
+uint64_t rec_mpi_find_type_size(MPI_Datatype type)
 {
     uintptr_t known = rec_map_get(&types, (uintptr_t)type);
-    if (REC_LIKELY(known & 1))
+    if (REC_LIKELY(known & 1)) {
+        rec_mpi_last_type = (struct rec_mpi_type){(uintptr_t)type, known >> 1};
         return known >> 1;
+    }
     if (type == MPI_DATATYPE_NULL)
         return 0;
     uint64_t size = ask_size(type);

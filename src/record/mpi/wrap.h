@@ -54,6 +54,10 @@ enum rec_io { REC_IO_READ, REC_IO_WRITE, REC_IO_OPEN, REC_IO_CLOSE };
 extern uint32_t rec_mpi_regions[];         /* generated: id of each function, 0: not yet called */
 extern const char *const rec_mpi_names[];  /* generated */
 extern const unsigned rec_mpi_n_functions; /* generated: how many there are */
+/* The same of OpenSHMEM, whose functions have numbers from REC_SHMEM on, where they are wrapped. */
+#define REC_SHMEM 0x2000
+extern uint32_t rec_shmem_regions[];
+extern const char *const rec_shmem_names[];
 extern struct rec_mpi_comm rec_mpi_world;
 
 /* The region of a call, where the table of sites does not have it; 0: MPI cannot be recorded in
@@ -61,9 +65,20 @@ extern struct rec_mpi_comm rec_mpi_world;
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
                            const void *frame);
 const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm);
+/* The named data type that the thread has asked for last; 0: none. */
+struct rec_mpi_type {
+    uintptr_t handle;
+    uint64_t size;
+};
+extern __thread struct rec_mpi_type rec_mpi_last_type __attribute__((tls_model("initial-exec")));
+uint64_t rec_mpi_find_type_size(MPI_Datatype type);
 /* Of a data type of a call that MPI has accepted: asking for another would be an error of the
  * program's. */
-uint64_t rec_mpi_type_size(MPI_Datatype type);
+REC_INLINE uint64_t rec_mpi_type_size(MPI_Datatype type)
+{
+    const struct rec_mpi_type *last = &rec_mpi_last_type;
+    return REC_LIKELY(last->handle == (uintptr_t)type) ? last->size : rec_mpi_find_type_size(type);
+}
 
 /* Where the library says what it has received: to the caller, or to us alone. */
 static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
@@ -453,6 +468,9 @@ void rec_mpi_free_comm(struct rec_mpi_call *call, const struct rec_mpi_comm *com
 void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win *window);
 void rec_mpi_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
                  MPI_Win window);
+/* What a call moves to or from `target` of `comm`, behind its record. */
+void rec_mpi_put_rma(struct rec_mpi_call *call, enum rec_rma op, uint64_t bytes, int target,
+                     const struct rec_mpi_comm *comm);
 void rec_mpi_io_open(struct rec_mpi_call *call, const char *path, MPI_File file);
 void rec_mpi_io(struct rec_mpi_call *call, enum rec_io op, MPI_File file, uint64_t bytes);
 /* Which one it was, before another one may have the same handle. */

@@ -255,20 +255,21 @@ static void test_families(void **state)
     static const struct {
         const char *library;
         enum lull_mpi_family mpi;
-        bool openmp;
+        bool openmp, openshmem;
     } cases[] = {
-        {"libmpi.so.40", LULL_MPI_OPENMPI, false},
-        {"libmpi.so.12", LULL_MPI_MPICH, false},
-        {"libmpich.so.12", LULL_MPI_MPICH, false},
-        {"libgomp.so.1", LULL_MPI_NONE, true},
-        {"libomp.so.5", LULL_MPI_NONE, true},
-        {"libiomp5.so", LULL_MPI_NONE, true},
-        {"libmpi_gnu_123.so.12", LULL_MPI_MPICH, false},
-        {"libmpi_cray.so.12", LULL_MPI_MPICH, false},
-        {"libmpi_ibm.so.3", LULL_MPI_OPENMPI, false},
-        {"libmpi_gtl_cuda.so.0", LULL_MPI_NONE, false},
-        {"libmpifort.so.12", LULL_MPI_NONE, false},
-        {"libc.so.6", LULL_MPI_NONE, false},
+        {"libmpi.so.40", LULL_MPI_OPENMPI, false, false},
+        {"libmpi.so.12", LULL_MPI_MPICH, false, false},
+        {"libmpich.so.12", LULL_MPI_MPICH, false, false},
+        {"libgomp.so.1", LULL_MPI_NONE, true, false},
+        {"libomp.so.5", LULL_MPI_NONE, true, false},
+        {"libiomp5.so", LULL_MPI_NONE, true, false},
+        {"libmpi_gnu_123.so.12", LULL_MPI_MPICH, false, false},
+        {"libmpi_cray.so.12", LULL_MPI_MPICH, false, false},
+        {"libmpi_ibm.so.3", LULL_MPI_OPENMPI, false, false},
+        {"libmpi_gtl_cuda.so.0", LULL_MPI_NONE, false, false},
+        {"libmpifort.so.12", LULL_MPI_NONE, false, false},
+        {"liboshmem.so.40", LULL_MPI_OPENMPI, false, true},
+        {"libc.so.6", LULL_MPI_NONE, false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct wish wish = {.needed = {cases[i].library}};
@@ -276,6 +277,7 @@ static void test_families(void **state)
         assert_true(executable.elf && executable.dynamic && !executable.static_mpi);
         assert_int_equal(executable.mpi, cases[i].mpi);
         assert_int_equal(executable.openmp, cases[i].openmp);
+        assert_int_equal(executable.openshmem, cases[i].openshmem);
     }
 }
 

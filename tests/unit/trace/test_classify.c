@@ -163,6 +163,60 @@ static void test_families(void **state)
     }
 }
 
+/* ---- OpenSHMEM 1.4 and 1.5 --------------------------------------------------------------------
+ */
+
+static const struct family shmem_families[] = {
+    {LULL_ROLE_FUNCTION, LULL_MPI_OTHER, NONE, "init init_thread finalize global_exit"},
+    {LULL_ROLE_COLL_ALL2ALL, LULL_MPI_COLLECTIVE, LULL_COLLECTIVE_BARRIER,
+     "barrier_all barrier sync sync_all team_sync"},
+    {LULL_ROLE_COLL_ONE2ALL, LULL_MPI_COLLECTIVE, LULL_COLLECTIVE_BCAST,
+     "broadcast32 broadcast64 int_broadcast broadcastmem"},
+    {LULL_ROLE_COLL_ALL2ALL, LULL_MPI_COLLECTIVE, LULL_COLLECTIVE_ALLGATHER,
+     "fcollect32 fcollect64 int_fcollect fcollectmem"},
+    {LULL_ROLE_COLL_ALL2ALL, LULL_MPI_COLLECTIVE, LULL_COLLECTIVE_ALLGATHERV,
+     "collect32 collect64 int_collect collectmem"},
+    {LULL_ROLE_COLL_ALL2ALL, LULL_MPI_COLLECTIVE, LULL_COLLECTIVE_ALLTOALL,
+     "alltoall32 alltoalls64 uint64_alltoall alltoallmem"},
+    {LULL_ROLE_COLL_ALL2ALL, LULL_MPI_COLLECTIVE, LULL_COLLECTIVE_ALLREDUCE,
+     "int_sum_to_all complexd_prod_to_all short_and_to_all int_max_reduce"},
+    {LULL_ROLE_RMA, LULL_MPI_ONE_SIDED, LULL_COLLECTIVE_CREATE,
+     "malloc calloc align realloc ctx_create"},
+    {LULL_ROLE_RMA, LULL_MPI_ONE_SIDED, LULL_COLLECTIVE_FREE, "free ctx_destroy"},
+    {LULL_ROLE_RMA, LULL_MPI_ONE_SIDED, NONE,
+     "int_put ctx_long_put put32 ctx_put128_nbi putmem putmem_nbi double_iput iput64 int8_p "
+     "size_get get16 getmem_nbi ptrdiff_iget iget8 longdouble_g int_put_signal putmem_signal_nbi "
+     "int_atomic_add long_atomic_fetch_inc uint64_atomic_fetch_xor float_atomic_swap "
+     "int_atomic_compare_swap int_fadd int_finc int_cswap double_set long_fetch quiet ctx_quiet "
+     "fence set_lock clear_lock test_lock int_wait_until long_wait int_test int_wait_until_all "
+     "int_test_some_vector signal_wait_until"},
+};
+
+static void test_shmem(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < sizeof shmem_families / sizeof *shmem_families; f++) {
+        const struct family *family = &shmem_families[f];
+        char *names = strdup(family->names), *rest = names, *base;
+        while ((base = strtok_r(rest, " ", &rest))) {
+            char name[64];
+            snprintf(name, sizeof name, "shmem_%s", base);
+            const struct lull_region region =
+                classify(name, LULL_PARADIGM_OTHER, LULL_ROLE_FUNCTION);
+            if (region.paradigm != LULL_PARADIGM_MPI || region.role != family->role ||
+                region.activity != family->activity || region.collective != family->collective)
+                fail_msg("'%s' is %s, %s, %s", name, lull_role_name(region.role),
+                         lull_activity_id(region.activity),
+                         lull_collective_name(region.collective));
+        }
+        free(names);
+    }
+    /* What a program calls so by itself. */
+    check("shmem_put", LULL_PARADIGM_USER, LULL_ROLE_FUNCTION, LULL_USEFUL, NONE);
+    assert_int_equal(classify("shmem_setup", LULL_PARADIGM_OTHER, LULL_ROLE_FUNCTION).paradigm,
+                     LULL_PARADIGM_OTHER);
+}
+
 /* ---- MPI: every function of an mpi.h ----------------------------------------------------------
  */
 
@@ -459,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_every_function_of_mpi_h),
+        cmocka_unit_test(test_shmem),
         cmocka_unit_test(test_openmp),
         cmocka_unit_test(test_openmp_functions),
         cmocka_unit_test(test_pthreads),
